@@ -1,0 +1,57 @@
+# The front door of tidemark: `make help` says what there is. Meson and Ninja do the work.
+PREFIX = /usr/local
+DESTDIR =
+FUZZ_SECONDS = 60
+
+.DEFAULT_GOAL := build
+.PHONY: build test demo bench score fuzz lint format dist install clean help
+
+build: ## build build/tidemark (the default)
+	@tools/install-packages --check build
+	@tools/build build
+	@echo build/tidemark
+
+test: ## every test and check; installs what is missing; last line: N passed, N failed
+	@tools/install-packages build test
+	@tools/test
+
+demo: ## what tidemark says of real series; installs what is missing
+	@tools/install-packages build
+	@tools/build build
+	@tools/demo build/tidemark
+
+bench: build ## samples a second, memory and instructions of the engine
+	@tools/install-packages --check bench
+	@bench/run build
+
+score: build ## the verdicts against known truth, beside today's methods (BASELINES=0: without)
+	@tools/install-packages --check score
+	@python3 tests/score/run.py build/tidemark
+
+fuzz: ## fuzz every parser for FUZZ_SECONDS each; what it finds joins the corpus
+	@tools/install-packages --check build fuzz
+	@tools/build-clang
+	@tools/fuzz build-clang $(FUZZ_SECONDS)
+
+lint: ## clang-format, include directions, clang-tidy, cppcheck
+	@tools/install-packages --check build lint fuzz
+	@tools/build-clang
+	@tools/lint format includes tidy cppcheck
+
+format: ## lay out the source with clang-format
+	@tools/install-packages --check lint
+	@tools/lint reformat
+
+dist: ## dist/tidemark-VERSION-linux-ARCH.tar.gz: runs where nothing can be installed
+	@tools/install-packages --check build
+	@tools/dist
+
+install: build ## install under $(DESTDIR)$(PREFIX)
+	@meson configure build -Dprefix=$(abspath $(PREFIX))
+	@meson install -C build --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+clean: ## remove everything that was built
+	rm -rf build build-asan build-clang build-dist dist
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18

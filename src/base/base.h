@@ -1,0 +1,13 @@
+/* base/base.h: what every other part may use: text, units, JSON, lines, the vocabulary. */
+#ifndef TIDEMARK_BASE_H
+#define TIDEMARK_BASE_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/lines.h"
+#include "base/quantity.h"
+#include "base/series.h"
+#include "base/units.h"
+
+#endif

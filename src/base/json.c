@@ -1,0 +1,173 @@
+/* base/json.c: the one emitter of JSON. */
+#include "base/json.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_init(struct json *j, struct buf *out, unsigned indent)
+{
+    *j = (struct json){.out = out, .indent = indent};
+}
+
+static void new_line(struct json *j)
+{
+    if (j->indent == 0)
+        return;
+    buf_addc(j->out, '\n');
+    buf_repeat(j->out, " ", (size_t) j->indent * j->depth);
+}
+
+/*
+ * Length of the well-formed UTF-8 sequence at `s`, 0 where there is none: overlong forms,
+ * surrogates and anything past U+10FFFF are refused. `s` is NUL-terminated.
+ */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    size_t len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
+        return 0;
+    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return len;
+}
+
+static void add_escaped(struct buf *out, unsigned char c)
+{
+    static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+
+    for (const char *s = shorts; *s; s += 2) {
+        if (c == (unsigned char) s[0]) {
+            buf_addf(out, "\\%c", s[1]);
+            return;
+        }
+    }
+    buf_addf(out, "\\u%04x", c);
+}
+
+static void add_string(struct buf *out, const char *text)
+{
+    buf_addc(out, '"');
+    for (const unsigned char *s = (const unsigned char *) text; *s;) {
+        size_t len = utf8_length(s);
+        if (len == 0)
+            buf_adds(out, "\xef\xbf\xbd");
+        else if (*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7f)
+            add_escaped(out, *s);
+        else
+            buf_add(out, (const char *) s, len);
+        s += len ? len : 1;
+    }
+    buf_addc(out, '"');
+}
+
+/* The comma, the line and the key that come before any value. */
+static void begin_value(struct json *j, const char *key)
+{
+    if (j->needs_comma)
+        buf_adds(j->out, j->indent ? "," : ", ");
+    if (j->depth > 0)
+        new_line(j);
+    j->needs_comma = true;
+    if (key) {
+        add_string(j->out, key);
+        buf_adds(j->out, ": ");
+    }
+}
+
+static void begin_container(struct json *j, const char *key, char bracket)
+{
+    begin_value(j, key);
+    buf_addc(j->out, bracket);
+    j->depth++;
+    j->needs_comma = false;
+}
+
+static void end_container(struct json *j, char bracket)
+{
+    j->depth--;
+    if (j->needs_comma)
+        new_line(j);
+    buf_addc(j->out, bracket);
+    j->needs_comma = true;
+}
+
+void json_object_begin(struct json *j, const char *key)
+{
+    begin_container(j, key, '{');
+}
+
+void json_object_end(struct json *j)
+{
+    end_container(j, '}');
+}
+
+void json_array_begin(struct json *j, const char *key)
+{
+    begin_container(j, key, '[');
+}
+
+void json_array_end(struct json *j)
+{
+    end_container(j, ']');
+}
+
+void json_null(struct json *j, const char *key)
+{
+    begin_value(j, key);
+    buf_adds(j->out, "null");
+}
+
+/* What is not known: left out of an object, null in an array. */
+static void absent(struct json *j, const char *key)
+{
+    if (!key)
+        json_null(j, NULL);
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+    if (!value) {
+        absent(j, key);
+        return;
+    }
+    begin_value(j, key);
+    add_string(j->out, value);
+}
+
+void json_number(struct json *j, const char *key, double value)
+{
+    if (!isfinite(value)) {
+        absent(j, key);
+        return;
+    }
+    char text[32];
+    int digits = 15;
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, value == 0 ? 0.0 : value);
+    while (strtod(text, NULL) != value && ++digits <= 17);
+    begin_value(j, key);
+    buf_adds(j->out, text);
+}
+
+void json_integer(struct json *j, const char *key, int64_t value)
+{
+    begin_value(j, key);
+    buf_addf(j->out, "%lld", (long long) value);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+    begin_value(j, key);
+    buf_adds(j->out, value ? "true" : "false");
+}

@@ -1,0 +1,80 @@
+/* base/series.c: the vocabulary: what a series is of, and in what it is counted. */
+#include "base/series.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+const char *series_clock_name(enum series_clock clock)
+{
+    return clock == CLOCK_STEP ? "step" : "s";
+}
+
+const char *series_unit_name(enum series_unit unit)
+{
+    return unit == SERIES_BYTES ? "bytes" : "count";
+}
+
+void series_add_value(struct buf *b, double value, enum series_unit unit)
+{
+    if (unit == SERIES_BYTES)
+        units_add_bytes(b, value);
+    else
+        units_add_count(b, value, fabs(value) < 10 ? 2 : fabs(value) < 100 ? 1 : 0);
+}
+
+void series_add_rate(struct buf *b, double rate, enum series_unit unit, enum series_clock clock)
+{
+    series_add_value(b, rate, unit);
+    buf_addf(b, "/%s", series_clock_name(clock));
+}
+
+static double two_digits(double value)
+{
+    if (!(fabs(value) >= 1) || isinf(value))
+        return value;
+    double scale = pow(10, floor(log10(fabs(value))) - 1);
+    return scale < 1 ? round(value) : round(value / scale) * scale;
+}
+
+void series_add_length(struct buf *b, double length, bool about, enum series_clock clock)
+{
+    if (clock == CLOCK_SECONDS) {
+        units_add_duration(b, length);
+        return;
+    }
+    double shown = about ? two_digits(length) : round(length);
+    if (about && fabs(shown) >= 1e6) {
+        units_add_count(b, shown / 1e6, 1);
+        buf_adds(b, " million steps");
+        return;
+    }
+    units_add_count(b, shown, 0);
+    buf_adds(b, shown == 1 ? " step" : " steps");
+}
+
+double series_kind_resolution(const char *kind)
+{
+    /* A name that ends in '.' stands for the whole family. */
+    static const struct {
+        const char *name;
+        double resolution;
+    } kinds[] = {
+        {"host.", 1024.0 * 1024.0},
+        {"gpu.used", 2.0 * 1024.0 * 1024.0}, /* the driver hands out granules of 2 MiB */
+        {"torch.", 0.0},
+        {"py.", 0.0},
+        {"fds", 0.0},
+        {"threads", 0.0},
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t len = strlen(kinds[i].name);
+        bool family = kinds[i].name[len - 1] == '.';
+        if (family ? strncmp(kind, kinds[i].name, len) == 0 : strcmp(kind, kinds[i].name) == 0)
+            return kinds[i].resolution;
+    }
+    return -1.0;
+}

@@ -1,0 +1,54 @@
+/* base/series.h: the vocabulary: what a series is of, and in what it is counted. */
+#ifndef TIDEMARK_BASE_SERIES_H
+#define TIDEMARK_BASE_SERIES_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Glossary, used the same everywhere:
+ *   series   one counter of one process against a clock
+ *   kind     which counter: "host.rss", "torch.allocated", "py.tensors", ... ("memory": not known)
+ *   clock    what the rates are per: the training step, or the second
+ *   unit     what is counted: bytes, or things
+ *   at       a position on the series' clock; `step` and `seconds` name one clock each
+ *   absent   not known: NAN for numbers, NULL for texts; never 0
+ */
+enum series_unit { SERIES_BYTES, SERIES_COUNT };
+
+enum series_clock { CLOCK_STEP, CLOCK_SECONDS };
+
+/* Who a series belongs to. Texts are owned by whoever made the struct; NULL or 0 is absent. */
+struct series_info {
+    const char *name; /* as the source names it: a column, a heading, an id; never NULL */
+    const char *kind; /* never NULL */
+    const char *device;
+    int64_t pid;
+    enum series_unit unit;
+    enum series_clock clock;
+    double resolution; /* one unit of the last printed digit where the source rounds; else 0 */
+};
+
+/* "step" / "s"; "bytes" / "count". */
+const char *series_clock_name(enum series_clock clock);
+const char *series_unit_name(enum series_unit unit);
+
+/* "9.34 GB"; "7,070", "1.5". */
+void series_add_value(struct buf *b, double value, enum series_unit unit);
+
+/* "148 MB/step", "2.30 MB/s", "1.5/step". */
+void series_add_rate(struct buf *b, double rate, enum series_unit unit, enum series_clock clock);
+
+/* A length on the clock: "1 step", "1,200 steps", "12 min"; `about`: no more than two digits. */
+void series_add_length(struct buf *b, double length, bool about, enum series_clock clock);
+
+/*
+ * The least growth that counter `kind` can be held to, in its unit: counters of the kernel creep
+ * by themselves (1 MiB), those of an allocator and counts are exact (0). -1: an unknown kind, let
+ * the engine find out from the values.
+ */
+double series_kind_resolution(const char *kind);
+
+#endif

@@ -1,0 +1,29 @@
+/* cli/cli.h: what the commands share: their names, exit statuses and messages. */
+#ifndef TIDEMARK_CLI_H
+#define TIDEMARK_CLI_H
+
+/* cli_worse() says which of two to return. */
+enum status {
+    STATUS_FINE = 0,
+    STATUS_ERROR = 1,  /* usage, or something could not be read or written */
+    STATUS_BROKEN = 3, /* a leak with --fail-on, a limit of check, a difference */
+    STATUS_OPEN = 4,   /* not enough data */
+};
+
+/* A leak counts more than a failure, a failure more than an open question. */
+int cli_worse(int a, int b);
+
+/* One line on standard error, after "tidemark: ". Control characters become '?'. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * The one of `names` that a mistyped word most likely meant, NULL where none is near enough.
+ */
+const char *cli_suggest(const char *word, const char *const *names, unsigned count);
+
+/* The commands: argv[0] is the command's name. They return an exit status. */
+int cmd_analyze(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+
+#endif

@@ -1,0 +1,242 @@
+/* cli/cmd_analyze.c: tidemark analyze: is it a leak? */
+#include "cli/cli.h"
+#include "cli/follow.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char help[] =
+    "usage: tidemark analyze FILE... [options]      - reads standard input\n"
+    "\n"
+    "Says whether the memory in a log or a table leaks, since when, how fast and why.\n"
+    "Reads training logs, CSV/TSV, JSON lines, mprof .dat and nvidia-smi output.\n"
+    "'FILE#NAME' looks at the series NAME (a name, kind or pid) only.\n"
+    "\n"
+    "  --plan-steps N, --plan-hours H   how long the job will run\n"
+    "  --limit 32GB                     the memory there is\n"
+    "  --epoch N, --horizon N           steps of an epoch; longest harmless ramp\n"
+    "  --clock COL, --value COLS        columns to use; --unit MB of plain numbers\n"
+    "  --steps, --time                  judge by steps, by time\n"
+    "  --series NAME                    as FILE#NAME, for every file\n"
+    "  --follow                         keep reading; report when the verdict changes\n"
+    "  --json, --batch                  for programs, see docs/JSON.md\n"
+    "  --quiet                          the verdict's sentence alone\n"
+    "  --ascii, --width N, --color auto|always|never\n"
+    "  --fail-on WHAT[,WHAT]            exit 3 on leak[:low|medium|high], 4 on\n"
+    "                                   inconclusive (default: exit 0 on any verdict)\n"
+    "\n"
+    "example: tidemark analyze train.log --limit 32GB --plan-steps 10000\n";
+
+/* Which verdicts make the exit status speak. */
+struct fail_on {
+    bool leak, inconclusive;
+    enum severity least;
+};
+
+struct analyze {
+    struct load_options load;
+    struct view_options view;
+    struct fail_on fail_on;
+    bool json, several;
+    int status; /* of the file being read */
+};
+
+static int parse_severity(const char *text, size_t len, enum severity *ret)
+{
+    static const enum severity levels[] = {SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH};
+
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        const char *name = severity_name(levels[i]);
+        if (strlen(name) == len && memcmp(name, text, len) == 0) {
+            *ret = levels[i];
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+/* "leak", "leak:medium", "inconclusive", or several with commas. */
+static int parse_fail_on(const char *text, void *target)
+{
+    struct fail_on *f = target;
+    for (const char *s = text;; s++) {
+        size_t len = strcspn(s, ",");
+        if (len == strlen("inconclusive") && memcmp(s, "inconclusive", len) == 0) {
+            f->inconclusive = true;
+        } else if (len >= 4 && memcmp(s, "leak", 4) == 0 && (len == 4 || s[4] == ':')) {
+            f->leak = true;
+            f->least = SEVERITY_LOW;
+            if (len > 4 && parse_severity(s + 5, len - 5, &f->least) < 0)
+                return -EINVAL;
+        } else {
+            return -EINVAL;
+        }
+        s += len;
+        if (!*s)
+            return 0;
+    }
+}
+
+static int status_of(const struct fail_on *f, enum verdict verdict, enum severity severity)
+{
+    if (f->leak && verdict == VERDICT_LEAK && severity >= f->least)
+        return STATUS_BROKEN;
+    if (f->inconclusive && verdict == VERDICT_INCONCLUSIVE)
+        return STATUS_OPEN;
+    return STATUS_FINE;
+}
+
+/* With a heading where several reports follow each other. */
+static int print_job(struct analyze *a, const struct judgement *j, const char *heading)
+{
+    struct report_style style = terminal_style(&a->view);
+    struct buf out = BUF_INIT;
+    if (a->json) {
+        report_json(&out, &j->job);
+    } else if (a->load.quiet) {
+        if (heading)
+            buf_addf(&out, "%s: ", heading);
+        report_headline(&out, &j->job, &style);
+    } else {
+        if (heading)
+            buf_addf(&out, "==> %s <==\n", heading);
+        report_text(&out, &j->job, &style);
+        if (heading)
+            buf_addc(&out, '\n');
+    }
+    int r = terminal_write(&out);
+    buf_release(&out);
+    a->status = status_of(&a->fail_on, j->answer.verdict, j->answer.severity);
+    return r;
+}
+
+static int analyze_file(struct analyze *a, const char *argument)
+{
+    struct load *l;
+    int r = load_file(argument, &a->load, &l);
+    if (r < 0)
+        return r;
+    struct judgement j;
+    judgement_init(&j, l);
+    r = print_job(a, &j, a->several ? j.job.source : NULL);
+    judgement_release(&j);
+    load_free(l);
+    return r;
+}
+
+/* ---- many series, one line each ---- */
+
+static int print_batch_line(void *context, struct loaded_series *s)
+{
+    struct analyze *a = context;
+    struct answer answer;
+    struct buf out = BUF_INIT;
+
+    engine_answer(s->engine, &answer);
+    report_batch(&out, s->info.name, &answer);
+    int r = terminal_write(&out);
+    buf_release(&out);
+    a->status = cli_worse(a->status, status_of(&a->fail_on, answer.verdict, answer.severity));
+    return r;
+}
+
+static int analyze_batch(struct analyze *a, const char *argument)
+{
+    struct load *l;
+    int r = load_open(argument, &a->load, &l);
+    if (r < 0)
+        return r;
+    l->context = a;
+    l->on_end = print_batch_line;
+    r = load_read(l);
+    if (r >= 0)
+        r = load_finish(l);
+    load_free(l);
+    return r;
+}
+
+/* ---- a growing file ---- */
+
+/* In a log the reports follow each other: each says when it was made. */
+static int print_followed(void *context, const struct judgement *j, bool last)
+{
+    char when[32];
+    time_t now = time(NULL);
+    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", localtime(&now));
+    struct buf heading = BUF_INIT;
+    buf_addf(&heading, "%s, %s%s", j->job.source, when, last ? ", the end" : "");
+    int r = print_job(context, j, buf_text(&heading));
+    buf_release(&heading);
+    return r;
+}
+
+static int analyze_follow(struct analyze *a, const char *argument)
+{
+    struct load *l;
+    int r = load_open(argument, &a->load, &l);
+    if (r < 0)
+        return r;
+    r = follow(l, print_followed, a);
+    load_free(l);
+    return r;
+}
+
+/* ---- the command ---- */
+
+static int check_usage(const struct analyze *a, const char *command, int files)
+{
+    if (files == 0) {
+        cli_say("%s: no file given; name a log or a table, or - for standard input", command);
+        return -EINVAL;
+    }
+    if (a->load.input.follow && (files > 1 || a->load.input.batch)) {
+        cli_say("%s: --follow takes one file and no --batch", command);
+        return -EINVAL;
+    }
+    if (a->load.input.batch && a->json) {
+        cli_say("%s: --batch and --json exclude each other", command);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int analyze_one(struct analyze *a, const char *argument)
+{
+    a->status = STATUS_FINE;
+    int r = a->load.input.batch    ? analyze_batch(a, argument)
+            : a->load.input.follow ? analyze_follow(a, argument)
+                                   : analyze_file(a, argument);
+    return r < 0 ? cli_worse(a->status, STATUS_ERROR) : a->status;
+}
+
+int cmd_analyze(int argc, char **argv)
+{
+    struct analyze a = {0};
+    const struct option_spec specs[] = {
+        LOAD_OPTIONS(&a.load),
+        VIEW_OPTIONS(&a.view),
+        {"follow", OPTION_FLAG, &a.load.input.follow, NULL, NULL},
+        {"json", OPTION_FLAG, &a.json, NULL, NULL},
+        {"batch", OPTION_FLAG, &a.load.input.batch, NULL, NULL},
+        {"fail-on", OPTION_PARSED, &a.fail_on, "leak, leak:low|medium|high or inconclusive",
+         parse_fail_on},
+    };
+    int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
+    if (r == OPTIONS_HELP) {
+        fputs(help, stdout);
+        return STATUS_FINE;
+    }
+    if (r < 0 || load_options_check(&a.load, argv[0]) < 0 || check_usage(&a, argv[0], files) < 0)
+        return STATUS_ERROR;
+
+    int status = STATUS_FINE;
+    a.several = files > 1;
+    for (int i = 1; i <= files; i++)
+        status = cli_worse(status, analyze_one(&a, argv[i]));
+    return status;
+}

@@ -1,0 +1,172 @@
+/* cli/cmd_compare.c: tidemark compare: do two runs behave alike? */
+#include "cli/cli.h"
+#include "cli/load.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: tidemark compare A B [options]\n"
+    "\n"
+    "Sets two runs side by side: level, warm-up in steps and in passes over the data,\n"
+    "rate at the end, spikes; says whether the pattern is the same and what differs.\n"
+    "A and B are files as for analyze. 'FILE#NAME' takes the series NAME (a name,\n"
+    "kind or pid) of a file that holds several; else those of the same kind are\n"
+    "compared, and among them the largest.\n"
+    "\n"
+    "  --series NAME               as FILE#NAME, for both\n"
+    "  --epoch N                   steps of one pass over the data, in both runs\n"
+    "  --epoch-a N, --epoch-b N    the same for each\n"
+    "  --limit 32GB                the memory there is\n"
+    "  --json                      for programs, see docs/JSON.md\n"
+    "  --fail-on-difference        exit 3 unless the pattern is the same\n"
+    "  --ascii, --width N, --color auto|always|never, --quiet\n"
+    "  and the options of analyze for columns, unit, clock, horizon and plan\n"
+    "\n"
+    "example: tidemark compare 'prod.log#Run 2' test.log --epoch-a 83 --epoch-b 37.5\n";
+
+struct compare {
+    struct load_options load;
+    struct view_options view;
+    double epoch_a, epoch_b;
+    bool json, fail;
+};
+
+/* How well two series match: 0 not at all, 1 the same unit, 2 the same kind, 3 the same name. */
+static int likeness(const struct series_info *a, const struct series_info *b)
+{
+    if (a->unit != b->unit)
+        return 0;
+    if (strcmp(a->kind, b->kind) != 0)
+        return 1;
+    return strcmp(a->name, b->name) == 0 ? 3 : 2;
+}
+
+/* The pair to compare: the most alike, then the largest, memory before counts. NULL where none. */
+static bool choose_pair(const struct judgement *a, const struct judgement *b,
+                        const struct report_series **ret_a, const struct report_series **ret_b)
+{
+    int best = 0;
+    double level = 0;
+    for (size_t i = 0; i < a->job.count; i++) {
+        for (size_t k = 0; k < b->job.count; k++) {
+            const struct report_series *x = &a->series[i], *y = &b->series[k];
+            int alike = 2 * likeness(x->info, y->info) + (x->info->unit == SERIES_BYTES);
+            double size = x->answer->floor_last + y->answer->floor_last;
+            if (alike < 2 || alike < best || (alike == best && size <= level))
+                continue;
+            best = alike;
+            level = size;
+            *ret_a = x;
+            *ret_b = y;
+        }
+    }
+    return best > 0;
+}
+
+/* The series under the name the user knows it by: the argument, and the name within the file. */
+static void name_series(struct buf *name, const char *argument, const struct series_info *info)
+{
+    buf_adds(name, argument);
+    if (!strchr(argument, '#') && strcmp(info->name, info->kind) != 0)
+        buf_addf(name, ": %s", info->name);
+}
+
+static int print_pair(const struct compare *c, const struct report_series *a,
+                      const struct report_series *b, bool *ret_same)
+{
+    struct comparison comparison;
+    struct buf out = BUF_INIT;
+    struct report_style style = terminal_style(&c->view);
+
+    answers_compare(a->answer, b->answer, a->info->unit, &comparison);
+    if (c->json)
+        report_comparison_json(&out, a, b, &comparison);
+    else
+        report_comparison(&out, a, b, &comparison, &style);
+    int r = terminal_write(&out);
+    buf_release(&out);
+    *ret_same = comparison.same_pattern;
+    return r;
+}
+
+static int compare_loads(const struct compare *c, const struct load *a, const struct load *b,
+                         char **arguments)
+{
+    struct judgement ja, jb;
+    judgement_init(&ja, a);
+    judgement_init(&jb, b);
+
+    const struct report_series *x = NULL, *y = NULL;
+    bool same = false;
+    int r = -EINVAL;
+    if (choose_pair(&ja, &jb, &x, &y)) {
+        struct buf name_a = BUF_INIT, name_b = BUF_INIT;
+        name_series(&name_a, arguments[0], x->info);
+        name_series(&name_b, arguments[1], y->info);
+        struct series_info info_a = *x->info, info_b = *y->info;
+        info_a.name = buf_text(&name_a);
+        info_b.name = buf_text(&name_b);
+        r = print_pair(c, &(struct report_series){&info_a, x->answer, x->history},
+                       &(struct report_series){&info_b, y->answer, y->history}, &same);
+        buf_release(&name_a);
+        buf_release(&name_b);
+    } else {
+        cli_say("compare: %s and %s hold no series of the same unit; choose with FILE#NAME",
+                arguments[0], arguments[1]);
+    }
+    judgement_release(&ja);
+    judgement_release(&jb);
+    if (r < 0)
+        return STATUS_ERROR;
+    return c->fail && !same ? STATUS_BROKEN : STATUS_FINE;
+}
+
+static int compare_files(const struct compare *c, char **arguments)
+{
+    struct load_options options_a = c->load, options_b = c->load;
+    if (c->epoch_a > 0)
+        options_a.epoch = c->epoch_a;
+    if (c->epoch_b > 0)
+        options_b.epoch = c->epoch_b;
+
+    struct load *a, *b;
+    if (load_file(arguments[0], &options_a, &a) < 0)
+        return STATUS_ERROR;
+    int status = STATUS_ERROR;
+    if (load_file(arguments[1], &options_b, &b) >= 0) {
+        status = compare_loads(c, a, b, arguments);
+        load_free(b);
+    }
+    load_free(a);
+    return status;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    struct compare c = {0};
+    const struct option_spec specs[] = {
+        LOAD_OPTIONS(&c.load),
+        VIEW_OPTIONS(&c.view),
+        {"epoch-a", OPTION_NUMBER, &c.epoch_a, "the length of an epoch of A, above 0", NULL},
+        {"epoch-b", OPTION_NUMBER, &c.epoch_b, "the length of an epoch of B, above 0", NULL},
+        {"json", OPTION_FLAG, &c.json, NULL, NULL},
+        {"fail-on-difference", OPTION_FLAG, &c.fail, NULL, NULL},
+    };
+    int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
+    if (r == OPTIONS_HELP) {
+        fputs(help, stdout);
+        return STATUS_FINE;
+    }
+    if (r < 0 || load_options_check(&c.load, argv[0]) < 0)
+        return STATUS_ERROR;
+    if (files != 2) {
+        cli_say("%s: got %d file%s, expected two: tidemark compare A B", argv[0], files,
+                files == 1 ? "" : "s");
+        return STATUS_ERROR;
+    }
+    return compare_files(&c, argv + 1);
+}

@@ -1,0 +1,400 @@
+/* cli/load.c: a file through the readers into one engine a series. */
+#include "cli/load.h"
+
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int load_options_check(struct load_options *options, const char *command)
+{
+    if (options->steps && options->time) {
+        cli_say("%s: --steps and --time exclude each other", command);
+        return -EINVAL;
+    }
+    if (options->plan_steps > 0 && options->plan_hours > 0) {
+        cli_say("%s: --plan-steps and --plan-hours exclude each other", command);
+        return -EINVAL;
+    }
+    options->input.clock = options->steps ? 1 : options->time ? 2 : 0;
+    return 0;
+}
+
+/* ---- series ---- */
+
+static char *copy(const char *text)
+{
+    char *result = text ? strdup(text) : NULL;
+    if (text && !result)
+        abort();
+    return result;
+}
+
+static void release_series(struct loaded_series *s)
+{
+    free((char *) s->info.name);
+    free((char *) s->info.kind);
+    free((char *) s->info.device);
+    engine_free(s->engine);
+    *s = (struct loaded_series){0};
+}
+
+/* Whether `words` stand in `text` as whole words: "Run 2" does in "Run 2 (Process 7)", not in
+ * "Run 20". */
+static bool holds_words(const char *text, const char *words)
+{
+    size_t len = strlen(words);
+    for (const char *at = text; (at = strcasestr(at, words)) != NULL; at++) {
+        bool begins = at == text || !isalnum((unsigned char) at[-1]);
+        if (begins && !isalnum((unsigned char) at[len]))
+            return true;
+    }
+    return false;
+}
+
+static bool names_series(const char *selector, const struct series_info *info)
+{
+    char *end;
+    long long pid = strtoll(selector, &end, 10);
+    return holds_words(info->name, selector) || strcasecmp(info->kind, selector) == 0 ||
+           (!*end && pid != 0 && pid == info->pid);
+}
+
+/* The number of a free slot. */
+static size_t free_slot(struct load *l)
+{
+    for (size_t i = 0; l->on_end && i < l->count; i++) {
+        if (!l->series[i].used)
+            return i;
+    }
+    if ((l->count & (l->count - 1)) == 0) {
+        size_t capacity = l->count ? l->count * 2 : 1;
+        l->series = realloc(l->series, capacity * sizeof(*l->series));
+        if (!l->series)
+            abort();
+    }
+    return l->count++;
+}
+
+static int sink_series(void *context, const struct series_info *info,
+                       const struct input_hints *hints)
+{
+    struct load *l = context;
+    size_t slot = free_slot(l);
+    struct loaded_series *s = &l->series[slot];
+
+    *s = (struct loaded_series){.info = *info, .hints = *hints, .used = true};
+    s->info.name = copy(info->name);
+    s->info.kind = copy(info->kind);
+    s->info.device = copy(info->device);
+    s->selected = !l->selector || names_series(l->selector, info);
+    return (int) slot;
+}
+
+/* The position at which the job will end, 0 where it is not known on this clock. */
+static double plan_of(struct load *l, const struct loaded_series *s, double first_seconds)
+{
+    const struct load_options *o = l->options;
+    bool steps = s->info.clock == CLOCK_STEP;
+    if (steps && o->plan_steps > 0)
+        return o->plan_steps;
+    if (!steps && o->plan_hours > 0)
+        return first_seconds + o->plan_hours * 3600;
+    if ((o->plan_hours > 0 || o->plan_steps > 0) && !l->plan_noted) {
+        l->plan_noted = true;
+        cli_say("%s: --plan-%s does not apply: '%s' is measured in %s, use --plan-%s", l->path,
+                steps ? "hours" : "steps", s->info.name, steps ? "steps" : "seconds",
+                steps ? "steps" : "hours");
+    }
+    return 0;
+}
+
+static int make_engine(struct load *l, struct loaded_series *s, double first_seconds)
+{
+    const struct load_options *o = l->options;
+    double limit = s->info.unit == SERIES_BYTES && o->limit > 0 ? o->limit : s->hints.limit;
+    struct engine_options options = {
+        .clock = s->info.clock,
+        .unit = s->info.unit,
+        .epoch_length = o->epoch > 0 ? o->epoch : s->hints.epoch_length,
+        .horizon = o->horizon > 0 ? o->horizon : s->hints.horizon,
+        .plan = plan_of(l, s, first_seconds),
+        .limit = limit,
+        .resolution = series_kind_resolution(s->info.kind),
+        .rounding = s->info.resolution,
+        .job_series = 1,
+    };
+    return engine_new(&options, &s->engine);
+}
+
+static int sink_sample(void *context, int series, double step, double seconds, double value)
+{
+    struct load *l = context;
+    struct loaded_series *s = &l->series[series];
+    if (!s->selected)
+        return 0;
+    if (!s->engine) {
+        int r = make_engine(l, s, seconds);
+        if (r < 0)
+            return r;
+    }
+    /* The engine counts what it refuses, and the report says how many. */
+    if (engine_push(s->engine, step, seconds, value) == -ENOMEM)
+        return -ENOMEM;
+    int r = l->on_sample ? l->on_sample(l->context) : 0;
+    l->hook_failed = r < 0;
+    return r;
+}
+
+static int sink_epoch(void *context, int series, double at)
+{
+    struct load *l = context;
+    if (l->series[series].engine)
+        engine_epoch_mark(l->series[series].engine, at);
+    return 0;
+}
+
+static int sink_restart(void *context, int series)
+{
+    struct load *l = context;
+    if (l->series[series].engine)
+        engine_restart(l->series[series].engine);
+    return 0;
+}
+
+static int sink_end(void *context, int series)
+{
+    struct load *l = context;
+    if (!l->on_end)
+        return 0;
+    int r = l->series[series].engine ? l->on_end(l->context, &l->series[series]) : 0;
+    release_series(&l->series[series]);
+    l->hook_failed = r < 0;
+    return r;
+}
+
+/* ---- the source ---- */
+
+/* Cuts "file#selector" in two unless there is a file of the whole name. */
+static void split_argument(struct load *l, const char *argument)
+{
+    l->path = copy(argument);
+    l->selector = copy(l->options->series);
+    char *mark = strrchr(l->path, '#');
+    if (!mark || mark == l->path || mark[1] == '\0' || access(argument, F_OK) == 0)
+        return;
+    *mark = '\0';
+    free(l->selector);
+    l->selector = copy(mark + 1);
+}
+
+static int open_source(struct load *l)
+{
+    if (strcmp(l->path, "-") == 0) {
+        free(l->path);
+        l->path = copy("standard input");
+        l->fd = STDIN_FILENO;
+        return 0;
+    }
+    l->fd = open(l->path, O_RDONLY | O_CLOEXEC);
+    if (l->fd < 0) {
+        int error = errno;
+        if (error == ENOENT)
+            cli_say("%s: no such file; give a log, a table or - for standard input", l->path);
+        else
+            cli_say("%s: cannot be opened: %s", l->path, strerror(error));
+        return -error;
+    }
+    struct stat st;
+    if (fstat(l->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        cli_say("%s: is a directory; give a file inside it", l->path);
+        return -EISDIR;
+    }
+    return 0;
+}
+
+int load_open(const char *argument, const struct load_options *options, struct load **ret)
+{
+    struct load *l = calloc(1, sizeof(*l));
+    if (!l)
+        abort();
+    l->options = options;
+    l->fd = -1;
+    split_argument(l, argument);
+
+    int r = open_source(l);
+    if (r >= 0) {
+        struct input_sink sink = {
+            .context = l,
+            .series = sink_series,
+            .sample = sink_sample,
+            .epoch = sink_epoch,
+            .restart = sink_restart,
+            .end = sink_end,
+        };
+        r = input_new(l->fd, &options->input, &sink, &l->input);
+    }
+    if (r < 0) {
+        load_free(l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+struct load *load_free(struct load *l)
+{
+    if (!l)
+        return NULL;
+    input_free(l->input);
+    for (size_t i = 0; i < l->count; i++)
+        release_series(&l->series[i]);
+    free(l->series);
+    if (l->fd > STDIN_FILENO)
+        close(l->fd);
+    free(l->path);
+    free(l->selector);
+    free(l);
+    return NULL;
+}
+
+static void say_error(const struct load *l, int error)
+{
+    const struct input_summary *summary = input_summary(l->input);
+    if (error != -EINVAL || !summary->error[0])
+        cli_say("%s: cannot be read: %s", l->path, strerror(-error));
+    else if (summary->error_line > 0)
+        cli_say("%s: line %llu: %s", l->path, (unsigned long long) summary->error_line,
+                summary->error);
+    else
+        cli_say("%s: %s", l->path, summary->error);
+}
+
+int load_read(struct load *l)
+{
+    int r = input_read(l->input);
+    if (r < 0 && !l->hook_failed)
+        say_error(l, r);
+    return r;
+}
+
+/* Says what there would have been; -EINVAL where nothing was chosen that has a sample. */
+static int check_selection(const struct load *l)
+{
+    struct buf names = BUF_INIT;
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->series[i].engine) {
+            buf_release(&names);
+            return 0;
+        }
+        buf_addf(&names, "%s'%s'", i ? ", " : "", l->series[i].info.name);
+    }
+    if (l->selector)
+        cli_say("%s: no series is called '%s'; there are %s", l->path, l->selector,
+                buf_text(&names));
+    else
+        cli_say("%s: no sample found, expected lines with a step or time and a size", l->path);
+    buf_release(&names);
+    return -EINVAL;
+}
+
+static void say_found(const struct load *l)
+{
+    const struct input_summary *summary = input_summary(l->input);
+    struct buf line = BUF_INIT;
+    buf_addf(&line, "read as %s", summary->format);
+    if (summary->guesses[0])
+        buf_addf(&line, "; %s", summary->guesses);
+    if (summary->skipped > 0)
+        buf_addf(&line, "; %llu line%s skipped, the first is line %llu: %s",
+                 (unsigned long long) summary->skipped, summary->skipped == 1 ? "" : "s",
+                 (unsigned long long) summary->first_skipped, summary->skip_reason);
+    cli_say("%s: %s", l->path, buf_text(&line));
+    buf_release(&line);
+}
+
+int load_finish(struct load *l)
+{
+    int r = input_finish(l->input);
+    if (r < 0) {
+        if (!l->hook_failed)
+            say_error(l, r);
+        return r;
+    }
+    bool batch = l->options->input.batch;
+    if (!batch && (r = check_selection(l)) < 0)
+        return r;
+    if (input_summary(l->input)->samples == 1) {
+        cli_say("%s: only one sample; a verdict needs at least two", l->path);
+        return -EINVAL;
+    }
+    if (!l->options->quiet && (!batch || input_summary(l->input)->skipped > 0))
+        say_found(l);
+    return 0;
+}
+
+int load_file(const char *argument, const struct load_options *options, struct load **ret)
+{
+    struct load *l;
+    int r = load_open(argument, options, &l);
+    if (r < 0)
+        return r;
+    r = load_read(l);
+    if (r >= 0)
+        r = load_finish(l);
+    if (r < 0) {
+        load_free(l);
+        return r;
+    }
+    *ret = l;
+    return 0;
+}
+
+/* ---- the answers ---- */
+
+void judgement_init(struct judgement *j, const struct load *l)
+{
+    *j = (struct judgement){0};
+    j->series = calloc(l->count + 1, sizeof(*j->series));
+    j->answers = calloc(l->count + 1, sizeof(*j->answers));
+    const struct answer **answers = calloc(l->count + 1, sizeof(*answers));
+    if (!j->series || !j->answers || !answers)
+        abort();
+
+    size_t count = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct loaded_series *s = &l->series[i];
+        if (!s->engine)
+            continue;
+        engine_answer(s->engine, &j->answers[count]);
+        answers[count] = &j->answers[count];
+        j->series[count] = (struct report_series){
+            .info = &s->info,
+            .answer = &j->answers[count],
+            .history = engine_history(s->engine),
+        };
+        count++;
+    }
+    job_judge(answers, count, &j->answer);
+    free(answers);
+    j->job = (struct report_job){
+        .series = j->series,
+        .count = count,
+        .answer = &j->answer,
+        .source = l->path,
+    };
+}
+
+void judgement_release(struct judgement *j)
+{
+    free(j->series);
+    free(j->answers);
+    *j = (struct judgement){0};
+}

@@ -1,0 +1,101 @@
+/* cli/load.h: a file through the readers into one engine a series. */
+#ifndef TIDEMARK_CLI_LOAD_H
+#define TIDEMARK_CLI_LOAD_H
+
+#include "cli/options.h"
+#include "input/input.h"
+#include "report/report.h"
+
+/* What the user said about the source and the job; 0, false and NULL: not said. */
+struct load_options {
+    struct input_options input;
+    bool steps, time;
+    double epoch, horizon; /* in units of the series' clock */
+    double plan_steps, plan_hours;
+    double limit;       /* bytes */
+    const char *series; /* only the one of this name, kind or pid */
+    bool quiet;         /* no note on what was guessed */
+};
+
+/* The rows of an option table that fill a struct load_options. */
+#define LOAD_OPTIONS(load)                                                                         \
+    {"clock", OPTION_TEXT, &(load)->input.clock_column, "the name or number of a column", NULL},   \
+        {"value", OPTION_TEXT, &(load)->input.value_columns,                                       \
+         "names or numbers of columns, separated by commas", NULL},                                \
+        {"unit", OPTION_TEXT, &(load)->input.unit, "a unit such as MB, GiB, bytes or count",       \
+         NULL},                                                                                    \
+        {"steps", OPTION_FLAG, &(load)->steps, NULL, NULL},                                        \
+        {"time", OPTION_FLAG, &(load)->time, NULL, NULL},                                          \
+        {"epoch", OPTION_NUMBER, &(load)->epoch, "the length of an epoch in steps, above 0",       \
+         NULL},                                                                                    \
+        {"horizon", OPTION_NUMBER, &(load)->horizon, "a number of steps (or seconds) above 0",     \
+         NULL},                                                                                    \
+        {"plan-steps", OPTION_NUMBER, &(load)->plan_steps, "the last step of the job, above 0",    \
+         NULL},                                                                                    \
+        {"plan-hours", OPTION_NUMBER, &(load)->plan_hours, "a number of hours above 0", NULL},     \
+        {"limit", OPTION_SIZE, &(load)->limit, "a size such as 32GB", NULL},                       \
+        {"series", OPTION_TEXT, &(load)->series, "the name, kind or pid of a series", NULL},       \
+    {                                                                                              \
+        "quiet", OPTION_FLAG, &(load)->quiet, NULL, NULL                                           \
+    }
+
+/* Options that contradict each other are said. 0, or -EINVAL. */
+int load_options_check(struct load_options *options, const char *command);
+
+/* One series of the source; the load owns all of it. */
+struct loaded_series {
+    struct series_info info;
+    struct input_hints hints;
+    struct engine *engine; /* NULL before the first sample, and where it was not selected */
+    bool selected;
+    bool used; /* false: the slot is free for another series */
+};
+
+/*
+ * A source being read. Messages about it go to standard error, one line each. The hooks may be
+ * NULL; a negative return stops the reading and is handed on.
+ */
+struct load {
+    const struct load_options *options; /* not owned */
+    char *path;                         /* as the user wrote it, without the selector */
+    char *selector;                     /* what stood after '#', or --series; NULL: all series */
+    int fd;
+    struct input *input;
+    struct loaded_series *series;
+    size_t count;
+    bool plan_noted;
+    bool hook_failed; /* a hook stopped the reading and has said why */
+    void *context;
+    int (*on_end)(void *context, struct loaded_series *s); /* the slot is freed afterwards */
+    int (*on_sample)(void *context);
+};
+
+/*
+ * Opens "-" (standard input), a file, or "file#selector" where no file of that whole name exists.
+ * -errno, said. The caller owns *ret.
+ */
+int load_open(const char *argument, const struct load_options *options, struct load **ret);
+struct load *load_free(struct load *l); /* accepts NULL, returns NULL */
+
+/* Reads to the end of the stream. -errno, said unless it is the hooks' own. */
+int load_read(struct load *l);
+
+/* After the last load_read(): notes what was guessed and passed over. -EINVAL: no series, said. */
+int load_finish(struct load *l);
+
+/* All three at once. */
+int load_file(const char *argument, const struct load_options *options, struct load **ret);
+
+/* The answers of all series so far. */
+struct judgement {
+    struct report_job job;
+    struct job_answer answer;
+    struct report_series *series;
+    struct answer *answers;
+};
+
+/* Valid until the next sample; release it before the load. */
+void judgement_init(struct judgement *j, const struct load *l);
+void judgement_release(struct judgement *j);
+
+#endif

@@ -1,0 +1,85 @@
+/* cli/main.c: tidemark: finds the command and hands over to it. */
+#include "cli/cli.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tidemark COMMAND ...\n"
+    "\n"
+    "Tells whether a training job leaks memory or only warms up.\n"
+    "\n"
+    "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
+    "  compare A B       two runs side by side: the same pattern or not\n"
+    "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
+    "\n"
+    "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
+    "  --version         the version\n"
+    "\n"
+    "example: tidemark analyze train.log\n"
+    "\n"
+    "exit status: 0 fine; 1 usage or operational error; 3 a leak (--fail-on) or a\n"
+    "broken limit; 4 not enough data\n";
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"analyze", cmd_analyze},
+    {"compare", cmd_compare},
+    {"check", cmd_check},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static int unknown_command(const char *word)
+{
+    const char *names[COMMANDS];
+    for (unsigned i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *meant = cli_suggest(word, names, COMMANDS);
+    if (meant)
+        cli_say("unknown command '%s'; did you mean %s?", word, meant);
+    else
+        cli_say("unknown command '%s'; 'tidemark --help' lists them", word);
+    return STATUS_ERROR;
+}
+
+/* A file opened while 0, 1 or 2 is closed would become standard input, output or error. */
+static void fill_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+            _exit(STATUS_ERROR);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    /* A parent may have left it ignored; a reader that goes away shall end us without a word. */
+    signal(SIGPIPE, SIG_DFL);
+
+    if (argc < 2) {
+        cli_say("no command given; expected analyze, compare or check ('tidemark --help')");
+        return STATUS_ERROR;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(help, stdout);
+        return STATUS_FINE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("tidemark " TIDEMARK_VERSION);
+        return STATUS_FINE;
+    }
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+    return unknown_command(argv[1]);
+}

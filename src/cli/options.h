@@ -1,0 +1,34 @@
+/* cli/options.h: a table of long options and its parser. */
+#ifndef TIDEMARK_CLI_OPTIONS_H
+#define TIDEMARK_CLI_OPTIONS_H
+
+#include <stddef.h>
+
+enum option_type {
+    OPTION_FLAG,   /* target: bool, set to true; takes no value */
+    OPTION_TEXT,   /* target: const char *, points into argv */
+    OPTION_NUMBER, /* target: double, above 0 */
+    OPTION_SIZE,   /* target: double, bytes, above 0 */
+    OPTION_PARSED, /* target: whatever `parse` writes */
+};
+
+struct option_spec {
+    const char *name; /* without the dashes */
+    enum option_type type;
+    void *target;
+    const char *expected;                         /* for the message: "a size such as 32GB" */
+    int (*parse)(const char *text, void *target); /* OPTION_PARSED: 0, or -EINVAL */
+};
+
+#define OPTIONS_HELP 1
+
+/*
+ * Reads argv[1] and what follows: "--name=value", "--name value", "--" ends the options, "-" is an
+ * operand. Operands are moved together to argv[1..*ret_operands], in order. 0; OPTIONS_HELP:
+ * --help or -h was among them; -EINVAL: said on standard error, with the option and what was
+ * expected.
+ */
+int options_parse(const struct option_spec *specs, size_t count, int argc, char **argv,
+                  int *ret_operands);
+
+#endif

@@ -1,0 +1,33 @@
+/* cli/terminal.h: standard output: how it looks and how it is written. */
+#ifndef TIDEMARK_CLI_TERMINAL_H
+#define TIDEMARK_CLI_TERMINAL_H
+
+#include "report/report.h"
+
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* What the user said about the looks. */
+struct view_options {
+    double width; /* 0: find out */
+    enum color_mode color;
+    bool ascii;
+};
+
+/* The rows of an option table that fill a struct view_options. */
+#define VIEW_OPTIONS(view)                                                                         \
+    {"width", OPTION_NUMBER, &(view)->width, "a number of columns", NULL},                         \
+        {"color", OPTION_PARSED, &(view)->color, "auto, always or never", terminal_parse_color},   \
+    {                                                                                              \
+        "ascii", OPTION_FLAG, &(view)->ascii, NULL, NULL                                           \
+    }
+
+/* Writes an enum color_mode. -EINVAL. */
+int terminal_parse_color(const char *text, void *ret_mode);
+
+/* The style for standard output as it is now: terminal or not, NO_COLOR, COLUMNS. */
+struct report_style terminal_style(const struct view_options *view);
+
+/* Writes all of `text` to standard output at once and empties it. -errno, said. */
+int terminal_write(struct buf *text);
+
+#endif

@@ -1,0 +1,94 @@
+/* input/collect.h: what all readers share: the series found so far, and what is said of them. */
+#ifndef TIDEMARK_INPUT_COLLECT_H
+#define TIDEMARK_INPUT_COLLECT_H
+
+#include "input/input.h"
+
+/* More series than this at one time are passed over. */
+#define COLLECT_MAX_TRACKS 4096
+
+/* One series that is being delivered. The collector owns it; it ends with collect_end(). */
+struct track {
+    struct track *next; /* in its bucket */
+    char *key;          /* what tells it from the others of its source */
+    int series;         /* the sink's number */
+    enum series_clock clock;
+    uint64_t samples;
+    double first, last; /* positions on the clock, since the last restart */
+    double stride;      /* the longest advance so far */
+    double offset;      /* added to steps that are counted anew in every epoch */
+    double epoch;       /* the last epoch number seen, NAN where none */
+    uint64_t section;   /* free for the reader */
+    double unit;        /* likewise: of plain numbers */
+};
+
+/*
+ * Passes samples on to the sink and keeps the summary. One owner, one thread. Functions that can
+ * fail give the sink's negative return, which every reader hands on at once.
+ */
+struct collector {
+    const struct input_sink *sink;
+    const struct input_options *options;
+    struct input_summary *summary;
+    struct track *buckets[1024];
+    size_t tracks;
+    uint64_t opened; /* in all */
+};
+
+/* A moment on both clocks; NAN where it is not told. */
+struct position {
+    double step, seconds;
+    double epoch; /* number of the epoch the step lies in */
+    double total; /* steps of that epoch, as in "12/100" */
+};
+
+#define POSITION_NONE                                                                              \
+    (struct position)                                                                              \
+    {                                                                                              \
+        NAN, NAN, NAN, NAN                                                                         \
+    }
+
+struct track *collect_find(const struct collector *c, const char *key);
+
+/* Opens a series; -E2BIG: too many of them are open. The key is copied. */
+int collect_open(struct collector *c, const char *key, const struct series_info *info,
+                 const struct input_hints *hints, struct track **ret);
+
+/* True if `at` lies so far back that the program must have begun anew. */
+bool track_fell_back(const struct track *t, double at);
+
+/*
+ * Passes one sample on; what is not finite is dropped. Where the clock falls back to the start the
+ * series is restarted, or, where the epoch went on at the same time, the steps of the epochs are
+ * put one behind the other.
+ */
+int collect_sample(struct collector *c, struct track *t, struct position at, double value);
+
+int collect_restart(struct collector *c, struct track *t);
+int collect_epoch(struct collector *c, struct track *t, double at);
+int collect_end(struct collector *c, struct track *t); /* frees `t` */
+int collect_end_all(struct collector *c);
+
+/* Calls `visit` for every open track. Stops at the first negative return and hands it on. */
+int collect_each(struct collector *c,
+                 int (*visit)(struct collector *c, struct track *t, void *context), void *context);
+
+/* Frees the tracks and tells the sink nothing. */
+void collect_release(struct collector *c);
+
+/* A line that looked like data and could not be read; the first is remembered with its reason. */
+void collect_skip(struct collector *c, uint64_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Skips a line that is no text or was too long. False: it is neither. */
+bool collect_skip_damaged(struct collector *c, const struct line *line);
+
+/* Adds to what the user is told was guessed, as long as there is room. */
+void collect_guess(struct collector *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Sets the error and returns -EINVAL. `line` 0: no line. */
+int collect_error(struct collector *c, uint64_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,76 @@
+/* input/input.h: the logs and tables people already have, as series. */
+#ifndef TIDEMARK_INPUT_H
+#define TIDEMARK_INPUT_H
+
+#include "base/base.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a source says of a series beside its samples. 0: nothing said. */
+struct input_hints {
+    double epoch_length; /* in units of the series' clock */
+    double horizon;
+    double limit; /* in the series' unit */
+};
+
+/*
+ * Where samples go. Calls come in the order of the file. `series` is called once before a series'
+ * first sample; its texts are valid during the call only; the returned number (>= 0) names the
+ * series from then on. A negative return of any call stops the reading and is handed on.
+ */
+struct input_sink {
+    void *context;
+    int (*series)(void *context, const struct series_info *info, const struct input_hints *hints);
+    /* `step` or `seconds` is NAN where the source does not tell it; `value` in the series' unit. */
+    int (*sample)(void *context, int series, double step, double seconds, double value);
+    int (*epoch)(void *context, int series, double at); /* an epoch ended at `at` on the clock */
+    int (*restart)(void *context, int series);          /* the same program began anew */
+    int (*end)(void *context, int series);              /* nothing more of this series will come */
+};
+
+/* What the user said about the source; NULL and 0: find out. */
+struct input_options {
+    const char *clock_column;  /* name or 1-based number of the column with the step or the time */
+    const char *value_columns; /* comma separated names or numbers; others are passed over */
+    const char *unit;          /* of plain numbers: "MB", "GiB", "bytes", "count" */
+    int clock;                 /* 0: find out; 1: steps; 2: seconds */
+    bool batch;                /* only JSON lines with one whole series each (docs/JSON.md) */
+    bool follow;               /* at the end of the stream wait for more (input_read returns 0) */
+};
+
+/* What was found, for one line to the user, and what was passed over. */
+struct input_summary {
+    char format[64];   /* "CSV with a header", "training log", ... */
+    char guesses[200]; /* "clock: column 'step'; 'rss_mb' in MB"; may be empty */
+    uint64_t lines;
+    uint64_t samples;
+    uint64_t skipped;       /* lines that looked like data and could not be read */
+    uint64_t first_skipped; /* number of the first of them */
+    char skip_reason[120];  /* why, for that one */
+    char error[240];        /* set on -EINVAL: line, what was found, what was expected */
+    uint64_t error_line;    /* 0: no line */
+};
+
+/*
+ * Reads a source to its end. Every parser is streaming: memory does not grow with the file.
+ * The format is found from the first lines. 0; -EINVAL: no series in it (summary->error says
+ * what was found and expected); -EISDIR; any other -errno of reading or of the sink.
+ * What was delivered before an error stays delivered.
+ */
+struct input;
+
+int input_new(int fd, const struct input_options *options, const struct input_sink *sink,
+              struct input **ret);
+struct input *input_free(struct input *in); /* accepts NULL, returns NULL */
+
+/* Reads until the stream ends. With `follow` it may be called again when there is more. */
+int input_read(struct input *in);
+
+/* Says `end` for every series still open and judges the whole: -EINVAL if nothing was found. */
+int input_finish(struct input *in);
+
+const struct input_summary *input_summary(const struct input *in);
+
+#endif

@@ -1,0 +1,200 @@
+/* report/compare.c: two runs side by side. */
+#include "report/format.h"
+#include "report/json.h"
+#include "report/table.h"
+
+#include <math.h>
+
+/* ---- one cell of the table ---- */
+
+typedef void (*cell_writer)(struct buf *cell, const struct report_series *s);
+
+static void cell_verdict(struct buf *cell, const struct report_series *s)
+{
+    static const struct report_style plain = {.width = FORMAT_MAX_WIDTH};
+    format_verdict(cell, s->answer->verdict, s->answer->severity, &plain);
+}
+
+static void cell_kind(struct buf *cell, const struct report_series *s)
+{
+    format_clean(cell, s->info->kind, false);
+}
+
+static void cell_pattern(struct buf *cell, const struct report_series *s)
+{
+    buf_adds(cell, pattern_name(s->answer->pattern));
+}
+
+static void cell_level(struct buf *cell, const struct report_series *s)
+{
+    series_add_value(cell, s->answer->floor_last, s->info->unit);
+}
+
+static void cell_peak(struct buf *cell, const struct report_series *s)
+{
+    series_add_value(cell, s->answer->max, s->info->unit);
+}
+
+static void cell_warm_up(struct buf *cell, const struct report_series *s)
+{
+    if (isfinite(s->answer->warm_up_end))
+        format_position(cell, s->answer->warm_up_end, s);
+    else
+        buf_adds(cell, "none seen");
+}
+
+/* A run whose first sample lies within the first epoch began at 0, another was resumed there. */
+static double warm_up_epochs(const struct answer *a)
+{
+    double begin = a->first_at <= a->epoch_length ? 0 : a->first_at;
+    return (a->warm_up_end - begin) / a->epoch_length;
+}
+
+static void cell_epochs(struct buf *cell, const struct report_series *s)
+{
+    double epochs = warm_up_epochs(s->answer);
+    if (!isfinite(epochs)) {
+        buf_adds(cell, "not known");
+        return;
+    }
+    units_add_count(cell, epochs, 2);
+    buf_adds(cell, " epochs");
+}
+
+static void cell_warm_up_rate(struct buf *cell, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    if (a->phase_count > 0 && a->phases[0].name == PHASE_WARM_UP)
+        format_rate(cell, a->phases[0].rate, s->info);
+    else
+        buf_adds(cell, "none seen");
+}
+
+static void cell_last_rate(struct buf *cell, const struct report_series *s)
+{
+    const struct phase *last = format_last_phase(s->answer);
+    if (!last) {
+        buf_adds(cell, "not known");
+        return;
+    }
+    format_rate(cell, last->rate, s->info);
+    buf_addf(cell, ", %s", phase_name(last->name));
+}
+
+static void cell_spikes(struct buf *cell, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    if (a->spikes.count == 0) {
+        buf_adds(cell, "none");
+        return;
+    }
+    buf_addf(cell, "%u of about ", a->spikes.count);
+    series_add_value(cell, a->spikes.height, s->info->unit);
+}
+
+static void cell_seen(struct buf *cell, const struct report_series *s)
+{
+    units_add_count(cell, (double) s->answer->samples, 0);
+    buf_adds(cell, " over ");
+    series_add_length(cell, s->answer->last_at - s->answer->first_at, false, s->info->clock);
+}
+
+/* ---- the whole ---- */
+
+static void add_names(struct buf *out, const char *letter, const struct report_series *s,
+                      const struct report_style *style)
+{
+    buf_addf(out, "  %s  ", letter);
+    format_clean(out, s->info->name, style->ascii);
+    if (s->info->pid != 0)
+        buf_addf(out, " %s pid %lld", format_glyphs(style)->dot, (long long) s->info->pid);
+    buf_addc(out, '\n');
+}
+
+static void add_table(struct buf *out, const struct report_series *a, const struct report_series *b)
+{
+    static const struct {
+        const char *label;
+        cell_writer write;
+    } rows[] = {
+        {"verdict", cell_verdict},
+        {"pattern", cell_pattern},
+        {"kind", cell_kind},
+        {"level at the end", cell_level},
+        {"peak", cell_peak},
+        {"warm-up ends", cell_warm_up},
+        {"  in passes over the data", cell_epochs},
+        {"  rate", cell_warm_up_rate},
+        {"rate at the end", cell_last_rate},
+        {"spikes", cell_spikes},
+        {"samples", cell_seen},
+    };
+
+    struct table t = TABLE_INIT(3);
+    table_add(&t, "");
+    table_add(&t, "A");
+    table_add(&t, "B");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        table_add(&t, rows[i].label);
+        rows[i].write(&t.cell, a);
+        table_end_cell(&t);
+        rows[i].write(&t.cell, b);
+        table_end_cell(&t);
+    }
+    table_render(&t, out, 2);
+}
+
+static void add_differences(struct buf *out, const struct comparison *c,
+                            const struct report_style *style)
+{
+    if (c->difference_count > 0)
+        buf_adds(out, "\n  What differs:\n");
+    for (unsigned i = 0; i < c->difference_count; i++) {
+        struct buf text = BUF_INIT;
+        buf_addf(out, "  %s ", format_glyphs(style)->bullet);
+        format_clean(&text, c->differences[i], style->ascii);
+        format_wrapped(out, buf_text(&text), 4, style);
+        buf_release(&text);
+    }
+}
+
+void report_comparison(struct buf *out, const struct report_series *a,
+                       const struct report_series *b, const struct comparison *c,
+                       const struct report_style *style)
+{
+    struct buf sentence = BUF_INIT;
+    format_color(&sentence, c->same_pattern ? FORMAT_GREEN : FORMAT_YELLOW, style);
+    buf_adds(&sentence, c->same_pattern ? "SAME PATTERN" : "DIFFERENT");
+    format_color(&sentence, FORMAT_RESET, style);
+    buf_adds(&sentence, ": ");
+    format_clean(&sentence, c->summary, style->ascii);
+    format_wrapped(out, buf_text(&sentence), 0, style);
+    buf_release(&sentence);
+
+    buf_addc(out, '\n');
+    add_names(out, "A", a, style);
+    add_names(out, "B", b, style);
+    buf_addc(out, '\n');
+    add_table(out, a, b);
+    add_differences(out, c, style);
+}
+
+void report_comparison_json(struct buf *out, const struct report_series *a,
+                            const struct report_series *b, const struct comparison *c)
+{
+    struct json j;
+    report_json_begin(&j, out);
+    json_bool(&j, "same_pattern", c->same_pattern);
+    json_bool(&j, "same_warm_up_epochs", c->same_warm_up_epochs);
+    json_number(&j, "level_ratio", c->level_ratio);
+    json_string(&j, "summary", c->summary);
+    json_array_begin(&j, "differences");
+    for (unsigned i = 0; i < c->difference_count; i++)
+        json_string(&j, NULL, c->differences[i]);
+    json_array_end(&j);
+    json_number(&j, "warm_up_epochs_a", warm_up_epochs(a->answer));
+    json_number(&j, "warm_up_epochs_b", warm_up_epochs(b->answer));
+    report_json_series(&j, "a", a);
+    report_json_series(&j, "b", b);
+    report_json_end(&j);
+}

@@ -1,0 +1,198 @@
+/* report/headline.c: the verdict in one sentence. */
+#include "report/headline.h"
+
+#include "report/format.h"
+
+#include <math.h>
+
+/* How the growth of a leak is told, by its pattern. */
+static const char *growth_verb(enum pattern pattern)
+{
+    switch (pattern) {
+    case PATTERN_STAIRCASE:
+        return "climbs in steps, on average";
+    case PATTERN_ACCELERATING:
+        return "grows ever faster, now";
+    case PATTERN_SAWTOOTH:
+        return "falls back less each time, its floor grows";
+    default:
+        return "grows";
+    }
+}
+
+static void leak_sentence(struct buf *out, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    buf_addf(out, "%s ", growth_verb(a->pattern));
+    format_rate(out, a->rate, s->info);
+    if (isfinite(a->onset_at)) {
+        buf_adds(out, " since ");
+        format_position_words(out, a->onset_at, s);
+    }
+    if (isfinite(a->rate_per_epoch)) {
+        buf_adds(out, ", ");
+        series_add_value(out, a->rate_per_epoch, s->info->unit);
+        buf_adds(out, " an epoch");
+    }
+    if (a->severity == SEVERITY_HIGH && isfinite(a->forecast.limit_at)) {
+        buf_adds(out, "; reaches the limit of ");
+        series_add_value(out, a->limit, s->info->unit);
+        buf_adds(out, " in about ");
+        series_add_length(out, a->forecast.limit_at - a->last_at, true, s->info->clock);
+    }
+}
+
+/* What came before the present state, by the pattern; ends where the state is to be told. */
+static void past_clause(struct buf *out, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    switch (a->pattern) {
+    case PATTERN_WARM_UP:
+    case PATTERN_BOUNDED_CACHE:
+    case PATTERN_COPY_ON_WRITE:
+    case PATTERN_ALLOCATOR_RETENTION:
+    case PATTERN_PAGE_CACHE:
+        buf_adds(out,
+                 a->pattern == PATTERN_BOUNDED_CACHE ? "a cache filled" : pattern_name(a->pattern));
+        if (isfinite(a->warm_up_end)) {
+            buf_adds(out, " until ");
+            format_position_words(out, a->warm_up_end, s);
+        }
+        buf_adds(out, ", then ");
+        break;
+    case PATTERN_SPIKES:
+    case PATTERN_SAWTOOTH:
+        buf_adds(out, a->pattern == PATTERN_SPIKES ? "spikes up to " : "rises and falls, up to ");
+        series_add_value(out, a->max, s->info->unit);
+        buf_adds(out, "; the floor is ");
+        break;
+    case PATTERN_LEVEL_SHIFT:
+        buf_adds(out, "moved to another level, then ");
+        break;
+    default:
+        break;
+    }
+}
+
+/* "flat at 16.6 GB": what the last phase does. */
+static void present_clause(struct buf *out, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    const struct phase *last = format_last_phase(a);
+    enum phase_name name = last ? last->name : PHASE_STABLE;
+
+    if (name == PHASE_SHRINKING) {
+        buf_adds(out, "falling, ");
+        series_add_value(out, a->floor_last, s->info->unit);
+        buf_adds(out, " at the end");
+        return;
+    }
+    if (last && (name == PHASE_GROWING || name == PHASE_WARM_UP)) {
+        buf_adds(out, "growing ");
+        format_rate(out, last->rate, s->info);
+        buf_adds(out, " at ");
+    } else {
+        buf_adds(out, "flat at ");
+    }
+    series_add_value(out, a->floor_last, s->info->unit);
+}
+
+static void no_leak_sentence(struct buf *out, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    past_clause(out, s);
+    present_clause(out, s);
+
+    bool bound = isfinite(a->rate_upper) && a->rate_upper > 0;
+    if (!bound && !isfinite(a->plan))
+        return;
+    buf_adds(out, " (");
+    if (bound) {
+        buf_adds(out, "at most ");
+        format_rate(out, a->rate_upper, s->info);
+    }
+    if (isfinite(a->plan)) {
+        buf_adds(out, bound ? "; holds up to " : "holds up to ");
+        format_position_words(out, a->plan, s);
+    }
+    buf_addc(out, ')');
+}
+
+static void inconclusive_sentence(struct buf *out, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    const struct phase *last = format_last_phase(a);
+    bool growing =
+        last && last->rate > 0 && (last->name == PHASE_GROWING || last->name == PHASE_WARM_UP);
+
+    if (growing) {
+        buf_adds(out, "grew ");
+        format_rate(out, last->rate, s->info);
+        buf_adds(out, " for ");
+        series_add_length(out, last->to - last->from, false, s->info->clock);
+        buf_adds(out, " and was cut off");
+    } else {
+        buf_adds(out, "too little to judge, ");
+        units_add_count(out, (double) a->samples, 0);
+        buf_adds(out, a->samples == 1 ? " sample over " : " samples over ");
+        series_add_length(out, a->last_at - a->first_at, false, s->info->clock);
+    }
+    if (isfinite(a->needs.at_least) && a->needs.at_least > 0) {
+        buf_adds(out, "; ");
+        format_more(out, a->needs.at_least, s->info->clock);
+        buf_adds(out, " would settle it");
+    }
+}
+
+void headline_series(struct buf *out, const struct report_series *s)
+{
+    if (s->answer->verdict == VERDICT_LEAK)
+        leak_sentence(out, s);
+    else if (s->answer->verdict == VERDICT_NO_LEAK)
+        no_leak_sentence(out, s);
+    else
+        inconclusive_sentence(out, s);
+}
+
+/* The name of the series that decided, where the sentence needs one. */
+static void add_subject(struct buf *out, const struct report_job *job,
+                        const struct report_series *s, const struct report_style *style)
+{
+    if (job->count == 1 && job->answer->verdict != VERDICT_LEAK)
+        return;
+    format_clean(out, job->count == 1 ? format_label(s->info) : s->info->name, style->ascii);
+    buf_addc(out, job->answer->verdict == VERDICT_LEAK ? ' ' : ':');
+    if (job->answer->verdict != VERDICT_LEAK)
+        buf_addc(out, ' ');
+}
+
+/* "none of 5 series leaks; 1 is inconclusive". */
+static void no_leak_job(struct buf *out, const struct report_job *job)
+{
+    buf_addf(out, "none of %zu series leaks", job->count);
+    unsigned open = job->answer->inconclusives;
+    if (open > 0)
+        buf_addf(out, "; %u %s too short or too unsteady to tell", open, open == 1 ? "is" : "are");
+}
+
+void headline_job(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    const struct job_answer *answer = job->answer;
+    format_verdict(out, answer->verdict, answer->severity, style);
+    buf_adds(out, ": ");
+    if (job->count > 1 && answer->verdict == VERDICT_NO_LEAK) {
+        no_leak_job(out, job);
+        return;
+    }
+    if (answer->deciding >= job->count) {
+        buf_adds(out, "no series");
+        return;
+    }
+    const struct report_series *deciding = &job->series[answer->deciding];
+    add_subject(out, job, deciding, style);
+    headline_series(out, deciding);
+    if (job->count > 1) {
+        unsigned alike = answer->verdict == VERDICT_LEAK ? answer->leaks : answer->inconclusives;
+        buf_addf(out, " (%u of %zu series)", alike, job->count);
+    }
+}

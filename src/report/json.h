@@ -1,0 +1,14 @@
+/* report/json.h: what the JSON documents of the reports have in common. Private. */
+#ifndef TIDEMARK_REPORT_JSON_H
+#define TIDEMARK_REPORT_JSON_H
+
+#include "report/report.h"
+
+/* The document's object with its version and schema, left open; the other ends it and the line. */
+void report_json_begin(struct json *j, struct buf *out);
+void report_json_end(struct json *j);
+
+/* One judged series as an object under `key`; NULL in an array. */
+void report_json_series(struct json *j, const char *key, const struct report_series *s);
+
+#endif

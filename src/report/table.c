@@ -1,0 +1,63 @@
+/* report/table.c: rows of cells, aligned. */
+#include "report/table.h"
+
+#include "report/format.h"
+
+#include <string.h>
+
+#define TABLE_MAX_COLUMNS 8u
+
+void table_add(struct table *t, const char *text)
+{
+    buf_add(&t->cells, text, strlen(text) + 1);
+}
+
+void table_end_cell(struct table *t)
+{
+    table_add(t, buf_text(&t->cell));
+    buf_clear(&t->cell);
+}
+
+/* The cell after `cell`, NULL after the last. */
+static const char *next_cell(const struct table *t, const char *cell)
+{
+    const char *next = cell + strlen(cell) + 1;
+    return next < t->cells.text + t->cells.len ? next : NULL;
+}
+
+static void measure(const struct table *t, unsigned *widths)
+{
+    unsigned column = 0;
+    for (const char *cell = t->cells.text; cell; cell = next_cell(t, cell)) {
+        unsigned columns = format_columns(cell);
+        widths[column] = columns > widths[column] ? columns : widths[column];
+        column = (column + 1) % t->columns;
+    }
+}
+
+/* Drops the blanks at the end of the line being written. */
+static void trim(struct buf *out)
+{
+    while (out->len > 0 && out->text[out->len - 1] == ' ')
+        out->text[--out->len] = '\0';
+}
+
+void table_render(struct table *t, struct buf *out, unsigned indent)
+{
+    unsigned widths[TABLE_MAX_COLUMNS] = {0}, column = 0;
+
+    measure(t, widths);
+    for (const char *cell = t->cells.text; cell; cell = next_cell(t, cell)) {
+        if (column == 0)
+            buf_repeat(out, " ", indent);
+        buf_adds(out, cell);
+        buf_repeat(out, " ", widths[column] - format_columns(cell) + 2);
+        column = (column + 1) % t->columns;
+        if (column == 0) {
+            trim(out);
+            buf_addc(out, '\n');
+        }
+    }
+    buf_release(&t->cells);
+    buf_release(&t->cell);
+}

@@ -1,0 +1,31 @@
+/* report/table.h: rows of cells, aligned. Private. */
+#ifndef TIDEMARK_REPORT_TABLE_H
+#define TIDEMARK_REPORT_TABLE_H
+
+#include "base/base.h"
+
+/*
+ * Cells come row by row; each is copied. Columns are as wide as their widest cell, two spaces
+ * apart, nothing stands after the last cell of a row. Initialise with TABLE_INIT(columns).
+ */
+struct table {
+    unsigned columns;
+    struct buf cells; /* NUL-terminated texts one after another */
+    struct buf cell;  /* the cell being written */
+};
+
+#define TABLE_INIT(columns_)                                                                       \
+    {                                                                                              \
+        (columns_), BUF_INIT, BUF_INIT                                                             \
+    }
+
+/* Adds a whole cell. */
+void table_add(struct table *t, const char *text);
+
+/* Adds what was written to t->cell since the last cell. */
+void table_end_cell(struct table *t);
+
+/* Writes the table, each row `indent` columns from the left, and releases it. */
+void table_render(struct table *t, struct buf *out, unsigned indent);
+
+#endif

@@ -1,0 +1,374 @@
+/* report/text.c: the report of a job for people. */
+#include "report/format.h"
+#include "report/headline.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHART_HEIGHT 8u
+#define LABEL_WIDTH 12u /* of the words left of the facts, indent included */
+#define DETAIL_ALL 3u   /* up to this many series all are shown in full */
+
+/* ---- facts: a word, then sentences beside it ---- */
+
+static void fact_label(struct buf *out, const char *label, const struct report_style *style)
+{
+    struct buf padded = BUF_INIT;
+    buf_addf(&padded, "  %-*s", (int) LABEL_WIDTH - 2, label);
+    format_color(out, FORMAT_DIM, style);
+    buf_adds(out, buf_text(&padded));
+    format_color(out, FORMAT_RESET, style);
+    buf_release(&padded);
+}
+
+/* Adds the sentence and releases it; nothing if it is empty. */
+static void fact(struct buf *out, const char *label, struct buf *sentence,
+                 const struct report_style *style)
+{
+    if (sentence->len > 0) {
+        fact_label(out, label, style);
+        format_wrapped(out, buf_text(sentence), LABEL_WIDTH, style);
+    }
+    buf_release(sentence);
+}
+
+static void add_seen(struct buf *out, const struct report_series *s,
+                     const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    struct buf text = BUF_INIT;
+
+    units_add_count(&text, (double) a->samples, 0);
+    buf_addf(&text, " sample%s, %s", a->samples == 1 ? "" : "s",
+             s->info->clock == CLOCK_STEP ? "steps " : "");
+    format_span(&text, a->first_at, a->last_at, s, style);
+    if (a->refused > 0)
+        buf_addf(&text, "; %llu refused", (unsigned long long) a->refused);
+    if (a->restarts > 0)
+        buf_addf(&text, "; %llu restart%s, judged since the last", (unsigned long long) a->restarts,
+                 a->restarts == 1 ? "" : "s");
+    fact(out, "seen", &text, style);
+}
+
+static void add_levels(struct buf *out, const struct report_series *s,
+                       const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "min ");
+    series_add_value(&text, a->min, s->info->unit);
+    buf_adds(&text, ", mean ");
+    series_add_value(&text, a->mean, s->info->unit);
+    buf_adds(&text, ", max ");
+    series_add_value(&text, a->max, s->info->unit);
+    buf_adds(&text, "; floor ");
+    format_change(&text, a->floor_first, a->floor_last, s->info->unit, style);
+    fact(out, "level", &text, style);
+}
+
+/* When the engine first grew wary, knowing only what had come by then. */
+static void add_alarm(struct buf *out, const struct report_series *s,
+                      const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    struct buf text = BUF_INIT;
+    if (isfinite(a->alarm_at)) {
+        buf_adds(&text, a->verdict == VERDICT_LEAK ? "first called a leak at "
+                                                   : "called a leak for a while, from ");
+        format_position_words(&text, a->alarm_at, s);
+        fact(out, "alarm", &text, style);
+    } else if (a->suspect) {
+        buf_adds(&text, "grows, but not yet for long enough to be judged");
+        if (isfinite(a->suspect_at)) {
+            buf_adds(&text, "; noticed at ");
+            format_position_words(&text, a->suspect_at, s);
+        }
+        fact(out, "suspect", &text, style);
+    }
+}
+
+static void add_reasons(struct buf *out, const struct answer *a, const struct report_style *style)
+{
+    const char *bullet = format_glyphs(style)->bullet;
+    for (unsigned i = 0; i < a->why_count; i++) {
+        fact_label(out, i == 0 ? "why" : "", style);
+        buf_addf(out, "%s ", bullet);
+        struct buf text = BUF_INIT;
+        format_clean(&text, a->why[i], style->ascii);
+        format_wrapped(out, buf_text(&text), LABEL_WIDTH + 2, style);
+        buf_release(&text);
+    }
+}
+
+static void add_naive(struct buf *out, const struct report_series *s,
+                      const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    if (!a->naive.misleads)
+        return;
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "averaged over all %s this looks like ",
+             s->info->clock == CLOCK_STEP ? "steps" : "the time");
+    format_rate(&text, a->naive.rate, s->info);
+    if (isfinite(a->naive.warm_up_share))
+        buf_addf(&text, "; %.0f %% of the growth was warm-up", 100 * a->naive.warm_up_share);
+    fact(out, "beware", &text, style);
+}
+
+static void add_needs(struct buf *out, const struct report_series *s,
+                      const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    if (a->verdict != VERDICT_INCONCLUSIVE)
+        return;
+    struct buf text = BUF_INIT;
+    if (isfinite(a->needs.at_least) && a->needs.at_least > 0) {
+        format_more(&text, a->needs.at_least, s->info->clock);
+        if (s->info->clock == CLOCK_STEP && isfinite(a->needs.seconds)) {
+            buf_adds(&text, " (");
+            units_add_duration(&text, a->needs.seconds);
+            buf_addc(&text, ')');
+        }
+        buf_adds(&text, a->needs.why[0] ? ": " : "");
+    }
+    format_clean(&text, a->needs.why, style->ascii);
+    fact(out, "needs", &text, style);
+}
+
+/* ---- the forecast ---- */
+
+static void plan_forecast(struct buf *text, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    if (!isfinite(a->plan) || !isfinite(a->forecast.plan_value))
+        return;
+    buf_adds(text, "about ");
+    series_add_value(text, a->forecast.plan_value, s->info->unit);
+    format_rate_bounds(text, a->forecast.plan_value, a->forecast.plan_low, a->forecast.plan_high,
+                       s->info->unit);
+    buf_adds(text, " at the plan's end, ");
+    format_position_words(text, a->plan, s);
+}
+
+/* Where within the interval, counted from the last sample: a position would look too precise. */
+static void limit_bounds(struct buf *text, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    double low = a->forecast.limit_low - a->last_at, high = a->forecast.limit_high - a->last_at;
+    if (isnan(low) || isnan(high))
+        return;
+    buf_adds(text, " (");
+    series_add_length(text, low, true, s->info->clock);
+    buf_adds(text, isfinite(high) ? " to " : " or more");
+    if (isfinite(high))
+        series_add_length(text, high, true, s->info->clock);
+    buf_addc(text, ')');
+}
+
+static void limit_forecast(struct buf *text, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    double at = a->forecast.limit_at;
+    if (!isfinite(a->limit) || isnan(at))
+        return;
+    if (!isfinite(at)) {
+        buf_adds(text, "does not reach the limit of ");
+        series_add_value(text, a->limit, s->info->unit);
+        return;
+    }
+    buf_adds(text, "reaches the limit of ");
+    series_add_value(text, a->limit, s->info->unit);
+    buf_adds(text, " in about ");
+    series_add_length(text, at - a->last_at, true, s->info->clock);
+    limit_bounds(text, s);
+    if (s->info->clock == CLOCK_STEP && isfinite(a->forecast.limit_seconds)) {
+        buf_adds(text, ", ");
+        units_add_duration(text, a->forecast.limit_seconds);
+        buf_adds(text, " from the end");
+    }
+}
+
+/* Without plan and limit: what the rate means in a size one has a feeling for. */
+static void rate_forecast(struct buf *text, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    bool leak = a->verdict == VERDICT_LEAK;
+    double rate = leak ? a->rate : a->rate_upper;
+    if (a->verdict == VERDICT_INCONCLUSIVE || !isfinite(rate) || rate <= 0)
+        return;
+    bool bytes = s->info->unit == SERIES_BYTES;
+    double amount = bytes ? 1024.0 * 1024 * 1024 : 10000;
+    buf_addf(text, "%s more %s ", bytes ? "1 GB" : "10,000",
+             leak ? "takes about" : "would take at least");
+    series_add_length(text, amount / rate, true, s->info->clock);
+    if (s->info->clock == CLOCK_STEP && leak && isfinite(a->rate_per_second)) {
+        buf_adds(text, ", ");
+        units_add_duration(text, amount / a->rate_per_second);
+    }
+}
+
+static void add_forecast(struct buf *out, const struct report_series *s,
+                         const struct report_style *style)
+{
+    struct buf plan = BUF_INIT, limit = BUF_INIT;
+    plan_forecast(&plan, s);
+    limit_forecast(&limit, s);
+    if (plan.len == 0 && limit.len == 0)
+        rate_forecast(&limit, s);
+    const char *label = plan.len > 0 ? "" : "forecast";
+    fact(out, "forecast", &plan, style);
+    fact(out, label, &limit, style);
+}
+
+/* ---- phases ---- */
+
+static void add_phases(struct buf *out, const struct report_series *s,
+                       const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    if (a->phase_count == 0)
+        return;
+    struct table t = TABLE_INIT(4);
+    table_add(&t, "phase");
+    table_add(&t, s->info->clock == CLOCK_STEP ? "steps" : "time");
+    table_add(&t, "rate");
+    table_add(&t, "floor");
+    for (unsigned i = 0; i < a->phase_count; i++) {
+        const struct phase *p = &a->phases[i];
+        table_add(&t, phase_name(p->name));
+        format_span(&t.cell, p->from, p->to, s, style);
+        table_end_cell(&t);
+        format_rate(&t.cell, p->rate, s->info);
+        format_rate_bounds(&t.cell, p->rate, p->rate_low, p->rate_high, s->info->unit);
+        table_end_cell(&t);
+        format_change(&t.cell, p->level_from, p->level_to, s->info->unit, style);
+        table_end_cell(&t);
+    }
+    table_render(&t, out, 2);
+    buf_addc(out, '\n');
+}
+
+/* ---- one series, many series ---- */
+
+/* "Run 2 | host.rss | cuda:0 | pid 179532" */
+static void add_identity(struct buf *out, const struct series_info *info,
+                         const struct report_style *style)
+{
+    const char *dot = format_glyphs(style)->dot;
+    format_clean(out, info->name, style->ascii);
+    if (strcmp(info->kind, info->name) != 0 && strcmp(info->kind, "memory") != 0) {
+        buf_addf(out, " %s ", dot);
+        format_clean(out, info->kind, style->ascii);
+    }
+    if (info->device) {
+        buf_addf(out, " %s ", dot);
+        format_clean(out, info->device, style->ascii);
+    }
+    if (info->pid != 0)
+        buf_addf(out, " %s pid %lld", dot, (long long) info->pid);
+}
+
+static void add_body(struct buf *out, const struct report_series *s,
+                     const struct report_style *style)
+{
+    report_chart(out, s, CHART_HEIGHT, style);
+    buf_addc(out, '\n');
+    add_phases(out, s, style);
+    add_seen(out, s, style);
+    add_levels(out, s, style);
+    add_alarm(out, s, style);
+    add_forecast(out, s, style);
+    add_reasons(out, s->answer, style);
+    add_naive(out, s, style);
+    add_needs(out, s, style);
+}
+
+/* One of several series: a ruled heading and a sentence of its own above the body. */
+static void add_section(struct buf *out, const struct report_series *s,
+                        const struct report_style *style)
+{
+    struct buf title = BUF_INIT;
+    add_identity(&title, s->info, style);
+    const char *rule = format_glyphs(style)->rule;
+    unsigned used = format_columns(buf_text(&title)) + 4;
+
+    buf_addc(out, '\n');
+    format_color(out, FORMAT_BOLD, style);
+    buf_addf(out, "%s%s %s ", rule, rule, buf_text(&title));
+    buf_repeat(out, rule, format_width(style) > used ? format_width(style) - used : 0);
+    format_color(out, FORMAT_RESET, style);
+    buf_addc(out, '\n');
+    buf_clear(&title);
+    format_verdict(&title, s->answer->verdict, s->answer->severity, style);
+    buf_adds(&title, ": ");
+    headline_series(&title, s);
+    format_wrapped(out, buf_text(&title), 0, style);
+    buf_addc(out, '\n');
+    buf_release(&title);
+    add_body(out, s, style);
+}
+
+static void summary_row(struct table *t, const struct report_series *s,
+                        const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    format_verdict(&t->cell, a->verdict, a->severity, style);
+    table_end_cell(t);
+    format_clean_cut(&t->cell, s->info->name, format_width(style) / 3, style);
+    table_end_cell(t);
+    table_add(t, pattern_name(a->pattern));
+    bool bound = a->verdict == VERDICT_NO_LEAK && isfinite(a->rate_upper) && a->rate_upper > 0;
+    buf_adds(&t->cell, bound ? "at most " : "");
+    if (bound || isfinite(a->rate))
+        format_rate(&t->cell, bound ? a->rate_upper : a->rate, s->info);
+    table_end_cell(t);
+    format_change(&t->cell, a->floor_first, a->floor_last, s->info->unit, style);
+    table_end_cell(t);
+}
+
+/* Every series in one line, leaks first. */
+static void add_summary(struct buf *out, const struct report_job *job,
+                        const struct report_style *style)
+{
+    static const enum verdict order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
+    static const char *const titles[] = {"verdict", "series", "pattern", "rate", "floor"};
+
+    struct table t = TABLE_INIT(5);
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+        table_add(&t, titles[i]);
+    for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++) {
+        for (size_t i = 0; i < job->count; i++) {
+            if (job->series[i].answer->verdict == order[k])
+                summary_row(&t, &job->series[i], style);
+        }
+    }
+    table_render(&t, out, 2);
+}
+
+void report_headline(struct buf *out, const struct report_job *job,
+                     const struct report_style *style)
+{
+    headline_job(out, job, style);
+    buf_addc(out, '\n');
+}
+
+void report_text(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    struct buf sentence = BUF_INIT;
+    headline_job(&sentence, job, style);
+    format_wrapped(out, buf_text(&sentence), 0, style);
+    buf_release(&sentence);
+    buf_addc(out, '\n');
+
+    if (job->count == 1) {
+        add_body(out, &job->series[0], style);
+        return;
+    }
+    add_summary(out, job, style);
+    for (size_t i = 0; i < job->count; i++) {
+        const struct report_series *s = &job->series[i];
+        if (job->count <= DETAIL_ALL || s->answer->verdict != VERDICT_NO_LEAK)
+            add_section(out, s, style);
+    }
+}

@@ -1,0 +1,35 @@
+/* stat/history.h: the whole run in a bounded number of blocks. No I/O, no clock. */
+#ifndef TIDEMARK_STAT_HISTORY_H
+#define TIDEMARK_STAT_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* At most this many; when full, neighbours merge in pairs. */
+#define HISTORY_BLOCKS 192
+
+struct history_block {
+    double at;      /* mean position on the series' clock */
+    double seconds; /* mean wall clock; NAN where unknown */
+    double min, mean, max;
+    uint64_t count;
+};
+
+/*
+ * Blocks of `width` samples each, in order of time; the last one may hold fewer. Up to
+ * HISTORY_BLOCKS samples every sample is a block of its own. Starts small and grows.
+ */
+struct history {
+    struct history_block *blocks;
+    unsigned count, capacity;
+    uint64_t width;
+};
+
+void history_init(struct history *h);
+void history_release(struct history *h);
+void history_clear(struct history *h);
+
+/* -ENOMEM: the sample is not counted. */
+int history_push(struct history *h, double at, double seconds, double value);
+
+#endif

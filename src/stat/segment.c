@@ -1,0 +1,141 @@
+/* stat/segment.c: the low-water mark of a run, and the straight stretches it is made of. */
+#include "stat/segment.h"
+
+#include "stat/fit.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+/* A piece has at least so many points: two are always on a line. */
+#define LEAST_POINTS 3
+
+/* How much dearer than BIC's own price (3 parameters) a further piece is. */
+#define PIECE_PRICE 5.0
+
+/* ---- the floor ---- */
+
+void floor_of(const double *min, size_t n, size_t width, double *ret_floor)
+{
+    assert(n <= SEGMENT_POINTS);
+    double lowest[2 * SEGMENT_POINTS]; /* of the window that ends at i, also beyond the run's end */
+    for (size_t end = 0; end < n + width - 1 && end < 2 * SEGMENT_POINTS; end++) {
+        double low = INFINITY;
+        for (size_t i = end + 1 >= width ? end + 1 - width : 0; i <= end && i < n; i++)
+            low = fmin(low, min[i]);
+        lowest[end] = low;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double high = -INFINITY;
+        for (size_t end = i; end < i + width; end++)
+            high = fmax(high, lowest[end]);
+        ret_floor[i] = high;
+    }
+}
+
+/* ---- the pieces ---- */
+
+/* Running sums, so that the line through any stretch costs the same few operations. */
+struct sums {
+    double x[SEGMENT_POINTS + 1], y[SEGMENT_POINTS + 1];
+    double xx[SEGMENT_POINTS + 1], xy[SEGMENT_POINTS + 1], yy[SEGMENT_POINTS + 1];
+};
+
+static void sums_init(struct sums *s, const double *x, const double *y, size_t n)
+{
+    s->x[0] = s->y[0] = s->xx[0] = s->xy[0] = s->yy[0] = 0;
+    double scale = x[n - 1] > x[0] ? x[n - 1] - x[0] : 1;
+    for (size_t i = 0; i < n; i++) {
+        double u = (x[i] - x[0]) / scale, v = y[i] - y[0];
+        s->x[i + 1] = s->x[i] + u;
+        s->y[i + 1] = s->y[i] + v;
+        s->xx[i + 1] = s->xx[i] + u * u;
+        s->xy[i + 1] = s->xy[i] + u * v;
+        s->yy[i + 1] = s->yy[i] + v * v;
+    }
+}
+
+/* Residual sum of squares of the line through points i..j-1. */
+static double line_rss(const struct sums *s, size_t i, size_t j)
+{
+    double n = (double) (j - i), sx = s->x[j] - s->x[i], sy = s->y[j] - s->y[i];
+    double cxx = s->xx[j] - s->xx[i] - sx * sx / n, cxy = s->xy[j] - s->xy[i] - sx * sy / n;
+    double cyy = s->yy[j] - s->yy[i] - sy * sy / n;
+    return fmax(0, cxx > 0 ? cyy - cxy * cxy / cxx : cyy);
+}
+
+struct plan {
+    double rss[SEGMENT_MAX][SEGMENT_POINTS + 1];   /* of the best k + 1 pieces over the first j */
+    size_t start[SEGMENT_MAX][SEGMENT_POINTS + 1]; /* where the last of them begins */
+};
+
+static void plan_pieces(const struct sums *s, size_t n, struct plan *p)
+{
+    for (size_t j = 0; j <= n; j++) {
+        p->rss[0][j] = j > 0 ? line_rss(s, 0, j) : 0;
+        p->start[0][j] = 0;
+    }
+    for (size_t k = 1; k < SEGMENT_MAX; k++) {
+        for (size_t j = 0; j <= n; j++) {
+            p->rss[k][j] = DBL_MAX;
+            for (size_t i = k * LEAST_POINTS; i + LEAST_POINTS <= j; i++) {
+                double rss = p->rss[k - 1][i] + line_rss(s, i, j);
+                if (rss < p->rss[k][j]) {
+                    p->rss[k][j] = rss;
+                    p->start[k][j] = i;
+                }
+            }
+        }
+    }
+}
+
+static size_t pieces_that_pay(const struct plan *p, size_t n, double grain)
+{
+    double m = (double) n, best = DBL_MAX;
+    size_t pieces = 1;
+    for (size_t k = 0; k < SEGMENT_MAX && (k + 1) * LEAST_POINTS <= n; k++) {
+        double rss = p->rss[k][n] + m * grain * grain;
+        double score = m * log(fmax(rss, DBL_MIN) / m) + PIECE_PRICE * (double) k * log(m);
+        if (score < best) {
+            best = score;
+            pieces = k + 1;
+        }
+    }
+    return pieces;
+}
+
+static struct segment segment_of(const double *x, const double *y, size_t first, size_t end,
+                                 double grain)
+{
+    struct line_fit line;
+    size_t n = end - first;
+    fit_line(x + first, y + first, n, &line);
+    double sigma = fmax(n > 2 ? sqrt(line.rss / (double) (n - 2)) : 0, grain);
+    double phi = line.autocorrelation;
+    double inflation = sqrt((1 + phi) / (1 - phi));
+    return (struct segment){
+        .first = first,
+        .last = end - 1,
+        .slope = line.slope,
+        .error = line.sxx > 0 ? sigma / sqrt(line.sxx) * inflation : INFINITY,
+        .from = line.intercept + line.slope * x[first],
+        .to = line.intercept + line.slope * x[end - 1],
+    };
+}
+
+size_t segment_lines(const double *x, const double *y, size_t n, double grain,
+                     struct segment ret_segments[SEGMENT_MAX])
+{
+    assert(n >= 1 && n <= SEGMENT_POINTS);
+    struct sums sums;
+    struct plan plan;
+    sums_init(&sums, x, y, n);
+    plan_pieces(&sums, n, &plan);
+    size_t pieces = pieces_that_pay(&plan, n, grain), end = n;
+    for (size_t k = pieces; k-- > 0;) {
+        size_t first = plan.start[k][end];
+        ret_segments[k] = segment_of(x, y, first, end, grain);
+        end = first;
+    }
+    return pieces;
+}

@@ -1,0 +1,378 @@
+/* verdict/answer.c: the numbers of an answer. */
+#include "verdict/conclude.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Growth is accelerating if its second half climbs so much faster than its first. */
+#define FASTER 1.3
+
+/* A seen stretch of the run stands for so much future where no plan is known. */
+#define FUTURE 10.0
+
+/* A spike rises at least so far above the floor: in noise, and as a share of the floor. */
+#define SPIKE_NOISE 6.0
+#define SPIKE_SHARE 0.02
+
+/* ---- the leak as it is now ---- */
+
+/* The finest level of the alarm's pyramid that reaches back to its onset. */
+static void window_since(const struct engine *e, const struct alarm *alarm, struct window *ret)
+{
+    const struct pyramid *p = &e->pyramids[alarm->source];
+    for (unsigned level = 0; level < p->count; level++) {
+        window_take(p, level, ret);
+        bool whole_run = p->levels[level]->completed <= PYRAMID_RING;
+        if (whole_run || ret->at[0] <= alarm->onset)
+            return;
+    }
+}
+
+/*
+ * The growth fitted anew to all blocks since its onset: the alarm's own fit is as old as the last
+ * checkpoint. Where it bends or has a kink, the rate at its end is the one that counts.
+ */
+static struct alarm leak_by_now(const struct engine *e, const struct alarm *alarm,
+                                bool *ret_accelerates)
+{
+    struct alarm now = *alarm;
+    struct window w = {.n = 0};
+    *ret_accelerates = false;
+    if (alarm == &e->alarm)
+        window_since(e, alarm, &w);
+    size_t first = 0;
+    while (first < w.n && w.at[first] < alarm->onset)
+        first++;
+    if (w.n < first + engine_least_blocks(alarm->source))
+        return now;
+    const double *y = window_channel(&w, alarm->growth.channel);
+    double noise = growth_grain(e->quantum, y[w.n - 1]);
+    struct end_fit end;
+    fit_end(w.at + first, y + first, w.n - first, noise, &end);
+    if (!(end.slope > 0.25 * end.mean_slope))
+        return now;
+    growth_trend(&w, alarm->growth.channel, first, e->quantum, &now.growth);
+    *ret_accelerates = end.shape == END_PARABOLA && end.slope > FASTER * end.mean_slope;
+    if (end.shape != END_LINE) {
+        now.growth.slope = end.slope;
+        now.growth.error = fmax(now.growth.error, end.error);
+    }
+    if (end.shape == END_KINK && end.before < 0.25 * end.slope)
+        now.onset = end.knot;
+    return now;
+}
+
+/* ---- pieces of the answer ---- */
+
+static void clear_answer(struct answer *a)
+{
+    *a = (struct answer){.verdict = VERDICT_INCONCLUSIVE};
+    double *const absent[] = {
+        &a->confidence,     &a->first_at,           &a->last_at,
+        &a->first_seconds,  &a->last_seconds,       &a->epoch_length,
+        &a->plan,           &a->limit,              &a->min,
+        &a->max,            &a->mean,               &a->last,
+        &a->floor_first,    &a->floor_last,         &a->noise,
+        &a->suspect_at,     &a->alarm_at,           &a->onset_at,
+        &a->onset_seconds,  &a->rate,               &a->rate_low,
+        &a->rate_high,      &a->rate_upper,         &a->rate_per_step,
+        &a->rate_per_epoch, &a->rate_per_second,    &a->warm_up_end,
+        &a->needs.at_least, &a->needs.seconds,      &a->naive.rate,
+        &a->spikes.height,  &a->naive.warm_up_share, &a->forecast.plan_value,
+        &a->forecast.plan_low, &a->forecast.plan_high, &a->forecast.limit_at,
+        &a->forecast.limit_low, &a->forecast.limit_high, &a->forecast.limit_seconds,
+    };
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        *absent[i] = NAN;
+}
+
+static double known(double option)
+{
+    return option > 0 ? option : NAN;
+}
+
+static void fill_facts(const struct engine *e, const struct floor_line *f, struct answer *a)
+{
+    a->samples = e->total;
+    a->refused = e->refused;
+    a->restarts = e->restarts;
+    a->horizon = e->horizon;
+    a->epoch_length = known(e->epoch_length);
+    a->plan = known(e->options.plan);
+    a->limit = known(e->options.limit);
+    a->suspect_at = e->suspect_at;
+    a->alarm_at = e->alarm_at;
+    if (e->total > 0) {
+        a->min = e->total_min;
+        a->max = e->total_max;
+        a->mean = e->total_sum / (double) e->total;
+    }
+    if (e->samples == 0)
+        return;
+    a->first_at = e->first_at;
+    a->last_at = e->last_at;
+    a->first_seconds = e->first_seconds;
+    a->last_seconds = e->last_seconds;
+    a->last = e->last_value;
+    a->floor_first = f->floor[0];
+    a->floor_last = f->floor[f->n - 1];
+    a->noise = f->noise;
+}
+
+static double seconds_per_unit(const struct engine *e)
+{
+    if (e->options.clock == CLOCK_SECONDS)
+        return 1;
+    return (e->last_seconds - e->first_seconds) / (e->last_at - e->first_at); /* NAN: not known */
+}
+
+static void fill_rates(const struct engine *e, const struct phase *last, struct answer *a)
+{
+    if (!last || last->name == PHASE_START)
+        return;
+    a->rate = last->rate;
+    a->rate_low = last->rate_low;
+    a->rate_high = last->rate_high;
+    double seconds = seconds_per_unit(e);
+    a->rate_per_step = e->options.clock == CLOCK_STEP ? a->rate : NAN;
+    a->rate_per_epoch = a->rate * a->epoch_length;
+    a->rate_per_second = seconds > 0 ? a->rate / seconds : NAN;
+    if (a->verdict == VERDICT_NO_LEAK)
+        a->rate_upper = rate_bound(e, last);
+}
+
+static void fill_onset(const struct engine *e, const struct alarm *leak, struct answer *a)
+{
+    a->onset_at = leak->onset;
+    double seconds = seconds_per_unit(e);
+    if (e->options.clock == CLOCK_SECONDS)
+        a->onset_seconds = leak->onset;
+    else
+        a->onset_seconds = e->first_seconds + (leak->onset - e->first_at) * seconds;
+}
+
+/* From the last phase only. What is said not to leak stays where it is, or grows by its bound. */
+static void fill_forecast(const struct engine *e, struct answer *a)
+{
+    bool steady = a->verdict == VERDICT_NO_LEAK;
+    double rate = steady ? 0 : a->rate, level = a->floor_last;
+    double low = steady ? 0 : a->rate_low, high = steady ? a->rate_upper : a->rate_high;
+    double left = a->plan - a->last_at;
+    if (isnan(rate) || isnan(high))
+        return;
+    if (left > 0) {
+        a->forecast.plan_value = level + rate * left;
+        a->forecast.plan_low = level + low * left;
+        a->forecast.plan_high = level + high * left;
+    }
+    double headroom = a->limit - level;
+    if (!(headroom > 0))
+        return;
+    a->forecast.limit_at = rate > 0 ? a->last_at + headroom / rate : INFINITY;
+    a->forecast.limit_low = high > 0 ? a->last_at + headroom / high : INFINITY;
+    a->forecast.limit_high = low > 0 ? a->last_at + headroom / low : INFINITY;
+    a->forecast.limit_seconds = (a->forecast.limit_at - a->last_at) * seconds_per_unit(e);
+}
+
+/* Without a limit, doubling what is used now counts as reaching it. */
+static enum severity severity_of(const struct answer *a)
+{
+    double future = a->plan > a->last_at ? a->plan - a->last_at : FUTURE * (a->last_at - a->first_at);
+    double headroom = isnan(a->limit) ? a->floor_last : a->limit - a->floor_last;
+    double added = a->rate * future;
+    if (added >= headroom)
+        return SEVERITY_HIGH;
+    return added > 0.1 * headroom ? SEVERITY_MEDIUM : SEVERITY_LOW;
+}
+
+static void fill_spikes(const struct engine *e, const struct floor_line *f, struct answer *a)
+{
+    double heights[HISTORY_BLOCKS];
+    size_t count = 0;
+    bool inside = false;
+    for (size_t i = 0; i < f->n; i++) {
+        double height = e->history.blocks[i].max - f->floor[i];
+        bool spike = height > fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance),
+                                   SPIKE_SHARE * fabs(f->floor[i]));
+        if (spike)
+            heights[count++] = height;
+        a->spikes.count += spike && !inside;
+        inside = spike;
+    }
+    a->spikes.height = fit_median(heights, count);
+    a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <= f->tolerance;
+}
+
+/* An average over everything, as a script would take it, and how much of it was warm-up. */
+static void fill_naive(const struct engine *e, const struct floor_line *f, struct answer *a)
+{
+    double rise = e->last_value - e->first_value, warm_up = 0;
+    if (!(e->last_at > e->first_at))
+        return;
+    a->naive.rate = rise / (e->last_at - e->first_at);
+    for (unsigned i = 0; i < a->phase_count; i++) {
+        const struct phase *p = &a->phases[i];
+        if (p->name != PHASE_WARM_UP)
+            continue;
+        warm_up += p->level_to - p->level_from;
+        a->warm_up_end = p->to;
+    }
+    if (rise <= f->tolerance || warm_up <= 0)
+        return;
+    a->naive.warm_up_share = fmin(1, warm_up / rise);
+    a->naive.misleads = a->naive.warm_up_share > 0.5 && a->rate < 0.5 * a->naive.rate;
+}
+
+/* ---- the pattern ---- */
+
+/* Most of the rise comes in a few jumps between level stretches. */
+static bool climbs_in_steps(const struct floor_line *f, double onset)
+{
+    double rise = 0, jumps = 0;
+    size_t blocks = 0, jumped = 0;
+    double least = fmax(4 * f->noise, f->tolerance / 10);
+    for (size_t i = 1; i < f->n; i++) {
+        if (f->at[i - 1] < onset)
+            continue;
+        double d = f->floor[i] - f->floor[i - 1];
+        rise += d;
+        blocks++;
+        if (d > least) {
+            jumps += d;
+            jumped++;
+        }
+    }
+    return blocks >= 12 && jumped >= 2 && jumps > 0.8 * rise && (double) jumped < 0.25 * (double) blocks;
+}
+
+static bool has_phase(const struct answer *a, enum phase_name name)
+{
+    for (unsigned i = 0; i < a->phase_count; i++)
+        if (a->phases[i].name == name)
+            return true;
+    return false;
+}
+
+static enum pattern pattern_without_leak(const struct engine *e, const struct floor_line *f,
+                                         const struct answer *a)
+{
+    if (has_phase(a, PHASE_WARM_UP))
+        return e->fading || a->warm_up_end - a->first_at > 1.2 * e->horizon ? PATTERN_BOUNDED_CACHE
+                                                                            : PATTERN_WARM_UP;
+    if (has_phase(a, PHASE_LEVEL_SHIFT))
+        return PATTERN_LEVEL_SHIFT;
+    if (a->floor_last < a->floor_first - f->tolerance)
+        return PATTERN_SHRINKING;
+    if (a->spikes.count == 0)
+        return PATTERN_FLAT;
+    double typical = e->total_sum / (double) e->total - a->floor_last;
+    return typical > 0.25 * a->spikes.height ? PATTERN_SAWTOOTH : PATTERN_SPIKES;
+}
+
+static enum pattern pattern_of(const struct engine *e, const struct floor_line *f,
+                               const struct answer *a, bool accelerates)
+{
+    if (a->verdict == VERDICT_LEAK && accelerates)
+        return PATTERN_ACCELERATING;
+    if (a->verdict == VERDICT_LEAK)
+        return climbs_in_steps(f, a->onset_at) ? PATTERN_STAIRCASE : PATTERN_LINEAR;
+    return a->verdict == VERDICT_NO_LEAK ? pattern_without_leak(e, f, a) : PATTERN_UNKNOWN;
+}
+
+/* Of a leak by how far the test is exceeded, of none by how long there has been none. */
+static double confidence_of(const struct engine *e, const struct conclusion *c,
+                            const struct answer *a)
+{
+    double excess = e->alarm.growth.z / engine_threshold(e);
+    switch (c->reason) {
+    case REASON_GROWS:
+        return fmin(0.999, 0.99 + 0.0045 * fmax(0, excess - 1));
+    case REASON_PREVIOUS_RUN:
+        return 0.8;
+    case REASON_NO_RISE:
+    case REASON_PLAN_COVERED:
+        return 0.9 + 0.09 * fmin(1, (a->last_at - a->first_at) / (5 * e->horizon));
+    default:
+        return NAN;
+    }
+}
+
+/* ---- what is missing ---- */
+
+static double growth_needs(const struct engine *e, const struct answer *a)
+{
+    const struct phase *last = &a->phases[a->phase_count - 1];
+    double seen = last->name == PHASE_GROWING ? e->last_at - last->from : 0;
+    return fmax(1.6 * e->horizon - seen, 0.25 * e->horizon);
+}
+
+static double needs_of(const struct engine *e, const struct conclusion *c, const struct answer *a)
+{
+    double length = e->last_at - e->first_at;
+    double spacing = e->samples > 1 ? length / (double) (e->samples - 1) : 1;
+    switch (c->reason) {
+    case REASON_TOO_SHORT:
+        if (a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING)
+            return growth_needs(e, a);
+        return fmax(e->samples ? e->horizon - length : e->horizon,
+                    (10 - fmin(10, (double) e->samples)) * spacing);
+    case REASON_ROUNDED:
+        return length;
+    case REASON_ROSE_LATELY:
+        return growth_needs(e, a);
+    case REASON_NEW_MAXIMUM:
+        return fmax(4 * spacing, 0.25 * e->horizon);
+    case REASON_WEAK_GROWTH:
+        /* The error of a slope falls with the power 3/2 of the time. */
+        return c->weak.span * fmax(0.1, pow(engine_threshold(e) / c->weak.z, 2.0 / 3) - 1);
+    case REASON_PLAN_TOO_LONG: {
+        double headroom = 0.1 * (a->limit - e->last_value);
+        double excess = a->rate_high * (a->plan - a->last_at) / fmax(headroom, 1);
+        return length * fmin(10, pow(fmax(1, excess), 2.0 / 3) - 1 + 0.1);
+    }
+    default:
+        return NAN;
+    }
+}
+
+/* ---- the answer ---- */
+
+void engine_answer(const struct engine *e, struct answer *ret)
+{
+    struct answer *a = ret;
+    clear_answer(a);
+    struct floor_line floor;
+    floor_line_take(e, &floor);
+    fill_facts(e, &floor, a);
+
+    const struct alarm *standing = standing_alarm(e);
+    struct alarm leak = {.set = false};
+    bool accelerates = false;
+    if (standing)
+        leak = leak_by_now(e, standing, &accelerates);
+    bool current = e->alarm.set;
+    a->phase_count = phases_find(&floor, current ? &leak : NULL, e->last_at, a->phases);
+    const struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL;
+
+    struct conclusion c;
+    conclude(e, &floor, last, &c);
+    a->verdict = c.verdict;
+    a->suspect = a->verdict != VERDICT_LEAK && engine_is_suspect(e);
+    fill_rates(e, last, a);
+    if (standing) {
+        a->rate = leak.growth.slope;
+        fill_onset(e, &leak, a);
+    }
+    if (e->samples > 0) {
+        fill_spikes(e, &floor, a);
+        fill_naive(e, &floor, a);
+        fill_forecast(e, a);
+    }
+    if (a->verdict == VERDICT_LEAK)
+        a->severity = severity_of(a);
+    a->pattern = pattern_of(e, &floor, a, accelerates);
+    a->confidence = confidence_of(e, &c, a);
+    a->needs.at_least = needs_of(e, &c, a);
+    a->needs.seconds = a->needs.at_least * seconds_per_unit(e);
+    explain(e, &c, a);
+}

@@ -1,0 +1,273 @@
+/* verdict/checkpoint.c: the engine's own looks at the series: raise, keep and drop an alarm. */
+#include "verdict/engine.h"
+
+#include <math.h>
+
+/* The false-alarm budget of a job, spread over its series and over all looks. */
+#define JOB_ALPHA 3e-5
+#define FIRST_LOOKS 50.0
+
+/*
+ * How long growth has to last, in horizons. A harmless ramp ends within one; what is added to it
+ * pays for noise. Strong: significant twice over.
+ */
+#define STRONG 2.0
+#define SPAN_STRONG 1.3
+#define SPAN_EPOCH_KNOWN 1.35
+#define SPAN_EPOCH_UNKNOWN 1.8
+#define SPAN_VALLEYS 2.0
+#define SPAN_SUSPECT 0.4
+
+/* The test has to hold for so much longer, less the stronger it is. */
+#define CONFIRM 0.25
+
+/* A suspicion that is not renewed is forgotten after so many horizons. */
+#define SUSPICION_LASTS 0.5
+
+double engine_threshold(const struct engine *e)
+{
+    double series = e->options.job_series > 1 ? e->options.job_series : 1;
+    return sqrt(2 * log(((double) e->checks + FIRST_LOOKS) * series / JOB_ALPHA));
+}
+
+size_t engine_least_blocks(enum source source)
+{
+    return source == SOURCE_BLOCKS ? 8 : 5;
+}
+
+/* ---- growth that fades ---- */
+
+/* The finest level that still holds the whole run. */
+static unsigned whole_run_level(const struct pyramid *p)
+{
+    unsigned level = 0;
+    while (level + 1 < p->count && p->levels[level]->completed > PYRAMID_RING)
+        level++;
+    return level;
+}
+
+/* The run from where it joins the growth's line on; x from 0. Returns the number of points. */
+static size_t run_of_growth(const struct engine *e, enum source source, const struct growth *g,
+                            double x[PYRAMID_RING], double y[PYRAMID_RING])
+{
+    struct window w;
+    window_take(&e->pyramids[source], whole_run_level(&e->pyramids[source]), &w);
+    const double *values = window_channel(&w, g->channel);
+    double reach = 1.5 * g->slope * g->span;
+    size_t first = w.n;
+    while (first > 0 &&
+           fabs(values[first - 1] - g->intercept - g->slope * w.at[first - 1]) <= reach)
+        first--;
+    for (size_t i = first; i < w.n; i++) {
+        x[i - first] = w.at[i] - w.at[first];
+        y[i - first] = values[i];
+    }
+    return w.n - first;
+}
+
+/*
+ * Concave growth (logarithmic, saturating) explains the rise better than a line or two. Early on,
+ * a curve that is as good as the line is reason enough to wait; later it has to be better.
+ */
+static bool fades(const struct engine *e, enum source source, const struct growth *g)
+{
+    double x[PYRAMID_RING], y[PYRAMID_RING];
+    size_t n = run_of_growth(e, source, g, x, y);
+    if (n < 8)
+        return false;
+    double grain = growth_grain(e->quantum, y[n - 1]), length = x[n - 1] / e->horizon;
+    struct fade_fit f;
+    fit_fade(x, y, n, (double) n * grain * grain, &f);
+    if (!f.valid || f.fading_score >= f.kinked_score + 6)
+        return false;
+    double gain = f.line_score - f.fading_score;
+    return (gain > 2 && f.end_ratio < (length < 3 ? 0.88 : 0.72)) ||
+           (gain > 0 && f.end_ratio < 0.78 && length < 2.2);
+}
+
+/* Looked at again only when the run has got 2 % longer: the answer does not change faster. */
+static bool fades_by_now(struct engine *e, enum source source, const struct growth *g)
+{
+    double length = e->last_at - e->first_at;
+    if (length >= e->fade_recheck) {
+        e->fading = fades(e, source, g);
+        e->fade_recheck = 1.02 * length;
+    }
+    return e->fading;
+}
+
+/* ---- where growth began, and whether it may yet be harmless ---- */
+
+static double off_line(const struct history_block *b, const struct growth *g)
+{
+    double value = g->channel == CHANNEL_MIN ? b->min : b->mean;
+    return value - g->intercept - g->slope * b->at;
+}
+
+/* Where the growth began: back along its line for as long as the run lies on it. */
+static double onset_of(const struct engine *e, const struct growth *g)
+{
+    const struct history_block *b = e->history.blocks;
+    size_t n = e->history.count, k = n;
+    double squares = 0;
+    while (k > 0 && b[k - 1].at >= g->from) {
+        k--;
+        squares += off_line(&b[k], g) * off_line(&b[k], g);
+    }
+    double band = n > k ? 3 * sqrt(squares / (double) (n - k)) + e->quantum : 0;
+    while (k > 0 && (fabs(off_line(&b[k - 1], g)) <= band ||
+                     (k > 1 && fabs(off_line(&b[k - 2], g)) <= band)))
+        k--;
+    if (k == 0)
+        return e->first_at;
+    double before[4];
+    size_t count = 0;
+    for (size_t i = k > 4 ? k - 4 : 0; i < k; i++)
+        before[count++] = g->channel == CHANNEL_MIN ? b[i].min : b[i].mean;
+    double meets = (fit_median(before, count) - g->intercept) / g->slope;
+    return fmin(fmax(meets, b[k - 1].at), k < n ? b[k].at : e->last_at);
+}
+
+/*
+ * Where nobody knows the epoch, the horizon is a guess, and a straight line from the start of the
+ * run may be a large buffer filling. While the limit is a thousand times as far away as the growth
+ * is old, waiting costs nothing; six horizons are enough even so.
+ */
+static bool may_be_filling(const struct engine *e, const struct growth *g, double onset)
+{
+    double age = e->last_at - onset;
+    if (e->epoch_known || e->options.limit <= 0 || onset - e->first_at > e->horizon ||
+        age >= 6 * e->horizon)
+        return false;
+    return (e->options.limit - e->last_value) / g->slope > 1000 * age;
+}
+
+/* Seen finely, the last horizon has its share of the growth: it may just have stopped. */
+static bool goes_on_now(const struct engine *e, enum source source, const struct growth *g)
+{
+    if (source != SOURCE_BLOCKS)
+        return true;
+    struct window w;
+    window_take(&e->pyramids[SOURCE_BLOCKS], 0, &w);
+    const double *y = window_channel(&w, g->channel);
+    size_t now = w.n - 1, then = now;
+    while (then > 0 && w.at[now] - w.at[then] < e->horizon)
+        then--;
+    if (then < 2)
+        return true;
+    double rise = (y[now] + y[now - 1] + y[now - 2] - y[then] - y[then - 1] - y[then - 2]) / 3;
+    return rise >= 0.6 * g->slope * (w.at[now] - w.at[then]);
+}
+
+/* ---- raise, keep, drop ---- */
+
+static bool long_enough(const struct engine *e, enum source source, const struct growth *g)
+{
+    double span = SPAN_STRONG;
+    if (source == SOURCE_VALLEYS)
+        span = SPAN_VALLEYS;
+    else if (g->z < STRONG * engine_threshold(e))
+        span = e->epoch_known ? SPAN_EPOCH_KNOWN : SPAN_EPOCH_UNKNOWN;
+    return g->span >= span * e->horizon;
+}
+
+/* An epoch is a whole pass over the data: blocks of that size need no second look. */
+static bool confirmed(struct engine *e, enum source source, const struct growth *g)
+{
+    if (isnan(e->candidate_at))
+        e->candidate_at = e->last_at;
+    double wait = CONFIRM * fmin(1, pow(engine_threshold(e) / g->z, 1.5)) * e->horizon;
+    return source == SOURCE_EPOCHS || e->last_at - e->candidate_at >= wait;
+}
+
+static void keep_growth(struct engine *e, enum source source, unsigned level,
+                        const struct growth *g)
+{
+    if (!confirmed(e, source, g))
+        return;
+    double onset = onset_of(e, g);
+    if (!e->alarm.set && (may_be_filling(e, g, onset) || !goes_on_now(e, source, g)))
+        return;
+    if (isnan(e->alarm_at))
+        e->alarm_at = e->last_at;
+    if (!e->alarm.set || g->span >= 0.9 * e->alarm.growth.span)
+        e->alarm = (struct alarm){true, source, level, *g, onset};
+}
+
+/* The test does not hold: has the growth stopped, or is it only unclear for now? */
+static void review_alarm(struct engine *e, enum source source, const struct window *w)
+{
+    if (!e->alarm.set) {
+        if (e->last_at - e->candidate_at > 2 * CONFIRM * e->horizon)
+            e->candidate_at = NAN;
+        return;
+    }
+    if (source != e->alarm.source || w->level + 1 < e->alarm.level)
+        return;
+    size_t first = 0, least = engine_least_blocks(source);
+    while (first + least < w->n && w->at[w->n - 1] - w->at[first + 1] >= e->horizon)
+        first++;
+    struct growth now;
+    growth_trend(w, e->alarm.growth.channel, first, e->quantum, &now);
+    double errors = e->fading ? 1 : 2, share = e->fading ? 0.7 : 0.5;
+    if (now.slope + errors * now.error < share * e->alarm.growth.slope) {
+        e->alarm.set = false;
+        e->candidate_at = NAN;
+    }
+}
+
+static void note_suspicion(struct engine *e)
+{
+    if (isnan(e->suspect_seen_at) ||
+        e->last_at - e->suspect_seen_at > SUSPICION_LASTS * e->horizon)
+        e->suspect_at = e->last_at;
+    e->suspect_seen_at = e->last_at;
+}
+
+bool engine_is_suspect(const struct engine *e)
+{
+    return e->last_at - e->suspect_seen_at <= SUSPICION_LASTS * e->horizon;
+}
+
+/* In a long run, steady growth and growth known to fade are looked at less often. */
+static bool may_skip(const struct engine *e, const struct pyramid *p, unsigned level)
+{
+    bool settled = e->alarm.set || (e->fading && e->last_at - e->first_at > 6 * e->horizon);
+    return settled && p->levels[level]->completed % 4 != 0;
+}
+
+void checkpoint(struct engine *e, enum source source, unsigned level)
+{
+    const struct pyramid *p = &e->pyramids[source];
+    size_t held = pyramid_held(p, level), least = engine_least_blocks(source);
+    if (held < least || may_skip(e, p, level))
+        return;
+    double length = pyramid_recent(p, level, 0)->at - pyramid_recent(p, level, held - 1)->at;
+    if (length < SPAN_SUSPECT * e->horizon)
+        return;
+    if (length >= e->horizon)
+        e->checks++;
+    struct window w;
+    window_take(p, level, &w);
+    struct growth_rules rules = {
+        .horizon = e->horizon,
+        .quantum = e->quantum,
+        .resolution = engine_resolution(e),
+        .z = engine_threshold(e),
+        .span = SPAN_SUSPECT * e->horizon,
+        .blocks = least,
+    };
+    struct growth g;
+    bool grows = growth_find(&w, &rules, &g);
+    if (grows)
+        note_suspicion(e);
+    grows = grows && long_enough(e, source, &g);
+    if (grows && fades_by_now(e, source, &g)) {
+        e->candidate_at = NAN;
+        grows = false;
+    }
+    if (grows)
+        keep_growth(e, source, level, &g);
+    else if (length >= e->horizon)
+        review_alarm(e, source, &w);
+}

@@ -1,0 +1,134 @@
+/* verdict/compare.c: two runs side by side: the same pattern or not, and what differs. */
+#include "verdict/verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Two numbers are alike if neither is so many times the other. */
+#define ALIKE 1.5
+
+/* Warm-ups, in epochs, that differ by no more than this end at the same share of the data. */
+#define EPOCHS_APART 0.25
+
+static bool alike(double a, double b)
+{
+    return a > 0 && b > 0 && a / b < ALIKE && b / a < ALIKE;
+}
+
+__attribute__((format(printf, 2, 3))) static void differ(struct comparison *c, const char *format,
+                                                         ...)
+{
+    if (c->difference_count == ANSWER_WHY)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->differences[c->difference_count++], ANSWER_WHY_LENGTH, format, args);
+    va_end(args);
+}
+
+/* How a run goes, without its size: does it warm up, and what does it do in the end. */
+enum course { COURSE_SETTLES, COURSE_GROWS, COURSE_OPEN };
+
+static enum course course_of(const struct answer *a)
+{
+    if (a->verdict == VERDICT_LEAK)
+        return COURSE_GROWS;
+    if (a->verdict == VERDICT_NO_LEAK)
+        return COURSE_SETTLES;
+    /* Inconclusive after its warm-up: it has settled as far as one can see. */
+    return isnan(a->warm_up_end) ? COURSE_OPEN : COURSE_SETTLES;
+}
+
+static double warm_up_epochs(const struct answer *a)
+{
+    return a->warm_up_end / a->epoch_length;
+}
+
+static void compare_warm_up(const struct answer *a, const struct answer *b, struct comparison *c)
+{
+    bool warm_a = !isnan(a->warm_up_end), warm_b = !isnan(b->warm_up_end);
+    if (warm_a != warm_b) {
+        differ(c, "%s has a warm-up, %s has none.", warm_a ? "A" : "B", warm_a ? "B" : "A");
+        return;
+    }
+    if (!warm_a)
+        return;
+    double ea = warm_up_epochs(a), eb = warm_up_epochs(b);
+    c->same_warm_up_epochs = fabs(ea - eb) <= EPOCHS_APART;
+    if (c->same_warm_up_epochs)
+        return;
+    if (!isnan(ea) && !isnan(eb))
+        differ(c, "The warm-up takes %.1f epochs in A and %.1f in B.", ea, eb);
+    else if (!alike(a->warm_up_end, b->warm_up_end))
+        differ(c, "The warm-up ends at %.0f in A and at %.0f in B.", a->warm_up_end, b->warm_up_end);
+}
+
+static void compare_level(const struct answer *a, const struct answer *b, enum series_unit unit,
+                          struct comparison *c)
+{
+    c->level_ratio = b->floor_last / a->floor_last;
+    if (alike(a->floor_last, b->floor_last))
+        return;
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "A ends at ");
+    series_add_value(&text, a->floor_last, unit);
+    buf_adds(&text, ", B at ");
+    series_add_value(&text, b->floor_last, unit);
+    differ(c, "%s.", buf_text(&text));
+    buf_release(&text);
+}
+
+/* Rates count by what they would add over as long a stretch again, against the level. */
+static bool rate_matters(const struct answer *a)
+{
+    return fabs(a->rate * (a->last_at - a->first_at)) > 0.01 * fabs(a->floor_last);
+}
+
+static void compare_rate(const struct answer *a, const struct answer *b, struct comparison *c)
+{
+    if (isnan(a->rate) || isnan(b->rate))
+        return;
+    if ((rate_matters(a) || rate_matters(b)) && !alike(a->rate, b->rate))
+        differ(c, "In the end %s grows faster.", a->rate > b->rate ? "A" : "B");
+}
+
+static void compare_spikes(const struct answer *a, const struct answer *b, struct comparison *c)
+{
+    if ((a->spikes.count > 0) != (b->spikes.count > 0))
+        differ(c, "Only %s has spikes.", a->spikes.count > 0 ? "A" : "B");
+    else if (a->spikes.count > 0 && !alike(a->spikes.height, b->spikes.height))
+        differ(c, "The spikes of %s are higher.", a->spikes.height > b->spikes.height ? "A" : "B");
+}
+
+static void summarise(const struct answer *a, const struct answer *b, struct comparison *c)
+{
+    if (course_of(a) == COURSE_OPEN || course_of(b) == COURSE_OPEN)
+        snprintf(c->summary, sizeof c->summary,
+                 "%s was cut off while it grew: whether both behave alike cannot be said.",
+                 course_of(a) == COURSE_OPEN ? "A" : "B");
+    else if (!c->same_pattern)
+        snprintf(c->summary, sizeof c->summary, "Not the same pattern.");
+    else if (c->same_warm_up_epochs)
+        snprintf(c->summary, sizeof c->summary,
+                 "The same pattern: both warm up for %.1f and %.1f passes over the data and settle.",
+                 warm_up_epochs(a), warm_up_epochs(b));
+    else
+        snprintf(c->summary, sizeof c->summary, "The same pattern.");
+}
+
+void answers_compare(const struct answer *a, const struct answer *b, enum series_unit unit,
+                     struct comparison *ret)
+{
+    *ret = (struct comparison){.level_ratio = NAN};
+    enum course ca = course_of(a), cb = course_of(b);
+    if (ca != cb)
+        differ(ret, "A is %s, B is %s.", verdict_name(a->verdict), verdict_name(b->verdict));
+    compare_warm_up(a, b, ret);
+    bool both_warm = isnan(a->warm_up_end) == isnan(b->warm_up_end);
+    ret->same_pattern = ca == cb && ca != COURSE_OPEN && both_warm;
+    compare_level(a, b, unit, ret);
+    compare_rate(a, b, ret);
+    compare_spikes(a, b, ret);
+    summarise(a, b, ret);
+}

@@ -1,0 +1,189 @@
+/* verdict/conclude.c: leak, no leak, or what is missing. */
+#include "verdict/conclude.h"
+
+#include <math.h>
+
+/* Fewer samples than this say nothing. */
+#define LEAST_SAMPLES 10
+
+/* After a restart the last run's leak stands for so many horizons. */
+#define PREVIOUS_STANDS 3.0
+
+/* Growth this significant is no leak yet, and too much for "no leak". */
+#define WEAK_Z 3.5
+#define WEAK_SPAN 1.2
+
+/* What would be added until the plan's end does not matter below this share of the headroom. */
+#define MATTERS 0.1
+
+/* Excursions upwards shorter than this share of the horizon, or of the run, are not the floor. */
+#define SPIKE_HORIZONS 0.5
+#define SPIKE_RUN 0.125
+
+/* ---- the floor ---- */
+
+static size_t spike_blocks(const struct engine *e)
+{
+    const struct history *h = &e->history;
+    double spacing = (e->last_at - e->first_at) / fmax(1, (double) h->count - 1);
+    double blocks = spacing > 0 ? SPIKE_HORIZONS * e->horizon / spacing : 1;
+    blocks = fmin(blocks, SPIKE_RUN * (double) h->count);
+    return blocks < 1 ? 1 : (size_t) blocks;
+}
+
+static double tolerance_of(const struct engine *e, double noise)
+{
+    double level = fabs(e->last_value), resolution = engine_resolution(e);
+    double least = fmax(fmax(5 * noise, 3 * e->quantum), 1e-6 * level);
+    return resolution > 0 ? fmax(least, fmax(resolution, 1e-3 * level)) : least;
+}
+
+void floor_line_take(const struct engine *e, struct floor_line *ret)
+{
+    const struct history *h = &e->history;
+    double min[HISTORY_BLOCKS];
+    ret->n = h->count;
+    for (size_t i = 0; i < h->count; i++) {
+        ret->at[i] = h->blocks[i].at;
+        min[i] = h->blocks[i].min;
+    }
+    if (h->count > 0)
+        floor_of(min, h->count, spike_blocks(e), ret->floor);
+    ret->noise = h->count >= 6 ? fit_noise(min, h->count) : 0;
+    ret->tolerance = tolerance_of(e, ret->noise);
+}
+
+/* ---- reasons not to say "no leak" ---- */
+
+/* The rise is one or two units of the last printed digit: it may be next to nothing. */
+static bool only_rounding(const struct engine *e)
+{
+    if (!e->monotone || e->max <= e->min || e->max - e->min > 2.01 * e->quantum)
+        return false;
+    bool rounded = e->options.rounding > 0 ||
+                   (e->options.unit == SERIES_BYTES && e->grain == GRAIN_MB);
+    return rounded || e->last_at - e->last_rise_at < 1.5 * (e->last_rise_at - e->first_at);
+}
+
+/* The floor now against the highest floor of a while, a horizon ago. */
+static bool rose_lately(const struct engine *e, const struct floor_line *f)
+{
+    const struct history_block *b = e->history.blocks;
+    double now = INFINITY, then = -INFINITY;
+    unsigned seen = 0;
+    for (size_t i = f->n; i-- > 0 && seen < 16;) {
+        if (b[i].at > e->last_at - 0.25 * e->horizon)
+            now = fmin(now, b[i].min);
+        if (b[i].at <= e->last_at - e->horizon) {
+            then = fmax(then, b[i].min);
+            seen++;
+        }
+    }
+    if (isinf(now))
+        now = b[f->n - 1].min;
+    return seen == 0 || now - then > f->tolerance;
+}
+
+/* The last two samples lie above everything before: a step that just happened, or a spike. */
+static bool at_new_maximum(const struct engine *e, const struct floor_line *f)
+{
+    const struct history_block *b = e->history.blocks;
+    if (f->n < 7)
+        return false;
+    double lowest = fmin(e->recent[(e->samples - 1) % RECENT], e->recent[(e->samples - 2) % RECENT]);
+    double highest = -INFINITY;
+    for (size_t i = 0; i + 5 < f->n; i++)
+        highest = fmax(highest, b[i].max);
+    return lowest - highest > f->tolerance;
+}
+
+static bool grows_weakly(const struct engine *e, struct growth *ret)
+{
+    struct growth_rules rules = {
+        .horizon = e->horizon,
+        .quantum = e->quantum,
+        .resolution = engine_resolution(e),
+        .z = WEAK_Z,
+        .span = WEAK_SPAN * e->horizon,
+    };
+    for (enum source source = 0; source < SOURCE_COUNT && !e->fading; source++) {
+        const struct pyramid *p = &e->pyramids[source];
+        rules.blocks = engine_least_blocks(source);
+        for (unsigned level = 0; level < p->count; level++) {
+            struct window w;
+            window_take(p, level, &w);
+            if (w.n >= rules.blocks && growth_find(&w, &rules, ret))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the plan ---- */
+
+double rate_bound(const struct engine *e, const struct phase *last)
+{
+    if (!last)
+        return NAN;
+    double span = e->last_at - last->from;
+    double grain = span > 0 ? e->quantum / span : 0;
+    return fmax(last->rate_high, fmax(0, grain));
+}
+
+static bool has_plan(const struct engine *e)
+{
+    return e->options.plan > 0 && e->options.limit > 0;
+}
+
+static bool plan_covered(const struct engine *e, const struct phase *last)
+{
+    double left = fmax(0, e->options.plan - e->last_at);
+    double headroom = e->options.limit - e->last_value;
+    return headroom > 0 && rate_bound(e, last) * left < MATTERS * headroom;
+}
+
+/* ---- the conclusion ---- */
+
+const struct alarm *standing_alarm(const struct engine *e)
+{
+    if (e->alarm.set)
+        return &e->alarm;
+    bool young = e->samples == 0 || e->last_at - e->first_at < PREVIOUS_STANDS * e->horizon;
+    return e->previous.set && young ? &e->previous : NULL;
+}
+
+static enum reason reason_without_leak(const struct engine *e, const struct floor_line *f,
+                                       const struct phase *last, struct growth *ret_weak)
+{
+    bool is_short = e->samples < LEAST_SAMPLES || e->last_at - e->first_at < e->horizon;
+    if (has_plan(e) && last && last->name != PHASE_START && plan_covered(e, last))
+        return REASON_PLAN_COVERED;
+    if (is_short)
+        return REASON_TOO_SHORT;
+    if (only_rounding(e))
+        return REASON_ROUNDED;
+    if (rose_lately(e, f))
+        return REASON_ROSE_LATELY;
+    if (at_new_maximum(e, f))
+        return REASON_NEW_MAXIMUM;
+    if (grows_weakly(e, ret_weak))
+        return REASON_WEAK_GROWTH;
+    return has_plan(e) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
+}
+
+void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
+              struct conclusion *ret)
+{
+    *ret = (struct conclusion){.verdict = VERDICT_LEAK};
+    if (e->alarm.set) {
+        ret->reason = REASON_GROWS;
+        return;
+    }
+    if (standing_alarm(e)) {
+        ret->reason = REASON_PREVIOUS_RUN;
+        return;
+    }
+    ret->reason = reason_without_leak(e, f, last, &ret->weak);
+    bool fine = ret->reason == REASON_PLAN_COVERED || ret->reason == REASON_NO_RISE;
+    ret->verdict = fine ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE;
+}

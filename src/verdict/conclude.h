@@ -1,0 +1,56 @@
+/* verdict/conclude.h: what to say when asked. Private to verdict/. Pure. */
+#ifndef TIDEMARK_VERDICT_CONCLUDE_H
+#define TIDEMARK_VERDICT_CONCLUDE_H
+
+#include "verdict/engine.h"
+
+/* The floor of the current run, block by block of its history. */
+struct floor_line {
+    size_t n;
+    double at[HISTORY_BLOCKS], floor[HISTORY_BLOCKS];
+    double noise;     /* from block to block */
+    double tolerance; /* a rise of the floor below this is none */
+};
+
+void floor_line_take(const struct engine *e, struct floor_line *ret);
+
+/*
+ * The stretches of the floor, named; at most ANSWER_PHASES. With a leak, the last one is the
+ * growth since its onset.
+ */
+unsigned phases_find(const struct floor_line *f, const struct alarm *leak, double now,
+                     struct phase ret_phases[ANSWER_PHASES]);
+
+enum reason {
+    REASON_GROWS,          /* leak: the test holds */
+    REASON_PREVIOUS_RUN,   /* leak: the run before the restart leaked, this one is too young */
+    REASON_TOO_SHORT,      /* inconclusive: less than a horizon, or too few samples */
+    REASON_ROUNDED,        /* inconclusive: the growth is one or two units of rounding */
+    REASON_ROSE_LATELY,    /* inconclusive: the floor rose within the last horizon */
+    REASON_NEW_MAXIMUM,    /* inconclusive: the last samples are the highest of all */
+    REASON_WEAK_GROWTH,    /* inconclusive: it seems to grow, the evidence is too thin */
+    REASON_PLAN_TOO_LONG,  /* inconclusive: what cannot be excluded would matter by the plan's end */
+    REASON_PLAN_COVERED,   /* no leak: whatever grows does not matter for this plan */
+    REASON_NO_RISE,        /* no leak: no rise of the floor for a horizon or longer */
+};
+
+struct conclusion {
+    enum verdict verdict;
+    enum reason reason;
+    struct growth weak; /* REASON_WEAK_GROWTH */
+};
+
+/* `last` is the last phase, NULL with no sample; its rate_high bounds what may still grow. */
+void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
+              struct conclusion *ret);
+
+/* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
+const struct alarm *standing_alarm(const struct engine *e);
+
+/* At most this much a clock unit may still be growing, unseen. */
+double rate_bound(const struct engine *e, const struct phase *last);
+
+/* Fills the sentences of an answer whose numbers are complete. */
+void explain(const struct engine *e, const struct conclusion *c, struct answer *a);
+
+#endif

@@ -1,0 +1,280 @@
+/* verdict/engine.c: samples into blocks, epochs and valleys; life cycle. */
+#include "verdict/engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- life cycle ---- */
+
+static void start_run(struct engine *e)
+{
+    for (int i = 0; i < SOURCE_COUNT; i++)
+        pyramid_clear(&e->pyramids[i]);
+    history_clear(&e->history);
+    e->block.index = e->epoch.index = NAN;
+    e->zigzag.top = NAN;
+    e->zigzag.falling = true;
+    e->samples = 0;
+    e->first_at = e->last_at = NAN;
+    e->min = INFINITY;
+    e->max = -INFINITY;
+    e->quantum = 0;
+    e->last_rise_at = NAN;
+    e->monotone = true;
+    e->grain = GRAIN_2MB;
+    e->suspect_seen_at = NAN;
+    e->candidate_at = NAN;
+    e->alarm.set = e->fading = false;
+    e->fade_recheck = 0;
+}
+
+static double default_horizon(const struct engine *e)
+{
+    double least = e->options.clock == CLOCK_STEP ? DEFAULT_HORIZON_STEPS : DEFAULT_HORIZON_SECONDS;
+    return fmax(e->epoch_length, least);
+}
+
+int engine_new(const struct engine_options *options, struct engine **ret)
+{
+    const double given[] = {options->epoch_length, options->horizon, options->plan, options->limit,
+                            options->rounding};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
+        if (!(given[i] >= 0) || isinf(given[i]))
+            return -EINVAL;
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return -ENOMEM;
+    e->options = *options;
+    e->epoch_length = options->epoch_length;
+    e->epoch_known = options->epoch_length > 0;
+    e->horizon = options->horizon > 0 ? options->horizon : default_horizon(e);
+    pyramid_init(&e->pyramids[SOURCE_BLOCKS], BLOCK_LEVELS);
+    pyramid_init(&e->pyramids[SOURCE_EPOCHS], EPOCH_LEVELS);
+    pyramid_init(&e->pyramids[SOURCE_VALLEYS], VALLEY_LEVELS);
+    history_init(&e->history);
+    e->suspect_at = e->alarm_at = e->last_mark_at = NAN;
+    e->total_min = INFINITY;
+    e->total_max = -INFINITY;
+    start_run(e);
+    *ret = e;
+    return 0;
+}
+
+struct engine *engine_free(struct engine *e)
+{
+    if (!e)
+        return NULL;
+    for (int i = 0; i < SOURCE_COUNT; i++)
+        pyramid_release(&e->pyramids[i]);
+    history_release(&e->history);
+    free(e);
+    return NULL;
+}
+
+void engine_restart(struct engine *e)
+{
+    e->restarts++;
+    if (e->alarm.set)
+        e->previous = e->alarm;
+    start_run(e);
+}
+
+size_t engine_bytes(const struct engine *e)
+{
+    size_t bytes = sizeof *e + e->history.capacity * sizeof(struct history_block);
+    for (int i = 0; i < SOURCE_COUNT; i++)
+        bytes += pyramid_bytes(&e->pyramids[i]);
+    return bytes;
+}
+
+const struct history *engine_history(const struct engine *e)
+{
+    return &e->history;
+}
+
+/* ---- samples ---- */
+
+static int add_block(struct engine *e, enum source source, struct block b)
+{
+    unsigned completed;
+    int r = pyramid_add(&e->pyramids[source], b, &completed);
+    for (unsigned level = 0; r == 0 && level < completed; level++)
+        checkpoint(e, source, level);
+    return r;
+}
+
+static struct block close_block(const struct open_block *b)
+{
+    double n = (double) b->count;
+    return (struct block){b->at_sum / n, b->value_sum / n, b->min};
+}
+
+static void open_block(struct open_block *b, double index, double at, double value, bool whole)
+{
+    *b = (struct open_block){index, at, value, value, 1, whole};
+}
+
+static void extend_block(struct open_block *b, double at, double value)
+{
+    b->at_sum += at;
+    b->value_sum += value;
+    b->min = fmin(b->min, value);
+    b->count++;
+}
+
+static int push_block(struct engine *e, double at, double value)
+{
+    double index = floor((at - e->first_at) / (e->horizon / BLOCKS_PER_HORIZON));
+    if (index == e->block.index) {
+        extend_block(&e->block, at, value);
+        return 0;
+    }
+    int r = isnan(e->block.index) ? 0 : add_block(e, SOURCE_BLOCKS, close_block(&e->block));
+    open_block(&e->block, index, at, value, true);
+    return r;
+}
+
+static double epoch_index(const struct engine *e, double at)
+{
+    if (e->options.epoch_length > 0)
+        return floor((at - 1e-9) / e->epoch_length);
+    return (double) e->epoch_marks;
+}
+
+/* Whole epochs, for series that ramp within each epoch. The first may have been joined late. */
+static int push_epoch(struct engine *e, double at, double value)
+{
+    if (!e->epoch_known)
+        return 0;
+    double index = epoch_index(e, at);
+    if (index == e->epoch.index) {
+        extend_block(&e->epoch, at, value);
+        return 0;
+    }
+    bool first = isnan(e->epoch.index);
+    int r = 0;
+    if (!first && e->epoch.count >= 2 && e->epoch.whole)
+        r = add_block(e, SOURCE_EPOCHS, close_block(&e->epoch));
+    bool whole = !first || at <= (index + 0.2) * e->epoch_length;
+    open_block(&e->epoch, index, at, value, whole);
+    return r;
+}
+
+/* A valley is known when the series has fallen by a quarter of its range and turned again. */
+static int push_valley(struct engine *e, double at, double value)
+{
+    double swing = 0.25 * (e->max - e->min);
+    if (e->zigzag.falling) {
+        e->zigzag.top = fmax(e->zigzag.top, value);
+        if (swing > 0 && value < e->zigzag.top - swing) {
+            e->zigzag.falling = false;
+            e->zigzag.low = value;
+            e->zigzag.low_at = at;
+        }
+    } else if (value <= e->zigzag.low) {
+        e->zigzag.low = value;
+        e->zigzag.low_at = at;
+    } else if (value > e->zigzag.low + 0.2 * swing) {
+        struct block valley = {e->zigzag.low_at, e->zigzag.low, e->zigzag.low};
+        e->zigzag.falling = true;
+        e->zigzag.top = value;
+        return add_block(e, SOURCE_VALLEYS, valley);
+    }
+    return 0;
+}
+
+/* Values read from text in MB with six decimals are off by up to a byte. */
+static bool is_multiple(double value, double unit)
+{
+    return fabs(value - unit * round(value / unit)) <= 1;
+}
+
+static void note_grain(struct engine *e, double value)
+{
+    static const double units[] = {
+        [GRAIN_2MB] = 2097152, [GRAIN_MB] = 1048576, [GRAIN_KB] = 1024};
+    while (e->grain != GRAIN_EXACT && !is_multiple(value, units[e->grain]))
+        e->grain++;
+}
+
+/*
+ * The kernel counts pages and prints KB, and its counters creep by themselves: 1 MB. An allocator
+ * counts 512-byte blocks to the byte. Whole odd MBs are rounded text, 2 MB steps a device.
+ */
+double engine_resolution(const struct engine *e)
+{
+    if (e->options.resolution >= 0)
+        return e->options.resolution;
+    return e->options.unit == SERIES_BYTES && e->grain == GRAIN_KB ? 1048576 : 0;
+}
+
+static void note_change(struct engine *e, double at, double value)
+{
+    double change = value - e->last_value;
+    if (change < 0)
+        e->monotone = false;
+    else if (change > 0)
+        e->last_rise_at = at;
+    change = fabs(change);
+    if (change > 0 && (e->quantum == 0 || change < e->quantum))
+        e->quantum = change;
+}
+
+static void note_sample(struct engine *e, double at, double seconds, double value)
+{
+    if (e->samples == 0) {
+        e->first_at = at;
+        e->first_seconds = seconds;
+        e->first_value = value;
+        e->quantum = e->options.rounding;
+    } else {
+        note_change(e, at, value);
+        if (at - e->last_at > e->horizon)
+            pyramid_cut(&e->pyramids[SOURCE_BLOCKS]);
+    }
+    if (e->grain != GRAIN_EXACT)
+        note_grain(e, value);
+    e->recent[e->samples % RECENT] = value;
+    e->samples++;
+    e->total++;
+    e->min = fmin(e->min, value);
+    e->max = fmax(e->max, value);
+    e->total_min = fmin(e->total_min, value);
+    e->total_max = fmax(e->total_max, value);
+    e->total_sum += value;
+    e->last_at = at;
+    e->last_seconds = seconds;
+    e->last_value = value;
+}
+
+int engine_push(struct engine *e, double step, double seconds, double value)
+{
+    double at = e->options.clock == CLOCK_STEP ? step : seconds;
+    if (!isfinite(at) || !isfinite(value) || at < e->last_at) {
+        e->refused++;
+        return isfinite(at) && isfinite(value) ? -ERANGE : -EINVAL;
+    }
+    note_sample(e, at, seconds, value);
+    int r = history_push(&e->history, at, seconds, value);
+    if (r == 0)
+        r = push_block(e, at, value);
+    if (r == 0)
+        r = push_valley(e, at, value);
+    if (r == 0)
+        r = push_epoch(e, at, value);
+    return r;
+}
+
+void engine_epoch_mark(struct engine *e, double at)
+{
+    e->epoch_marks++;
+    double length = at - (isnan(e->last_mark_at) ? 0 : e->last_mark_at);
+    e->last_mark_at = at;
+    if (e->options.epoch_length > 0 || !(length > 0))
+        return;
+    e->epoch_length = length;
+    e->epoch_known = true;
+    if (e->options.horizon == 0)
+        e->horizon = fmax(e->horizon, default_horizon(e));
+}

@@ -1,0 +1,101 @@
+/* verdict/engine.h: the state of the streaming engine. Private to verdict/. */
+#ifndef TIDEMARK_VERDICT_ENGINE_H
+#define TIDEMARK_VERDICT_ENGINE_H
+
+#include "verdict/growth.h"
+#include "verdict/verdict.h"
+
+/* The longest straight ramp that may be harmless, where nobody knows an epoch. */
+#define DEFAULT_HORIZON_STEPS 150.0
+#define DEFAULT_HORIZON_SECONDS 900.0
+
+/* A base block is this share of the horizon; one sample where samples are rarer. */
+#define BLOCKS_PER_HORIZON 20.0
+
+#define BLOCK_LEVELS 24
+#define EPOCH_LEVELS 14
+#define VALLEY_LEVELS 14
+
+/* A block being filled. */
+struct open_block {
+    double index; /* which one; NAN: none is open */
+    double at_sum, value_sum, min;
+    uint64_t count;
+    bool whole; /* seen from its beginning */
+};
+
+/* The pyramids: of stretches of time, of whole epochs, of the valleys between spikes. */
+enum source { SOURCE_BLOCKS, SOURCE_EPOCHS, SOURCE_VALLEYS, SOURCE_COUNT };
+
+/* A leak as it was found. */
+struct alarm {
+    bool set;
+    enum source source;
+    unsigned level;
+    struct growth growth;
+    double onset;
+};
+
+/* What the values are multiples of, which tells what is counted; see engine_resolution(). */
+enum grain { GRAIN_2MB, GRAIN_MB, GRAIN_KB, GRAIN_EXACT };
+
+/* The newest samples, each for itself. */
+#define RECENT 4
+
+struct engine {
+    struct engine_options options;
+    double horizon, epoch_length;
+    bool epoch_known;
+
+    struct pyramid pyramids[SOURCE_COUNT];
+    struct history history;
+    struct open_block block, epoch;
+
+    /* Zigzag: the valleys of spikes and sawteeth whose period nobody knows. */
+    struct {
+        double top, low, low_at;
+        bool falling;
+    } zigzag;
+
+    /* The current run. */
+    uint64_t samples;
+    double first_at, first_seconds, first_value;
+    double last_at, last_seconds, last_value;
+    double min, max;
+    double quantum; /* smallest change ever seen between neighbours */
+    double last_rise_at;
+    bool monotone;
+    double recent[RECENT]; /* a ring */
+    enum grain grain;
+
+    /* The whole series, over restarts. */
+    uint64_t total, refused, restarts, checks;
+    double total_min, total_max, total_sum;
+
+    double candidate_at; /* since when the test holds; NAN */
+    double suspect_at, suspect_seen_at; /* since when, and when last; NAN */
+    double alarm_at;
+    struct alarm alarm, previous; /* previous: of the run before a restart */
+    bool fading;
+    double fade_recheck; /* length of the run at which fading is looked at again */
+
+    uint64_t epoch_marks;
+    double last_mark_at;
+};
+
+/* What is done whenever a level of a pyramid has got a new block. */
+void checkpoint(struct engine *e, enum source source, unsigned level);
+
+/* The significance asked of a growth, in standard errors: it rises with the number of looks. */
+double engine_threshold(const struct engine *e);
+
+/* A growth is fitted to at least so many blocks. */
+size_t engine_least_blocks(enum source source);
+
+/* The least rise that means anything: as told, else as the values show what is counted. */
+double engine_resolution(const struct engine *e);
+
+/* Grows, and has not lasted long enough to be judged. */
+bool engine_is_suspect(const struct engine *e);
+
+#endif

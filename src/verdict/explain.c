@@ -1,0 +1,230 @@
+/* verdict/explain.c: the evidence as a few plain sentences. */
+#include "verdict/conclude.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A short text by value, so that several can stand in one sentence. */
+struct words {
+    char text[64];
+};
+
+static struct words words_of(struct buf *b)
+{
+    struct words w;
+    snprintf(w.text, sizeof w.text, "%s", buf_text(b));
+    buf_release(b);
+    return w;
+}
+
+static struct words value(const struct engine *e, double v)
+{
+    struct buf b = BUF_INIT;
+    series_add_value(&b, v, e->options.unit);
+    return words_of(&b);
+}
+
+static struct words rate(const struct engine *e, double v)
+{
+    struct buf b = BUF_INIT;
+    series_add_rate(&b, v, e->options.unit, e->options.clock);
+    return words_of(&b);
+}
+
+static struct words length(const struct engine *e, double v)
+{
+    struct buf b = BUF_INIT;
+    series_add_length(&b, v, false, e->options.clock);
+    return words_of(&b);
+}
+
+static struct words about(const struct engine *e, double v)
+{
+    struct buf b = BUF_INIT;
+    series_add_length(&b, v, true, e->options.clock);
+    return words_of(&b);
+}
+
+/* "step 1,200", "12 min into the run". */
+static struct words position(const struct engine *e, double at)
+{
+    struct buf b = BUF_INIT;
+    if (e->options.clock == CLOCK_STEP) {
+        buf_adds(&b, "step ");
+        units_add_count(&b, round(at), 0);
+    } else {
+        units_add_duration(&b, at - e->first_at);
+        buf_adds(&b, " into the run");
+    }
+    return words_of(&b);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct answer *a, const char *format, ...)
+{
+    if (a->why_count == ANSWER_WHY)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->why[a->why_count++], ANSWER_WHY_LENGTH, format, args);
+    va_end(args);
+}
+
+/* ---- leak ---- */
+
+static void explain_leak(const struct engine *e, struct answer *a)
+{
+    double age = a->last_at - a->onset_at;
+    say(a, "The floor has grown by %s since %s: %s over %s.", rate(e, a->rate).text,
+        position(e, a->onset_at).text, value(e, a->rate * age).text, length(e, age).text);
+    if (e->epoch_known)
+        say(a, "That is %.1f epochs; a cache is full after one pass over the data.",
+            age / e->epoch_length);
+    else
+        say(a, "That is %.1f times the longest harmless ramp (%s).", age / e->horizon,
+            length(e, e->horizon).text);
+    say(a, "The slope is %.0f standard errors from zero; a line fits better than steps or a "
+           "fading curve.",
+        fmin(9999, e->alarm.growth.z));
+    if (a->pattern == PATTERN_ACCELERATING)
+        say(a, "The growth is getting faster; the rate is that of its second half.");
+    if (a->pattern == PATTERN_STAIRCASE)
+        say(a, "It climbs in steps: something is kept now and then, not at every step.");
+}
+
+static void explain_previous(const struct engine *e, struct answer *a)
+{
+    say(a, "The run before the restart leaked %s; this one has lasted %s and cannot clear it yet.",
+        rate(e, a->rate).text, length(e, a->last_at - a->first_at).text);
+}
+
+/* ---- no leak ---- */
+
+static void explain_bound(const struct engine *e, struct answer *a)
+{
+    if (!(a->rate_upper > 0)) {
+        say(a, "Nothing grows at all, to the last unit of the counter.");
+        return;
+    }
+    double gigabyte = e->options.unit == SERIES_BYTES ? 1073741824.0 : 1e6;
+    say(a, "It grows by at most %s: %s would take %s.", rate(e, a->rate_upper).text,
+        e->options.unit == SERIES_BYTES ? "1 GB" : "a million", about(e, gigabyte / a->rate_upper).text);
+}
+
+static void explain_no_rise(const struct engine *e, struct answer *a)
+{
+    const struct phase *last = &a->phases[a->phase_count - 1];
+    if (!isnan(a->warm_up_end))
+        say(a, "The warm-up ended at %s%s.", position(e, a->warm_up_end).text,
+            e->epoch_known && a->warm_up_end <= 1.25 * e->epoch_length
+                ? ", about one pass over the data: a cache was filling"
+                : "");
+    say(a, "The floor has not risen beyond noise for the last %s (%.1f horizons).",
+        length(e, fmax(a->last_at - last->from, e->horizon)).text,
+        fmax(a->last_at - last->from, e->horizon) / e->horizon);
+    explain_bound(e, a);
+}
+
+static void explain_covered(const struct engine *e, struct answer *a)
+{
+    double left = fmax(0, a->plan - a->last_at);
+    say(a, "Until the plan's end at %s at most %s can be added, of %s that are free.",
+        position(e, a->plan).text, value(e, a->rate_upper * left).text,
+        value(e, a->limit - a->last).text);
+    say(a, "This holds for that plan; the growth of the last phase (%s) is not proven to stop.",
+        rate(e, a->rate).text);
+}
+
+/* ---- inconclusive ---- */
+
+__attribute__((format(printf, 2, 3))) static void miss(struct answer *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->needs.why, sizeof a->needs.why, format, args);
+    va_end(args);
+    say(a, "%s", a->needs.why);
+}
+
+static void explain_too_short(const struct engine *e, struct answer *a)
+{
+    if (e->samples < 2) {
+        miss(a, "There %s.", e->samples ? "is only one sample" : "is no sample yet");
+        return;
+    }
+    double seen = a->last_at - a->first_at;
+    const struct phase *last = &a->phases[a->phase_count - 1];
+    if (last->name == PHASE_GROWING)
+        miss(a, "It grew by %s for %s and was still growing; a cache may fill for %s.",
+             rate(e, a->rate).text, length(e, a->last_at - last->from).text,
+             length(e, e->horizon).text);
+    else if (seen < e->horizon)
+        miss(a, "%s were seen; growth may stay hidden for %s.", length(e, seen).text,
+             length(e, e->horizon).text);
+    else
+        miss(a, "Only %.0f samples were seen.", (double) e->samples);
+}
+
+static void explain_rose(const struct engine *e, struct answer *a)
+{
+    const struct phase *last = &a->phases[a->phase_count - 1];
+    if (last->name == PHASE_GROWING)
+        miss(a, "It has grown by %s since %s; that may yet be a cache filling.",
+             rate(e, a->rate).text, position(e, last->from).text);
+    else
+        miss(a, "The floor rose within the last %s; whether it stays there is not known yet.",
+             length(e, e->horizon).text);
+}
+
+static void explain_missing(const struct engine *e, const struct conclusion *c, struct answer *a)
+{
+    switch (c->reason) {
+    case REASON_TOO_SHORT:
+        explain_too_short(e, a);
+        break;
+    case REASON_ROUNDED:
+        miss(a, "It rose by %s, and the values are rounded to %s: finer values would tell.",
+             value(e, e->max - e->min).text, value(e, e->quantum).text);
+        break;
+    case REASON_ROSE_LATELY:
+        explain_rose(e, a);
+        break;
+    case REASON_NEW_MAXIMUM:
+        miss(a, "The last samples are the highest of all: a step, or a spike that will pass.");
+        break;
+    case REASON_WEAK_GROWTH:
+        miss(a, "It seems to grow by %s, at %.1f standard errors where %.1f are asked.",
+             rate(e, c->weak.slope).text, c->weak.z, engine_threshold(e));
+        break;
+    default:
+        miss(a, "Up to %s cannot be excluded; until %s that could add %s.",
+             rate(e, a->rate_high).text, position(e, a->plan).text,
+             value(e, a->rate_high * (a->plan - a->last_at)).text);
+        break;
+    }
+}
+
+static void explain_spikes(const struct engine *e, struct answer *a)
+{
+    if (a->spikes.count == 0 || a->verdict == VERDICT_INCONCLUSIVE)
+        return;
+    say(a, "Above the floor there are spikes of about %s%s.", value(e, a->spikes.height).text,
+        a->spikes.recovered ? ", all given back" : "");
+}
+
+void explain(const struct engine *e, const struct conclusion *c, struct answer *a)
+{
+    if (c->reason == REASON_GROWS)
+        explain_leak(e, a);
+    else if (c->reason == REASON_PREVIOUS_RUN)
+        explain_previous(e, a);
+    else if (c->reason == REASON_NO_RISE)
+        explain_no_rise(e, a);
+    else if (c->reason == REASON_PLAN_COVERED)
+        explain_covered(e, a);
+    else
+        explain_missing(e, c, a);
+    explain_spikes(e, a);
+    if (e->restarts > 0)
+        say(a, "The process was restarted %.0f times; only the last run is judged.",
+            (double) e->restarts);
+}

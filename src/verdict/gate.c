@@ -1,0 +1,119 @@
+/* verdict/gate.c: limits that a run has to keep, for CI. */
+#include "verdict/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { GATE_FINE = 0, GATE_BROKEN = 3, GATE_TOO_SHORT = 4 };
+
+/* Adds "rate 7.00 MB/step exceeds 5.00 MB/step" to the line of what broke. */
+struct gate_line {
+    struct buf broken, held;
+    enum series_unit unit;
+    enum series_clock clock;
+};
+
+static void add_rate(struct buf *b, const struct gate_line *g, double rate)
+{
+    series_add_rate(b, rate, g->unit, g->clock);
+}
+
+static void add_value(struct buf *b, const struct gate_line *g, double value)
+{
+    series_add_value(b, value, g->unit);
+}
+
+static void add_position(struct buf *b, const struct gate_line *g, double at)
+{
+    series_add_length(b, at, false, g->clock);
+}
+
+typedef void add_number(struct buf *b, const struct gate_line *g, double number);
+
+static void check_limit(struct gate_line *g, const char *what, double value, double limit,
+                        add_number *add)
+{
+    if (isnan(limit))
+        return;
+    bool broke = value > limit;
+    struct buf *b = broke ? &g->broken : &g->held;
+    buf_addf(b, "%s%s ", b->len > 0 ? "; " : "", what);
+    add(b, g, value);
+    buf_adds(b, broke ? " exceeds " : " within ");
+    add(b, g, limit);
+    if (broke) {
+        buf_adds(b, " by ");
+        add(b, g, value - limit);
+    }
+}
+
+static bool inside(const struct gate_limits *l, double at)
+{
+    return isnan(l->window_from) || (at >= l->window_from && at <= l->window_to);
+}
+
+/*
+ * How far the floor rose over the window: the lowest of its last third against that of its first.
+ * Without a window: since the warm-up's end.
+ */
+static double rise_of(const struct gate_limits *l, const struct answer *a, const struct history *h)
+{
+    double from = isnan(l->window_from) && !isnan(a->warm_up_end) ? a->warm_up_end : -INFINITY;
+    unsigned first = 0, end = h->count;
+    while (first < end && (h->blocks[first].at <= from || !inside(l, h->blocks[first].at)))
+        first++;
+    while (end > first && !inside(l, h->blocks[end - 1].at))
+        end--;
+    unsigned third = (end - first) / 3 > 0 ? (end - first) / 3 : 1;
+    if (end - first < 2)
+        return NAN;
+    double before = INFINITY, after = INFINITY;
+    for (unsigned i = 0; i < third; i++) {
+        before = fmin(before, h->blocks[first + i].min);
+        after = fmin(after, h->blocks[end - 1 - i].min);
+    }
+    return after - before;
+}
+
+/* Growth that never ended is a warm-up that has not ended by the last sample. */
+static double warm_up_end(const struct answer *a)
+{
+    if (!isnan(a->warm_up_end))
+        return a->warm_up_end;
+    bool grew = a->phase_count == 1 && a->phases[0].name == PHASE_GROWING;
+    return grew ? a->last_at : a->first_at;
+}
+
+static void check_rise(struct gate_line *g, const struct gate_limits *l, const struct answer *a,
+                       const struct history *h)
+{
+    double rise = rise_of(l, a, h);
+    if (isnan(l->max_rise))
+        return;
+    if (isnan(rise))
+        buf_addf(&g->broken, "%sno samples in the window", g->broken.len > 0 ? "; " : "");
+    else
+        check_limit(g, "rise of the floor", rise, l->max_rise, add_value);
+}
+
+void gate_check(const struct gate_limits *limits, const struct answer *a,
+                const struct history *history, enum series_unit unit, enum series_clock clock,
+                struct gate_result *ret)
+{
+    struct gate_line g = {BUF_INIT, BUF_INIT, unit, clock};
+    *ret = (struct gate_result){.exit_status = GATE_FINE};
+    if (a->samples == 0 || a->last_at < limits->min_steps) {
+        ret->exit_status = GATE_TOO_SHORT;
+        snprintf(ret->line, sizeof ret->line, "too short: %.0f seen, %.0f asked",
+                 a->samples == 0 ? 0 : a->last_at, limits->min_steps);
+        return;
+    }
+    check_limit(&g, "rate", isnan(a->rate) ? INFINITY : a->rate, limits->max_rate, add_rate);
+    check_rise(&g, limits, a, history);
+    check_limit(&g, "warm-up until", warm_up_end(a), limits->max_warm_up, add_position);
+    bool broke = g.broken.len > 0;
+    ret->exit_status = broke ? GATE_BROKEN : GATE_FINE;
+    snprintf(ret->line, sizeof ret->line, "%s", buf_text(broke ? &g.broken : &g.held));
+    buf_release(&g.broken);
+    buf_release(&g.held);
+}

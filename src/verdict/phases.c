@@ -1,0 +1,119 @@
+/* verdict/phases.c: warm-up, stable, growing: the run cut into its stretches. */
+#include "verdict/conclude.h"
+
+#include <math.h>
+
+/* A stretch grew more slowly than this share of the one before: that one was the warm-up. */
+#define SLOWER 0.34
+
+/* Two-sided 95 % of a normal distribution. */
+#define Z95 1.96
+
+static enum phase_name name_by_rise(double rise, double tolerance)
+{
+    if (rise > tolerance)
+        return PHASE_GROWING;
+    return rise < -tolerance ? PHASE_SHRINKING : PHASE_STABLE;
+}
+
+static struct phase phase_of(const struct floor_line *f, const struct segment *s)
+{
+    double margin = Z95 * s->error;
+    return (struct phase){
+        .name = s->last - s->first < 2 ? PHASE_START : name_by_rise(s->to - s->from, f->tolerance),
+        .from = f->at[s->first],
+        .to = f->at[s->last],
+        .level_from = s->from,
+        .level_to = s->to,
+        .rate = s->slope,
+        .rate_low = s->slope - margin,
+        .rate_high = s->slope + margin,
+    };
+}
+
+/* Neighbours that are both stable, at the same level: one stretch. */
+static bool are_one(const struct phase *a, const struct phase *b, double tolerance)
+{
+    return a->name == PHASE_STABLE && b->name == PHASE_STABLE &&
+           fabs(b->level_to - a->level_from) <= tolerance &&
+           fabs(b->level_from - a->level_to) <= tolerance;
+}
+
+static void join(struct phase *a, const struct phase *b)
+{
+    double before = a->to - a->from, after = b->to - b->from;
+    double whole = before + after > 0 ? before + after : 1;
+    a->rate = (a->rate * before + b->rate * after) / whole;
+    a->rate_low = (a->rate_low * before + b->rate_low * after) / whole;
+    a->rate_high = (a->rate_high * before + b->rate_high * after) / whole;
+    a->to = b->to;
+    a->level_to = b->level_to;
+}
+
+/* Growth that stopped or slowed down markedly was warm-up; a stable stretch after a jump, a shift. */
+static void rename_by_neighbours(struct phase *phases, unsigned count, double tolerance)
+{
+    bool settled = false; /* something but growth has been seen */
+    for (unsigned i = 0; i < count; i++) {
+        const struct phase *next = i + 1 < count ? &phases[i + 1] : NULL;
+        if (phases[i].name == PHASE_GROWING && next && !settled &&
+            next->rate < SLOWER * phases[i].rate)
+            phases[i].name = PHASE_WARM_UP;
+        else if (phases[i].name == PHASE_STABLE && i > 0 && phases[i - 1].name != PHASE_WARM_UP &&
+                 phases[i].level_from - phases[i - 1].level_to > tolerance)
+            phases[i].name = PHASE_LEVEL_SHIFT;
+        settled = settled || phases[i].name == PHASE_STABLE;
+    }
+    /* All growth before the warm-up's end belongs to it. */
+    for (unsigned i = count; i-- > 1;)
+        if (phases[i].name == PHASE_WARM_UP && phases[i - 1].name == PHASE_GROWING)
+            phases[i - 1].name = PHASE_WARM_UP;
+}
+
+/* The leak is the last phase, from its onset on; what was before is cut off there. */
+static unsigned end_with_leak(struct phase *phases, unsigned count, const struct alarm *leak,
+                              double now)
+{
+    const struct growth *g = &leak->growth;
+    while (count > 0 && phases[count - 1].from >= leak->onset)
+        count--;
+    if (count == ANSWER_PHASES)
+        count--;
+    if (count > 0 && phases[count - 1].to > leak->onset) {
+        struct phase *before = &phases[count - 1];
+        before->level_to = before->level_from + before->rate * (leak->onset - before->from);
+        before->to = leak->onset;
+    }
+    phases[count] = (struct phase){
+        .name = PHASE_GROWING,
+        .from = leak->onset,
+        .to = now,
+        .level_from = g->intercept + g->slope * leak->onset,
+        .level_to = g->intercept + g->slope * now,
+        .rate = g->slope,
+        .rate_low = g->slope - Z95 * g->error,
+        .rate_high = g->slope + Z95 * g->error,
+    };
+    return count + 1;
+}
+
+unsigned phases_find(const struct floor_line *f, const struct alarm *leak, double now,
+                     struct phase ret_phases[ANSWER_PHASES])
+{
+    if (f->n == 0)
+        return 0;
+    struct segment segments[SEGMENT_MAX];
+    size_t found = segment_lines(f->at, f->floor, f->n, f->tolerance / 10, segments);
+    unsigned count = 0;
+    for (size_t i = 0; i < found; i++) {
+        struct phase next = phase_of(f, &segments[i]);
+        if (count > 0 && are_one(&ret_phases[count - 1], &next, f->tolerance))
+            join(&ret_phases[count - 1], &next);
+        else
+            ret_phases[count++] = next;
+    }
+    if (leak)
+        count = end_with_leak(ret_phases, count, leak, now);
+    rename_by_neighbours(ret_phases, count, f->tolerance);
+    return count;
+}

@@ -1,0 +1,221 @@
+/* verdict/verdict.h: memory series in, answers out. Pure: no I/O, no clock, no globals. */
+#ifndef TIDEMARK_VERDICT_H
+#define TIDEMARK_VERDICT_H
+
+#include "base/base.h"
+#include "stat/stat.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Glossary (docs/VERDICT.md has the mathematics):
+ *   floor    the low-water mark of a series: spikes live above it, a leak lifts it
+ *   horizon  the longest straight ramp that may still be harmless (a cache filling)
+ *   plan     how long the job will run, if anybody said so
+ *   suspect  grows, but has not lasted long enough to be judged: shown, no alarm
+ *   alarm    the first checkpoint at which the engine, knowing only the past, said leak
+ */
+enum verdict { VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK, VERDICT_LEAK };
+
+enum severity { SEVERITY_NONE, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
+
+enum pattern {
+    PATTERN_UNKNOWN,
+    PATTERN_FLAT,
+    PATTERN_WARM_UP,
+    PATTERN_SPIKES,
+    PATTERN_SAWTOOTH,
+    PATTERN_LEVEL_SHIFT,
+    PATTERN_SHRINKING,
+    PATTERN_BOUNDED_CACHE,
+    PATTERN_COPY_ON_WRITE,
+    PATTERN_ALLOCATOR_RETENTION,
+    PATTERN_PAGE_CACHE,
+    PATTERN_LINEAR,
+    PATTERN_STAIRCASE,
+    PATTERN_ACCELERATING,
+};
+
+/* The names that stand in reports and JSON: "no_leak", "medium", "warm-up". */
+const char *verdict_name(enum verdict verdict);
+const char *severity_name(enum severity severity);
+const char *pattern_name(enum pattern pattern);
+
+/* ---- one series ---- */
+
+struct engine_options {
+    enum series_clock clock; /* the clock the engine judges on */
+    enum series_unit unit;
+    double epoch_length; /* in units of the clock; 0: not known */
+    double horizon;      /* 0: max(epoch, 150 steps or 900 s) */
+    double plan;         /* position on the clock at which the job will end; 0: not known */
+    double limit;        /* capacity in the series' unit; 0: not known */
+    double resolution;   /* least growth the counter can be held to; < 0: found from the values */
+    double rounding;     /* one unit of the last printed digit; 0: values are not rounded */
+    unsigned job_series; /* how many series share the job's false-alarm budget; 0 means 1 */
+};
+
+/*
+ * The streaming engine of one series. Starts at about 1 KiB, never exceeds ENGINE_MAX_BYTES
+ * whatever the length; engine_push() is amortised O(1). The same samples give the same answer,
+ * byte for byte, whenever it is asked for. One owner, one thread.
+ */
+struct engine;
+
+#define ENGINE_MAX_BYTES ((size_t) 64 << 10)
+
+int engine_new(const struct engine_options *options, struct engine **ret); /* -EINVAL, -ENOMEM */
+struct engine *engine_free(struct engine *e); /* accepts NULL, returns NULL */
+
+/*
+ * One sample. `step` or `seconds` may be NAN, the one the engine judges on may not; both are
+ * needed for rates on the other clock. -ERANGE: the clock went backwards; -EINVAL: not a finite
+ * number. A refused sample is counted and changes nothing. -ENOMEM.
+ */
+int engine_push(struct engine *e, double step, double seconds, double value);
+
+/* An epoch ended at `at`: teaches the epoch length where none was given. */
+void engine_epoch_mark(struct engine *e, double at);
+
+/* The process started anew: what comes is another run of the same program. */
+void engine_restart(struct engine *e);
+
+/* What the engine takes in memory now. */
+size_t engine_bytes(const struct engine *e);
+
+/* The whole run in at most HISTORY_BLOCKS blocks, for charts; valid until the next push. */
+const struct history *engine_history(const struct engine *e);
+
+/* ---- its answer ---- */
+
+enum phase_name {
+    PHASE_START, /* too few samples to say more */
+    PHASE_WARM_UP,
+    PHASE_STABLE,
+    PHASE_GROWING,
+    PHASE_SHRINKING,
+    PHASE_LEVEL_SHIFT,
+};
+
+const char *phase_name(enum phase_name name);
+
+/* A maximal stretch over which the floor has one slope. */
+struct phase {
+    enum phase_name name;
+    double from, to;             /* positions on the clock */
+    double level_from, level_to; /* of the floor, as fitted */
+    double rate, rate_low, rate_high;
+};
+
+#define ANSWER_PHASES 8
+#define ANSWER_WHY 6
+#define ANSWER_WHY_LENGTH 200
+
+/* Everything is absent (NAN) unless it is known. Rates are per unit of the clock unless named. */
+struct answer {
+    enum verdict verdict;
+    bool suspect;
+    enum severity severity;
+    enum pattern pattern;
+    double confidence; /* that the verdict is right, 0 to 1 */
+
+    uint64_t samples, refused, restarts;
+    double first_at, last_at;       /* of the current run */
+    double first_seconds, last_seconds;
+    double epoch_length, horizon;   /* as used */
+    double plan, limit;
+
+    double min, max, mean, last;    /* of the whole series */
+    double floor_first, floor_last; /* low-water mark at both ends of the current run */
+    double noise;                   /* robust scale of what is above trend and floor */
+
+    double suspect_at, alarm_at;
+    double onset_at, onset_seconds;
+    double rate, rate_low, rate_high; /* of the last phase */
+    double rate_upper;                /* no leak: the rate is at most this */
+    double rate_per_step, rate_per_epoch, rate_per_second;
+
+    struct phase phases[ANSWER_PHASES];
+    unsigned phase_count;
+    double warm_up_end; /* where the warm-up ended */
+
+    struct {
+        double plan_value;                    /* expected at the plan's end ... */
+        double plan_low, plan_high;
+        double limit_at, limit_low, limit_high; /* where the limit is reached; beyond: INFINITY */
+        double limit_seconds;                 /* from the last sample */
+    } forecast;
+
+    struct {
+        double at_least; /* more clock units until it can be said */
+        double seconds;
+        char why[ANSWER_WHY_LENGTH];
+    } needs;
+
+    struct {
+        bool misleads;        /* an average over everything would say something else */
+        double rate;          /* (last - first) / span */
+        double warm_up_share; /* of the growth, 0 to 1 */
+    } naive;
+
+    struct {
+        unsigned count;
+        double height; /* median, above the floor */
+        bool recovered;
+    } spikes;
+
+    char why[ANSWER_WHY][ANSWER_WHY_LENGTH];
+    unsigned why_count;
+};
+
+/* May be called at any time, as often as one likes; changes nothing. */
+void engine_answer(const struct engine *e, struct answer *ret);
+
+/* ---- the job ---- */
+
+/* One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak. */
+struct job_answer {
+    enum verdict verdict;
+    enum severity severity;
+    size_t deciding; /* index of the series that decided; SIZE_MAX with no series */
+    unsigned leaks, inconclusives, no_leaks;
+};
+
+void job_judge(const struct answer *const *answers, size_t count, struct job_answer *ret);
+
+/* ---- two runs side by side ---- */
+
+struct comparison {
+    bool same_pattern;        /* verdict and phases alike, scaled to each run's own size */
+    bool same_warm_up_epochs; /* both warm-ups end after the same share of the data */
+    double level_ratio;       /* b / a, of the final floors */
+    char differences[ANSWER_WHY][ANSWER_WHY_LENGTH];
+    unsigned difference_count;
+    char summary[ANSWER_WHY_LENGTH];
+};
+
+void answers_compare(const struct answer *a, const struct answer *b, enum series_unit unit, struct comparison *ret);
+
+/* ---- a gate for CI ---- */
+
+/* NAN: no such limit. */
+struct gate_limits {
+    double max_rate;           /* of the stable phase, per clock unit */
+    double max_rise;           /* of the floor, after warm-up or over the window */
+    double max_warm_up;        /* the warm-up ends by this position */
+    double min_steps;          /* fewer seen: nothing can be said */
+    double window_from, window_to;
+};
+
+struct gate_result {
+    int exit_status; /* 0 fine, 3 a limit broken, 4 too few steps */
+    char line[ANSWER_WHY_LENGTH]; /* says which limit broke, by how much; or that all hold */
+};
+
+/* `history` is the engine's: the window is measured on it. */
+void gate_check(const struct gate_limits *limits, const struct answer *a, const struct history *history,
+                enum series_unit unit, enum series_clock clock, struct gate_result *ret);
+
+#endif

@@ -1,0 +1,64 @@
+#!/bin/bash
+# tests/tools/run.sh: the tools that guard the project must be able to say no.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+# expect NAME STATUS TEXT COMMAND...: the exit status, and a text the output holds.
+expect() {
+    local name=$1 status=$2 text=$3 output got
+    shift 3
+    output=$("$@" 2>&1)
+    got=$?
+    if [ "$got" = "$status" ] && [[ $output == *"$text"* ]]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s: status %d, not %d, or no "%s" in:\n%s\n' \
+            "$name" "$got" "$status" "$text" "$output"
+    fi
+}
+
+# includes MODULE HEADER: the include check over a tree with that one edge.
+includes() {
+    rm -rf "$work/src"
+    mkdir -p "$work/src/$1"
+    echo "#include \"$2\"" > "$work/src/$1/x.c"
+    tools/check-includes "$work/src"
+}
+
+expect includes__may_point_down 0 '' includes report verdict/verdict.h
+expect includes__may_skip_a_layer 0 '' includes cli base/base.h
+expect includes__may_stay_at_home 0 '' includes stat stat/history.h
+expect includes__never_point_up 1 'stat may not use verdict' includes stat verdict/verdict.h
+expect includes__never_reach_a_sibling 1 'input may not use verdict' \
+    includes input verdict/verdict.h
+expect includes__use_the_public_header 1 'private to base' includes stat base/buf.h
+expect includes__name_the_module 1 'MODULE/HEADER.h' includes base buf.h
+expect includes__never_climb 1 'MODULE/HEADER.h' includes base ../cli/cli.h
+expect includes__know_every_module 1 'not in the table' includes newcomer base/base.h
+
+# A machine with a shell and nothing else, where nobody may install.
+bare() {
+    mkdir -p "$work/bin"
+    for program in bash dirname sed cat; do
+        ln -sf "$(command -v "$program")" "$work/bin/$program"
+    done
+    printf '#!/bin/bash\necho 1000\n' > "$work/bin/id"
+    printf '#!/bin/bash\nexit 1\n' > "$work/bin/sudo"
+    printf '#!/bin/bash\necho apt-get must not run; exit 0\n' > "$work/bin/apt-get"
+    chmod +x "$work"/bin/{id,sudo,apt-get}
+    PATH=$work/bin bash tools/install-packages "$@"
+}
+
+expect packages__prints_the_command_without_rights 1 \
+    'sudo apt-get update && sudo apt-get install -y --no-install-recommends make gcc' bare build
+expect packages__asks_only_for_what_the_target_needs 1 \
+    '--no-install-recommends valgrind' bare bench
+expect packages__is_silent_where_nothing_is_missing 0 '' bare none
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,172 @@
+/* tests/unit/test_text.c: the report of a job for people. */
+#include "answers.h"
+#include "unit.h"
+
+static void report_one(struct buf *out, const struct made_series *m,
+                       const struct report_style *style)
+{
+    struct job_answer answer = {.verdict = m->answer.verdict, .severity = m->answer.severity};
+    struct report_job job = {.series = &m->s, .count = 1, .answer = &answer};
+    report_text(out, &job, style);
+}
+
+static bool is_ascii(const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char) *text >= 0x80)
+            return false;
+    }
+    return true;
+}
+
+TEST(text__begins_with_the_verdict)
+{
+    struct made_series m;
+    make_leak(&m);
+    struct report_style style = {.width = 80};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(strncmp(buf_text(&out), "LEAK (low): torch.allocated grows 512 B/step", 44) == 0);
+    CHECK(holds(buf_text(&out), "\xe2\x80\xa2 grew in each of 1,980 steps"));
+    CHECK(holds(buf_text(&out), "1 GB more takes about 2.1 million steps"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__lists_phases_with_rates_and_intervals)
+{
+    struct made_series m;
+    make_run_2(&m);
+    struct report_style style = {.width = 80, .ascii = true};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "warm-up  10-80   171 MB/step (169 to 173 MB)"));
+    CHECK(holds(buf_text(&out), "5.31 -> 17.0 GB"));
+    CHECK(holds(buf_text(&out), "does not reach the limit of 32.0 GB"));
+    CHECK(holds(buf_text(&out), "looks like 50.8 MB/step; 97 % of the"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__says_what_is_missing)
+{
+    struct made_series m;
+    make_run_1(&m);
+    m.answer.needs.seconds = 720;
+    struct report_style style = {.width = 80};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out),
+                "about 150 more steps (12 min): a cache that fills may look like this"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__tells_when_it_grew_wary)
+{
+    struct made_series m;
+    struct report_style style = {.width = 80};
+    struct buf out = BUF_INIT;
+    make_run_1(&m);
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "not yet for long enough to be judged; noticed at step 40\n"));
+    made_series_release(&m);
+
+    buf_clear(&out);
+    make_leak(&m);
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "first called a leak at step 1,150\n"));
+    made_series_release(&m);
+
+    buf_clear(&out);
+    make_run_2(&m);
+    m.answer.alarm_at = 60;
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "called a leak for a while, from step 60\n"));
+    made_series_release(&m);
+    buf_release(&out);
+}
+
+TEST(text__forecasts_with_uncertainty)
+{
+    struct made_series m;
+    make_leak(&m);
+    m.answer.plan = 10000;
+    m.answer.limit = 8 * GB;
+    m.answer.forecast.plan_value = 30 * MB;
+    m.answer.forecast.plan_low = 29 * MB;
+    m.answer.forecast.plan_high = 31 * MB;
+    m.answer.forecast.limit_at = m.answer.last_at + 12345;
+    m.answer.forecast.limit_low = m.answer.last_at + 11111;
+    m.answer.forecast.limit_high = INFINITY;
+    struct report_style style = {.width = 100};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(
+        holds(buf_text(&out), "about 30.0 MB (29.0 to 31.0 MB) at the plan's end, step 10,000\n"));
+    CHECK(holds(buf_text(&out), "            reaches the limit of 8.00 GB in about"));
+    CHECK(holds(buf_text(&out), "in about 12,000 steps (11,000 steps or more)"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__stays_ascii_and_plain_when_asked)
+{
+    struct made_series m;
+    make_run_1(&m);
+    m.info.name = "caf\xc3\xa9 \033[31m";
+    strcpy(m.answer.why[0], "rose \xe2\x86\x92 higher");
+    struct report_style style = {.width = 80, .ascii = true};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(is_ascii(buf_text(&out)));
+    CHECK(strchr(buf_text(&out), '\033') == NULL);
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__sums_many_series_up_and_details_the_doubtful)
+{
+    struct made_series m[4];
+    make_run_2(&m[0]);
+    make_run_2(&m[1]);
+    make_run_1(&m[2]);
+    make_leak(&m[3]);
+    m[1].info.name = "other";
+    struct report_series series[4] = {m[0].s, m[1].s, m[2].s, m[3].s};
+    struct job_answer answer = {.verdict = VERDICT_LEAK,
+                                .severity = SEVERITY_LOW,
+                                .deciding = 3,
+                                .leaks = 1,
+                                .inconclusives = 1,
+                                .no_leaks = 2};
+    struct report_job job = {.series = series, .count = 4, .answer = &answer};
+    struct report_style style = {.width = 80, .ascii = true};
+    struct buf out = BUF_INIT;
+    report_text(&out, &job, &style);
+    const char *text = buf_text(&out);
+    CHECK(holds(text, "  LEAK (low)    vram    linear   512 B/step"));
+    CHECK(holds(text, "  NO LEAK       other   warm-up  at most 1.20 KB/step  5.31 -> 17.0 GB"));
+    CHECK(strstr(text, "LEAK (low)    vram") < strstr(text, "INCONCLUSIVE  Run 1"));
+    CHECK(holds(text, "-- vram | torch.allocated | cuda:0 ---"));
+    CHECK(holds(text, "-- Run 1 | pid 177381 ---"));
+    CHECK(strstr(text, "-- other") == NULL);
+    buf_release(&out);
+    for (size_t i = 0; i < 4; i++)
+        made_series_release(&m[i]);
+}
+
+TEST(text__says_the_sentence_alone)
+{
+    struct made_series m;
+    make_run_1(&m);
+    struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE};
+    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer};
+    struct report_style style = {.width = 40};
+    struct buf out = BUF_INIT;
+    report_headline(&out, &job, &style);
+    CHECK_TEXT(buf_text(&out), "INCONCLUSIVE: grew 170 MB/step for 60 steps and was cut off; "
+                               "about 150 more steps would settle it\n");
+    buf_release(&out);
+    made_series_release(&m);
+}
