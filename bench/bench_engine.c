@@ -33,7 +33,7 @@ static double leak(uint64_t step)
 
 static double sawtooth(uint64_t step)
 {
-    return 4096 * MIB + 0.5 * MIB * (double) (step % 1000);
+    return 4096 * MIB + 0.5 * MIB * (double) (step % 100);
 }
 
 static const struct shape {

@@ -139,7 +139,7 @@ static int check_job(const struct check *c, const struct judgement *j)
     if (status == STATUS_FINE && j->job.count == 1)
         buf_addf(&out, "%s\n", result.line);
     else if (status == STATUS_FINE)
-        buf_addf(&out, "ok: all limits hold for %zu series\n", j->job.count);
+        buf_addf(&out, "all limits hold for %zu series\n", j->job.count);
     int r = terminal_write(&out);
     buf_release(&out);
     return r < 0 ? STATUS_ERROR : status;

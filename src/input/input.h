@@ -30,7 +30,10 @@ struct input_sink {
     int (*end)(void *context, int series);              /* nothing more of this series will come */
 };
 
-/* What the user said about the source; NULL and 0: find out. */
+/*
+ * What the user said about the source; NULL and 0: find out. The texts must outlive the input.
+ * A unit that is not known makes input_read() say so.
+ */
 struct input_options {
     const char *clock_column;  /* name or 1-based number of the column with the step or the time */
     const char *value_columns; /* comma separated names or numbers; others are passed over */

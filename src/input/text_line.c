@@ -227,7 +227,8 @@ static const char *take_syslog(struct scan *s, const char *p)
                      !memchr(name + 1, ' ', (size_t) (behind - name - 1));
     if (!is_syslog)
         return NULL;
-    s->out->pid = strtoll(bracket + 1, NULL, 10);
+    long long pid = strtoll(bracket + 1, NULL, 10);
+    s->out->pid = pid > 0 ? pid : 0;
     return behind + strlen("]: ");
 }
 

@@ -164,10 +164,8 @@ void report_comparison(struct buf *out, const struct report_series *a,
 {
     struct buf sentence = BUF_INIT;
     format_color(&sentence, c->same_pattern ? FORMAT_GREEN : FORMAT_YELLOW, style);
-    buf_adds(&sentence, c->same_pattern ? "SAME PATTERN" : "DIFFERENT");
-    format_color(&sentence, FORMAT_RESET, style);
-    buf_adds(&sentence, ": ");
     format_clean(&sentence, c->summary, style->ascii);
+    format_color(&sentence, FORMAT_RESET, style);
     format_wrapped(out, buf_text(&sentence), 0, style);
     buf_release(&sentence);
 

@@ -3,7 +3,9 @@
 
 #include "report/format.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 /* How the growth of a leak is told, by its pattern. */
 static const char *growth_verb(enum pattern pattern)
@@ -103,12 +105,13 @@ static void no_leak_sentence(struct buf *out, const struct report_series *s)
     past_clause(out, s);
     present_clause(out, s);
 
+    const struct phase *last = format_last_phase(a);
     bool bound = isfinite(a->rate_upper) && a->rate_upper > 0;
     if (!bound && !isfinite(a->plan))
         return;
     buf_adds(out, " (");
     if (bound) {
-        buf_adds(out, "at most ");
+        buf_adds(out, last && last->name == PHASE_SHRINKING ? "growth at most " : "at most ");
         format_rate(out, a->rate_upper, s->info);
     }
     if (isfinite(a->plan)) {
@@ -116,6 +119,18 @@ static void no_leak_sentence(struct buf *out, const struct report_series *s)
         format_position_words(out, a->plan, s);
     }
     buf_addc(out, ')');
+}
+
+/* The engine's sentence on what is missing, as the middle of another. */
+static void missing_clause(struct buf *out, const char *why)
+{
+    size_t len = strlen(why);
+    while (len > 0 && (why[len - 1] == '.' || why[len - 1] == ' '))
+        len--;
+    /* An abbreviation or a name keeps its capitals. */
+    bool word = len > 1 && isupper((unsigned char) why[0]) && !isupper((unsigned char) why[1]);
+    buf_addc(out, word ? (char) tolower((unsigned char) why[0]) : why[0]);
+    buf_add(out, why + 1, len - 1);
 }
 
 static void inconclusive_sentence(struct buf *out, const struct report_series *s)
@@ -131,6 +146,8 @@ static void inconclusive_sentence(struct buf *out, const struct report_series *s
         buf_adds(out, " for ");
         series_add_length(out, last->to - last->from, false, s->info->clock);
         buf_adds(out, " and was cut off");
+    } else if (a->needs.why[0]) {
+        missing_clause(out, a->needs.why);
     } else {
         buf_adds(out, "too little to judge, ");
         units_add_count(out, (double) a->samples, 0);

@@ -35,6 +35,21 @@ static void measure(const struct table *t, unsigned *widths)
     }
 }
 
+unsigned table_width(const struct table *t)
+{
+    unsigned widths[TABLE_MAX_COLUMNS] = {0}, width = 2 * (t->columns - 1);
+    measure(t, widths);
+    for (unsigned i = 0; i < t->columns; i++)
+        width += widths[i];
+    return width;
+}
+
+void table_clear(struct table *t)
+{
+    buf_clear(&t->cells);
+    buf_clear(&t->cell);
+}
+
 /* Drops the blanks at the end of the line being written. */
 static void trim(struct buf *out)
 {

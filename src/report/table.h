@@ -25,6 +25,12 @@ void table_add(struct table *t, const char *text);
 /* Adds what was written to t->cell since the last cell. */
 void table_end_cell(struct table *t);
 
+/* Columns of its longest row. */
+unsigned table_width(const struct table *t);
+
+/* Forgets the cells; the table may be filled again. */
+void table_clear(struct table *t);
+
 /* Writes the table, each row `indent` columns from the left, and releases it. */
 void table_render(struct table *t, struct buf *out, unsigned indent);
 

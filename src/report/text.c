@@ -7,7 +7,9 @@
 #include <string.h>
 
 #define CHART_HEIGHT 8u
+#define INDENT 2u
 #define LABEL_WIDTH 12u /* of the words left of the facts, indent included */
+#define MIN_NAME 12u    /* columns a name gets in any case */
 #define DETAIL_ALL 3u   /* up to this many series all are shown in full */
 
 /* ---- facts: a word, then sentences beside it ---- */
@@ -45,9 +47,6 @@ static void add_seen(struct buf *out, const struct report_series *s,
     format_span(&text, a->first_at, a->last_at, s, style);
     if (a->refused > 0)
         buf_addf(&text, "; %llu refused", (unsigned long long) a->refused);
-    if (a->restarts > 0)
-        buf_addf(&text, "; %llu restart%s, judged since the last", (unsigned long long) a->restarts,
-                 a->restarts == 1 ? "" : "s");
     fact(out, "seen", &text, style);
 }
 
@@ -116,6 +115,16 @@ static void add_naive(struct buf *out, const struct report_series *s,
     fact(out, "beware", &text, style);
 }
 
+/* Whether the reasons say it already. */
+static bool is_reason(const struct answer *a, const char *sentence)
+{
+    for (unsigned i = 0; i < a->why_count; i++) {
+        if (strcmp(a->why[i], sentence) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void add_needs(struct buf *out, const struct report_series *s,
                       const struct report_style *style)
 {
@@ -130,9 +139,11 @@ static void add_needs(struct buf *out, const struct report_series *s,
             units_add_duration(&text, a->needs.seconds);
             buf_addc(&text, ')');
         }
-        buf_adds(&text, a->needs.why[0] ? ": " : "");
     }
-    format_clean(&text, a->needs.why, style->ascii);
+    if (a->needs.why[0] && !is_reason(a, a->needs.why)) {
+        buf_adds(&text, text.len > 0 ? ": " : "");
+        format_clean(&text, a->needs.why, style->ascii);
+    }
     fact(out, "needs", &text, style);
 }
 
@@ -189,20 +200,17 @@ static void limit_forecast(struct buf *text, const struct report_series *s)
     }
 }
 
-/* Without plan and limit: what the rate means in a size one has a feeling for. */
+/* Without plan and limit: what the rate of a leak means in a size one has a feeling for. */
 static void rate_forecast(struct buf *text, const struct report_series *s)
 {
     const struct answer *a = s->answer;
-    bool leak = a->verdict == VERDICT_LEAK;
-    double rate = leak ? a->rate : a->rate_upper;
-    if (a->verdict == VERDICT_INCONCLUSIVE || !isfinite(rate) || rate <= 0)
+    if (a->verdict != VERDICT_LEAK || !(a->rate > 0))
         return;
     bool bytes = s->info->unit == SERIES_BYTES;
     double amount = bytes ? 1024.0 * 1024 * 1024 : 10000;
-    buf_addf(text, "%s more %s ", bytes ? "1 GB" : "10,000",
-             leak ? "takes about" : "would take at least");
-    series_add_length(text, amount / rate, true, s->info->clock);
-    if (s->info->clock == CLOCK_STEP && leak && isfinite(a->rate_per_second)) {
+    buf_addf(text, "%s more takes about ", bytes ? "1 GB" : "10,000");
+    series_add_length(text, amount / a->rate, true, s->info->clock);
+    if (s->info->clock == CLOCK_STEP && a->rate_per_second > 0) {
         buf_adds(text, ", ");
         units_add_duration(text, amount / a->rate_per_second);
     }
@@ -223,50 +231,66 @@ static void add_forecast(struct buf *out, const struct report_series *s,
 
 /* ---- phases ---- */
 
+static void fill_phases(struct table *t, const struct report_series *s, bool bounds,
+                        const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    table_add(t, "phase");
+    table_add(t, s->info->clock == CLOCK_STEP ? "steps" : "time");
+    table_add(t, "rate");
+    table_add(t, "floor");
+    for (unsigned i = 0; i < a->phase_count; i++) {
+        const struct phase *p = &a->phases[i];
+        table_add(t, phase_name(p->name));
+        format_span(&t->cell, p->from, p->to, s, style);
+        table_end_cell(t);
+        format_rate(&t->cell, p->rate, s->info);
+        if (bounds)
+            format_rate_bounds(&t->cell, p->rate, p->rate_low, p->rate_high, s->info->unit);
+        table_end_cell(t);
+        format_change(&t->cell, p->level_from, p->level_to, s->info->unit, style);
+        table_end_cell(t);
+    }
+}
+
+/* A narrow terminal gets the rates without their intervals. */
 static void add_phases(struct buf *out, const struct report_series *s,
                        const struct report_style *style)
 {
-    const struct answer *a = s->answer;
-    if (a->phase_count == 0)
+    if (s->answer->phase_count == 0)
         return;
     struct table t = TABLE_INIT(4);
-    table_add(&t, "phase");
-    table_add(&t, s->info->clock == CLOCK_STEP ? "steps" : "time");
-    table_add(&t, "rate");
-    table_add(&t, "floor");
-    for (unsigned i = 0; i < a->phase_count; i++) {
-        const struct phase *p = &a->phases[i];
-        table_add(&t, phase_name(p->name));
-        format_span(&t.cell, p->from, p->to, s, style);
-        table_end_cell(&t);
-        format_rate(&t.cell, p->rate, s->info);
-        format_rate_bounds(&t.cell, p->rate, p->rate_low, p->rate_high, s->info->unit);
-        table_end_cell(&t);
-        format_change(&t.cell, p->level_from, p->level_to, s->info->unit, style);
-        table_end_cell(&t);
+    fill_phases(&t, s, true, style);
+    if (INDENT + table_width(&t) > format_width(style)) {
+        table_clear(&t);
+        fill_phases(&t, s, false, style);
     }
-    table_render(&t, out, 2);
+    table_render(&t, out, INDENT);
     buf_addc(out, '\n');
 }
 
 /* ---- one series, many series ---- */
 
-/* "Run 2 | host.rss | cuda:0 | pid 179532" */
-static void add_identity(struct buf *out, const struct series_info *info,
+/* "Run 2 | host.rss | cuda:0 | pid 179532" in at most `columns`. */
+static void add_identity(struct buf *out, const struct series_info *info, unsigned columns,
                          const struct report_style *style)
 {
     const char *dot = format_glyphs(style)->dot;
-    format_clean(out, info->name, style->ascii);
+    struct buf rest = BUF_INIT;
     if (strcmp(info->kind, info->name) != 0 && strcmp(info->kind, "memory") != 0) {
-        buf_addf(out, " %s ", dot);
-        format_clean(out, info->kind, style->ascii);
+        buf_addf(&rest, " %s ", dot);
+        format_clean(&rest, info->kind, style->ascii);
     }
     if (info->device) {
-        buf_addf(out, " %s ", dot);
-        format_clean(out, info->device, style->ascii);
+        buf_addf(&rest, " %s ", dot);
+        format_clean(&rest, info->device, style->ascii);
     }
     if (info->pid != 0)
-        buf_addf(out, " %s pid %lld", dot, (long long) info->pid);
+        buf_addf(&rest, " %s pid %lld", dot, (long long) info->pid);
+    unsigned used = format_columns(buf_text(&rest));
+    format_clean_cut(out, info->name, columns > used + MIN_NAME ? columns - used : MIN_NAME, style);
+    buf_adds(out, buf_text(&rest));
+    buf_release(&rest);
 }
 
 static void add_body(struct buf *out, const struct report_series *s,
@@ -289,7 +313,7 @@ static void add_section(struct buf *out, const struct report_series *s,
                         const struct report_style *style)
 {
     struct buf title = BUF_INIT;
-    add_identity(&title, s->info, style);
+    add_identity(&title, s->info, format_width(style) - 6, style);
     const char *rule = format_glyphs(style)->rule;
     unsigned used = format_columns(buf_text(&title)) + 4;
 
@@ -309,13 +333,13 @@ static void add_section(struct buf *out, const struct report_series *s,
     add_body(out, s, style);
 }
 
-static void summary_row(struct table *t, const struct report_series *s,
+static void summary_row(struct table *t, const struct report_series *s, unsigned name_columns,
                         const struct report_style *style)
 {
     const struct answer *a = s->answer;
     format_verdict(&t->cell, a->verdict, a->severity, style);
     table_end_cell(t);
-    format_clean_cut(&t->cell, s->info->name, format_width(style) / 3, style);
+    format_clean_cut(&t->cell, s->info->name, name_columns, style);
     table_end_cell(t);
     table_add(t, pattern_name(a->pattern));
     bool bound = a->verdict == VERDICT_NO_LEAK && isfinite(a->rate_upper) && a->rate_upper > 0;
@@ -328,22 +352,32 @@ static void summary_row(struct table *t, const struct report_series *s,
 }
 
 /* Every series in one line, leaks first. */
-static void add_summary(struct buf *out, const struct report_job *job,
-                        const struct report_style *style)
+static void fill_summary(struct table *t, const struct report_job *job, unsigned name_columns,
+                         const struct report_style *style)
 {
     static const enum verdict order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
     static const char *const titles[] = {"verdict", "series", "pattern", "rate", "floor"};
 
-    struct table t = TABLE_INIT(5);
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        table_add(&t, titles[i]);
+        table_add(t, titles[i]);
     for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++) {
         for (size_t i = 0; i < job->count; i++) {
             if (job->series[i].answer->verdict == order[k])
-                summary_row(&t, &job->series[i], style);
+                summary_row(t, &job->series[i], name_columns, style);
         }
     }
-    table_render(&t, out, 2);
+}
+
+/* Names get the columns that the rest leaves them. */
+static void add_summary(struct buf *out, const struct report_job *job,
+                        const struct report_style *style)
+{
+    struct table t = TABLE_INIT(5);
+    fill_summary(&t, job, MIN_NAME, style);
+    unsigned rest = INDENT + table_width(&t) - MIN_NAME, width = format_width(style);
+    table_clear(&t);
+    fill_summary(&t, job, width > rest + MIN_NAME ? width - rest : MIN_NAME, style);
+    table_render(&t, out, INDENT);
 }
 
 void report_headline(struct buf *out, const struct report_job *job,

@@ -66,7 +66,8 @@ struct prefix_sums {
 static double segment_rss(const struct prefix_sums *p, size_t i, size_t j)
 {
     double sum = p->sum[j] - p->sum[i];
-    return fmax(0, p->squares[j] - p->squares[i] - sum * sum / (double) (j - i));
+    double rss = p->squares[j] - p->squares[i] - sum * sum / (double) (j - i);
+    return rss > 0 ? rss : 0;
 }
 
 void fit_steps(const double *y, size_t n, double ret_rss[FIT_MAX_STEPS + 1])
@@ -86,8 +87,10 @@ void fit_steps(const double *y, size_t n, double ret_rss[FIT_MAX_STEPS + 1])
         /* From the right, so that best[] still holds the fits with one step less. */
         for (size_t j = n; j > k; j--) {
             double least = DBL_MAX;
-            for (size_t i = k; i < j; i++)
-                least = fmin(least, best[i] + segment_rss(&p, i, j));
+            for (size_t i = k; i < j; i++) {
+                double rss = best[i] + segment_rss(&p, i, j);
+                least = rss < least ? rss : least;
+            }
             best[j] = least;
         }
         ret_rss[k] = n > k ? best[n] : 0;
@@ -253,11 +256,26 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* For the short rows of a window, where qsort() would cost more than the fit itself. */
+static void insertion_sort(double *values, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        double v = values[i];
+        size_t k = i;
+        for (; k > 0 && values[k - 1] > v; k--)
+            values[k] = values[k - 1];
+        values[k] = v;
+    }
+}
+
 double fit_median(double *values, size_t n)
 {
     if (n == 0)
         return NAN;
-    qsort(values, n, sizeof *values, compare_doubles);
+    if (n <= FIT_STEP_POINTS)
+        insertion_sort(values, n);
+    else
+        qsort(values, n, sizeof *values, compare_doubles);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

@@ -2,7 +2,6 @@
 #include "stat/history.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 
 #define HISTORY_FIRST_CAPACITY 12
@@ -30,9 +29,9 @@ static struct history_block merge(const struct history_block *a, const struct hi
     return (struct history_block){
         .at = (a->at * na + b->at * nb) / n,
         .seconds = (a->seconds * na + b->seconds * nb) / n,
-        .min = fmin(a->min, b->min),
+        .min = a->min < b->min ? a->min : b->min,
         .mean = (a->mean * na + b->mean * nb) / n,
-        .max = fmax(a->max, b->max),
+        .max = a->max > b->max ? a->max : b->max,
         .count = a->count + b->count,
     };
 }

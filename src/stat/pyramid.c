@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void pyramid_init(struct pyramid *p, unsigned max_levels)
 {
@@ -97,8 +98,12 @@ size_t pyramid_blocks(const struct pyramid *p, unsigned level,
                       struct block ret_blocks[PYRAMID_RING])
 {
     size_t n = pyramid_held(p, level);
-    for (size_t i = 0; i < n; i++)
-        ret_blocks[i] = *pyramid_recent(p, level, n - 1 - i);
+    if (n == 0)
+        return 0;
+    const struct pyramid_level *l = p->levels[level];
+    size_t oldest = n < PYRAMID_RING ? 0 : l->completed % PYRAMID_RING;
+    memcpy(ret_blocks, l->ring + oldest, (n - oldest) * sizeof *ret_blocks);
+    memcpy(ret_blocks + (n - oldest), l->ring, oldest * sizeof *ret_blocks);
     return n;
 }
 

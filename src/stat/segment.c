@@ -123,6 +123,26 @@ static struct segment segment_of(const double *x, const double *y, size_t first,
     };
 }
 
+/*
+ * A joint lies on both lines, and least squares gives it to either: a stretch lasts for as long
+ * as the points stay on its line, within its own scatter.
+ */
+static void settle_joint(const double *x, const double *y, double grain, struct segment *a,
+                         struct segment *b)
+{
+    while (b->last - b->first >= LEAST_POINTS) {
+        double scatter = 0, n = (double) (a->last - a->first + 1);
+        for (size_t i = a->first; i <= a->last; i++)
+            scatter += pow(y[i] - a->from - a->slope * (x[i] - x[a->first]), 2);
+        scatter = fmax(sqrt(scatter / (n - 2)), grain);
+        double expected = a->from + a->slope * (x[b->first] - x[a->first]);
+        if (fabs(y[b->first] - expected) > 2 * scatter)
+            return;
+        *a = segment_of(x, y, a->first, a->last + 2, grain);
+        *b = segment_of(x, y, b->first + 1, b->last + 1, grain);
+    }
+}
+
 size_t segment_lines(const double *x, const double *y, size_t n, double grain,
                      struct segment ret_segments[SEGMENT_MAX])
 {
@@ -137,5 +157,7 @@ size_t segment_lines(const double *x, const double *y, size_t n, double grain,
         ret_segments[k] = segment_of(x, y, first, end, grain);
         end = first;
     }
+    for (size_t k = 0; k + 1 < pieces; k++)
+        settle_joint(x, y, grain, &ret_segments[k], &ret_segments[k + 1]);
     return pieces;
 }

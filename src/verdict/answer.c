@@ -185,13 +185,20 @@ static enum severity severity_of(const struct answer *a)
     return added > 0.1 * headroom ? SEVERITY_MEDIUM : SEVERITY_LOW;
 }
 
+/* What the floor itself climbs within a block. */
+static double ramp_within(const struct floor_line *f, size_t i)
+{
+    size_t before = i > 0 ? i - 1 : 0, after = i + 1 < f->n ? i + 1 : i;
+    return fabs(f->floor[after] - f->floor[before]);
+}
+
 static void fill_spikes(const struct engine *e, const struct floor_line *f, struct answer *a)
 {
     double heights[HISTORY_BLOCKS];
     size_t count = 0;
     bool inside = false;
     for (size_t i = 0; i < f->n; i++) {
-        double height = e->history.blocks[i].max - f->floor[i];
+        double height = e->history.blocks[i].max - f->floor[i] - ramp_within(f, i);
         bool spike = height > fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance),
                                    SPIKE_SHARE * fabs(f->floor[i]));
         if (spike)
@@ -203,23 +210,32 @@ static void fill_spikes(const struct engine *e, const struct floor_line *f, stru
     a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <= f->tolerance;
 }
 
+static double floor_at(const struct floor_line *f, double at)
+{
+    size_t i = 0;
+    while (i + 1 < f->n && f->at[i] < at)
+        i++;
+    return f->floor[i];
+}
+
+static void fill_warm_up(const struct answer *a, double *ret_end)
+{
+    for (unsigned i = 0; i < a->phase_count; i++)
+        if (a->phases[i].name == PHASE_WARM_UP)
+            *ret_end = a->phases[i].to;
+}
+
 /* An average over everything, as a script would take it, and how much of it was warm-up. */
 static void fill_naive(const struct engine *e, const struct floor_line *f, struct answer *a)
 {
-    double rise = e->last_value - e->first_value, warm_up = 0;
+    double rise = e->last_value - e->first_value;
     if (!(e->last_at > e->first_at))
         return;
     a->naive.rate = rise / (e->last_at - e->first_at);
-    for (unsigned i = 0; i < a->phase_count; i++) {
-        const struct phase *p = &a->phases[i];
-        if (p->name != PHASE_WARM_UP)
-            continue;
-        warm_up += p->level_to - p->level_from;
-        a->warm_up_end = p->to;
-    }
-    if (rise <= f->tolerance || warm_up <= 0)
+    if (rise <= f->tolerance || isnan(a->warm_up_end))
         return;
-    a->naive.warm_up_share = fmin(1, warm_up / rise);
+    double warm_up = floor_at(f, a->warm_up_end) - e->first_value;
+    a->naive.warm_up_share = fmin(1, fmax(0, warm_up / rise));
     a->naive.misleads = a->naive.warm_up_share > 0.5 && a->rate < 0.5 * a->naive.rate;
 }
 
@@ -311,11 +327,11 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
     double length = e->last_at - e->first_at;
     double spacing = e->samples > 1 ? length / (double) (e->samples - 1) : 1;
     switch (c->reason) {
-    case REASON_TOO_SHORT:
-        if (a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING)
-            return growth_needs(e, a);
-        return fmax(e->samples ? e->horizon - length : e->horizon,
-                    (10 - fmin(10, (double) e->samples)) * spacing);
+    case REASON_TOO_SHORT: {
+        double few = fmax(0, LEAST_SAMPLES - (double) e->samples) * spacing;
+        bool grows = a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING;
+        return fmax(few, grows ? growth_needs(e, a) : e->horizon - (e->samples ? length : 0));
+    }
     case REASON_ROUNDED:
         return length;
     case REASON_ROSE_LATELY:
@@ -363,6 +379,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
         a->rate = leak.growth.slope;
         fill_onset(e, &leak, a);
     }
+    fill_warm_up(a, &a->warm_up_end);
     if (e->samples > 0) {
         fill_spikes(e, &floor, a);
         fill_naive(e, &floor, a);

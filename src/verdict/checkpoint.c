@@ -19,9 +19,10 @@
 #define SPAN_SUSPECT 0.4
 
 /* The test has to hold for so much longer, less the stronger it is. */
-#define CONFIRM 0.25
+#define CONFIRM 0.2
 
-/* A suspicion that is not renewed is forgotten after so many horizons. */
+/* A candidate or a suspicion that is not renewed is forgotten after so many horizons. */
+#define CANDIDATE_LASTS 0.5
 #define SUSPICION_LASTS 0.5
 
 double engine_threshold(const struct engine *e)
@@ -198,7 +199,7 @@ static void keep_growth(struct engine *e, enum source source, unsigned level,
 static void review_alarm(struct engine *e, enum source source, const struct window *w)
 {
     if (!e->alarm.set) {
-        if (e->last_at - e->candidate_at > 2 * CONFIRM * e->horizon)
+        if (e->last_at - e->candidate_at > CANDIDATE_LASTS * e->horizon)
             e->candidate_at = NAN;
         return;
     }
@@ -229,11 +230,16 @@ bool engine_is_suspect(const struct engine *e)
     return e->last_at - e->suspect_seen_at <= SUSPICION_LASTS * e->horizon;
 }
 
-/* In a long run, steady growth and growth known to fade are looked at less often. */
+/*
+ * Where nothing grows, every second base block is look enough; so is every fourth or eighth block
+ * in a long run whose growth is known to go on or to fade.
+ */
 static bool may_skip(const struct engine *e, const struct pyramid *p, unsigned level)
 {
-    bool settled = e->alarm.set || (e->fading && e->last_at - e->first_at > 6 * e->horizon);
-    return settled && p->levels[level]->completed % 4 != 0;
+    uint64_t completed = p->levels[level]->completed;
+    if (e->alarm.set || (e->fading && e->last_at - e->first_at > 6 * e->horizon))
+        return completed % (level < 2 ? 8 : 4) != 0;
+    return level == 0 && completed % 2 != 0 && isnan(e->candidate_at) && !engine_is_suspect(e);
 }
 
 void checkpoint(struct engine *e, enum source source, unsigned level)
@@ -243,7 +249,8 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
     if (held < least || may_skip(e, p, level))
         return;
     double length = pyramid_recent(p, level, 0)->at - pyramid_recent(p, level, held - 1)->at;
-    if (length < SPAN_SUSPECT * e->horizon)
+    double least_span = (source == SOURCE_VALLEYS ? SPAN_VALLEYS : SPAN_SUSPECT) * e->horizon;
+    if (length < least_span)
         return;
     if (length >= e->horizon)
         e->checks++;
@@ -254,7 +261,7 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
         .quantum = e->quantum,
         .resolution = engine_resolution(e),
         .z = engine_threshold(e),
-        .span = SPAN_SUSPECT * e->horizon,
+        .span = least_span,
         .blocks = least,
     };
     struct growth g;

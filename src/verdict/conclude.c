@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* Fewer samples than this say nothing. */
-#define LEAST_SAMPLES 10
-
 /* After a restart the last run's leak stands for so many horizons. */
 #define PREVIOUS_STANDS 3.0
 

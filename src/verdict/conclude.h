@@ -4,6 +4,9 @@
 
 #include "verdict/engine.h"
 
+/* Fewer samples than this say nothing. */
+#define LEAST_SAMPLES 10
+
 /* The floor of the current run, block by block of its history. */
 struct floor_line {
     size_t n;

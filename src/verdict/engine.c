@@ -13,8 +13,9 @@ static void start_run(struct engine *e)
         pyramid_clear(&e->pyramids[i]);
     history_clear(&e->history);
     e->block.index = e->epoch.index = NAN;
-    e->zigzag.top = NAN;
+    e->zigzag.top = -INFINITY;
     e->zigzag.falling = true;
+    e->zigzag.has_valley = false;
     e->samples = 0;
     e->first_at = e->last_at = NAN;
     e->min = INFINITY;
@@ -95,6 +96,17 @@ const struct history *engine_history(const struct engine *e)
 
 /* ---- samples ---- */
 
+/* fmin() and fmax() are calls, for the sake of NAN; there is none here. */
+static inline double lower(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double higher(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static int add_block(struct engine *e, enum source source, struct block b)
 {
     unsigned completed;
@@ -119,7 +131,7 @@ static void extend_block(struct open_block *b, double at, double value)
 {
     b->at_sum += at;
     b->value_sum += value;
-    b->min = fmin(b->min, value);
+    b->min = lower(b->min, value);
     b->count++;
 }
 
@@ -161,12 +173,27 @@ static int push_epoch(struct engine *e, double at, double value)
     return r;
 }
 
+/* Valleys closer together than a base block are one: the lowest of them. */
+static int add_valley(struct engine *e)
+{
+    struct block *open = &e->zigzag.valley;
+    double width = e->horizon / BLOCKS_PER_HORIZON;
+    if (e->zigzag.has_valley && e->zigzag.low_at - open->at < width) {
+        open->min = open->mean = lower(open->min, e->zigzag.low);
+        return 0;
+    }
+    int r = e->zigzag.has_valley ? add_block(e, SOURCE_VALLEYS, *open) : 0;
+    *open = (struct block){e->zigzag.low_at, e->zigzag.low, e->zigzag.low};
+    e->zigzag.has_valley = true;
+    return r;
+}
+
 /* A valley is known when the series has fallen by a quarter of its range and turned again. */
 static int push_valley(struct engine *e, double at, double value)
 {
     double swing = 0.25 * (e->max - e->min);
     if (e->zigzag.falling) {
-        e->zigzag.top = fmax(e->zigzag.top, value);
+        e->zigzag.top = higher(value, e->zigzag.top);
         if (swing > 0 && value < e->zigzag.top - swing) {
             e->zigzag.falling = false;
             e->zigzag.low = value;
@@ -176,10 +203,9 @@ static int push_valley(struct engine *e, double at, double value)
         e->zigzag.low = value;
         e->zigzag.low_at = at;
     } else if (value > e->zigzag.low + 0.2 * swing) {
-        struct block valley = {e->zigzag.low_at, e->zigzag.low, e->zigzag.low};
         e->zigzag.falling = true;
         e->zigzag.top = value;
-        return add_block(e, SOURCE_VALLEYS, valley);
+        return add_valley(e);
     }
     return 0;
 }
@@ -238,10 +264,10 @@ static void note_sample(struct engine *e, double at, double seconds, double valu
     e->recent[e->samples % RECENT] = value;
     e->samples++;
     e->total++;
-    e->min = fmin(e->min, value);
-    e->max = fmax(e->max, value);
-    e->total_min = fmin(e->total_min, value);
-    e->total_max = fmax(e->total_max, value);
+    e->min = lower(e->min, value);
+    e->max = higher(e->max, value);
+    e->total_min = lower(e->total_min, value);
+    e->total_max = higher(e->total_max, value);
     e->total_sum += value;
     e->last_at = at;
     e->last_seconds = seconds;
@@ -276,5 +302,5 @@ void engine_epoch_mark(struct engine *e, double at)
     e->epoch_length = length;
     e->epoch_known = true;
     if (e->options.horizon == 0)
-        e->horizon = fmax(e->horizon, default_horizon(e));
+        e->horizon = higher(e->horizon, default_horizon(e));
 }

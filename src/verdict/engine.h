@@ -54,7 +54,8 @@ struct engine {
     /* Zigzag: the valleys of spikes and sawteeth whose period nobody knows. */
     struct {
         double top, low, low_at;
-        bool falling;
+        bool falling, has_valley;
+        struct block valley; /* the last one, open until the next is far enough away */
     } zigzag;
 
     /* The current run. */

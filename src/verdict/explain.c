@@ -153,15 +153,15 @@ static void explain_too_short(const struct engine *e, struct answer *a)
     }
     double seen = a->last_at - a->first_at;
     const struct phase *last = &a->phases[a->phase_count - 1];
-    if (last->name == PHASE_GROWING)
+    if (seen >= e->horizon)
+        miss(a, "%.0f samples are too few to tell growth from chance.", (double) e->samples);
+    else if (last->name == PHASE_GROWING)
         miss(a, "It grew by %s for %s and was still growing; a cache may fill for %s.",
              rate(e, a->rate).text, length(e, a->last_at - last->from).text,
              length(e, e->horizon).text);
-    else if (seen < e->horizon)
-        miss(a, "%s were seen; growth may stay hidden for %s.", length(e, seen).text,
-             length(e, e->horizon).text);
     else
-        miss(a, "Only %.0f samples were seen.", (double) e->samples);
+        miss(a, "%s were seen; it takes %s to tell a leak from a warm-up.", length(e, seen).text,
+             length(e, e->horizon).text);
 }
 
 static void explain_rose(const struct engine *e, struct answer *a)

@@ -11,12 +11,12 @@ void window_take(const struct pyramid *p, unsigned level, struct window *ret)
 {
     ret->pyramid = p;
     ret->level = level;
-    ret->n = pyramid_held(p, level);
+    struct block blocks[PYRAMID_RING];
+    ret->n = pyramid_blocks(p, level, blocks);
     for (size_t i = 0; i < ret->n; i++) {
-        const struct block *b = pyramid_recent(p, level, ret->n - 1 - i);
-        ret->at[i] = b->at;
-        ret->min[i] = b->min;
-        ret->mean[i] = b->mean;
+        ret->at[i] = blocks[i].at;
+        ret->min[i] = blocks[i].min;
+        ret->mean[i] = blocks[i].mean;
     }
 }
 
@@ -264,32 +264,49 @@ static bool passes(const struct window *w, enum channel channel, size_t first,
 }
 
 /*
- * Which suffixes are worth the whole test: a plain slope in so many plain standard errors. One
- * pass from the end gives all of them. Sums lose digits on an exact line; those are let through.
+ * Which suffixes are worth the whole test: a plain slope of so many plain standard errors, that is
+ * b^2 sxx (n - 2) >= z^2 rss. One pass from the end gives all of them, all terms times n^2 to save
+ * the divisions. Sums lose digits on an exact line; those are let through.
  */
-static void screen(const struct window *w, enum channel channel, double z,
-                   bool ret_worth[PYRAMID_RING])
+struct screen_sums {
+    double sy, sxy, syy;
+};
+
+static bool worth_testing(const struct screen_sums *s, double n, double sx, double cxx, double bar)
 {
-    const double *y = window_channel(w, channel);
-    double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
+    double cxy = n * s->sxy - sx * s->sy, cyy = n * s->syy - s->sy * s->sy;
+    return cxy > 0 && cxy * cxy * (n - 2 + bar) >= bar * cxx * cyy;
+}
+
+static bool screen(const struct window *w, double z, bool ret_worth[2][PYRAMID_RING])
+{
+    const size_t last = w->n - 1;
+    struct screen_sums min = {0}, mean = {0};
+    double bar = 0.98 * z * z, n = 0, sx = 0, sxx = 0;
+    bool any = false;
     for (size_t i = w->n; i-- > 0;) {
-        double dx = w->at[i] - w->at[w->n - 1], dy = y[i] - y[w->n - 1], n = (double) (w->n - i);
+        double dx = w->at[i] - w->at[last];
+        double low = w->min[i] - w->min[last], mid = w->mean[i] - w->mean[last];
+        n += 1;
         sx += dx;
-        sy += dy;
         sxx += dx * dx;
-        sxy += dx * dy;
-        syy += dy * dy;
-        double cxx = sxx - sx * sx / n, cxy = sxy - sx * sy / n, cyy = syy - sy * sy / n;
-        double rss = cyy * cxx - cxy * cxy; /* times cxx */
-        ret_worth[i] = dy < 0 && cxy > 0 && cxy * cxy * (n - 2) >= 0.98 * z * z * rss;
+        min = (struct screen_sums){min.sy + low, min.sxy + dx * low, min.syy + low * low};
+        mean = (struct screen_sums){mean.sy + mid, mean.sxy + dx * mid, mean.syy + mid * mid};
+        if (i % SUFFIX_STRIDE != 0)
+            continue;
+        double cxx = n * sxx - sx * sx;
+        ret_worth[CHANNEL_MIN][i] = low < 0 && worth_testing(&min, n, sx, cxx, bar);
+        ret_worth[CHANNEL_MEAN][i] = mid < 0 && worth_testing(&mean, n, sx, cxx, bar);
+        any = any || ret_worth[CHANNEL_MIN][i] || ret_worth[CHANNEL_MEAN][i];
     }
+    return any;
 }
 
 bool growth_find(const struct window *w, const struct growth_rules *rules, struct growth *ret)
 {
     bool worth[2][PYRAMID_RING];
-    screen(w, CHANNEL_MIN, rules->z, worth[CHANNEL_MIN]);
-    screen(w, CHANNEL_MEAN, rules->z, worth[CHANNEL_MEAN]);
+    if (!screen(w, rules->z, worth))
+        return false;
     for (size_t first = 0; first + rules->blocks <= w->n; first += SUFFIX_STRIDE) {
         if (w->at[w->n - 1] - w->at[first] < rules->span)
             return false;

@@ -6,6 +6,9 @@
 /* A stretch grew more slowly than this share of the one before: that one was the warm-up. */
 #define SLOWER 0.34
 
+/* Neighbours whose rates differ by less are one stretch. */
+#define SAME_PACE 0.8
+
 /* Two-sided 95 % of a normal distribution. */
 #define Z95 1.96
 
@@ -31,12 +34,18 @@ static struct phase phase_of(const struct floor_line *f, const struct segment *s
     };
 }
 
-/* Neighbours that are both stable, at the same level: one stretch. */
+/* Neighbours that do the same at the same pace, without a jump between them: one stretch. */
 static bool are_one(const struct phase *a, const struct phase *b, double tolerance)
 {
-    return a->name == PHASE_STABLE && b->name == PHASE_STABLE &&
-           fabs(b->level_to - a->level_from) <= tolerance &&
-           fabs(b->level_from - a->level_to) <= tolerance;
+    if (a->name != b->name || a->name == PHASE_START)
+        return false;
+    if (a->name == PHASE_STABLE)
+        return fabs(b->level_to - a->level_from) <= tolerance &&
+               fabs(b->level_from - a->level_to) <= tolerance;
+    double expected = a->level_to + a->rate * (b->from - a->to);
+    double pace = b->rate / a->rate;
+    return pace > SAME_PACE && pace < 1 / SAME_PACE &&
+           fabs(b->level_from - expected) <= fmax(tolerance, 0.1 * fabs(b->level_to - a->level_from));
 }
 
 static void join(struct phase *a, const struct phase *b)

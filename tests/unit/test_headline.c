@@ -81,6 +81,20 @@ TEST(headline__admits_too_little_data)
     made_series_release(&m);
 }
 
+TEST(headline__repeats_the_reason_of_the_engine)
+{
+    struct made_series m;
+    make_run_1(&m);
+    m.answer.phases[0].name = PHASE_STABLE;
+    strcpy(m.answer.needs.why, "The values are rounded to 1 MB: finer ones would tell.");
+    CHECK_TEXT(of_one(&m), "INCONCLUSIVE: the values are rounded to 1 MB: finer ones would tell; "
+                           "about 150 more steps would settle it");
+    strcpy(m.answer.needs.why, "RSS");
+    m.answer.needs.at_least = NAN;
+    CHECK_TEXT(of_one(&m), "INCONCLUSIVE: RSS");
+    made_series_release(&m);
+}
+
 TEST(headline__counts_the_series_of_a_job)
 {
     struct made_series m[2];

@@ -219,15 +219,44 @@ TEST(csv__says_why_no_row_could_be_read)
     CHECK(strstr(r->summary.error, "'x' is no step"));
 }
 
+static int count_series(void *context, const struct series_info *info,
+                        const struct input_hints *hints)
+{
+    (void) info;
+    (void) hints;
+    return (*(int *) context)++;
+}
+
+static int ignore_sample(void *context, int series, double step, double seconds, double value)
+{
+    (void) context;
+    return isfinite(step) && isnan(seconds) && value == 5 * MB && series >= 0 ? 0 : -EIO;
+}
+
+static int ignore_end(void *context, int series)
+{
+    (void) context;
+    return series >= 0 ? 0 : -EIO;
+}
+
 TEST(csv__bounds_the_number_of_series)
 {
-    int fd = memfd_create("many", MFD_CLOEXEC);
+    int fd = memfd_create("many", MFD_CLOEXEC), series = 0;
     dprintf(fd, "pid,step,rss_mb\n");
-    for (int i = 1; i <= 40; i++)
+    for (int i = 1; i <= 4100; i++)
         dprintf(fd, "%d,1,5\n", i);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    struct record *r = record_fd(fd, NULL, 0);
-    CHECK(r->result == -ENOSPC && r->count == RECORD_SERIES);
+    struct input_sink sink = {
+        .context = &series, .series = count_series, .sample = ignore_sample, .end = ignore_end};
+    struct input_options none = {0};
+    struct input *in;
+    CHECK(input_new(fd, &none, &sink, &in) == 0);
+    CHECK(input_read(in) == 0 && input_finish(in) == 0);
+    CHECK(series == 4096);
+    CHECK(input_summary(in)->skipped == 4 && input_summary(in)->first_skipped == 4098);
+    CHECK_TEXT(input_summary(in)->skip_reason, "more than 4096 series at one time");
+    input_free(in);
+    close(fd);
 }
 
 TEST(csv__reads_nvidia_smi)

@@ -152,7 +152,7 @@ TEST(comparison__sets_two_runs_side_by_side)
     struct report_style style = {.width = 80, .ascii = true};
     struct buf out = BUF_INIT;
     report_comparison(&out, &a.s, &b.s, &c, &style);
-    CHECK(holds(buf_text(&out), "DIFFERENT: B was cut off\n"));
+    CHECK(holds(buf_text(&out), "B was cut off\n\n  A  Run 2\n  B  Run 1 | pid 177381\n"));
     CHECK(holds(buf_text(&out), "verdict                    NO LEAK            INCONCLUSIVE\n"));
     CHECK(holds(buf_text(&out), "warm-up ends               step 80            none seen\n"));
     CHECK(holds(buf_text(&out), "in passes over the data  0.96 epochs        not known\n"));

@@ -2,6 +2,17 @@
 #include "base/series.h"
 #include "unit.h"
 
+/* Checks what one series_add_ call writes. */
+#define CHECK_WRITES(call, want)                                                                   \
+    do {                                                                                           \
+        struct buf out = BUF_INIT;                                                                 \
+        call;                                                                                      \
+        char text[64];                                                                             \
+        snprintf(text, sizeof(text), "%s", buf_text(&out));                                        \
+        buf_release(&out);                                                                         \
+        CHECK_TEXT(text, want);                                                                    \
+    } while (0)
+
 TEST(series__names_its_clocks_and_units)
 {
     CHECK_TEXT(series_clock_name(CLOCK_STEP), "step");
@@ -36,4 +47,28 @@ TEST(series__does_not_know_other_kinds)
     CHECK(series_kind_resolution("") == -1.0);
     CHECK(series_kind_resolution("host") == -1.0);
     CHECK(series_kind_resolution("threads.waiting") == -1.0);
+}
+
+TEST(series__writes_values_in_their_unit)
+{
+    CHECK_WRITES(series_add_value(&out, 9.34 * 1073741824, SERIES_BYTES), "9.34 GB");
+    CHECK_WRITES(series_add_value(&out, 7070, SERIES_COUNT), "7,070");
+    CHECK_WRITES(series_add_value(&out, 1.25, SERIES_COUNT), "1.25");
+    CHECK_WRITES(series_add_value(&out, 12.34, SERIES_COUNT), "12.3");
+    CHECK_WRITES(series_add_value(&out, NAN, SERIES_COUNT), "?");
+}
+
+TEST(series__writes_rates_per_unit_of_the_clock)
+{
+    CHECK_WRITES(series_add_rate(&out, 512, SERIES_BYTES, CLOCK_STEP), "512 B/step");
+    CHECK_WRITES(series_add_rate(&out, -1.5, SERIES_COUNT, CLOCK_SECONDS), "-1.5/s");
+}
+
+TEST(series__writes_lengths_with_two_digits_where_they_are_a_guess)
+{
+    CHECK_WRITES(series_add_length(&out, 152, false, CLOCK_STEP), "152 steps");
+    CHECK_WRITES(series_add_length(&out, 152, true, CLOCK_STEP), "150 steps");
+    CHECK_WRITES(series_add_length(&out, 1, false, CLOCK_STEP), "1 step");
+    CHECK_WRITES(series_add_length(&out, 2097152, true, CLOCK_STEP), "2.1 million steps");
+    CHECK_WRITES(series_add_length(&out, 720, true, CLOCK_SECONDS), "12 min");
 }

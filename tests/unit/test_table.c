@@ -38,3 +38,19 @@ TEST(table__may_be_empty)
     CHECK_TEXT(buf_text(&out), "");
     buf_release(&out);
 }
+
+TEST(table__knows_its_width_before_it_is_written)
+{
+    struct table t = TABLE_INIT(2);
+    struct buf out = BUF_INIT;
+    table_add(&t, "long name");
+    table_add(&t, "x");
+    CHECK(table_width(&t) == 12);
+    table_clear(&t);
+    table_add(&t, "a");
+    table_add(&t, "b");
+    CHECK(table_width(&t) == 4);
+    table_render(&t, &out, 0);
+    CHECK_TEXT(buf_text(&out), "a  b\n");
+    buf_release(&out);
+}

@@ -58,6 +58,10 @@ TEST(text__says_what_is_missing)
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out),
                 "about 150 more steps (12 min): a cache that fills may look like this"));
+    strcpy(m.answer.why[0], m.answer.needs.why);
+    buf_clear(&out);
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "about 150 more steps (12 min)\n"));
     buf_release(&out);
     made_series_release(&m);
 }
@@ -153,6 +157,37 @@ TEST(text__sums_many_series_up_and_details_the_doubtful)
     CHECK(strstr(text, "-- other") == NULL);
     buf_release(&out);
     for (size_t i = 0; i < 4; i++)
+        made_series_release(&m[i]);
+}
+
+static unsigned widest(const char *text)
+{
+    size_t longest = 0;
+    for (size_t len; *text; text += len + (text[len] == '\n')) {
+        len = strcspn(text, "\n");
+        longest = len > longest ? len : longest;
+    }
+    return (unsigned) longest;
+}
+
+TEST(text__fits_narrow_terminals)
+{
+    struct made_series m[2];
+    make_run_2(&m[0]);
+    make_run_1(&m[1]);
+    m[0].info.name = "1. a rather long heading that was above the numbers / with a second one";
+    struct report_series series[2] = {m[0].s, m[1].s};
+    struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .deciding = 1, .inconclusives = 1};
+    struct report_job job = {.series = series, .count = 2, .answer = &answer};
+    for (unsigned width = 80; width < 120; width += 5) {
+        struct report_style style = {.width = width, .ascii = true};
+        struct buf out = BUF_INIT;
+        report_text(&out, &job, &style);
+        unsigned columns = widest(buf_text(&out));
+        buf_release(&out);
+        CHECK(columns <= (width < 100 ? width : 100));
+    }
+    for (size_t i = 0; i < 2; i++)
         made_series_release(&m[i]);
 }
 
