@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NAMES_SAID 8u
+
 int load_options_check(struct load_options *options, const char *command)
 {
     if (options->steps && options->time) {
@@ -285,23 +287,29 @@ int load_read(struct load *l)
     return r;
 }
 
-/* Says what there would have been; -EINVAL where nothing was chosen that has a sample. */
-static int check_selection(const struct load *l)
+/* Says what there would have been to choose from. */
+static void say_unselected(const struct load *l)
 {
     struct buf names = BUF_INIT;
-    for (size_t i = 0; i < l->count; i++) {
-        if (l->series[i].engine) {
-            buf_release(&names);
-            return 0;
-        }
+    for (size_t i = 0; i < l->count && i < NAMES_SAID; i++)
         buf_addf(&names, "%s'%s'", i ? ", " : "", l->series[i].info.name);
+    if (l->count > NAMES_SAID)
+        buf_addf(&names, " and %zu more", l->count - NAMES_SAID);
+    cli_say("%s: no series is called '%s'; there are %s", l->path, l->selector, buf_text(&names));
+    buf_release(&names);
+}
+
+/* -EINVAL where nothing was chosen that has a sample, said. */
+static int check_selection(const struct load *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->series[i].engine)
+            return 0;
     }
     if (l->selector)
-        cli_say("%s: no series is called '%s'; there are %s", l->path, l->selector,
-                buf_text(&names));
+        say_unselected(l);
     else
         cli_say("%s: no sample found, expected lines with a step or time and a size", l->path);
-    buf_release(&names);
     return -EINVAL;
 }
 

@@ -7,8 +7,8 @@
 
 const struct format_glyphs *format_glyphs(const struct report_style *style)
 {
-    static const struct format_glyphs unicode = {"–", "→", "•", "·", "─"};
-    static const struct format_glyphs ascii = {"-", "->", "-", "|", "-"};
+    static const struct format_glyphs unicode = {"–", "→", "•", "·", "─", "≤"};
+    static const struct format_glyphs ascii = {"-", "->", "-", "|", "-", "<="};
 
     return style->ascii ? &ascii : &unicode;
 }

@@ -14,6 +14,7 @@ struct format_glyphs {
     const char *bullet; /* before one of several sentences */
     const char *dot;    /* between facts of one line */
     const char *rule;   /* one column of a horizontal line */
+    const char *most;   /* before an upper bound */
 };
 
 const struct format_glyphs *format_glyphs(const struct report_style *style);

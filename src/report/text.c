@@ -162,19 +162,23 @@ static void plan_forecast(struct buf *text, const struct report_series *s)
     format_position_words(text, a->plan, s);
 }
 
-/* Where within the interval, counted from the last sample: a position would look too precise. */
+/* The interval, counted from the last sample: a position would look too precise. */
 static void limit_bounds(struct buf *text, const struct report_series *s)
 {
     const struct answer *a = s->answer;
     double low = a->forecast.limit_low - a->last_at, high = a->forecast.limit_high - a->last_at;
     if (isnan(low) || isnan(high))
         return;
-    buf_adds(text, " (");
-    series_add_length(text, low, true, s->info->clock);
-    buf_adds(text, isfinite(high) ? " to " : " or more");
+    struct buf first = BUF_INIT, last = BUF_INIT;
+    series_add_length(&first, low, true, s->info->clock);
     if (isfinite(high))
-        series_add_length(text, high, true, s->info->clock);
-    buf_addc(text, ')');
+        series_add_length(&last, high, true, s->info->clock);
+    if (last.len == 0)
+        buf_addf(text, " (%s or more)", buf_text(&first));
+    else if (strcmp(buf_text(&first), buf_text(&last)) != 0)
+        buf_addf(text, " (%s to %s)", buf_text(&first), buf_text(&last));
+    buf_release(&first);
+    buf_release(&last);
 }
 
 static void limit_forecast(struct buf *text, const struct report_series *s)
@@ -333,17 +337,25 @@ static void add_section(struct buf *out, const struct report_series *s,
     add_body(out, s, style);
 }
 
-static void summary_row(struct table *t, const struct report_series *s, unsigned name_columns,
-                        const struct report_style *style)
+/* What may have to go where the terminal is narrow. */
+struct summary_layout {
+    unsigned name_columns;
+    bool patterns;
+};
+
+static void summary_row(struct table *t, const struct report_series *s,
+                        const struct summary_layout *layout, const struct report_style *style)
 {
     const struct answer *a = s->answer;
     format_verdict(&t->cell, a->verdict, a->severity, style);
     table_end_cell(t);
-    format_clean_cut(&t->cell, s->info->name, name_columns, style);
+    format_clean_cut(&t->cell, s->info->name, layout->name_columns, style);
     table_end_cell(t);
-    table_add(t, pattern_name(a->pattern));
+    if (layout->patterns)
+        table_add(t, pattern_name(a->pattern));
     bool bound = a->verdict == VERDICT_NO_LEAK && isfinite(a->rate_upper) && a->rate_upper > 0;
-    buf_adds(&t->cell, bound ? "at most " : "");
+    if (bound)
+        buf_addf(&t->cell, "%s ", format_glyphs(style)->most);
     if (bound || isfinite(a->rate))
         format_rate(&t->cell, bound ? a->rate_upper : a->rate, s->info);
     table_end_cell(t);
@@ -352,31 +364,44 @@ static void summary_row(struct table *t, const struct report_series *s, unsigned
 }
 
 /* Every series in one line, leaks first. */
-static void fill_summary(struct table *t, const struct report_job *job, unsigned name_columns,
-                         const struct report_style *style)
+static void fill_summary(struct table *t, const struct report_job *job,
+                         const struct summary_layout *layout, const struct report_style *style)
 {
     static const enum verdict order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
-    static const char *const titles[] = {"verdict", "series", "pattern", "rate", "floor"};
 
-    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        table_add(t, titles[i]);
+    table_clear(t);
+    t->columns = layout->patterns ? 5 : 4;
+    table_add(t, "verdict");
+    table_add(t, "series");
+    if (layout->patterns)
+        table_add(t, "pattern");
+    table_add(t, "rate");
+    table_add(t, "floor");
     for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++) {
         for (size_t i = 0; i < job->count; i++) {
             if (job->series[i].answer->verdict == order[k])
-                summary_row(t, &job->series[i], name_columns, style);
+                summary_row(t, &job->series[i], layout, style);
         }
     }
 }
 
-/* Names get the columns that the rest leaves them. */
+/* Names get the columns that the rest leaves them; if that is little, the patterns go. */
 static void add_summary(struct buf *out, const struct report_job *job,
                         const struct report_style *style)
 {
+    struct summary_layout layout = {.name_columns = MIN_NAME, .patterns = true};
+    unsigned width = format_width(style);
     struct table t = TABLE_INIT(5);
-    fill_summary(&t, job, MIN_NAME, style);
-    unsigned rest = INDENT + table_width(&t) - MIN_NAME, width = format_width(style);
-    table_clear(&t);
-    fill_summary(&t, job, width > rest + MIN_NAME ? width - rest : MIN_NAME, style);
+    fill_summary(&t, job, &layout, style);
+    if (INDENT + table_width(&t) + MIN_NAME > width) {
+        layout.patterns = false;
+        fill_summary(&t, job, &layout, style);
+    }
+    unsigned rest = INDENT + table_width(&t) - MIN_NAME;
+    if (width > rest + MIN_NAME) {
+        layout.name_columns = width - rest;
+        fill_summary(&t, job, &layout, style);
+    }
     table_render(&t, out, INDENT);
 }
 

@@ -132,10 +132,11 @@ static void try_fade(enum fade_curve curve, double tau, const double *x, const d
     double score = bic(f.rss, floor, n, 3);
     if (ret->valid && score >= ret->fading_score)
         return;
-    double end_slope = curve == FADE_LOG ? 1 / (end + tau) : exp(-end / tau) / tau;
+    double steepness = curve == FADE_LOG ? 1 / (end + tau) : exp(-end / tau) / tau;
     ret->valid = true;
     ret->fading_score = score;
-    ret->end_ratio = end_slope / ((column[n - 1] - column[0]) / end);
+    ret->end_slope = f.coefficient * steepness;
+    ret->end_ratio = steepness / ((column[n - 1] - column[0]) / end);
 }
 
 /*

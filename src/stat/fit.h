@@ -38,7 +38,8 @@ void fit_steps(const double *y, size_t n, double ret_rss[FIT_MAX_STEPS + 1]);
 struct fade_fit {
     bool valid;
     double fading_score, kinked_score, line_score;
-    double end_ratio; /* slope of the fading curve at the end, over its mean slope */
+    double end_slope; /* of the fading curve */
+    double end_ratio; /* that, over its mean slope */
 };
 
 void fit_fade(const double *x, const double *y, size_t n, double floor, struct fade_fit *ret);

@@ -12,7 +12,7 @@
 
 /* A spike rises at least so far above the floor: in noise, and as a share of the floor. */
 #define SPIKE_NOISE 6.0
-#define SPIKE_SHARE 0.02
+#define SPIKE_SHARE 0.05
 
 /* ---- the leak as it is now ---- */
 
@@ -336,6 +336,8 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
         return length;
     case REASON_ROSE_LATELY:
         return growth_needs(e, a);
+    case REASON_JUST_STOPPED:
+        return ACQUITTAL * e->horizon - (e->last_at - e->stopped_at);
     case REASON_NEW_MAXIMUM:
         return fmax(4 * spacing, 0.25 * e->horizon);
     case REASON_WEAK_GROWTH:

@@ -19,7 +19,7 @@
 #define SPAN_SUSPECT 0.4
 
 /* The test has to hold for so much longer, less the stronger it is. */
-#define CONFIRM 0.2
+#define CONFIRM 0.15
 
 /* A candidate or a suspicion that is not renewed is forgotten after so many horizons. */
 #define CANDIDATE_LASTS 0.5
@@ -47,14 +47,16 @@ static unsigned whole_run_level(const struct pyramid *p)
     return level;
 }
 
-/* The run from where it joins the growth's line on; x from 0. Returns the number of points. */
-static size_t run_of_growth(const struct engine *e, enum source source, const struct growth *g,
-                            double x[PYRAMID_RING], double y[PYRAMID_RING])
+/*
+ * The run up to now, back to where it leaves the growth's line by more than `reach`; x from 0.
+ * Returns the number of points.
+ */
+static size_t run_near_line(const struct engine *e, enum source source, const struct growth *g,
+                            double reach, double x[PYRAMID_RING], double y[PYRAMID_RING])
 {
     struct window w;
     window_take(&e->pyramids[source], whole_run_level(&e->pyramids[source]), &w);
     const double *values = window_channel(&w, g->channel);
-    double reach = 1.5 * g->slope * g->span;
     size_t first = w.n;
     while (first > 0 &&
            fabs(values[first - 1] - g->intercept - g->slope * w.at[first - 1]) <= reach)
@@ -67,23 +69,31 @@ static size_t run_of_growth(const struct engine *e, enum source source, const st
 }
 
 /*
- * Concave growth (logarithmic, saturating) explains the rise better than a line or two. Early on,
- * a curve that is as good as the line is reason enough to wait; later it has to be better.
+ * Concave growth (logarithmic, saturating) explains the rise better than a line or two, and its
+ * pace now: at least `pace` of the growth's. Early on, a curve that is as good as the line is reason enough to wait.
  */
-static bool fades(const struct engine *e, enum source source, const struct growth *g)
+static bool fades_within(const struct engine *e, enum source source, const struct growth *g,
+                         double reach, double pace)
 {
     double x[PYRAMID_RING], y[PYRAMID_RING];
-    size_t n = run_of_growth(e, source, g, x, y);
+    size_t n = run_near_line(e, source, g, reach, x, y);
     if (n < 8)
         return false;
     double grain = growth_grain(e->quantum, y[n - 1]), length = x[n - 1] / e->horizon;
     struct fade_fit f;
     fit_fade(x, y, n, (double) n * grain * grain, &f);
-    if (!f.valid || f.fading_score >= f.kinked_score + 6)
+    if (!f.valid || f.fading_score >= f.kinked_score + 6 || f.end_slope < pace * g->slope)
         return false;
     double gain = f.line_score - f.fading_score;
     return (gain > 2 && f.end_ratio < (length < 3 ? 0.88 : 0.72)) ||
            (gain > 0 && f.end_ratio < 0.78 && length < 2.2);
+}
+
+/* The growth may be fading by itself, or be the tail of what has faded all through the run. */
+static bool fades(const struct engine *e, enum source source, const struct growth *g)
+{
+    return fades_within(e, source, g, 1.5 * g->slope * g->span, 0) ||
+           fades_within(e, source, g, INFINITY, 0.25);
 }
 
 /* Looked at again only when the run has got 2 % longer: the answer does not change faster. */
@@ -214,6 +224,7 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
     if (now.slope + errors * now.error < share * e->alarm.growth.slope) {
         e->alarm.set = false;
         e->candidate_at = NAN;
+        e->stopped_at = e->last_at;
     }
 }
 

@@ -55,7 +55,8 @@ void floor_line_take(const struct engine *e, struct floor_line *ret)
 /* The rise is one or two units of the last printed digit: it may be next to nothing. */
 static bool only_rounding(const struct engine *e)
 {
-    if (!e->monotone || e->max <= e->min || e->max - e->min > 2.01 * e->quantum)
+    double rise = e->max - e->min;
+    if (!e->monotone || rise <= engine_resolution(e) || rise > 2.01 * e->quantum)
         return false;
     bool rounded = e->options.rounding > 0 ||
                    (e->options.unit == SERIES_BYTES && e->grain == GRAIN_MB);
@@ -163,6 +164,8 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
         return REASON_ROSE_LATELY;
     if (at_new_maximum(e, f))
         return REASON_NEW_MAXIMUM;
+    if (e->last_at - e->stopped_at < ACQUITTAL * e->horizon)
+        return REASON_JUST_STOPPED;
     if (grows_weakly(e, ret_weak))
         return REASON_WEAK_GROWTH;
     return has_plan(e) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;

@@ -7,6 +7,9 @@
 /* Fewer samples than this say nothing. */
 #define LEAST_SAMPLES 10
 
+/* What was called a leak has to be quiet for so many horizons before it is called none. */
+#define ACQUITTAL 1.5
+
 /* The floor of the current run, block by block of its history. */
 struct floor_line {
     size_t n;
@@ -31,6 +34,7 @@ enum reason {
     REASON_ROUNDED,        /* inconclusive: the growth is one or two units of rounding */
     REASON_ROSE_LATELY,    /* inconclusive: the floor rose within the last horizon */
     REASON_NEW_MAXIMUM,    /* inconclusive: the last samples are the highest of all */
+    REASON_JUST_STOPPED,   /* inconclusive: it leaked, and stopped only lately */
     REASON_WEAK_GROWTH,    /* inconclusive: it seems to grow, the evidence is too thin */
     REASON_PLAN_TOO_LONG,  /* inconclusive: what cannot be excluded would matter by the plan's end */
     REASON_PLAN_COVERED,   /* no leak: whatever grows does not matter for this plan */

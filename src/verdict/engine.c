@@ -24,7 +24,7 @@ static void start_run(struct engine *e)
     e->last_rise_at = NAN;
     e->monotone = true;
     e->grain = GRAIN_2MB;
-    e->suspect_seen_at = NAN;
+    e->suspect_seen_at = e->stopped_at = NAN;
     e->candidate_at = NAN;
     e->alarm.set = e->fading = false;
     e->fade_recheck = 0;

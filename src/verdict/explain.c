@@ -188,6 +188,10 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
     case REASON_ROSE_LATELY:
         explain_rose(e, a);
         break;
+    case REASON_JUST_STOPPED:
+        miss(a, "It grew as a leak does, and stopped at about %s; whether for good is not known yet.",
+             position(e, e->stopped_at).text);
+        break;
     case REASON_NEW_MAXIMUM:
         miss(a, "The last samples are the highest of all: a step, or a spike that will pass.");
         break;

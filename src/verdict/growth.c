@@ -7,6 +7,10 @@
 /* Suffixes of a window that are tried differ by so many blocks. */
 #define SUFFIX_STRIDE 2
 
+/* A block that adds this share of the whole rise is a jump; more jumps than this are a slope. */
+#define JUMP_SHARE 0.1
+#define MOST_JUMPS 6
+
 void window_take(const struct pyramid *p, unsigned level, struct window *ret)
 {
     ret->pyramid = p;
@@ -191,6 +195,44 @@ static bool line_beats_steps(const double *y, size_t n, double rss, double grain
     return true;
 }
 
+/* Standard deviation over mean. */
+static double variation(const double *y, size_t n)
+{
+    double mean = mean_of(y, n), squares = 0;
+    for (size_t i = 0; i < n; i++)
+        squares += (y[i] - mean) * (y[i] - mean);
+    return sqrt(squares / (double) n) / mean;
+}
+
+/*
+ * A handful of jumps that make up the whole rise, with quiet between them, are a habit only if
+ * they come at regular intervals and in one size: one thing kept per epoch. Otherwise they are
+ * records being broken, which get rarer by themselves.
+ */
+static bool is_irregular_jumps(const double *x, const double *y, size_t n, double slope)
+{
+    double rise = slope * (x[n - 1] - x[0]), jumped = 0, unrest = 0, before = NAN;
+    double sizes[MOST_JUMPS], intervals[MOST_JUMPS];
+    size_t jumps = 0, spaces = 0;
+    for (size_t i = 1; i < n; i++) {
+        double size = y[i] - y[i - 1];
+        if (size < JUMP_SHARE * rise) {
+            unrest += fabs(size);
+            continue;
+        }
+        if (jumps == MOST_JUMPS)
+            return false;
+        jumped += size;
+        sizes[jumps++] = size;
+        if (!isnan(before))
+            intervals[spaces++] = x[i] - before;
+        before = x[i];
+    }
+    if (jumped < 0.8 * rise || unrest > 0.3 * rise)
+        return false;
+    return jumps < 4 || variation(sizes, jumps) > 0.4 || variation(intervals, spaces) > 0.4;
+}
+
 /* Takes out the point that lies farthest from the line. */
 static size_t drop_outlier(double *x, double *y, size_t n)
 {
@@ -256,6 +298,8 @@ static bool passes(const struct window *w, enum channel channel, size_t first,
     if (channel == CHANNEL_MIN && !floor_holds_when_coarsened(x, y, n, g.slope))
         return false;
     if (channel == CHANNEL_MEAN && !floor_agrees(w, first, rules, g.slope))
+        return false;
+    if (n >= 2 * MOST_JUMPS && is_irregular_jumps(x, y, n, g.slope))
         return false;
     if (!line_beats_steps(y, n, line.rss, growth_grain(rules->quantum, y[n - 1])))
         return false;

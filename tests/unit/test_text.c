@@ -58,7 +58,7 @@ TEST(text__says_what_is_missing)
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out),
                 "about 150 more steps (12 min): a cache that fills may look like this"));
-    strcpy(m.answer.why[0], m.answer.needs.why);
+    memcpy(m.answer.why[0], m.answer.needs.why, sizeof(m.answer.why[0]));
     buf_clear(&out);
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out), "about 150 more steps (12 min)\n"));
@@ -110,6 +110,10 @@ TEST(text__forecasts_with_uncertainty)
         holds(buf_text(&out), "about 30.0 MB (29.0 to 31.0 MB) at the plan's end, step 10,000\n"));
     CHECK(holds(buf_text(&out), "            reaches the limit of 8.00 GB in about"));
     CHECK(holds(buf_text(&out), "in about 12,000 steps (11,000 steps or more)"));
+    m.answer.forecast.limit_high = m.answer.forecast.limit_low + 1;
+    buf_clear(&out);
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "in about 12,000 steps\n"));
     buf_release(&out);
     made_series_release(&m);
 }
@@ -150,7 +154,7 @@ TEST(text__sums_many_series_up_and_details_the_doubtful)
     report_text(&out, &job, &style);
     const char *text = buf_text(&out);
     CHECK(holds(text, "  LEAK (low)    vram    linear   512 B/step"));
-    CHECK(holds(text, "  NO LEAK       other   warm-up  at most 1.20 KB/step  5.31 -> 17.0 GB"));
+    CHECK(holds(text, "  NO LEAK       other   warm-up  <= 1.20 KB/step  5.31 -> 17.0 GB"));
     CHECK(strstr(text, "LEAK (low)    vram") < strstr(text, "INCONCLUSIVE  Run 1"));
     CHECK(holds(text, "-- vram | torch.allocated | cuda:0 ---"));
     CHECK(holds(text, "-- Run 1 | pid 177381 ---"));
