@@ -43,16 +43,9 @@ static void cell_warm_up(struct buf *cell, const struct report_series *s)
         buf_adds(cell, "none seen");
 }
 
-/* A run whose first sample lies within the first epoch began at 0, another was resumed there. */
-static double warm_up_epochs(const struct answer *a)
-{
-    double begin = a->first_at <= a->epoch_length ? 0 : a->first_at;
-    return (a->warm_up_end - begin) / a->epoch_length;
-}
-
 static void cell_epochs(struct buf *cell, const struct report_series *s)
 {
-    double epochs = warm_up_epochs(s->answer);
+    double epochs = s->answer->warm_up_epochs;
     if (!isfinite(epochs)) {
         buf_adds(cell, "not known");
         return;
@@ -190,8 +183,8 @@ void report_comparison_json(struct buf *out, const struct report_series *a,
     for (unsigned i = 0; i < c->difference_count; i++)
         json_string(&j, NULL, c->differences[i]);
     json_array_end(&j);
-    json_number(&j, "warm_up_epochs_a", warm_up_epochs(a->answer));
-    json_number(&j, "warm_up_epochs_b", warm_up_epochs(b->answer));
+    json_number(&j, "warm_up_epochs_a", a->answer->warm_up_epochs);
+    json_number(&j, "warm_up_epochs_b", b->answer->warm_up_epochs);
     report_json_series(&j, "a", a);
     report_json_series(&j, "b", b);
     report_json_end(&j);

@@ -7,8 +7,12 @@
 #include <float.h>
 #include <math.h>
 
-/* A piece has at least so many points: two are always on a line. */
-#define LEAST_POINTS 3
+/* A piece has at least so many points: two are always on a line, and in a long run a few more
+ * are still only an episode. */
+static size_t least_points(size_t n)
+{
+    return n / 24 > 3 ? n / 24 : 3;
+}
 
 /* How much dearer than BIC's own price (3 parameters) a further piece is. */
 #define PIECE_PRICE 5.0
@@ -75,10 +79,11 @@ static void plan_pieces(const struct sums *s, size_t n, struct plan *p)
         p->rss[0][j] = j > 0 ? line_rss(s, 0, j) : 0;
         p->start[0][j] = 0;
     }
+    size_t least = least_points(n);
     for (size_t k = 1; k < SEGMENT_MAX; k++) {
         for (size_t j = 0; j <= n; j++) {
             p->rss[k][j] = DBL_MAX;
-            for (size_t i = k * LEAST_POINTS; i + LEAST_POINTS <= j; i++) {
+            for (size_t i = k * least; i + least <= j; i++) {
                 double rss = p->rss[k - 1][i] + line_rss(s, i, j);
                 if (rss < p->rss[k][j]) {
                     p->rss[k][j] = rss;
@@ -93,7 +98,7 @@ static size_t pieces_that_pay(const struct plan *p, size_t n, double grain)
 {
     double m = (double) n, best = DBL_MAX;
     size_t pieces = 1;
-    for (size_t k = 0; k < SEGMENT_MAX && (k + 1) * LEAST_POINTS <= n; k++) {
+    for (size_t k = 0; k < SEGMENT_MAX && (k + 1) * least_points(n) <= n; k++) {
         double rss = p->rss[k][n] + m * grain * grain;
         double score = m * log(fmax(rss, DBL_MIN) / m) + PIECE_PRICE * (double) k * log(m);
         if (score < best) {
@@ -104,8 +109,8 @@ static size_t pieces_that_pay(const struct plan *p, size_t n, double grain)
     return pieces;
 }
 
-static struct segment segment_of(const double *x, const double *y, size_t first, size_t end,
-                                 double grain)
+void segment_fit(const double *x, const double *y, size_t first, size_t end, double grain,
+                 struct segment *ret)
 {
     struct line_fit line;
     size_t n = end - first;
@@ -113,7 +118,7 @@ static struct segment segment_of(const double *x, const double *y, size_t first,
     double sigma = fmax(n > 2 ? sqrt(line.rss / (double) (n - 2)) : 0, grain);
     double phi = line.autocorrelation;
     double inflation = sqrt((1 + phi) / (1 - phi));
-    return (struct segment){
+    *ret = (struct segment){
         .first = first,
         .last = end - 1,
         .slope = line.slope,
@@ -127,10 +132,10 @@ static struct segment segment_of(const double *x, const double *y, size_t first,
  * A joint lies on both lines, and least squares gives it to either: a stretch lasts for as long
  * as the points stay on its line, within its own scatter.
  */
-static void settle_joint(const double *x, const double *y, double grain, struct segment *a,
-                         struct segment *b)
+static void settle_joint(const double *x, const double *y, double grain, size_t least,
+                         struct segment *a, struct segment *b)
 {
-    while (b->last - b->first >= LEAST_POINTS) {
+    while (b->last - b->first >= least) {
         double scatter = 0, n = (double) (a->last - a->first + 1);
         for (size_t i = a->first; i <= a->last; i++)
             scatter += pow(y[i] - a->from - a->slope * (x[i] - x[a->first]), 2);
@@ -138,8 +143,8 @@ static void settle_joint(const double *x, const double *y, double grain, struct 
         double expected = a->from + a->slope * (x[b->first] - x[a->first]);
         if (fabs(y[b->first] - expected) > 2 * scatter)
             return;
-        *a = segment_of(x, y, a->first, a->last + 2, grain);
-        *b = segment_of(x, y, b->first + 1, b->last + 1, grain);
+        segment_fit(x, y, a->first, a->last + 2, grain, a);
+        segment_fit(x, y, b->first + 1, b->last + 1, grain, b);
     }
 }
 
@@ -154,10 +159,10 @@ size_t segment_lines(const double *x, const double *y, size_t n, double grain,
     size_t pieces = pieces_that_pay(&plan, n, grain), end = n;
     for (size_t k = pieces; k-- > 0;) {
         size_t first = plan.start[k][end];
-        ret_segments[k] = segment_of(x, y, first, end, grain);
+        segment_fit(x, y, first, end, grain, &ret_segments[k]);
         end = first;
     }
     for (size_t k = 0; k + 1 < pieces; k++)
-        settle_joint(x, y, grain, &ret_segments[k], &ret_segments[k + 1]);
+        settle_joint(x, y, grain, least_points(n), &ret_segments[k], &ret_segments[k + 1]);
     return pieces;
 }

@@ -21,6 +21,10 @@ struct segment {
     double from, to;     /* its values at both ends */
 };
 
+/* One line through points first..end-1. */
+void segment_fit(const double *x, const double *y, size_t first, size_t end, double grain,
+                 struct segment *ret);
+
 /*
  * The best piecewise-linear fit with free joints, by dynamic programming; as many pieces (at most
  * SEGMENT_MAX) as pay for themselves by BIC. `grain` is the least deviation that means anything.

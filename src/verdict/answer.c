@@ -76,7 +76,7 @@ static void clear_answer(struct answer *a)
         &a->suspect_at,     &a->alarm_at,           &a->onset_at,
         &a->onset_seconds,  &a->rate,               &a->rate_low,
         &a->rate_high,      &a->rate_upper,         &a->rate_per_step,
-        &a->rate_per_epoch, &a->rate_per_second,    &a->warm_up_end,
+        &a->rate_per_epoch, &a->rate_per_second,    &a->warm_up_end,        &a->warm_up_epochs,
         &a->needs.at_least, &a->needs.seconds,      &a->naive.rate,
         &a->spikes.height,  &a->naive.warm_up_share, &a->forecast.plan_value,
         &a->forecast.plan_low, &a->forecast.plan_high, &a->forecast.limit_at,
@@ -126,7 +126,39 @@ static double seconds_per_unit(const struct engine *e)
     return (e->last_seconds - e->first_seconds) / (e->last_at - e->first_at); /* NAN: not known */
 }
 
-static void fill_rates(const struct engine *e, const struct phase *last, struct answer *a)
+/* A run whose first sample lies within the first epoch began at 0, another was resumed there. */
+static void fill_warm_up(struct answer *a)
+{
+    for (unsigned i = 0; i < a->phase_count; i++)
+        if (a->phases[i].name == PHASE_WARM_UP)
+            a->warm_up_end = a->phases[i].to;
+    double begin = a->first_at <= a->epoch_length ? 0 : a->first_at;
+    a->warm_up_epochs = (a->warm_up_end - begin) / a->epoch_length;
+}
+
+/*
+ * So much a clock unit may still be growing unseen: the upper end of the last phase's rate. A
+ * short last phase is only the end of what has been seen since the warm-up: a horizon counts.
+ */
+static double rate_bound(const struct engine *e, const struct floor_line *f,
+                         const struct phase *last, double warm_up_end)
+{
+    double settled = isnan(warm_up_end) ? e->first_at : warm_up_end;
+    double from = fmax(settled, fmin(last->from, e->last_at - e->horizon));
+    double bound = last->rate_high, span = e->last_at - from;
+    if (from < last->from) {
+        size_t first = 0;
+        while (first + 3 < f->n && f->at[first] <= from)
+            first++;
+        struct segment whole;
+        segment_fit(f->at, f->floor, first, f->n, growth_grain(e->quantum, e->last_value), &whole);
+        bound = whole.slope + Z95 * whole.error;
+    }
+    return fmax(bound, span > 0 ? e->quantum / span : 0);
+}
+
+static void fill_rates(const struct engine *e, const struct floor_line *f,
+                       const struct phase *last, struct answer *a)
 {
     if (!last || last->name == PHASE_START)
         return;
@@ -138,7 +170,7 @@ static void fill_rates(const struct engine *e, const struct phase *last, struct 
     a->rate_per_epoch = a->rate * a->epoch_length;
     a->rate_per_second = seconds > 0 ? a->rate / seconds : NAN;
     if (a->verdict == VERDICT_NO_LEAK)
-        a->rate_upper = rate_bound(e, last);
+        a->rate_upper = rate_bound(e, f, last, a->warm_up_end);
 }
 
 static void fill_onset(const struct engine *e, const struct alarm *leak, struct answer *a)
@@ -174,11 +206,13 @@ static void fill_forecast(const struct engine *e, struct answer *a)
     a->forecast.limit_seconds = (a->forecast.limit_at - a->last_at) * seconds_per_unit(e);
 }
 
-/* Without a limit, doubling what is used now counts as reaching it. */
-static enum severity severity_of(const struct answer *a)
+/* Without a limit, doubling what is used now, and a GB at least, counts as reaching it. */
+static enum severity severity_of(const struct answer *a, enum series_unit unit)
 {
-    double future = a->plan > a->last_at ? a->plan - a->last_at : FUTURE * (a->last_at - a->first_at);
-    double headroom = isnan(a->limit) ? a->floor_last : a->limit - a->floor_last;
+    double seen = a->last_at - a->first_at;
+    double future = a->plan > a->last_at ? a->plan - a->last_at : FUTURE * seen;
+    double least = unit == SERIES_BYTES ? 0x1p30 : 0;
+    double headroom = isnan(a->limit) ? fmax(a->floor_last, least) : a->limit - a->floor_last;
     double added = a->rate * future;
     if (added >= headroom)
         return SEVERITY_HIGH;
@@ -216,13 +250,6 @@ static double floor_at(const struct floor_line *f, double at)
     while (i + 1 < f->n && f->at[i] < at)
         i++;
     return f->floor[i];
-}
-
-static void fill_warm_up(const struct answer *a, double *ret_end)
-{
-    for (unsigned i = 0; i < a->phase_count; i++)
-        if (a->phases[i].name == PHASE_WARM_UP)
-            *ret_end = a->phases[i].to;
 }
 
 /* An average over everything, as a script would take it, and how much of it was warm-up. */
@@ -369,26 +396,26 @@ void engine_answer(const struct engine *e, struct answer *ret)
     if (standing)
         leak = leak_by_now(e, standing, &accelerates);
     bool current = e->alarm.set;
-    a->phase_count = phases_find(&floor, current ? &leak : NULL, e->last_at, a->phases);
+    a->phase_count = phases_find(e, &floor, current ? &leak : NULL, a->phases);
     const struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL;
 
     struct conclusion c;
     conclude(e, &floor, last, &c);
     a->verdict = c.verdict;
     a->suspect = a->verdict != VERDICT_LEAK && engine_is_suspect(e);
-    fill_rates(e, last, a);
+    fill_warm_up(a);
+    fill_rates(e, &floor, last, a);
     if (standing) {
         a->rate = leak.growth.slope;
         fill_onset(e, &leak, a);
     }
-    fill_warm_up(a, &a->warm_up_end);
     if (e->samples > 0) {
         fill_spikes(e, &floor, a);
         fill_naive(e, &floor, a);
         fill_forecast(e, a);
     }
     if (a->verdict == VERDICT_LEAK)
-        a->severity = severity_of(a);
+        a->severity = severity_of(a, e->options.unit);
     a->pattern = pattern_of(e, &floor, a, accelerates);
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);

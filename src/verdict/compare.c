@@ -40,11 +40,6 @@ static enum course course_of(const struct answer *a)
     return isnan(a->warm_up_end) ? COURSE_OPEN : COURSE_SETTLES;
 }
 
-static double warm_up_epochs(const struct answer *a)
-{
-    return a->warm_up_end / a->epoch_length;
-}
-
 static void compare_warm_up(const struct answer *a, const struct answer *b, struct comparison *c)
 {
     bool warm_a = !isnan(a->warm_up_end), warm_b = !isnan(b->warm_up_end);
@@ -54,7 +49,7 @@ static void compare_warm_up(const struct answer *a, const struct answer *b, stru
     }
     if (!warm_a)
         return;
-    double ea = warm_up_epochs(a), eb = warm_up_epochs(b);
+    double ea = a->warm_up_epochs, eb = b->warm_up_epochs;
     c->same_warm_up_epochs = fabs(ea - eb) <= EPOCHS_APART;
     if (c->same_warm_up_epochs)
         return;
@@ -112,7 +107,7 @@ static void summarise(const struct answer *a, const struct answer *b, struct com
     else if (c->same_warm_up_epochs)
         snprintf(c->summary, sizeof c->summary,
                  "The same pattern: both warm up for %.1f and %.1f passes over the data and settle.",
-                 warm_up_epochs(a), warm_up_epochs(b));
+                 a->warm_up_epochs, b->warm_up_epochs);
     else
         snprintf(c->summary, sizeof c->summary, "The same pattern.");
 }

@@ -119,25 +119,17 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
 
 /* ---- the plan ---- */
 
-double rate_bound(const struct engine *e, const struct phase *last)
-{
-    if (!last)
-        return NAN;
-    double span = e->last_at - last->from;
-    double grain = span > 0 ? e->quantum / span : 0;
-    return fmax(last->rate_high, fmax(0, grain));
-}
-
 static bool has_plan(const struct engine *e)
 {
     return e->options.plan > 0 && e->options.limit > 0;
 }
 
+/* What was seen of the last phase may be short: its own pace counts here, not a horizon's. */
 static bool plan_covered(const struct engine *e, const struct phase *last)
 {
     double left = fmax(0, e->options.plan - e->last_at);
     double headroom = e->options.limit - e->last_value;
-    return headroom > 0 && rate_bound(e, last) * left < MATTERS * headroom;
+    return headroom > 0 && last->rate_high * left < MATTERS * headroom;
 }
 
 /* ---- the conclusion ---- */

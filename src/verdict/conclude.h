@@ -7,6 +7,9 @@
 /* Fewer samples than this say nothing. */
 #define LEAST_SAMPLES 10
 
+/* Two-sided 95 % of a normal distribution. */
+#define Z95 1.96
+
 /* What was called a leak has to be quiet for so many horizons before it is called none. */
 #define ACQUITTAL 1.5
 
@@ -24,7 +27,7 @@ void floor_line_take(const struct engine *e, struct floor_line *ret);
  * The stretches of the floor, named; at most ANSWER_PHASES. With a leak, the last one is the
  * growth since its onset.
  */
-unsigned phases_find(const struct floor_line *f, const struct alarm *leak, double now,
+unsigned phases_find(const struct engine *e, const struct floor_line *f, const struct alarm *leak,
                      struct phase ret_phases[ANSWER_PHASES]);
 
 enum reason {
@@ -47,15 +50,12 @@ struct conclusion {
     struct growth weak; /* REASON_WEAK_GROWTH */
 };
 
-/* `last` is the last phase, NULL with no sample; its rate_high bounds what may still grow. */
+/* `last` is the last phase, NULL with no sample. */
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
               struct conclusion *ret);
 
 /* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
 const struct alarm *standing_alarm(const struct engine *e);
-
-/* At most this much a clock unit may still be growing, unseen. */
-double rate_bound(const struct engine *e, const struct phase *last);
 
 /* Fills the sentences of an answer whose numbers are complete. */
 void explain(const struct engine *e, const struct conclusion *c, struct answer *a);

@@ -175,6 +175,17 @@ static void explain_rose(const struct engine *e, struct answer *a)
              length(e, e->horizon).text);
 }
 
+static void explain_weak(const struct engine *e, const struct conclusion *c, struct answer *a)
+{
+    double asked = engine_threshold(e);
+    if (c->weak.z < asked)
+        miss(a, "It seems to grow by %s, but that is %.1f standard errors where %.1f are asked.",
+             rate(e, c->weak.slope).text, c->weak.z, asked);
+    else
+        miss(a, "It seems to grow by %s, but not steadily enough to be called a leak.",
+             rate(e, c->weak.slope).text);
+}
+
 static void explain_missing(const struct engine *e, const struct conclusion *c, struct answer *a)
 {
     switch (c->reason) {
@@ -196,8 +207,7 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
         miss(a, "The last samples are the highest of all: a step, or a spike that will pass.");
         break;
     case REASON_WEAK_GROWTH:
-        miss(a, "It seems to grow by %s, at %.1f standard errors where %.1f are asked.",
-             rate(e, c->weak.slope).text, c->weak.z, engine_threshold(e));
+        explain_weak(e, c, a);
         break;
     default:
         miss(a, "Up to %s cannot be excluded; until %s that could add %s.",

@@ -25,7 +25,10 @@ static void add_value(struct buf *b, const struct gate_line *g, double value)
 
 static void add_position(struct buf *b, const struct gate_line *g, double at)
 {
-    series_add_length(b, at, false, g->clock);
+    if (g->clock == CLOCK_STEP)
+        buf_addf(b, "step %.0f", at);
+    else
+        units_add_duration(b, at);
 }
 
 typedef void add_number(struct buf *b, const struct gate_line *g, double number);
@@ -41,7 +44,7 @@ static void check_limit(struct gate_line *g, const char *what, double value, dou
     add(b, g, value);
     buf_adds(b, broke ? " exceeds " : " within ");
     add(b, g, limit);
-    if (broke) {
+    if (broke && add != add_position) {
         buf_adds(b, " by ");
         add(b, g, value - limit);
     }
@@ -75,13 +78,16 @@ static double rise_of(const struct gate_limits *l, const struct answer *a, const
     return after - before;
 }
 
-/* Growth that never ended is a warm-up that has not ended by the last sample. */
-static double warm_up_end(const struct answer *a)
+/* It has grown from the start to the end: the warm-up, if it is one, is not over. */
+static bool still_warming_up(const struct answer *a)
 {
-    if (!isnan(a->warm_up_end))
-        return a->warm_up_end;
-    bool grew = a->phase_count == 1 && a->phases[0].name == PHASE_GROWING;
-    return grew ? a->last_at : a->first_at;
+    return isnan(a->warm_up_end) && a->phase_count == 1 && a->phases[0].name == PHASE_GROWING;
+}
+
+static void check_warm_up(struct gate_line *g, const struct gate_limits *l, const struct answer *a)
+{
+    double end = still_warming_up(a) ? a->last_at : a->warm_up_end;
+    check_limit(g, "warm-up until", isnan(end) ? a->first_at : end, l->max_warm_up, add_position);
 }
 
 static void check_rise(struct gate_line *g, const struct gate_limits *l, const struct answer *a,
@@ -96,21 +102,35 @@ static void check_rise(struct gate_line *g, const struct gate_limits *l, const s
         check_limit(g, "rise of the floor", rise, l->max_rise, add_value);
 }
 
+/* Says that there is too little to judge by; false if there is enough. */
+static bool is_too_short(const struct gate_limits *l, const struct answer *a,
+                         enum series_clock clock, struct gate_result *ret)
+{
+    const char *unit = clock == CLOCK_STEP ? "step" : "second";
+    if (a->samples == 0 || a->last_at < l->min_steps)
+        snprintf(ret->line, sizeof ret->line, "too short: it ends at %s %.0f, %.0f are asked", unit,
+                 a->samples == 0 ? 0 : a->last_at, fmax(l->min_steps, 1));
+    else if (still_warming_up(a) && a->last_at <= l->max_warm_up)
+        snprintf(ret->line, sizeof ret->line,
+                 "too short: it still grows at %s %.0f, and the warm-up may last until %.0f", unit,
+                 a->last_at, l->max_warm_up);
+    else
+        return false;
+    ret->exit_status = GATE_TOO_SHORT;
+    return true;
+}
+
 void gate_check(const struct gate_limits *limits, const struct answer *a,
                 const struct history *history, enum series_unit unit, enum series_clock clock,
                 struct gate_result *ret)
 {
     struct gate_line g = {BUF_INIT, BUF_INIT, unit, clock};
     *ret = (struct gate_result){.exit_status = GATE_FINE};
-    if (a->samples == 0 || a->last_at < limits->min_steps) {
-        ret->exit_status = GATE_TOO_SHORT;
-        snprintf(ret->line, sizeof ret->line, "too short: %.0f seen, %.0f asked",
-                 a->samples == 0 ? 0 : a->last_at, limits->min_steps);
+    if (is_too_short(limits, a, clock, ret))
         return;
-    }
     check_limit(&g, "rate", isnan(a->rate) ? INFINITY : a->rate, limits->max_rate, add_rate);
     check_rise(&g, limits, a, history);
-    check_limit(&g, "warm-up until", warm_up_end(a), limits->max_warm_up, add_position);
+    check_warm_up(&g, limits, a);
     bool broke = g.broken.len > 0;
     ret->exit_status = broke ? GATE_BROKEN : GATE_FINE;
     snprintf(ret->line, sizeof ret->line, "%s", buf_text(broke ? &g.broken : &g.held));

@@ -247,8 +247,10 @@ static size_t drop_outlier(double *x, double *y, size_t n)
             worst = i;
         }
     }
-    memmove(x + worst, x + worst + 1, (n - worst - 1) * sizeof *x);
-    memmove(y + worst, y + worst + 1, (n - worst - 1) * sizeof *y);
+    for (size_t i = worst; i + 1 < n; i++) {
+        x[i] = x[i + 1];
+        y[i] = y[i + 1];
+    }
     return n - 1;
 }
 

@@ -9,21 +9,22 @@
 /* Neighbours whose rates differ by less are one stretch. */
 #define SAME_PACE 0.8
 
-/* Two-sided 95 % of a normal distribution. */
-#define Z95 1.96
-
-static enum phase_name name_by_rise(double rise, double tolerance)
+/* A rise or a fall is one if it is more than the floor's own unrest and surely not none. */
+static enum phase_name name_of(const struct segment *s, double tolerance)
 {
-    if (rise > tolerance)
+    double rise = s->to - s->from, margin = Z95 * s->error;
+    if (s->last - s->first < 2)
+        return PHASE_START;
+    if (rise > tolerance && s->slope > margin)
         return PHASE_GROWING;
-    return rise < -tolerance ? PHASE_SHRINKING : PHASE_STABLE;
+    return rise < -tolerance && s->slope < -margin ? PHASE_SHRINKING : PHASE_STABLE;
 }
 
 static struct phase phase_of(const struct floor_line *f, const struct segment *s)
 {
     double margin = Z95 * s->error;
     return (struct phase){
-        .name = s->last - s->first < 2 ? PHASE_START : name_by_rise(s->to - s->from, f->tolerance),
+        .name = name_of(s, f->tolerance),
         .from = f->at[s->first],
         .to = f->at[s->last],
         .level_from = s->from,
@@ -40,8 +41,7 @@ static bool are_one(const struct phase *a, const struct phase *b, double toleran
     if (a->name != b->name || a->name == PHASE_START)
         return false;
     if (a->name == PHASE_STABLE)
-        return fabs(b->level_to - a->level_from) <= tolerance &&
-               fabs(b->level_from - a->level_to) <= tolerance;
+        return fabs(b->level_from + b->level_to - a->level_from - a->level_to) / 2 <= tolerance;
     double expected = a->level_to + a->rate * (b->from - a->to);
     double pace = b->rate / a->rate;
     return pace > SAME_PACE && pace < 1 / SAME_PACE &&
@@ -106,7 +106,7 @@ static unsigned end_with_leak(struct phase *phases, unsigned count, const struct
     return count + 1;
 }
 
-unsigned phases_find(const struct floor_line *f, const struct alarm *leak, double now,
+unsigned phases_find(const struct engine *e, const struct floor_line *f, const struct alarm *leak,
                      struct phase ret_phases[ANSWER_PHASES])
 {
     if (f->n == 0)
@@ -121,8 +121,11 @@ unsigned phases_find(const struct floor_line *f, const struct alarm *leak, doubl
         else
             ret_phases[count++] = next;
     }
+    /* A block stands at the mean of its samples; the run begins and ends with a sample. */
+    ret_phases[0].from = e->first_at;
+    ret_phases[count - 1].to = e->last_at;
     if (leak)
-        count = end_with_leak(ret_phases, count, leak, now);
+        count = end_with_leak(ret_phases, count, leak, e->last_at);
     rename_by_neighbours(ret_phases, count, f->tolerance);
     return count;
 }

@@ -139,7 +139,8 @@ struct answer {
 
     struct phase phases[ANSWER_PHASES];
     unsigned phase_count;
-    double warm_up_end; /* where the warm-up ended */
+    double warm_up_end;    /* where the warm-up ended */
+    double warm_up_epochs; /* how long it took, in passes over the data */
 
     struct {
         double plan_value;                    /* expected at the plan's end ... */
