@@ -22,7 +22,7 @@ static void buf_reserve(struct buf *b, size_t more)
 void buf_release(struct buf *b)
 {
     free(b->text);
-    *b = (struct buf) BUF_INIT;
+    *b = BUF_INIT;
 }
 
 void buf_clear(struct buf *b)

@@ -17,10 +17,7 @@ struct buf {
     size_t cap;
 };
 
-#define BUF_INIT                                                                                   \
-    {                                                                                              \
-        NULL, 0, 0                                                                                 \
-    }
+#define BUF_INIT ((struct buf){NULL, 0, 0})
 
 /* Frees the storage; the buffer may be used again. */
 void buf_release(struct buf *b);

@@ -14,10 +14,7 @@ struct table {
     struct buf cell;  /* the cell being written */
 };
 
-#define TABLE_INIT(columns_)                                                                       \
-    {                                                                                              \
-        (columns_), BUF_INIT, BUF_INIT                                                             \
-    }
+#define TABLE_INIT(columns_) ((struct table){(columns_), BUF_INIT, BUF_INIT})
 
 /* Adds a whole cell. */
 void table_add(struct table *t, const char *text);

@@ -9,12 +9,9 @@
 
 /*
  * How long growth has to last, in horizons. A harmless ramp ends within one; what is added to it
- * pays for noise. Strong: significant twice over.
+ * pays for noise. Valleys are few, and chance lines up five of them more easily.
  */
-#define STRONG 2.0
-#define SPAN_STRONG 1.3
-#define SPAN_EPOCH_KNOWN 1.35
-#define SPAN_EPOCH_UNKNOWN 1.8
+#define SPAN_LEAK 1.3
 #define SPAN_VALLEYS 2.0
 #define SPAN_SUSPECT 0.4
 
@@ -69,6 +66,16 @@ static size_t run_near_line(const struct engine *e, enum source source, const st
 }
 
 /*
+ * A curve whose pace at the end is below this share of its mean pace is fading. Growth with a
+ * power below 1 keeps its share for ever, a cache that fills loses it: the longer one has looked,
+ * the less a high share means.
+ */
+static double fading_ratio(double horizons)
+{
+    return fmin(0.88, fmax(0.72, 0.88 - 0.03 * (horizons - 2.5)));
+}
+
+/*
  * Concave growth (logarithmic, saturating) explains the rise better than a line or two, and its
  * pace now: at least `pace` of the growth's. Early on, a curve that is as good as the line is reason enough to wait.
  */
@@ -85,7 +92,7 @@ static bool fades_within(const struct engine *e, enum source source, const struc
     if (!f.valid || f.fading_score >= f.kinked_score + 6 || f.end_slope < pace * g->slope)
         return false;
     double gain = f.line_score - f.fading_score;
-    return (gain > 2 && f.end_ratio < (length < 3 ? 0.88 : 0.72)) ||
+    return (gain > 2 && f.end_ratio < fading_ratio(length)) ||
            (gain > 0 && f.end_ratio < 0.78 && length < 2.2);
 }
 
@@ -125,7 +132,8 @@ static double onset_of(const struct engine *e, const struct growth *g)
         k--;
         squares += off_line(&b[k], g) * off_line(&b[k], g);
     }
-    double band = n > k ? 3 * sqrt(squares / (double) (n - k)) + e->quantum : 0;
+    double scatter = n > k ? sqrt(squares / (double) (n - k)) : 0;
+    double band = 3 * scatter + e->quantum + 0.03 * g->slope * g->span;
     while (k > 0 && (fabs(off_line(&b[k - 1], g)) <= band ||
                      (k > 1 && fabs(off_line(&b[k - 2], g)) <= band)))
         k--;
@@ -140,15 +148,14 @@ static double onset_of(const struct engine *e, const struct growth *g)
 }
 
 /*
- * Where nobody knows the epoch, the horizon is a guess, and a straight line from the start of the
- * run may be a large buffer filling. While the limit is a thousand times as far away as the growth
- * is old, waiting costs nothing; six horizons are enough even so.
+ * Where nobody knows the epoch, the horizon is a guess, and a straight line may be a large buffer
+ * filling. While the limit is a thousand times as far away as the growth is old, waiting costs
+ * nothing; six horizons are enough even so.
  */
 static bool may_be_filling(const struct engine *e, const struct growth *g, double onset)
 {
     double age = e->last_at - onset;
-    if (e->epoch_known || e->options.limit <= 0 || onset - e->first_at > e->horizon ||
-        age >= 6 * e->horizon)
+    if (e->epoch_known || e->options.limit <= 0 || age >= 6 * e->horizon)
         return false;
     return (e->options.limit - e->last_value) / g->slope > 1000 * age;
 }
@@ -171,16 +178,6 @@ static bool goes_on_now(const struct engine *e, enum source source, const struct
 }
 
 /* ---- raise, keep, drop ---- */
-
-static bool long_enough(const struct engine *e, enum source source, const struct growth *g)
-{
-    double span = SPAN_STRONG;
-    if (source == SOURCE_VALLEYS)
-        span = SPAN_VALLEYS;
-    else if (g->z < STRONG * engine_threshold(e))
-        span = e->epoch_known ? SPAN_EPOCH_KNOWN : SPAN_EPOCH_UNKNOWN;
-    return g->span >= span * e->horizon;
-}
 
 /* An epoch is a whole pass over the data: blocks of that size need no second look. */
 static bool confirmed(struct engine *e, enum source source, const struct growth *g)
@@ -279,7 +276,7 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
     bool grows = growth_find(&w, &rules, &g);
     if (grows)
         note_suspicion(e);
-    grows = grows && long_enough(e, source, &g);
+    grows = grows && g.span >= SPAN_LEAK * e->horizon;
     if (grows && fades_by_now(e, source, &g)) {
         e->candidate_at = NAN;
         grows = false;

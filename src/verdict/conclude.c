@@ -58,9 +58,7 @@ static bool only_rounding(const struct engine *e)
     double rise = e->max - e->min;
     if (!e->monotone || rise <= engine_resolution(e) || rise > 2.01 * e->quantum)
         return false;
-    bool rounded = e->options.rounding > 0 ||
-                   (e->options.unit == SERIES_BYTES && e->grain == GRAIN_MB);
-    return rounded || e->last_at - e->last_rise_at < 1.5 * (e->last_rise_at - e->first_at);
+    return e->options.rounding > 0 || (e->options.unit == SERIES_BYTES && e->grain == GRAIN_MB);
 }
 
 /* The floor now against the highest floor of a while, a horizon ago. */

@@ -21,7 +21,6 @@ static void start_run(struct engine *e)
     e->min = INFINITY;
     e->max = -INFINITY;
     e->quantum = 0;
-    e->last_rise_at = NAN;
     e->monotone = true;
     e->grain = GRAIN_2MB;
     e->suspect_seen_at = e->stopped_at = NAN;
@@ -235,13 +234,11 @@ double engine_resolution(const struct engine *e)
     return e->options.unit == SERIES_BYTES && e->grain == GRAIN_KB ? 1048576 : 0;
 }
 
-static void note_change(struct engine *e, double at, double value)
+static void note_change(struct engine *e, double value)
 {
     double change = value - e->last_value;
     if (change < 0)
         e->monotone = false;
-    else if (change > 0)
-        e->last_rise_at = at;
     change = fabs(change);
     if (change > 0 && (e->quantum == 0 || change < e->quantum))
         e->quantum = change;
@@ -255,7 +252,7 @@ static void note_sample(struct engine *e, double at, double seconds, double valu
         e->first_value = value;
         e->quantum = e->options.rounding;
     } else {
-        note_change(e, at, value);
+        note_change(e, value);
         if (at - e->last_at > e->horizon)
             pyramid_cut(&e->pyramids[SOURCE_BLOCKS]);
     }

@@ -64,7 +64,6 @@ struct engine {
     double last_at, last_seconds, last_value;
     double min, max;
     double quantum; /* smallest change ever seen between neighbours */
-    double last_rise_at;
     bool monotone;
     double recent[RECENT]; /* a ring */
     enum grain grain;

@@ -52,6 +52,7 @@ static inline void answer_absent(struct answer *a)
         &a->rate_per_epoch,
         &a->rate_per_second,
         &a->warm_up_end,
+        &a->warm_up_epochs,
         &a->forecast.plan_low,
         &a->forecast.plan_high,
         &a->forecast.limit_at,
