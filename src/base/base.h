@@ -9,5 +9,6 @@
 #include "base/quantity.h"
 #include "base/series.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #endif

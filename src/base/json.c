@@ -1,6 +1,8 @@
 /* base/json.c: the one emitter of JSON. */
 #include "base/json.h"
 
+#include "base/utf8.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,28 +22,6 @@ static void new_line(struct json *j)
     buf_repeat(j->out, " ", (size_t) j->indent * j->depth);
 }
 
-/*
- * Length of the well-formed UTF-8 sequence at `s`, 0 where there is none: overlong forms,
- * surrogates and anything past U+10FFFF are refused. `s` is NUL-terminated.
- */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    size_t len = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))
-        return 0;
-    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return len;
-}
-
 static void add_escaped(struct buf *out, unsigned char c)
 {
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
@@ -58,14 +38,15 @@ static void add_escaped(struct buf *out, unsigned char c)
 static void add_string(struct buf *out, const char *text)
 {
     buf_addc(out, '"');
-    for (const unsigned char *s = (const unsigned char *) text; *s;) {
+    for (const char *s = text; *s;) {
         size_t len = utf8_length(s);
+        unsigned char c = (unsigned char) *s;
         if (len == 0)
             buf_adds(out, "\xef\xbf\xbd");
-        else if (*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7f)
-            add_escaped(out, *s);
+        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+            add_escaped(out, c);
         else
-            buf_add(out, (const char *) s, len);
+            buf_add(out, s, len);
         s += len ? len : 1;
     }
     buf_addc(out, '"');

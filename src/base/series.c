@@ -17,18 +17,32 @@ const char *series_unit_name(enum series_unit unit)
     return unit == SERIES_BYTES ? "bytes" : "count";
 }
 
+/* Decimals that leave two digits of a small count: one thread kept in 250 steps is 0.004 a step. */
+static int count_decimals(double count)
+{
+    double size = fabs(count);
+    if (!(size < 1) || size < 1e-6)
+        return size < 10 ? 2 : size < 100 ? 1 : 0;
+    return 1 - (int) floor(log10(size));
+}
+
 void series_add_value(struct buf *b, double value, enum series_unit unit)
 {
     if (unit == SERIES_BYTES)
         units_add_bytes(b, value);
     else
-        units_add_count(b, value, fabs(value) < 10 ? 2 : fabs(value) < 100 ? 1 : 0);
+        units_add_count(b, value, count_decimals(value));
+}
+
+double series_rate_shown(double rate, enum series_clock clock)
+{
+    return clock == CLOCK_STEP ? rate : rate * 60;
 }
 
 void series_add_rate(struct buf *b, double rate, enum series_unit unit, enum series_clock clock)
 {
-    series_add_value(b, rate, unit);
-    buf_addf(b, "/%s", series_clock_name(clock));
+    series_add_value(b, series_rate_shown(rate, clock), unit);
+    buf_adds(b, clock == CLOCK_STEP ? "/step" : "/min");
 }
 
 static double two_digits(double value)
@@ -47,12 +61,26 @@ void series_add_length(struct buf *b, double length, bool about, enum series_clo
     }
     double shown = about ? two_digits(length) : round(length);
     if (about && fabs(shown) >= 1e6) {
-        units_add_count(b, shown / 1e6, 1);
-        buf_adds(b, " million steps");
+        bool billions = fabs(shown) >= 1e9;
+        units_add_count(b, shown / (billions ? 1e9 : 1e6), 1);
+        buf_addf(b, " %s steps", billions ? "billion" : "million");
         return;
     }
     units_add_count(b, shown, 0);
     buf_adds(b, shown == 1 ? " step" : " steps");
+}
+
+void series_add_position(struct buf *b, double at, double start, enum series_clock clock)
+{
+    if (clock == CLOCK_STEP) {
+        buf_adds(b, "step ");
+        units_add_count(b, round(at), 0);
+    } else if (at <= start) {
+        buf_adds(b, "the start");
+    } else {
+        units_add_duration(b, at - start);
+        buf_adds(b, " into the run");
+    }
 }
 
 double series_kind_resolution(const char *kind)

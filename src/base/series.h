@@ -35,14 +35,22 @@ struct series_info {
 const char *series_clock_name(enum series_clock clock);
 const char *series_unit_name(enum series_unit unit);
 
-/* "9.34 GB"; "7,070", "1.5". */
+/* "9.34 GB"; "7,070", "1.5", "0.004". */
 void series_add_value(struct buf *b, double value, enum series_unit unit);
 
-/* "148 MB/step", "2.30 MB/s", "1.5/step". */
+/*
+ * "148 MB/step", "2.30 MB/min", "1.5/step". On the clock rates are per second; a memory that grows
+ * is felt over minutes, so people are told the rate per minute: series_rate_shown() is that number.
+ */
 void series_add_rate(struct buf *b, double rate, enum series_unit unit, enum series_clock clock);
+double series_rate_shown(double rate, enum series_clock clock);
 
-/* A length on the clock: "1 step", "1,200 steps", "12 min"; `about`: no more than two digits. */
+/* A length on the clock: "1 step", "1,200 steps", "12 min"; `about`: no more than two digits,
+ * "2.1 million steps". */
 void series_add_length(struct buf *b, double length, bool about, enum series_clock clock);
+
+/* A position in a sentence: "step 40", "12 min into the run", "the start". `start`: the run's. */
+void series_add_position(struct buf *b, double at, double start, enum series_clock clock);
 
 /*
  * The least growth that counter `kind` can be held to, in its unit: counters of the kernel creep

@@ -8,6 +8,8 @@
 /* From here on nobody counts digits. */
 #define HUGE_NUMBER 1e15
 
+#define LEAST_BYTES 1e-6
+
 /* Drops the zeros after a decimal point, and the point with them. */
 static void strip_zeros(char *number)
 {
@@ -46,6 +48,8 @@ void units_add_bytes(struct buf *b, double bytes)
         buf_adds(b, "?");
         return;
     }
+    if (fabs(bytes) < LEAST_BYTES)
+        bytes = 0;
     if (bytes < 0)
         buf_addc(b, '-');
     bytes = fabs(bytes);
@@ -60,13 +64,6 @@ void units_add_bytes(struct buf *b, double bytes)
         buf_addf(b, "%.*f %s", three_digits(bytes), bytes, names[i]);
     else
         buf_addf(b, "%.3g %s", bytes, names[i]);
-}
-
-void units_add_bytes_signed(struct buf *b, double bytes)
-{
-    if (bytes >= 0)
-        buf_addc(b, '+');
-    units_add_bytes(b, bytes);
 }
 
 void units_add_count(struct buf *b, double count, int decimals)

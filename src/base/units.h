@@ -9,11 +9,9 @@
  * logs are read print (nvidia-smi, psutil scripts, TrainWatch, /proc), and what is written.
  */
 
-/* "512 B", "16.0 KB", "2.30 MB", "148 MB", "9.34 GB": three significant digits. */
+/* "512 B", "16.0 KB", "2.30 MB", "148 MB", "9.34 GB": three significant digits. Less than a
+ * millionth of a byte is what rounding leaves of nothing: "0 B". */
 void units_add_bytes(struct buf *b, double bytes);
-
-/* The same with an explicit sign: "+1.10 GB". */
-void units_add_bytes_signed(struct buf *b, double bytes);
 
 /* "6,529", "1,234.5": thousands separators, at most `decimals` decimals, no trailing zeros. */
 void units_add_count(struct buf *b, double count, int decimals);

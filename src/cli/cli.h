@@ -13,7 +13,8 @@ enum status {
 /* A leak counts more than a failure, a failure more than an open question. */
 int cli_worse(int a, int b);
 
-/* One line on standard error, after "tidemark: ". Control characters become '?'. */
+/* One line on standard error, after "tidemark: ". Names and quotes in it may come from outside:
+ * the line is cleaned. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*

@@ -6,7 +6,6 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -138,7 +137,7 @@ static int print_batch_line(void *context, struct loaded_series *s)
     struct buf out = BUF_INIT;
 
     engine_answer(s->engine, &answer);
-    report_batch(&out, s->info.name, &answer);
+    report_batch(&out, &s->info, &answer);
     int r = terminal_write(&out);
     buf_release(&out);
     a->status = cli_worse(a->status, status_of(&a->fail_on, answer.verdict, answer.severity));
@@ -227,10 +226,8 @@ int cmd_analyze(int argc, char **argv)
          parse_fail_on},
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
-    if (r == OPTIONS_HELP) {
-        fputs(help, stdout);
-        return STATUS_FINE;
-    }
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
     if (r < 0 || load_options_check(&a.load, argv[0]) < 0 || check_usage(&a, argv[0], files) < 0)
         return STATUS_ERROR;
 

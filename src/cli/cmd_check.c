@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,10 +184,8 @@ int cmd_check(int argc, char **argv)
         {"min-steps", OPTION_NUMBER, &c.limits.min_steps, "a number of steps above 0", NULL},
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
-    if (r == OPTIONS_HELP) {
-        fputs(help, stdout);
-        return STATUS_FINE;
-    }
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
     if (r < 0 || load_options_check(&c.load, argv[0]) < 0 || check_usage(&c, argv[0], files) < 0)
         return STATUS_ERROR;
 

@@ -4,15 +4,15 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
     "usage: tidemark compare A B [options]\n"
     "\n"
     "Sets two runs side by side: level, warm-up in steps and in passes over the data,\n"
-    "rate at the end, spikes; says whether the pattern is the same and what differs.\n"
+    "rate at the end, spikes, counts; says whether the pattern is the same and what\n"
+    "differs.\n"
     "A and B are files as for analyze. 'FILE#NAME' takes the series NAME (a name,\n"
     "kind or pid) of a file that holds several; else those of the same kind are\n"
     "compared, and among them the largest.\n"
@@ -35,10 +35,13 @@ struct compare {
     bool json, fail;
 };
 
-/* How well two series match: 0 not at all, 1 the same unit, 2 the same kind, 3 the same name. */
+/*
+ * How well two series match: 0 not at all, 1 the same unit and clock, 2 the same kind, 3 the same
+ * name.
+ */
 static int likeness(const struct series_info *a, const struct series_info *b)
 {
-    if (a->unit != b->unit)
+    if (a->unit != b->unit || a->clock != b->clock)
         return 0;
     if (strcmp(a->kind, b->kind) != 0)
         return 1;
@@ -75,22 +78,73 @@ static void name_series(struct buf *name, const char *argument, const struct ser
         buf_addf(name, ": %s", info->name);
 }
 
-static int print_pair(const struct compare *c, const struct report_series *a,
-                      const struct report_series *b, bool *ret_same)
+/* The counts that both runs have, but for the pair that is compared; the caller frees them. */
+static struct report_pair *find_counts(const struct judgement *a, const struct judgement *b,
+                                       const struct report_series *compared, size_t *ret_count)
 {
-    struct comparison comparison;
+    struct report_pair *pairs = calloc(a->job.count + 1, sizeof(*pairs));
+    size_t count = 0;
+    if (!pairs)
+        abort();
+    for (size_t i = 0; i < a->job.count; i++) {
+        const struct series_info *x = a->series[i].info;
+        if (x->unit != SERIES_COUNT || &a->series[i] == compared)
+            continue;
+        for (size_t k = 0; k < b->job.count; k++) {
+            const struct series_info *y = b->series[k].info;
+            bool same_device = strcmp(x->device ? x->device : "", y->device ? y->device : "") == 0;
+            if (likeness(x, y) < 2 || !same_device)
+                continue;
+            pairs[count++] = (struct report_pair){&a->series[i], &b->series[k]};
+            break;
+        }
+    }
+    *ret_count = count;
+    return pairs;
+}
+
+static int print_runs(const struct compare *c, const struct report_runs *runs)
+{
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&c->view);
-
-    answers_compare(a->answer, b->answer, a->info->unit, &comparison);
     if (c->json)
-        report_comparison_json(&out, a, b, &comparison);
+        report_comparison_json(&out, runs);
     else
-        report_comparison(&out, a, b, &comparison, &style);
+        report_comparison(&out, runs, &style);
     int r = terminal_write(&out);
     buf_release(&out);
-    *ret_same = comparison.same_pattern;
     return r;
+}
+
+/* Returns an exit status. */
+static int compare_pair(const struct compare *c, const struct judgement *ja,
+                        const struct judgement *jb, const struct report_series *x,
+                        const struct report_series *y, char **arguments)
+{
+    struct buf name_a = BUF_INIT, name_b = BUF_INIT;
+    name_series(&name_a, arguments[0], x->info);
+    name_series(&name_b, arguments[1], y->info);
+    struct series_info info_a = *x->info, info_b = *y->info;
+    info_a.name = buf_text(&name_a);
+    info_b.name = buf_text(&name_b);
+
+    struct comparison comparison;
+    answers_compare(x->answer, y->answer, x->info->unit, &comparison);
+    size_t count_pairs;
+    struct report_pair *counts = find_counts(ja, jb, x, &count_pairs);
+    int r = print_runs(c, &(struct report_runs){
+                              .a = {&info_a, x->answer, x->history},
+                              .b = {&info_b, y->answer, y->history},
+                              .comparison = &comparison,
+                              .counts = counts,
+                              .count_pairs = count_pairs,
+                          });
+    free(counts);
+    buf_release(&name_a);
+    buf_release(&name_b);
+    if (r < 0)
+        return STATUS_ERROR;
+    return c->fail && !comparison.same_pattern ? STATUS_BROKEN : STATUS_FINE;
 }
 
 static int compare_loads(const struct compare *c, const struct load *a, const struct load *b,
@@ -101,28 +155,16 @@ static int compare_loads(const struct compare *c, const struct load *a, const st
     judgement_init(&jb, b);
 
     const struct report_series *x = NULL, *y = NULL;
-    bool same = false;
-    int r = -EINVAL;
-    if (choose_pair(&ja, &jb, &x, &y)) {
-        struct buf name_a = BUF_INIT, name_b = BUF_INIT;
-        name_series(&name_a, arguments[0], x->info);
-        name_series(&name_b, arguments[1], y->info);
-        struct series_info info_a = *x->info, info_b = *y->info;
-        info_a.name = buf_text(&name_a);
-        info_b.name = buf_text(&name_b);
-        r = print_pair(c, &(struct report_series){&info_a, x->answer, x->history},
-                       &(struct report_series){&info_b, y->answer, y->history}, &same);
-        buf_release(&name_a);
-        buf_release(&name_b);
-    } else {
-        cli_say("compare: %s and %s hold no series of the same unit; choose with FILE#NAME",
+    int status = STATUS_ERROR;
+    if (choose_pair(&ja, &jb, &x, &y))
+        status = compare_pair(c, &ja, &jb, x, y, arguments);
+    else
+        cli_say("compare: %s and %s hold no series of the same unit and clock; choose with "
+                "FILE#NAME, --steps or --time",
                 arguments[0], arguments[1]);
-    }
     judgement_release(&ja);
     judgement_release(&jb);
-    if (r < 0)
-        return STATUS_ERROR;
-    return c->fail && !same ? STATUS_BROKEN : STATUS_FINE;
+    return status;
 }
 
 static int compare_files(const struct compare *c, char **arguments)
@@ -157,10 +199,8 @@ int cmd_compare(int argc, char **argv)
         {"fail-on-difference", OPTION_FLAG, &c.fail, NULL, NULL},
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
-    if (r == OPTIONS_HELP) {
-        fputs(help, stdout);
-        return STATUS_FINE;
-    }
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
     if (r < 0 || load_options_check(&c.load, argv[0]) < 0)
         return STATUS_ERROR;
     if (files != 2) {

@@ -17,8 +17,8 @@ static volatile sig_atomic_t stopped;
 static int source_fd, null_fd;
 
 /*
- * The source becomes empty: a read that waits for a pipe is interrupted, tried again, and finds the
- * end. So the last report comes at once, even where the pipe never ends.
+ * The source becomes empty: a read that waits for a pipe is begun again, and finds the end. So the
+ * last report comes at once, even where the pipe never ends.
  */
 static void on_signal(int number)
 {
@@ -38,7 +38,8 @@ static int catch_signals(int fd)
         cli_say("/dev/null: cannot be opened: %s", strerror(error));
         return -error;
     }
-    struct sigaction action = {.sa_handler = on_signal};
+    /* A read that is begun again reads what the source has become; a write is not cut short. */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     return 0;
@@ -99,6 +100,17 @@ static bool is_file(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* A file that became shorter than what was read of it was written anew: reads it from its start. */
+static void notice_rewrite(struct follower *f)
+{
+    struct stat st;
+    off_t at = lseek(f->load->fd, 0, SEEK_CUR);
+    if (fstat(f->load->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size >= at)
+        return;
+    lseek(f->load->fd, 0, SEEK_SET);
+    cli_say("%s: became shorter: reading it from its start", f->load->path);
+}
+
 static int read_all(struct follower *f)
 {
     while (!stopped) {
@@ -110,6 +122,7 @@ static int read_all(struct follower *f)
         if (r < 0)
             return r;
         nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+        notice_rewrite(f);
     }
     return 0;
 }

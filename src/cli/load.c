@@ -78,9 +78,10 @@ static size_t free_slot(struct load *l)
     }
     if ((l->count & (l->count - 1)) == 0) {
         size_t capacity = l->count ? l->count * 2 : 1;
-        l->series = realloc(l->series, capacity * sizeof(*l->series));
-        if (!l->series)
+        struct loaded_series *series = realloc(l->series, capacity * sizeof(*series));
+        if (!series)
             abort();
+        l->series = series;
     }
     return l->count++;
 }
@@ -313,19 +314,29 @@ static int check_selection(const struct load *l)
     return -EINVAL;
 }
 
-static void say_found(const struct load *l)
+/* Says `text`, and what was passed over. */
+static void say_with_skipped(const struct load *l, const char *text)
 {
     const struct input_summary *summary = input_summary(l->input);
     struct buf line = BUF_INIT;
-    buf_addf(&line, "read as %s", summary->format);
-    if (summary->guesses[0])
-        buf_addf(&line, "; %s", summary->guesses);
+    buf_adds(&line, text);
     if (summary->skipped > 0)
         buf_addf(&line, "; %llu line%s skipped, the first is line %llu: %s",
                  (unsigned long long) summary->skipped, summary->skipped == 1 ? "" : "s",
                  (unsigned long long) summary->first_skipped, summary->skip_reason);
     cli_say("%s: %s", l->path, buf_text(&line));
     buf_release(&line);
+}
+
+static void say_found(const struct load *l)
+{
+    const struct input_summary *summary = input_summary(l->input);
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "read as %s", summary->format);
+    if (summary->guesses[0])
+        buf_addf(&text, "; %s", summary->guesses);
+    say_with_skipped(l, buf_text(&text));
+    buf_release(&text);
 }
 
 int load_finish(struct load *l)
@@ -340,7 +351,7 @@ int load_finish(struct load *l)
     if (!batch && (r = check_selection(l)) < 0)
         return r;
     if (input_summary(l->input)->samples == 1) {
-        cli_say("%s: only one sample; a verdict needs at least two", l->path);
+        say_with_skipped(l, "only one sample; a verdict needs at least two");
         return -EINVAL;
     }
     if (!l->options->quiet && (!batch || input_summary(l->input)->skipped > 0))

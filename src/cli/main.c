@@ -1,9 +1,9 @@
 /* cli/main.c: tidemark: finds the command and hands over to it. */
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,27 +59,27 @@ static void fill_standard_streams(void)
     }
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    fill_standard_streams();
-    /* A parent may have left it ignored; a reader that goes away shall end us without a word. */
-    signal(SIGPIPE, SIG_DFL);
-
     if (argc < 2) {
         cli_say("no command given; expected analyze, compare or check ('tidemark --help')");
         return STATUS_ERROR;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        fputs(help, stdout);
-        return STATUS_FINE;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("tidemark " TIDEMARK_VERSION);
-        return STATUS_FINE;
-    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return terminal_print(help);
+    if (strcmp(argv[1], "--version") == 0)
+        return terminal_print("tidemark " TIDEMARK_VERSION "\n");
     for (unsigned i = 0; i < COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     }
     return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_streams();
+    /* A parent may have left it ignored; a reader that goes away shall end us without a word. */
+    signal(SIGPIPE, SIG_DFL);
+    return run(argc, argv);
 }

@@ -18,20 +18,14 @@ int cli_worse(int a, int b)
 
 void cli_say(const char *format, ...)
 {
-    struct buf line = BUF_INIT;
+    struct buf text = BUF_INIT, line = BUF_INIT;
     va_list args;
     va_start(args, format);
-    buf_adds(&line, "tidemark: ");
-    buf_vaddf(&line, format, args);
+    buf_vaddf(&text, format, args);
     va_end(args);
-
-    /* Names and quotes come from outside and may try to drive the terminal. */
-    for (size_t i = 0; i < line.len; i++) {
-        unsigned char c = (unsigned char) line.text[i];
-        if (c < 0x20 || c == 0x7f)
-            line.text[i] = '?';
-    }
-    fprintf(stderr, "%s\n", buf_text(&line));
+    utf8_add_clean(&line, buf_text(&text), false);
+    fprintf(stderr, "tidemark: %s\n", buf_text(&line));
+    buf_release(&text);
     buf_release(&line);
 }
 

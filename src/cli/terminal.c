@@ -63,3 +63,12 @@ int terminal_write(struct buf *text)
         cli_say("standard output: %s", strerror(error));
     return -error;
 }
+
+int terminal_print(const char *text)
+{
+    struct buf copy = BUF_INIT;
+    buf_adds(&copy, text);
+    int r = terminal_write(&copy);
+    buf_release(&copy);
+    return r < 0 ? STATUS_ERROR : STATUS_FINE;
+}

@@ -30,4 +30,7 @@ struct report_style terminal_style(const struct view_options *view);
 /* Writes all of `text` to standard output at once and empties it. -errno, said. */
 int terminal_write(struct buf *text);
 
+/* Writes a text of the program's own, such as its help; returns an exit status. */
+int terminal_print(const char *text);
+
 #endif

@@ -283,6 +283,8 @@ static int begin(struct csv *csv, const struct line *line)
     split(buf_text(&csv->header), csv->delimiter, &csv->fields);
     csv->has_header = what == 1;
     tell_format(csv);
+    if (csv->fields.count == CSV_MAX_FIELDS)
+        collect_guess(csv->c, "only the first %d columns are read", CSV_MAX_FIELDS);
     return add_columns(csv);
 }
 

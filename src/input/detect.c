@@ -30,10 +30,17 @@ static bool is_object(const struct line *line)
     return text[0] == '{' && text[1 + strspn(text + 1, " ")] == '"';
 }
 
-static bool any_is_object(const struct line *lines, size_t count)
+/* A bracket alone in its line: JSON laid out for people. */
+static bool is_bracket(const struct line *line)
+{
+    const char *text = line->text + strspn(line->text, " \t");
+    return (*text == '{' || *text == '[') && text[1 + strspn(text + 1, " \t")] == '\0';
+}
+
+static bool any_is_json(const struct line *lines, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (is_object(&lines[i]))
+        if (is_object(&lines[i]) || is_bracket(&lines[i]))
             return true;
     }
     return false;
@@ -62,7 +69,7 @@ const struct reader *detect_format(const struct line *lines, size_t count, bool 
         return &text_log_reader;
     if (!final && count < DETECT_LINES)
         return NULL;
-    if (any_is_object(lines, count))
+    if (any_is_json(lines, count))
         return &json_lines_reader;
     bool is_lone_header = before == last && csv_looks_like_header(&lines[last]);
     return is_lone_header ? &csv_reader : &text_log_reader;

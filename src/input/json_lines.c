@@ -303,10 +303,7 @@ static struct line trim(const struct line *line)
         l.text++;
         l.len--;
     }
-    size_t brackets = (size_t) (l.text - line->text);
-    while (l.len > 0 &&
-           (strchr(" \t,", l.text[l.len - 1]) || (brackets > 0 && l.text[l.len - 1] == ']') ||
-            (l.len == 1 && l.text[0] == ']')))
+    while (l.len > 0 && strchr(" \t,]", l.text[l.len - 1]))
         l.len--;
     return l;
 }
@@ -358,11 +355,17 @@ static int json_lines_explain(void *state)
 {
     struct json_lines *j = state;
     const struct input_summary *s = j->c->summary;
-    if (j->c->options->batch && s->skipped > 0)
+    bool batch = j->c->options->batch;
+    if (s->skipped > 0)
         return collect_error(j->c, s->first_skipped,
-                             "no series could be read, the first because of: %s; expected JSON "
-                             "lines with 'id', 'unit', 't' and 'v'",
-                             s->skip_reason);
+                             "no %s could be read, the first because of: %s; expected %s",
+                             batch ? "series" : "sample", s->skip_reason,
+                             batch ? "JSON lines with 'id', 'unit', 't' and 'v'"
+                                   : "one JSON object a line (jq -c '.[]' makes them of an array)");
+    if (table_columns(j->table) == 0)
+        return collect_error(j->c, 0,
+                             "no number in any JSON object: expected one object a sample, such as "
+                             "{\"step\": 10, \"rss_mb\": 5552}");
     return table_explain(j->table);
 }
 

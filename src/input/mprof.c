@@ -107,6 +107,9 @@ static int find_track(struct mprof *m, const struct mprof_sample *s, struct trac
 
 static int pass_sample(struct mprof *m, const struct mprof_sample *s, uint64_t line)
 {
+    /* mprof goes on to write 0 for a child that has ended. */
+    if (s->mib == 0)
+        return 0;
     struct track *track;
     int r = find_track(m, s, &track);
     if (r == -E2BIG) {

@@ -20,6 +20,7 @@ struct column {
     struct name_meaning meaning;
     bool is_value;
     double assumed; /* the unit plain numbers are taken for where nothing tells; 0: not settled */
+    bool has_units; /* cells of it told their unit */
     bool is_set;    /* the current row has a cell for it */
     const char *cell;
     size_t len;
@@ -332,12 +333,16 @@ int table_explain(struct table *t)
     add_names(t, &names);
     const char *wanted = t->c->options->value_columns;
     const struct input_summary *s = t->c->summary;
+    size_t value = 0;
+    while (value < t->count && !t->columns[value].is_value)
+        value++;
     int r;
-    if (t->count == 0)
-        r = collect_error(t->c, 0, "no %s found", t->style.columns_are);
-    else if (s->skipped > 0)
+    if (s->skipped > 0)
         r = collect_error(t->c, s->first_skipped, "no row could be read, the first because of %s",
                           s->skip_reason);
+    else if (value < t->count)
+        r = collect_error(t->c, 0, "no number in %s '%.40s'", t->style.columns_are,
+                          t->columns[value].name);
     else if (wanted)
         r = collect_error(t->c, 0, "no value in %s '%.40s' (--value); there are %s",
                           t->style.columns_are, wanted, buf_text(&names));
@@ -359,7 +364,9 @@ static void tell_clock(struct table *t)
         collect_guess(t->c, "no clock %s: rows are counted as steps", t->style.columns_are);
     else
         collect_guess(t->c, "clock: %s '%.40s'%s", t->style.columns_are, t->columns[t->clock].name,
-                      t->by_time ? " in seconds" : "");
+                      t->by_time             ? " in seconds"
+                      : t->clock == t->epoch ? " (epochs are called steps from here on)"
+                                             : "");
 }
 
 /* The option's unit; 0 where there is none. */
@@ -576,7 +583,7 @@ static bool parse_step(struct table *t, const struct column *col, struct positio
 
 static void skip_cell(struct table *t, uint64_t line, const struct column *col, const char *what)
 {
-    collect_skip(t->c, line, "%s '%.40s': '%.*s' is no %s", t->style.columns_are, col->name,
+    collect_skip(t->c, line, "%s '%.40s': '%.*s' %s", t->style.columns_are, col->name,
                  (int) (col->len < 30 ? col->len : 30), col->cell, what);
 }
 
@@ -597,12 +604,22 @@ static bool read_position(struct table *t, uint64_t line, struct position *at)
         collect_skip(t->c, line, "nothing in %s '%.40s'", t->style.columns_are,
                      t->columns[t->clock].name);
     else if (t->by_time && !isfinite(at->seconds))
-        skip_cell(t, line, clock, "time");
+        skip_cell(t, line, clock, "is no time");
     else if (!t->by_time && !parse_step(t, clock, at))
-        skip_cell(t, line, clock, "step");
+        skip_cell(t, line, clock, "is no step");
     else
         return true;
     return false;
+}
+
+/* A plain number among cells with a unit, or the other way round: nothing tells what it is. */
+static bool is_mixed(const struct table *t, const struct column *col, const struct name_meaning *m,
+                     const struct quantity *q)
+{
+    if (q->has_unit)
+        return col->assumed > 0;
+    bool is_told = m->role == NAME_COUNT || isfinite(m->unit) || t->c->options->unit;
+    return !is_told && col->has_units && q->value != 0;
 }
 
 /* False: the line was counted as unreadable. */
@@ -611,13 +628,20 @@ static bool read_value(struct table *t, struct column *col, const struct name_me
 {
     struct quantity q;
     if (parse_cell(t, col, &q) < 0) {
-        skip_cell(t, line, col, "number");
+        skip_cell(t, line, col, "is no number");
         return false;
     }
+    if (is_mixed(t, col, m, &q)) {
+        skip_cell(t, line, col,
+                  q.has_unit ? "has a unit, those before it have none (mixed units)"
+                             : "has no unit, those before it have one (mixed units)");
+        return false;
+    }
+    col->has_units = col->has_units || q.has_unit;
     enum series_unit unit = SERIES_BYTES;
     double factor = q.has_unit ? 1 : plain_unit(t, col, m, q.value, &unit);
     if (!isfinite(q.value * factor)) {
-        skip_cell(t, line, col, "size");
+        skip_cell(t, line, col, "is no size");
         return false;
     }
     *ret = (struct reading){q.value * factor, q.resolution * factor, unit};

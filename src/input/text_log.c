@@ -280,7 +280,7 @@ static void build_label(const struct text_value *v, char *label)
 
 static void tell_clock(struct text_log *log, const struct text_line *line, enum series_clock clock)
 {
-    const char *steps = isfinite(line->step) ? "steps" : "epochs";
+    const char *steps = isfinite(line->step) ? "steps" : "epochs (called steps from here on)";
     if (!log->told_clock)
         collect_guess(log->c, "clock: %s", clock == CLOCK_STEP ? steps : "time in seconds");
     log->told_clock = true;
@@ -315,7 +315,10 @@ static int open_track(struct text_log *log, const struct text_line *line,
         .clock = clock,
         .resolution = v->resolution * unit,
     };
-    int r = collect_open(log->c, buf_text(&log->key), &info, NULL, ret);
+    /* "Epoch 1: 12/600": known from the first line, not only when the epoch ends. */
+    bool tells_epoch = isfinite(line->epoch) && line->total > 0;
+    struct input_hints hints = {.epoch_length = tells_epoch ? line->total : 0};
+    int r = collect_open(log->c, buf_text(&log->key), &info, &hints, ret);
     if (r >= 0)
         (*ret)->unit = v->is_plain ? unit : 0x1p20;
     return r;
@@ -530,6 +533,10 @@ static int text_log_explain(void *state)
     if (s->skipped > 0)
         return collect_error(log->c, s->first_skipped,
                              "no value could be read, the first because of: %s", s->skip_reason);
+    if (log->c->options->value_columns)
+        return collect_error(log->c, 0,
+                             "no value called '%.40s' (--value) in a line with a step or a time",
+                             log->c->options->value_columns);
     return collect_error(log->c, 0,
                          "no %s found: expected lines like 'Step 10: 5,552 MB' or "
                          "'13:18:20 6.2 GB', a CSV header, JSON lines or mprof's output",

@@ -42,8 +42,9 @@ void axis_values(struct axis *a, double low, double high, unsigned intervals, en
 
     *a = (struct axis){.low = low, .high = high, .scale = 1, .name = ""};
     size_t i = 0;
+    double largest = fmax(fabs(low), fabs(high));
     if (unit == SERIES_BYTES) {
-        while (i + 1 < sizeof(names) / sizeof(names[0]) && high >= a->scale * 1024) {
+        while (i + 1 < sizeof(names) / sizeof(names[0]) && largest >= a->scale * 1024) {
             a->scale *= 1024;
             i++;
         }

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define MB (1024.0 * 1024.0)
-
 /* A program that reads line after line finds every member in every line. */
 static void number_or_null(struct json *j, const char *key, double value)
 {
@@ -14,8 +12,9 @@ static void number_or_null(struct json *j, const char *key, double value)
         json_null(j, key);
 }
 
-void report_batch(struct buf *out, const char *id, const struct answer *a)
+void report_batch(struct buf *out, const struct series_info *info, const struct answer *a)
 {
+    double unit = info->unit == SERIES_BYTES ? 0x1p20 : 1;
     struct json j;
     struct buf why = BUF_INIT;
     for (unsigned i = 0; i < a->why_count; i++)
@@ -23,12 +22,12 @@ void report_batch(struct buf *out, const char *id, const struct answer *a)
 
     json_init(&j, out, 0);
     json_object_begin(&j, NULL);
-    json_string(&j, "id", id);
+    json_string(&j, "id", info->name);
     json_string(&j, "verdict", verdict_name(a->verdict));
     json_string(&j, "pattern", pattern_name(a->pattern));
-    number_or_null(&j, "rate", a->rate / MB);
-    number_or_null(&j, "rate_low", a->rate_low / MB);
-    number_or_null(&j, "rate_high", a->rate_high / MB);
+    number_or_null(&j, "rate", a->rate / unit);
+    number_or_null(&j, "rate_low", a->rate_low / unit);
+    number_or_null(&j, "rate_high", a->rate_high / unit);
     number_or_null(&j, "onset", a->onset_at);
     number_or_null(&j, "alarm_t", a->alarm_at);
     number_or_null(&j, "eta", a->forecast.limit_at - a->last_at);

@@ -261,7 +261,8 @@ static void value_range(const struct report_series *s, double *ret_low, double *
         low = fmin(low, s->history->blocks[i].min);
         high = fmax(high, s->history->blocks[i].max);
     }
-    double least = s->answer->verdict == VERDICT_NO_LEAK ? 0.02 * fabs(high) : 1e-9 * fabs(high);
+    bool is_flat = s->answer->verdict == VERDICT_NO_LEAK || high == low;
+    double least = (is_flat ? 0.02 : 1e-9) * fabs(high);
     least = fmax(least, s->info->unit == SERIES_COUNT ? 2 : 512);
     if (high - low < least) {
         double middle = (high + low) / 2;

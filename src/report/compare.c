@@ -17,7 +17,7 @@ static void cell_verdict(struct buf *cell, const struct report_series *s)
 
 static void cell_kind(struct buf *cell, const struct report_series *s)
 {
-    format_clean(cell, s->info->kind, false);
+    utf8_add_clean(cell, s->info->kind, false);
 }
 
 static void cell_pattern(struct buf *cell, const struct report_series *s)
@@ -92,19 +92,52 @@ static void cell_seen(struct buf *cell, const struct report_series *s)
     series_add_length(cell, s->answer->last_at - s->answer->first_at, false, s->info->clock);
 }
 
+static void cell_course(struct buf *cell, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    if (a->floor_first == a->floor_last)
+        series_add_value(cell, a->floor_last, s->info->unit);
+    else
+        format_values(cell, a->floor_first, a->floor_last, "to", s->info->unit);
+}
+
 /* ---- the whole ---- */
 
 static void add_names(struct buf *out, const char *letter, const struct report_series *s,
                       const struct report_style *style)
 {
     buf_addf(out, "  %s  ", letter);
-    format_clean(out, s->info->name, style->ascii);
-    if (s->info->pid != 0)
-        buf_addf(out, " %s pid %lld", format_glyphs(style)->dot, (long long) s->info->pid);
+    utf8_add_clean(out, s->info->name, style->ascii);
+    format_pid(out, s->info, style);
     buf_addc(out, '\n');
 }
 
-static void add_table(struct buf *out, const struct report_series *a, const struct report_series *b)
+static void add_row(struct table *t, const char *label, cell_writer write,
+                    const struct report_series *a, const struct report_series *b)
+{
+    table_add(t, label);
+    write(&t->cell, a);
+    table_end_cell(t);
+    write(&t->cell, b);
+    table_end_cell(t);
+}
+
+/* "py.tensors", "py.tensors (cuda)". */
+static void add_count_row(struct table *t, const struct report_pair *pair)
+{
+    const struct series_info *info = pair->a->info;
+    struct buf label = BUF_INIT;
+    utf8_add_clean(&label, info->kind, true);
+    if (info->device) {
+        buf_adds(&label, " (");
+        utf8_add_clean(&label, info->device, true);
+        buf_addc(&label, ')');
+    }
+    add_row(t, buf_text(&label), cell_course, pair->a, pair->b);
+    buf_release(&label);
+}
+
+static void add_table(struct buf *out, const struct report_runs *runs)
 {
     static const struct {
         const char *label;
@@ -127,13 +160,10 @@ static void add_table(struct buf *out, const struct report_series *a, const stru
     table_add(&t, "");
     table_add(&t, "A");
     table_add(&t, "B");
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        table_add(&t, rows[i].label);
-        rows[i].write(&t.cell, a);
-        table_end_cell(&t);
-        rows[i].write(&t.cell, b);
-        table_end_cell(&t);
-    }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        add_row(&t, rows[i].label, rows[i].write, &runs->a, &runs->b);
+    for (size_t i = 0; i < runs->count_pairs; i++)
+        add_count_row(&t, &runs->counts[i]);
     table_render(&t, out, 2);
 }
 
@@ -145,34 +175,34 @@ static void add_differences(struct buf *out, const struct comparison *c,
     for (unsigned i = 0; i < c->difference_count; i++) {
         struct buf text = BUF_INIT;
         buf_addf(out, "  %s ", format_glyphs(style)->bullet);
-        format_clean(&text, c->differences[i], style->ascii);
+        utf8_add_clean(&text, c->differences[i], style->ascii);
         format_wrapped(out, buf_text(&text), 4, style);
         buf_release(&text);
     }
 }
 
-void report_comparison(struct buf *out, const struct report_series *a,
-                       const struct report_series *b, const struct comparison *c,
+void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style)
 {
+    const struct comparison *c = runs->comparison;
     struct buf sentence = BUF_INIT;
     format_color(&sentence, c->same_pattern ? FORMAT_GREEN : FORMAT_YELLOW, style);
-    format_clean(&sentence, c->summary, style->ascii);
+    utf8_add_clean(&sentence, c->summary, style->ascii);
     format_color(&sentence, FORMAT_RESET, style);
     format_wrapped(out, buf_text(&sentence), 0, style);
     buf_release(&sentence);
 
     buf_addc(out, '\n');
-    add_names(out, "A", a, style);
-    add_names(out, "B", b, style);
+    add_names(out, "A", &runs->a, style);
+    add_names(out, "B", &runs->b, style);
     buf_addc(out, '\n');
-    add_table(out, a, b);
+    add_table(out, runs);
     add_differences(out, c, style);
 }
 
-void report_comparison_json(struct buf *out, const struct report_series *a,
-                            const struct report_series *b, const struct comparison *c)
+void report_comparison_json(struct buf *out, const struct report_runs *runs)
 {
+    const struct comparison *c = runs->comparison;
     struct json j;
     report_json_begin(&j, out);
     json_bool(&j, "same_pattern", c->same_pattern);
@@ -183,9 +213,17 @@ void report_comparison_json(struct buf *out, const struct report_series *a,
     for (unsigned i = 0; i < c->difference_count; i++)
         json_string(&j, NULL, c->differences[i]);
     json_array_end(&j);
-    json_number(&j, "warm_up_epochs_a", a->answer->warm_up_epochs);
-    json_number(&j, "warm_up_epochs_b", b->answer->warm_up_epochs);
-    report_json_series(&j, "a", a);
-    report_json_series(&j, "b", b);
+    json_number(&j, "warm_up_epochs_a", runs->a.answer->warm_up_epochs);
+    json_number(&j, "warm_up_epochs_b", runs->b.answer->warm_up_epochs);
+    report_json_series(&j, "a", &runs->a);
+    report_json_series(&j, "b", &runs->b);
+    json_array_begin(&j, "counts");
+    for (size_t i = 0; i < runs->count_pairs; i++) {
+        json_object_begin(&j, NULL);
+        report_json_series(&j, "a", runs->counts[i].a);
+        report_json_series(&j, "b", runs->counts[i].b);
+        json_object_end(&j);
+    }
+    json_array_end(&j);
     report_json_end(&j);
 }

@@ -2,7 +2,9 @@
 #include "report/format.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct format_glyphs *format_glyphs(const struct report_style *style)
@@ -29,31 +31,6 @@ void format_color(struct buf *out, enum format_color color, const struct report_
 
     if (style->color)
         buf_adds(out, codes[color]);
-}
-
-/* Length of the character at `s` by its first byte, 0 where a continuation is missing. */
-static size_t character_length(const unsigned char *s)
-{
-    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return s[0] > 0xf4 ? 0 : len;
-}
-
-void format_clean(struct buf *out, const char *text, bool ascii)
-{
-    for (const unsigned char *s = (const unsigned char *) text; *s;) {
-        size_t len = character_length(s);
-        /* 0xc2 0x80 to 0xc2 0x9f are the second set of control characters. */
-        bool control = *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
-        if (len == 0 || control || (ascii && len > 1))
-            buf_addc(out, '?');
-        else
-            buf_add(out, (const char *) s, len);
-        s += len ? len : 1;
-    }
 }
 
 unsigned format_columns(const char *text)
@@ -86,7 +63,7 @@ void format_clean_cut(struct buf *out, const char *text, unsigned columns,
                       const struct report_style *style)
 {
     struct buf clean = BUF_INIT;
-    format_clean(&clean, text, style->ascii);
+    utf8_add_clean(&clean, text, style->ascii);
     const char *begin = buf_text(&clean);
     unsigned all = format_columns(begin);
     if (all <= columns) {
@@ -142,22 +119,23 @@ void format_wrapped(struct buf *out, const char *text, unsigned indent,
     buf_addc(out, '\n');
 }
 
+void format_range(struct buf *out, const char *first, const char *last, const char *separator)
+{
+    const char *unit_first = strchr(first, ' '), *unit_last = strchr(last, ' ');
+    bool shared = unit_first && unit_last && strcmp(unit_first, unit_last) == 0;
+    buf_add(out, first, shared ? (size_t) (unit_first - first) : strlen(first));
+    buf_addf(out, " %s %s", separator, last);
+}
+
 void format_values(struct buf *out, double low, double high, const char *separator,
                    enum series_unit unit)
 {
-    struct buf first = BUF_INIT, second = BUF_INIT;
+    struct buf first = BUF_INIT, last = BUF_INIT;
     series_add_value(&first, low, unit);
-    series_add_value(&second, high, unit);
-
-    const char *unit_first = strchr(buf_text(&first), ' ');
-    const char *unit_second = strchr(buf_text(&second), ' ');
-    bool shared = unit_first && unit_second && strcmp(unit_first, unit_second) == 0;
-    size_t len = shared ? (size_t) (unit_first - buf_text(&first)) : first.len;
-    buf_add(out, buf_text(&first), len);
-    buf_addf(out, " %s %s", separator, buf_text(&second));
-
+    series_add_value(&last, high, unit);
+    format_range(out, buf_text(&first), buf_text(&last), separator);
     buf_release(&first);
-    buf_release(&second);
+    buf_release(&last);
 }
 
 /* Whether both values read the same. */
@@ -186,37 +164,35 @@ void format_rate(struct buf *out, double rate, const struct series_info *info)
     series_add_rate(out, rate, info->unit, info->clock);
 }
 
-void format_rate_bounds(struct buf *out, double rate, double low, double high,
-                        enum series_unit unit)
+void format_bounds(struct buf *out, double value, double low, double high, enum series_unit unit)
 {
     if (!isfinite(low) || !isfinite(high))
         return;
-    if (same_text(low, rate, unit) && same_text(high, rate, unit))
+    if (same_text(low, value, unit) && same_text(high, value, unit))
         return;
     buf_adds(out, " (");
     format_values(out, low, high, "to", unit);
     buf_addc(out, ')');
 }
 
+void format_rate_bounds(struct buf *out, double rate, double low, double high,
+                        const struct series_info *info)
+{
+    format_bounds(out, series_rate_shown(rate, info->clock), series_rate_shown(low, info->clock),
+                  series_rate_shown(high, info->clock), info->unit);
+}
+
 void format_position(struct buf *out, double at, const struct report_series *s)
 {
-    if (s->info->clock == CLOCK_STEP) {
-        buf_adds(out, "step ");
-        units_add_count(out, at, 0);
-    } else {
+    if (s->info->clock == CLOCK_STEP)
+        format_position_words(out, at, s);
+    else
         units_add_duration(out, at - s->answer->first_at);
-    }
 }
 
 void format_position_words(struct buf *out, double at, const struct report_series *s)
 {
-    if (s->info->clock == CLOCK_SECONDS && at <= s->answer->first_at) {
-        buf_adds(out, "the start");
-        return;
-    }
-    format_position(out, at, s);
-    if (s->info->clock == CLOCK_SECONDS)
-        buf_adds(out, " into the run");
+    series_add_position(out, at, s->answer->first_at, s->info->clock);
 }
 
 void format_span(struct buf *out, double from, double to, const struct report_series *s,
@@ -224,9 +200,9 @@ void format_span(struct buf *out, double from, double to, const struct report_se
 {
     const char *dash = format_glyphs(style)->dash;
     if (s->info->clock == CLOCK_STEP) {
-        units_add_count(out, from, 0);
+        units_add_count(out, round(from), 0);
         buf_adds(out, dash);
-        units_add_count(out, to, 0);
+        units_add_count(out, round(to), 0);
         return;
     }
     double origin = s->answer->first_at;
@@ -252,6 +228,14 @@ void format_more(struct buf *out, double length, enum series_clock clock)
     else
         buf_addf(out, "about %s more", all);
     buf_release(&text);
+}
+
+void format_pid(struct buf *out, const struct series_info *info, const struct report_style *style)
+{
+    char pid[32];
+    snprintf(pid, sizeof(pid), "%" PRId64, info->pid);
+    if (info->pid != 0 && !strstr(info->name, pid))
+        buf_addf(out, " %s pid %s", format_glyphs(style)->dot, pid);
 }
 
 const char *format_label(const struct series_info *info)

@@ -34,11 +34,7 @@ enum format_color {
 /* Nothing without style->color. */
 void format_color(struct buf *out, enum format_color color, const struct report_style *style);
 
-/* A text from outside: control characters and broken UTF-8 become '?', and with `ascii` all else
- * beyond ASCII too. */
-void format_clean(struct buf *out, const char *text, bool ascii);
-
-/* The same in at most `columns`: what is too long loses its middle. */
+/* A text from outside, cleaned, in at most `columns`: what is too long loses its middle. */
 void format_clean_cut(struct buf *out, const char *text, unsigned columns,
                       const struct report_style *style);
 
@@ -50,7 +46,10 @@ unsigned format_columns(const char *text);
 void format_wrapped(struct buf *out, const char *text, unsigned indent,
                     const struct report_style *style);
 
-/* "145 to 151 MB": the unit once where both share it. */
+/* "145 to 151 MB", "9.2 to 12 million steps": what both end in is said once. */
+void format_range(struct buf *out, const char *first, const char *last, const char *separator);
+
+/* The same of two values. */
 void format_values(struct buf *out, double low, double high, const char *separator,
                    enum series_unit unit);
 
@@ -61,9 +60,12 @@ void format_change(struct buf *out, double from, double to, enum series_unit uni
 /* A rate in the unit and on the clock of the series. */
 void format_rate(struct buf *out, double rate, const struct series_info *info);
 
-/* " (145 to 151 MB)"; nothing where the bounds are unknown or say no more than `rate` does. */
+/* " (145 to 151 MB)"; nothing where the bounds are unknown or say no more than `value` does. */
+void format_bounds(struct buf *out, double value, double low, double high, enum series_unit unit);
+
+/* The same of a rate, in the measure in which format_rate() writes it. */
 void format_rate_bounds(struct buf *out, double rate, double low, double high,
-                        enum series_unit unit);
+                        const struct series_info *info);
 
 /* A position: "step 40", or the time since the run's first sample: "12 min". */
 void format_position(struct buf *out, double at, const struct report_series *s);
@@ -77,6 +79,9 @@ void format_span(struct buf *out, double from, double to, const struct report_se
 
 /* What is still missing: "about 150 more steps", "about 12 min more". */
 void format_more(struct buf *out, double length, enum series_clock clock);
+
+/* " | pid 7", where the pid is known and not part of the name. */
+void format_pid(struct buf *out, const struct series_info *info, const struct report_style *style);
 
 /* What one calls the series: its kind, or its name where the kind is not known. */
 const char *format_label(const struct series_info *info);

@@ -141,11 +141,10 @@ static void inconclusive_sentence(struct buf *out, const struct report_series *s
         last && last->rate > 0 && (last->name == PHASE_GROWING || last->name == PHASE_WARM_UP);
 
     if (growing) {
-        buf_adds(out, "grew ");
+        buf_adds(out, "still growing ");
         format_rate(out, last->rate, s->info);
-        buf_adds(out, " for ");
+        buf_adds(out, " after ");
         series_add_length(out, last->to - last->from, false, s->info->clock);
-        buf_adds(out, " and was cut off");
     } else if (a->needs.why[0]) {
         missing_clause(out, a->needs.why);
     } else {
@@ -177,7 +176,7 @@ static void add_subject(struct buf *out, const struct report_job *job,
 {
     if (job->count == 1 && job->answer->verdict != VERDICT_LEAK)
         return;
-    format_clean(out, job->count == 1 ? format_label(s->info) : s->info->name, style->ascii);
+    utf8_add_clean(out, job->count == 1 ? format_label(s->info) : s->info->name, style->ascii);
     buf_addc(out, job->answer->verdict == VERDICT_LEAK ? ' ' : ':');
     if (job->answer->verdict != VERDICT_LEAK)
         buf_addc(out, ' ');
@@ -190,6 +189,18 @@ static void no_leak_job(struct buf *out, const struct report_job *job)
     unsigned open = job->answer->inconclusives;
     if (open > 0)
         buf_addf(out, "; %u %s too short or too unsteady to tell", open, open == 1 ? "is" : "are");
+}
+
+/* "; 2 of 5 series leak". */
+static void count_alike(struct buf *out, const struct report_job *job)
+{
+    bool leak = job->answer->verdict == VERDICT_LEAK;
+    unsigned alike = leak ? job->answer->leaks : job->answer->inconclusives;
+    buf_addf(out, "; %u of %zu series ", alike, job->count);
+    if (leak)
+        buf_adds(out, alike == 1 ? "leaks" : "leak");
+    else
+        buf_addf(out, "%s inconclusive", alike == 1 ? "is" : "are");
 }
 
 void headline_job(struct buf *out, const struct report_job *job, const struct report_style *style)
@@ -208,8 +219,6 @@ void headline_job(struct buf *out, const struct report_job *job, const struct re
     const struct report_series *deciding = &job->series[answer->deciding];
     add_subject(out, job, deciding, style);
     headline_series(out, deciding);
-    if (job->count > 1) {
-        unsigned alike = answer->verdict == VERDICT_LEAK ? answer->leaks : answer->inconclusives;
-        buf_addf(out, " (%u of %zu series)", alike, job->count);
-    }
+    if (job->count > 1)
+        count_alike(out, job);
 }

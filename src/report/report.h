@@ -39,15 +39,26 @@ void report_headline(struct buf *out, const struct report_job *job,
 /* The JSON answer of docs/JSON.md: laid out, ends with a line end. */
 void report_json(struct buf *out, const struct report_job *job);
 
-/* One line a series, sizes in MB: the contract of `analyze --batch`. */
-void report_batch(struct buf *out, const char *id, const struct answer *a);
+/* One line a series, sizes in MB, counts as they are: the contract of `analyze --batch`. */
+void report_batch(struct buf *out, const struct series_info *info, const struct answer *a);
+
+/* The same counter in two runs. */
+struct report_pair {
+    const struct report_series *a, *b;
+};
+
+/* Two runs: the series that are compared, and the counts (tensors, ...) that both have. */
+struct report_runs {
+    struct report_series a, b;
+    const struct comparison *comparison;
+    const struct report_pair *counts;
+    size_t count_pairs;
+};
 
 /* `compare`: the two side by side, then what differs. */
-void report_comparison(struct buf *out, const struct report_series *a,
-                       const struct report_series *b, const struct comparison *c,
+void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
-void report_comparison_json(struct buf *out, const struct report_series *a,
-                            const struct report_series *b, const struct comparison *c);
+void report_comparison_json(struct buf *out, const struct report_runs *runs);
 
 /* The chart alone: floor and range of the history, `width` x `height` characters with axes. */
 void report_chart(struct buf *out, const struct report_series *s, unsigned height,

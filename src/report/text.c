@@ -10,7 +10,13 @@
 #define INDENT 2u
 #define LABEL_WIDTH 12u /* of the words left of the facts, indent included */
 #define MIN_NAME 12u    /* columns a name gets in any case */
-#define DETAIL_ALL 3u   /* up to this many series all are shown in full */
+#define NAME_HEADING "series"
+#define GOOD_NAME 30u  /* columns for which other columns go */
+#define DETAIL_ALL 3u  /* up to this many series all are shown in full */
+#define DETAIL_MOST 6u /* so many of a longer list, those that need attention */
+
+/* In this order series are listed: what needs attention first. */
+static const enum verdict verdict_order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
 
 /* ---- facts: a word, then sentences beside it ---- */
 
@@ -94,7 +100,7 @@ static void add_reasons(struct buf *out, const struct answer *a, const struct re
         fact_label(out, i == 0 ? "why" : "", style);
         buf_addf(out, "%s ", bullet);
         struct buf text = BUF_INIT;
-        format_clean(&text, a->why[i], style->ascii);
+        utf8_add_clean(&text, a->why[i], style->ascii);
         format_wrapped(out, buf_text(&text), LABEL_WIDTH + 2, style);
         buf_release(&text);
     }
@@ -142,7 +148,7 @@ static void add_needs(struct buf *out, const struct report_series *s,
     }
     if (a->needs.why[0] && !is_reason(a, a->needs.why)) {
         buf_adds(&text, text.len > 0 ? ": " : "");
-        format_clean(&text, a->needs.why, style->ascii);
+        utf8_add_clean(&text, a->needs.why, style->ascii);
     }
     fact(out, "needs", &text, style);
 }
@@ -156,8 +162,8 @@ static void plan_forecast(struct buf *text, const struct report_series *s)
         return;
     buf_adds(text, "about ");
     series_add_value(text, a->forecast.plan_value, s->info->unit);
-    format_rate_bounds(text, a->forecast.plan_value, a->forecast.plan_low, a->forecast.plan_high,
-                       s->info->unit);
+    format_bounds(text, a->forecast.plan_value, a->forecast.plan_low, a->forecast.plan_high,
+                  s->info->unit);
     buf_adds(text, " at the plan's end, ");
     format_position_words(text, a->plan, s);
 }
@@ -173,10 +179,13 @@ static void limit_bounds(struct buf *text, const struct report_series *s)
     series_add_length(&first, low, true, s->info->clock);
     if (isfinite(high))
         series_add_length(&last, high, true, s->info->clock);
-    if (last.len == 0)
+    if (last.len == 0) {
         buf_addf(text, " (%s or more)", buf_text(&first));
-    else if (strcmp(buf_text(&first), buf_text(&last)) != 0)
-        buf_addf(text, " (%s to %s)", buf_text(&first), buf_text(&last));
+    } else if (strcmp(buf_text(&first), buf_text(&last)) != 0) {
+        buf_adds(text, " (");
+        format_range(text, buf_text(&first), buf_text(&last), "to");
+        buf_addc(text, ')');
+    }
     buf_release(&first);
     buf_release(&last);
 }
@@ -185,11 +194,16 @@ static void limit_forecast(struct buf *text, const struct report_series *s)
 {
     const struct answer *a = s->answer;
     double at = a->forecast.limit_at;
+    if (isnan(at) && a->floor_last >= a->limit) {
+        buf_adds(text, "is already above the limit of ");
+        series_add_value(text, a->limit, s->info->unit);
+    }
     if (!isfinite(a->limit) || isnan(at))
         return;
     if (!isfinite(at)) {
         buf_adds(text, "does not reach the limit of ");
         series_add_value(text, a->limit, s->info->unit);
+        buf_adds(text, isfinite(a->forecast.plan_value) ? " by then" : "");
         return;
     }
     buf_adds(text, "reaches the limit of ");
@@ -235,39 +249,56 @@ static void add_forecast(struct buf *out, const struct report_series *s,
 
 /* ---- phases ---- */
 
-static void fill_phases(struct table *t, const struct report_series *s, bool bounds,
-                        const struct report_style *style)
+/* What a narrow terminal has no room for. */
+struct phase_layout {
+    bool bounds, levels;
+};
+
+static void phase_row(struct table *t, const struct report_series *s, const struct phase *p,
+                      struct phase_layout layout, const struct report_style *style)
 {
-    const struct answer *a = s->answer;
-    table_add(t, "phase");
-    table_add(t, s->info->clock == CLOCK_STEP ? "steps" : "time");
-    table_add(t, "rate");
-    table_add(t, "floor");
-    for (unsigned i = 0; i < a->phase_count; i++) {
-        const struct phase *p = &a->phases[i];
-        table_add(t, phase_name(p->name));
-        format_span(&t->cell, p->from, p->to, s, style);
-        table_end_cell(t);
+    table_add(t, phase_name(p->name));
+    format_span(&t->cell, p->from, p->to, s, style);
+    table_end_cell(t);
+    /* One sample has no rate. */
+    if (p->to > p->from)
         format_rate(&t->cell, p->rate, s->info);
-        if (bounds)
-            format_rate_bounds(&t->cell, p->rate, p->rate_low, p->rate_high, s->info->unit);
-        table_end_cell(t);
+    if (p->to > p->from && layout.bounds)
+        format_rate_bounds(&t->cell, p->rate, p->rate_low, p->rate_high, s->info);
+    table_end_cell(t);
+    if (layout.levels) {
         format_change(&t->cell, p->level_from, p->level_to, s->info->unit, style);
         table_end_cell(t);
     }
 }
 
-/* A narrow terminal gets the rates without their intervals. */
+/* The level is the line that was fitted to the floor: beside noise it is not the floor itself. */
+static void fill_phases(struct table *t, const struct report_series *s, struct phase_layout layout,
+                        const struct report_style *style)
+{
+    table_clear(t);
+    t->columns = layout.levels ? 4 : 3;
+    table_add(t, "phase");
+    table_add(t, s->info->clock == CLOCK_STEP ? "steps" : "time");
+    table_add(t, "rate");
+    if (layout.levels)
+        table_add(t, "level");
+    for (unsigned i = 0; i < s->answer->phase_count; i++)
+        phase_row(t, s, &s->answer->phases[i], layout, style);
+}
+
 static void add_phases(struct buf *out, const struct report_series *s,
                        const struct report_style *style)
 {
+    static const struct phase_layout layouts[] = {{true, true}, {false, true}, {false, false}};
+
     if (s->answer->phase_count == 0)
         return;
     struct table t = TABLE_INIT(4);
-    fill_phases(&t, s, true, style);
-    if (INDENT + table_width(&t) > format_width(style)) {
-        table_clear(&t);
-        fill_phases(&t, s, false, style);
+    for (unsigned i = 0; i < 3; i++) {
+        fill_phases(&t, s, layouts[i], style);
+        if (INDENT + table_width(&t) <= format_width(style))
+            break;
     }
     table_render(&t, out, INDENT);
     buf_addc(out, '\n');
@@ -283,14 +314,13 @@ static void add_identity(struct buf *out, const struct series_info *info, unsign
     struct buf rest = BUF_INIT;
     if (strcmp(info->kind, info->name) != 0 && strcmp(info->kind, "memory") != 0) {
         buf_addf(&rest, " %s ", dot);
-        format_clean(&rest, info->kind, style->ascii);
+        utf8_add_clean(&rest, info->kind, style->ascii);
     }
     if (info->device) {
         buf_addf(&rest, " %s ", dot);
-        format_clean(&rest, info->device, style->ascii);
+        utf8_add_clean(&rest, info->device, style->ascii);
     }
-    if (info->pid != 0)
-        buf_addf(&rest, " %s pid %lld", dot, (long long) info->pid);
+    format_pid(&rest, info, style);
     unsigned used = format_columns(buf_text(&rest));
     format_clean_cut(out, info->name, columns > used + MIN_NAME ? columns - used : MIN_NAME, style);
     buf_adds(out, buf_text(&rest));
@@ -340,7 +370,7 @@ static void add_section(struct buf *out, const struct report_series *s,
 /* What may have to go where the terminal is narrow. */
 struct summary_layout {
     unsigned name_columns;
-    bool patterns;
+    bool patterns, floors;
 };
 
 static void summary_row(struct table *t, const struct report_series *s,
@@ -359,50 +389,95 @@ static void summary_row(struct table *t, const struct report_series *s,
     if (bound || isfinite(a->rate))
         format_rate(&t->cell, bound ? a->rate_upper : a->rate, s->info);
     table_end_cell(t);
-    format_change(&t->cell, a->floor_first, a->floor_last, s->info->unit, style);
-    table_end_cell(t);
+    if (layout->floors) {
+        format_change(&t->cell, a->floor_first, a->floor_last, s->info->unit, style);
+        table_end_cell(t);
+    }
 }
 
 /* Every series in one line, leaks first. */
 static void fill_summary(struct table *t, const struct report_job *job,
                          const struct summary_layout *layout, const struct report_style *style)
 {
-    static const enum verdict order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
-
     table_clear(t);
-    t->columns = layout->patterns ? 5 : 4;
+    t->columns = 3u + layout->patterns + layout->floors;
     table_add(t, "verdict");
-    table_add(t, "series");
+    table_add(t, NAME_HEADING);
     if (layout->patterns)
         table_add(t, "pattern");
     table_add(t, "rate");
-    table_add(t, "floor");
-    for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++) {
+    if (layout->floors)
+        table_add(t, "floor");
+    for (size_t k = 0; k < sizeof(verdict_order) / sizeof(verdict_order[0]); k++) {
         for (size_t i = 0; i < job->count; i++) {
-            if (job->series[i].answer->verdict == order[k])
+            if (job->series[i].answer->verdict == verdict_order[k])
                 summary_row(t, &job->series[i], layout, style);
         }
     }
 }
 
-/* Names get the columns that the rest leaves them; if that is little, the patterns go. */
+/* Columns of the longest name, or of the heading above them. */
+static unsigned longest_name(const struct report_job *job, const struct report_style *style)
+{
+    unsigned longest = format_columns(NAME_HEADING);
+    struct buf name = BUF_INIT;
+    for (size_t i = 0; i < job->count; i++) {
+        buf_clear(&name);
+        utf8_add_clean(&name, job->series[i].info->name, style->ascii);
+        unsigned columns = format_columns(buf_text(&name));
+        longest = columns > longest ? columns : longest;
+    }
+    buf_release(&name);
+    return longest;
+}
+
+/* Names tell the series apart: the patterns go, then the floors, before a name becomes short. */
 static void add_summary(struct buf *out, const struct report_job *job,
                         const struct report_style *style)
 {
-    struct summary_layout layout = {.name_columns = MIN_NAME, .patterns = true};
-    unsigned width = format_width(style);
+    static const struct summary_layout layouts[] = {
+        {0, true, true}, {0, false, true}, {0, false, false}};
+
+    unsigned width = format_width(style), longest = longest_name(job, style), left = 0;
+    unsigned wanted = longest < GOOD_NAME ? longest : GOOD_NAME;
     struct table t = TABLE_INIT(5);
+    struct summary_layout layout = layouts[0];
+    for (unsigned i = 0; i < 3 && left < wanted; i++) {
+        layout = layouts[i];
+        layout.name_columns = longest;
+        fill_summary(&t, job, &layout, style);
+        unsigned rest = INDENT + table_width(&t) - longest;
+        left = width > rest ? width - rest : 0;
+    }
+    layout.name_columns = left > MIN_NAME ? left : MIN_NAME;
     fill_summary(&t, job, &layout, style);
-    if (INDENT + table_width(&t) + MIN_NAME > width) {
-        layout.patterns = false;
-        fill_summary(&t, job, &layout, style);
-    }
-    unsigned rest = INDENT + table_width(&t) - MIN_NAME;
-    if (width > rest + MIN_NAME) {
-        layout.name_columns = width - rest;
-        fill_summary(&t, job, &layout, style);
-    }
     table_render(&t, out, INDENT);
+}
+
+/* A long list is not shown in full, or the verdict would scroll away. */
+static void add_sections(struct buf *out, const struct report_job *job,
+                         const struct report_style *style)
+{
+    size_t shown = 0, left_out = 0;
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < job->count; i++) {
+            if (job->series[i].answer->verdict != verdict_order[k])
+                continue;
+            if (shown++ < DETAIL_MOST)
+                add_section(out, &job->series[i], style);
+            else
+                left_out++;
+        }
+    }
+    if (left_out == 0)
+        return;
+    struct buf text = BUF_INIT;
+    buf_addf(&text,
+             "%zu more of them %s only in the table: 'FILE#NAME' or --series NAME shows one.",
+             left_out, left_out == 1 ? "is" : "are");
+    buf_addc(out, '\n');
+    format_wrapped(out, buf_text(&text), 0, style);
+    buf_release(&text);
 }
 
 void report_headline(struct buf *out, const struct report_job *job,
@@ -425,9 +500,8 @@ void report_text(struct buf *out, const struct report_job *job, const struct rep
         return;
     }
     add_summary(out, job, style);
-    for (size_t i = 0; i < job->count; i++) {
-        const struct report_series *s = &job->series[i];
-        if (job->count <= DETAIL_ALL || s->answer->verdict != VERDICT_NO_LEAK)
-            add_section(out, s, style);
-    }
+    for (size_t i = 0; i < job->count && job->count <= DETAIL_ALL; i++)
+        add_section(out, &job->series[i], style);
+    if (job->count > DETAIL_ALL)
+        add_sections(out, job, style);
 }

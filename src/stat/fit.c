@@ -162,7 +162,8 @@ static struct extra_column add_column(const double *x, const double *y, size_t n
     }
     if (!(norm > 0))
         return (struct extra_column){.norm = 1, .rss = line->rss};
-    return (struct extra_column){dot / norm, norm, on_x.slope, fmax(0, line->rss - dot * dot / norm)};
+    return (struct extra_column){dot / norm, norm, on_x.slope,
+                                 fmax(0, line->rss - dot * dot / norm)};
 }
 
 /* The best pair of lines joined at one of the points; *ret_knot says which. */
@@ -186,7 +187,7 @@ static struct extra_column best_kink(const double *x, const double *y, size_t n,
 
 void fit_fade(const double *x, const double *y, size_t n, double floor, struct fade_fit *ret)
 {
-    assert(n <= FIT_MAX_POINTS);
+    assert(n > 0 && n <= FIT_MAX_POINTS);
     static const double shares[] = {200, 100, 50, 25, 12, 6, 3, 1.5, 0.75};
     *ret = (struct fade_fit){.valid = false};
     for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {

@@ -20,7 +20,7 @@ struct block {
  */
 struct pyramid_level {
     struct block ring[PYRAMID_RING];
-    struct block half;  /* the first of the pair that will make a block of the next level */
+    struct block half; /* the first of the pair that will make a block of the next level */
     bool has_half;
     uint64_t completed; /* blocks ever added */
 };

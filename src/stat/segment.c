@@ -21,9 +21,10 @@ static size_t least_points(size_t n)
 
 void floor_of(const double *min, size_t n, size_t width, double *ret_floor)
 {
-    assert(n <= SEGMENT_POINTS);
-    double lowest[2 * SEGMENT_POINTS]; /* of the window that ends at i, also beyond the run's end */
-    for (size_t end = 0; end < n + width - 1 && end < 2 * SEGMENT_POINTS; end++) {
+    assert(n <= SEGMENT_POINTS && width > 0 && width <= SEGMENT_POINTS);
+    /* Of the window that ends at i, also beyond the run's end. */
+    double lowest[2 * SEGMENT_POINTS] = {0};
+    for (size_t end = 0; end < n + width - 1; end++) {
         double low = INFINITY;
         for (size_t i = end + 1 >= width ? end + 1 - width : 0; i <= end && i < n; i++)
             low = fmin(low, min[i]);

@@ -10,7 +10,7 @@
 /*
  * The floor of a run from its block minima: what is left when every excursion upwards of fewer
  * than `width` blocks is cut off (a morphological opening). Ramps, steps and falls stay as they
- * are. n <= SEGMENT_POINTS.
+ * are. n <= SEGMENT_POINTS, 1 <= width <= SEGMENT_POINTS.
  */
 void floor_of(const double *min, size_t n, size_t width, double *ret_floor);
 

@@ -55,6 +55,7 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
     *ret_accelerates = end.shape == END_PARABOLA && end.slope > FASTER * end.mean_slope;
     if (end.shape != END_LINE) {
         now.growth.slope = end.slope;
+        now.growth.intercept = y[w.n - 1] - end.slope * w.at[w.n - 1];
         now.growth.error = fmax(now.growth.error, end.error);
     }
     if (end.shape == END_KINK && end.before < 0.25 * end.slope)
@@ -119,11 +120,13 @@ static void fill_facts(const struct engine *e, const struct floor_line *f, struc
     a->noise = f->noise;
 }
 
+/* NAN: not known. */
 static double seconds_per_unit(const struct engine *e)
 {
     if (e->options.clock == CLOCK_SECONDS)
         return 1;
-    return (e->last_seconds - e->first_seconds) / (e->last_at - e->first_at); /* NAN: not known */
+    double seconds = (e->last_seconds - e->first_seconds) / (e->last_at - e->first_at);
+    return seconds > 0 && isfinite(seconds) ? seconds : NAN;
 }
 
 /* A run whose first sample lies within the first epoch began at 0, another was resumed there. */
@@ -157,30 +160,33 @@ static double rate_bound(const struct engine *e, const struct floor_line *f,
     return fmax(bound, span > 0 ? e->quantum / span : 0);
 }
 
-static void fill_rates(const struct engine *e, const struct floor_line *f,
-                       const struct phase *last, struct answer *a)
+/* Of the leak, which may be that of the run before a restart; else of the last phase. */
+static void fill_rates(const struct engine *e, const struct phase *last, const struct growth *leak,
+                       struct answer *a)
 {
-    if (!last || last->name == PHASE_START)
-        return;
-    a->rate = last->rate;
-    a->rate_low = last->rate_low;
-    a->rate_high = last->rate_high;
-    double seconds = seconds_per_unit(e);
+    if (leak) {
+        a->rate = leak->slope;
+        a->rate_low = leak->slope - Z95 * leak->error;
+        a->rate_high = leak->slope + Z95 * leak->error;
+    } else if (last && last->name != PHASE_START) {
+        a->rate = last->rate;
+        a->rate_low = last->rate_low;
+        a->rate_high = last->rate_high;
+    }
     a->rate_per_step = e->options.clock == CLOCK_STEP ? a->rate : NAN;
     a->rate_per_epoch = a->rate * a->epoch_length;
-    a->rate_per_second = seconds > 0 ? a->rate / seconds : NAN;
-    if (a->verdict == VERDICT_NO_LEAK)
-        a->rate_upper = rate_bound(e, f, last, a->warm_up_end);
+    a->rate_per_second = a->rate / seconds_per_unit(e);
 }
 
-static void fill_onset(const struct engine *e, const struct alarm *leak, struct answer *a)
+/* `alarm` is where the leak was found: the seconds of a run before a restart are forgotten. */
+static void fill_onset(const struct engine *e, const struct alarm *alarm, double onset,
+                       struct answer *a)
 {
-    a->onset_at = leak->onset;
-    double seconds = seconds_per_unit(e);
+    a->onset_at = onset;
     if (e->options.clock == CLOCK_SECONDS)
-        a->onset_seconds = leak->onset;
-    else
-        a->onset_seconds = e->first_seconds + (leak->onset - e->first_at) * seconds;
+        a->onset_seconds = onset;
+    else if (alarm == &e->alarm)
+        a->onset_seconds = e->first_seconds + (onset - e->first_at) * seconds_per_unit(e);
 }
 
 /* From the last phase only. What is said not to leak stays where it is, or grows by its bound. */
@@ -304,7 +310,7 @@ static enum pattern pattern_without_leak(const struct engine *e, const struct fl
                                                                             : PATTERN_WARM_UP;
     if (has_phase(a, PHASE_LEVEL_SHIFT))
         return PATTERN_LEVEL_SHIFT;
-    if (a->floor_last < a->floor_first - f->tolerance)
+    if (a->phases[a->phase_count - 1].level_to < a->phases[0].level_from - f->tolerance)
         return PATTERN_SHRINKING;
     if (a->spikes.count == 0)
         return PATTERN_FLAT;
@@ -404,11 +410,13 @@ void engine_answer(const struct engine *e, struct answer *ret)
     a->verdict = c.verdict;
     a->suspect = a->verdict != VERDICT_LEAK && engine_is_suspect(e);
     fill_warm_up(a);
-    fill_rates(e, &floor, last, a);
-    if (standing) {
-        a->rate = leak.growth.slope;
-        fill_onset(e, &leak, a);
-    }
+    fill_rates(e, last, standing ? &leak.growth : NULL, a);
+    if (standing)
+        fill_onset(e, standing, leak.onset, a);
+    if (c.reason == REASON_PLAN_COVERED)
+        a->rate_upper = a->rate_high;
+    else if (a->verdict == VERDICT_NO_LEAK)
+        a->rate_upper = rate_bound(e, &floor, last, a->warm_up_end);
     if (e->samples > 0) {
         fill_spikes(e, &floor, a);
         fill_naive(e, &floor, a);

@@ -18,8 +18,12 @@
 /* The test has to hold for so much longer, less the stronger it is. */
 #define CONFIRM 0.15
 
-/* A candidate or a suspicion that is not renewed is forgotten after so many horizons. */
+/*
+ * A candidate or a suspicion that is not renewed is forgotten after so many horizons; a candidate
+ * not before so many blocks of its level.
+ */
 #define CANDIDATE_LASTS 0.5
+#define CANDIDATE_BLOCKS 1.5
 #define SUSPICION_LASTS 0.5
 
 double engine_threshold(const struct engine *e)
@@ -99,7 +103,8 @@ static bool fades_within(const struct engine *e, enum source source, const struc
 /* The growth may be fading by itself, or be the tail of what has faded all through the run. */
 static bool fades(const struct engine *e, enum source source, const struct growth *g)
 {
-    return fades_within(e, source, g, 1.5 * g->slope * g->span, 0) ||
+    double rise = g->slope * g->span;
+    return fades_within(e, source, g, 0.5 * rise, 0) || fades_within(e, source, g, 1.5 * rise, 0) ||
            fades_within(e, source, g, INFINITY, 0.25);
 }
 
@@ -179,11 +184,20 @@ static bool goes_on_now(const struct engine *e, enum source source, const struct
 
 /* ---- raise, keep, drop ---- */
 
-/* An epoch is a whole pass over the data: blocks of that size need no second look. */
-static bool confirmed(struct engine *e, enum source source, const struct growth *g)
+/* Coarse levels and rare samples are looked at rarely: a candidate lasts until the next look. */
+static void note_candidate(struct engine *e, enum source source, unsigned level)
 {
+    const struct pyramid *p = &e->pyramids[source];
+    double distance = pyramid_recent(p, level, 0)->at - pyramid_recent(p, level, 1)->at;
+    double lasts = fmax(CANDIDATE_LASTS * e->horizon, CANDIDATE_BLOCKS * distance);
     if (isnan(e->candidate_at))
-        e->candidate_at = e->last_at;
+        e->candidate_at = e->candidate_until = e->last_at;
+    e->candidate_until = fmax(e->candidate_until, e->last_at + lasts);
+}
+
+/* An epoch is a whole pass over the data: blocks of that size need no second look. */
+static bool confirmed(const struct engine *e, enum source source, const struct growth *g)
+{
     double wait = CONFIRM * fmin(1, pow(engine_threshold(e) / g->z, 1.5)) * e->horizon;
     return source == SOURCE_EPOCHS || e->last_at - e->candidate_at >= wait;
 }
@@ -191,6 +205,7 @@ static bool confirmed(struct engine *e, enum source source, const struct growth 
 static void keep_growth(struct engine *e, enum source source, unsigned level,
                         const struct growth *g)
 {
+    note_candidate(e, source, level);
     if (!confirmed(e, source, g))
         return;
     double onset = onset_of(e, g);
@@ -206,7 +221,7 @@ static void keep_growth(struct engine *e, enum source source, unsigned level,
 static void review_alarm(struct engine *e, enum source source, const struct window *w)
 {
     if (!e->alarm.set) {
-        if (e->last_at - e->candidate_at > CANDIDATE_LASTS * e->horizon)
+        if (e->last_at > e->candidate_until)
             e->candidate_at = NAN;
         return;
     }

@@ -52,6 +52,9 @@ void floor_line_take(const struct engine *e, struct floor_line *ret)
 
 /* ---- reasons not to say "no leak" ---- */
 
+/* The floor of now is the lowest value of the last so many horizons. */
+#define LATELY 0.25
+
 /* The rise is one or two units of the last printed digit: it may be next to nothing. */
 static bool only_rounding(const struct engine *e)
 {
@@ -68,7 +71,7 @@ static bool rose_lately(const struct engine *e, const struct floor_line *f)
     double now = INFINITY, then = -INFINITY;
     unsigned seen = 0;
     for (size_t i = f->n; i-- > 0 && seen < 16;) {
-        if (b[i].at > e->last_at - 0.25 * e->horizon)
+        if (b[i].at > e->last_at - LATELY * e->horizon)
             now = fmin(now, b[i].min);
         if (b[i].at <= e->last_at - e->horizon) {
             then = fmax(then, b[i].min);
@@ -80,7 +83,7 @@ static bool rose_lately(const struct engine *e, const struct floor_line *f)
     return seen == 0 || now - then > f->tolerance;
 }
 
-/* The last two samples lie above everything before: a step that just happened, or a spike. */
+/* The last two samples lie above everything before a while: a step just taken, or a spike. */
 static bool at_new_maximum(const struct engine *e, const struct floor_line *f)
 {
     const struct history_block *b = e->history.blocks;
@@ -88,7 +91,7 @@ static bool at_new_maximum(const struct engine *e, const struct floor_line *f)
         return false;
     double lowest = fmin(e->recent[(e->samples - 1) % RECENT], e->recent[(e->samples - 2) % RECENT]);
     double highest = -INFINITY;
-    for (size_t i = 0; i + 5 < f->n; i++)
+    for (size_t i = 0; i + 5 < f->n && b[i].at <= e->last_at - LATELY * e->horizon; i++)
         highest = fmax(highest, b[i].max);
     return lowest - highest > f->tolerance;
 }

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* A gap is longer than so many of the run's usual distances between samples. */
+#define USUAL_SPACINGS 3.0
+
 /* ---- life cycle ---- */
 
 static void start_run(struct engine *e)
@@ -24,7 +27,7 @@ static void start_run(struct engine *e)
     e->monotone = true;
     e->grain = GRAIN_2MB;
     e->suspect_seen_at = e->stopped_at = NAN;
-    e->candidate_at = NAN;
+    e->candidate_at = e->candidate_until = NAN;
     e->alarm.set = e->fading = false;
     e->fade_recheck = 0;
 }
@@ -40,7 +43,7 @@ int engine_new(const struct engine_options *options, struct engine **ret)
     const double given[] = {options->epoch_length, options->horizon, options->plan, options->limit,
                             options->rounding};
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
-        if (!(given[i] >= 0) || isinf(given[i]))
+        if (!(given[i] >= 0 && given[i] <= ENGINE_MAX_NUMBER))
             return -EINVAL;
     struct engine *e = calloc(1, sizeof *e);
     if (!e)
@@ -134,7 +137,20 @@ static void extend_block(struct open_block *b, double at, double value)
     b->count++;
 }
 
-static int push_block(struct engine *e, double at, double value)
+static bool is_number(double x)
+{
+    return fabs(x) <= ENGINE_MAX_NUMBER;
+}
+
+/* Rare samples are no gaps: those are longer than a horizon and than what is usual. */
+static bool is_gap(const struct engine *e, double at)
+{
+    double gap = at - e->last_at;
+    return gap > e->horizon &&
+           gap * (double) (e->samples - 1) > USUAL_SPACINGS * (e->last_at - e->first_at);
+}
+
+static int push_block(struct engine *e, double at, double value, bool after_gap)
 {
     double index = floor((at - e->first_at) / (e->horizon / BLOCKS_PER_HORIZON));
     if (index == e->block.index) {
@@ -142,6 +158,8 @@ static int push_block(struct engine *e, double at, double value)
         return 0;
     }
     int r = isnan(e->block.index) ? 0 : add_block(e, SOURCE_BLOCKS, close_block(&e->block));
+    if (after_gap)
+        pyramid_cut(&e->pyramids[SOURCE_BLOCKS]);
     open_block(&e->block, index, at, value, true);
     return r;
 }
@@ -253,8 +271,6 @@ static void note_sample(struct engine *e, double at, double seconds, double valu
         e->quantum = e->options.rounding;
     } else {
         note_change(e, value);
-        if (at - e->last_at > e->horizon)
-            pyramid_cut(&e->pyramids[SOURCE_BLOCKS]);
     }
     if (e->grain != GRAIN_EXACT)
         note_grain(e, value);
@@ -273,15 +289,18 @@ static void note_sample(struct engine *e, double at, double seconds, double valu
 
 int engine_push(struct engine *e, double step, double seconds, double value)
 {
-    double at = e->options.clock == CLOCK_STEP ? step : seconds;
-    if (!isfinite(at) || !isfinite(value) || at < e->last_at) {
+    bool by_step = e->options.clock == CLOCK_STEP;
+    double at = by_step ? step : seconds, other = by_step ? seconds : step;
+    bool valid = is_number(at) && is_number(value) && (is_number(other) || isnan(other));
+    if (!valid || at < e->last_at) {
         e->refused++;
-        return isfinite(at) && isfinite(value) ? -ERANGE : -EINVAL;
+        return valid ? -ERANGE : -EINVAL;
     }
+    bool after_gap = is_gap(e, at);
     note_sample(e, at, seconds, value);
     int r = history_push(&e->history, at, seconds, value);
     if (r == 0)
-        r = push_block(e, at, value);
+        r = push_block(e, at, value, after_gap);
     if (r == 0)
         r = push_valley(e, at, value);
     if (r == 0)
@@ -289,10 +308,20 @@ int engine_push(struct engine *e, double step, double seconds, double value)
     return r;
 }
 
+/* Where the epoch that ends at `at` began; a job that was resumed did not begin at 0. */
+static double epoch_begin(const struct engine *e, double at)
+{
+    if (!isnan(e->last_mark_at))
+        return e->last_mark_at;
+    return e->first_at <= at / 2 ? 0 : e->first_at;
+}
+
 void engine_epoch_mark(struct engine *e, double at)
 {
+    if (!is_number(at))
+        return;
     e->epoch_marks++;
-    double length = at - (isnan(e->last_mark_at) ? 0 : e->last_mark_at);
+    double length = at - epoch_begin(e, at);
     e->last_mark_at = at;
     if (e->options.epoch_length > 0 || !(length > 0))
         return;

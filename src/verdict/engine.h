@@ -72,7 +72,7 @@ struct engine {
     uint64_t total, refused, restarts, checks;
     double total_min, total_max, total_sum;
 
-    double candidate_at; /* since when the test holds; NAN */
+    double candidate_at, candidate_until; /* since when the test holds, and how long that counts */
     double suspect_at, suspect_seen_at; /* since when, and when last; NAN */
     double alarm_at, stopped_at; /* when growth was called a leak, and when it stopped; NAN */
     struct alarm alarm, previous; /* previous: of the run before a restart */

@@ -22,16 +22,16 @@ static enum phase_name name_of(const struct segment *s, double tolerance)
 
 static struct phase phase_of(const struct floor_line *f, const struct segment *s)
 {
-    double margin = Z95 * s->error;
+    double rate = isfinite(s->error) ? s->slope : NAN, margin = Z95 * s->error;
     return (struct phase){
         .name = name_of(s, f->tolerance),
         .from = f->at[s->first],
         .to = f->at[s->last],
         .level_from = s->from,
         .level_to = s->to,
-        .rate = s->slope,
-        .rate_low = s->slope - margin,
-        .rate_high = s->slope + margin,
+        .rate = rate,
+        .rate_low = rate - margin,
+        .rate_high = rate + margin,
     };
 }
 
@@ -79,13 +79,22 @@ static void rename_by_neighbours(struct phase *phases, unsigned count, double to
             phases[i - 1].name = PHASE_WARM_UP;
 }
 
+/* It lies behind the leak's onset, or is growth that does so for the most part: the leak itself. */
+static bool is_leak(const struct phase *p, const struct alarm *leak)
+{
+    return p->from >= leak->onset ||
+           (p->name == PHASE_GROWING && leak->onset - p->from < p->to - leak->onset);
+}
+
 /* The leak is the last phase, from its onset on; what was before is cut off there. */
 static unsigned end_with_leak(struct phase *phases, unsigned count, const struct alarm *leak,
                               double now)
 {
     const struct growth *g = &leak->growth;
-    while (count > 0 && phases[count - 1].from >= leak->onset)
+    while (count > 1 && is_leak(&phases[count - 1], leak))
         count--;
+    if (phases[0].from >= leak->onset)
+        count = 0;
     if (count == ANSWER_PHASES)
         count--;
     if (count > 0 && phases[count - 1].to > leak->onset) {

@@ -66,13 +66,16 @@ struct engine;
 
 #define ENGINE_MAX_BYTES ((size_t) 64 << 10)
 
+/* No clock and no counter goes so far; beyond it squares would overflow. */
+#define ENGINE_MAX_NUMBER 1e30
+
 int engine_new(const struct engine_options *options, struct engine **ret); /* -EINVAL, -ENOMEM */
 struct engine *engine_free(struct engine *e); /* accepts NULL, returns NULL */
 
 /*
  * One sample. `step` or `seconds` may be NAN, the one the engine judges on may not; both are
- * needed for rates on the other clock. -ERANGE: the clock went backwards; -EINVAL: not a finite
- * number. A refused sample is counted and changes nothing. -ENOMEM.
+ * needed for rates on the other clock. -ERANGE: the clock went backwards; -EINVAL: not a number, or
+ * one beyond ENGINE_MAX_NUMBER. A refused sample is counted and changes nothing. -ENOMEM.
  */
 int engine_push(struct engine *e, double step, double seconds, double value);
 

@@ -251,6 +251,18 @@ def score_gpu(binary, with_baselines, checks):
     print()
 
 
+def score_more_gpu(binary, with_baselines, checks):
+    """Programs chosen to be hard: two of them fill a buffer or a cache for longer than any rule
+    waits (replay_2000, workers_cache); more alarms than these two are a step back."""
+    rows, ours = score_real("Hard programs recorded on a GPU", binary,
+                            DATA / "real_gpu_more.jsonl", with_baselines)
+    right, opposite, alarms = tally(rows, ours.values())
+    checks.add("right", right, "at least", round(0.95 * len(rows)))
+    checks.add("called the opposite", opposite, "at most", 0)
+    checks.add("alarms in clean ones", alarms, "at most", 2)
+    print()
+
+
 def score_documents(binary, checks):
     rows = read_lines(DATA / "documents.jsonl")
     ours = {p["id"]: p for p in tidemark(binary, DATA / "documents.jsonl")}
@@ -316,6 +328,7 @@ def main():
     checks = Checks()
     score_corpus(a.binary, seeds, a.per, with_baselines, checks)
     score_gpu(a.binary, with_baselines, checks)
+    score_more_gpu(a.binary, with_baselines, checks)
     score_documents(a.binary, checks)
     if not a.quick:
         score_shared(a.binary, with_baselines, checks)

@@ -164,6 +164,7 @@ static inline void make_run_2(struct made_series *m)
     a->verdict = VERDICT_NO_LEAK;
     a->pattern = PATTERN_WARM_UP;
     a->warm_up_end = 80;
+    a->warm_up_epochs = 80 / 83.0;
     a->epoch_length = 83;
     a->rate = 0;
     a->rate_upper = 1.2 * KB;

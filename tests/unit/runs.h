@@ -15,6 +15,9 @@ typedef double value_at(double at, struct random *r);
 /* Bytes on the step clock, of a counter nobody has named. */
 static const struct engine_options by_step = {.resolution = -1};
 
+/* The same but for a member or two. */
+#define BY_STEP(...) (&(struct engine_options){.resolution = -1, __VA_ARGS__})
+
 /* The caller frees the engine. */
 static inline struct engine *engine_for(const struct engine_options *options)
 {

@@ -60,3 +60,11 @@ TEST(axis__never_splits_a_step)
     CHECK(axis_next_tick(&a, 1.5) == 2);
     CHECK(axis_next_tick(&a, 2) == 2);
 }
+
+TEST(axis__measures_what_is_below_zero_by_its_size)
+{
+    struct axis a;
+    axis_values(&a, -100 * MB, -60 * MB, 4, SERIES_BYTES);
+    CHECK_TEXT(a.name, " MB");
+    CHECK_NEAR(a.low, -100 * MB, 1);
+}

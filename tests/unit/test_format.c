@@ -3,19 +3,9 @@
 
 #include "answers.h"
 #include "unit.h"
+#include "writes.h"
 
 static const struct report_style unicode = {.width = 80}, ascii = {.width = 80, .ascii = true};
-
-/* Checks what a few format_ calls write to `out`. */
-#define CHECK_WRITES(calls, want)                                                                  \
-    do {                                                                                           \
-        struct buf out = BUF_INIT;                                                                 \
-        calls;                                                                                     \
-        char text[500];                                                                            \
-        snprintf(text, sizeof(text), "%s", buf_text(&out));                                        \
-        buf_release(&out);                                                                         \
-        CHECK_TEXT(text, want);                                                                    \
-    } while (0)
 
 TEST(format__writes_rates_on_both_clocks)
 {
@@ -23,9 +13,9 @@ TEST(format__writes_rates_on_both_clocks)
     CHECK_WRITES(format_rate(&out, 148 * MB, &info), "148 MB/step");
     CHECK_WRITES(format_rate(&out, 512, &info), "512 B/step");
     info.clock = CLOCK_SECONDS;
-    CHECK_WRITES(format_rate(&out, 2.3 * MB, &info), "2.30 MB/s");
+    CHECK_WRITES(format_rate(&out, 2.3 * MB, &info), "138 MB/min");
     info.unit = SERIES_COUNT;
-    CHECK_WRITES(format_rate(&out, 1.5, &info), "1.5/s");
+    CHECK_WRITES(format_rate(&out, 1.5, &info), "90/min");
 }
 
 TEST(format__names_a_shared_unit_once)
@@ -37,9 +27,24 @@ TEST(format__names_a_shared_unit_once)
 
 TEST(format__leaves_bounds_out_that_say_nothing)
 {
-    CHECK_WRITES(format_rate_bounds(&out, 512, 512, 512, SERIES_BYTES), "");
-    CHECK_WRITES(format_rate_bounds(&out, 512, NAN, 600, SERIES_BYTES), "");
-    CHECK_WRITES(format_rate_bounds(&out, 512, 500, 520, SERIES_BYTES), " (500 to 520 B)");
+    CHECK_WRITES(format_bounds(&out, 512, 512, 512, SERIES_BYTES), "");
+    CHECK_WRITES(format_bounds(&out, 512, NAN, 600, SERIES_BYTES), "");
+    CHECK_WRITES(format_bounds(&out, 512, 500, 520, SERIES_BYTES), " (500 to 520 B)");
+}
+
+TEST(format__writes_bounds_in_the_measure_of_the_rate)
+{
+    struct series_info info = {.name = "x", .kind = "memory", .clock = CLOCK_SECONDS};
+    CHECK_WRITES(format_rate_bounds(&out, MB, 0.5 * MB, 2 * MB, &info), " (30.0 to 120 MB)");
+    info.clock = CLOCK_STEP;
+    CHECK_WRITES(format_rate_bounds(&out, MB, 0.5 * MB, 2 * MB, &info), " (512 KB to 2.00 MB)");
+}
+
+TEST(format__says_once_what_both_ends_share)
+{
+    CHECK_WRITES(format_range(&out, "9.2 million steps", "12 million steps", "to"),
+                 "9.2 to 12 million steps");
+    CHECK_WRITES(format_range(&out, "12 min", "3.2 h", "to"), "12 min to 3.2 h");
 }
 
 TEST(format__writes_a_change_or_one_level)
@@ -54,6 +59,8 @@ TEST(format__writes_positions_in_steps)
     double values[] = {1, 2};
     make_series(&m, "x", "memory", CLOCK_STEP, values, 2, 50000, 10);
     CHECK_WRITES(format_position(&out, 50010.4, &m.s), "step 50,010");
+    CHECK_WRITES(format_position(&out, 2248.5, &m.s), "step 2,249");
+    CHECK_WRITES(format_span(&out, 696.5, 2248.5, &m.s, &ascii), "697-2,249");
     CHECK_WRITES(format_span(&out, 50000, 50010, &m.s, &unicode), "50,000–50,010");
     made_series_release(&m);
 }
@@ -75,19 +82,6 @@ TEST(format__says_what_is_missing)
 {
     CHECK_WRITES(format_more(&out, 12345, CLOCK_STEP), "about 12,000 more steps");
     CHECK_WRITES(format_more(&out, 720, CLOCK_SECONDS), "about 12 min more");
-}
-
-TEST(format__lets_no_foreign_text_drive_the_terminal)
-{
-    CHECK_WRITES(format_clean(&out, "a\033[31mb\n\x7f", false), "a?[31mb??");
-    CHECK_WRITES(format_clean(&out,
-                              "\xc2\x9b"
-                              "31m",
-                              false),
-                 "?31m");
-    CHECK_WRITES(format_clean(&out, "\xff\xc3", false), "??");
-    CHECK_WRITES(format_clean(&out, "caf\xc3\xa9", false), "caf\xc3\xa9");
-    CHECK_WRITES(format_clean(&out, "caf\xc3\xa9", true), "caf?");
 }
 
 TEST(format__cuts_the_middle_of_long_names)

@@ -63,12 +63,12 @@ TEST(headline__says_for_which_plan_it_holds)
     made_series_release(&m);
 }
 
-TEST(headline__tells_growth_that_was_cut_off)
+TEST(headline__tells_growth_that_goes_on)
 {
     struct made_series m;
     make_run_1(&m);
-    CHECK_TEXT(of_one(&m), "INCONCLUSIVE: grew 170 MB/step for 60 steps and was cut off; about "
-                           "150 more steps would settle it");
+    CHECK_TEXT(of_one(&m), "INCONCLUSIVE: still growing 170 MB/step after 60 steps; about 150 more "
+                           "steps would settle it");
     made_series_release(&m);
 }
 
@@ -108,7 +108,12 @@ TEST(headline__counts_the_series_of_a_job)
     struct buf out = BUF_INIT;
     headline_job(&out, &job, &style);
     CHECK(holds(buf_text(&out), "LEAK (low): vram grows 512 B/step"));
-    CHECK(holds(buf_text(&out), "(1 of 2 series)"));
+    CHECK(holds(buf_text(&out), "; 1 of 2 series leaks"));
+
+    answer = (struct job_answer){.verdict = VERDICT_INCONCLUSIVE, .inconclusives = 2};
+    buf_clear(&out);
+    headline_job(&out, &job, &style);
+    CHECK(holds(buf_text(&out), "; 2 of 2 series are inconclusive"));
 
     answer = (struct job_answer){
         .verdict = VERDICT_NO_LEAK, .deciding = SIZE_MAX, .inconclusives = 1, .no_leaks = 1};

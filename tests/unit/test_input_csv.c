@@ -290,3 +290,48 @@ TEST(csv__reads_nvidia_smi_by_gpu)
     CHECK_TEXT(r->series[1].kind, "gpu.used");
     CHECK_TEXT(r->series[1].device, "1");
 }
+
+TEST(csv__skips_cells_of_another_unit_than_those_before)
+{
+    struct record *r = record_text("step,mem\n1,5 GB\n2,6\n3,0\n4,7 GB\n");
+    CHECK(r->result == 0 && r->series[0].count == 3);
+    CHECK(r->series[0].value[2] == 7 * 0x1p30);
+    CHECK(r->summary.skipped == 1 && r->summary.first_skipped == 3);
+    CHECK_TEXT(r->summary.skip_reason,
+               "column 'mem': '6' has no unit, those before it have one (mixed units)");
+    r = record_text("step,mem\n1,5\n2,6 GB\n3,7\n");
+    CHECK(r->series[0].count == 2 && r->series[0].value[1] == 7 * MB);
+    CHECK(strstr(r->summary.skip_reason, "'6 GB' has a unit"));
+    /* The name tells the unit of plain numbers: nothing is mixed up. */
+    CHECK(record_text("step,mem_mb\n1,5 GB\n2,6\n")->summary.skipped == 0);
+}
+
+TEST(csv__says_which_column_holds_no_number)
+{
+    struct record *r = record_text("step,rss_mb\n1,nan\n2,nan\n3,n/a\n");
+    CHECK(r->result == -EINVAL);
+    CHECK_TEXT(r->summary.error, "no number in column 'rss_mb'");
+}
+
+TEST(csv__tells_that_it_does_not_read_every_column)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "step");
+    for (int i = 0; i < 600; i++)
+        buf_addf(&text, ",c%d", i);
+    for (int row = 0; row < 2; row++) {
+        buf_addf(&text, "\n%d", row);
+        buf_repeat(&text, ",5", 600);
+    }
+    struct input_options one = {.value_columns = "c7"};
+    struct record *r = record_with(buf_text(&text), one);
+    buf_release(&text);
+    CHECK(r->result == 0 && r->count == 1);
+    CHECK(strstr(r->summary.guesses, "only the first 512 columns are read"));
+}
+
+TEST(csv__says_that_epochs_are_its_clock)
+{
+    struct record *r = record_text("epoch,rss_mb\n1,5\n2,6\n");
+    CHECK_TEXT(r->summary.guesses, "clock: column 'epoch' (epochs are called steps from here on)");
+}

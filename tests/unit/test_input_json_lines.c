@@ -133,3 +133,23 @@ TEST(json_lines__announces_a_series_without_a_value)
         record_with("{\"id\":\"a\",\"t\":[],\"v\":[]}\n", (struct input_options){.batch = true});
     CHECK(r->result == 0 && r->count == 1 && r->series[0].count == 0 && r->series[0].ended);
 }
+
+TEST(json_lines__reads_the_last_object_of_an_array)
+{
+    struct record *r =
+        record_text("[{\"step\": 1, \"rss_mb\": 5},\n{\"step\": 2, \"rss_mb\": 6}]\n");
+    CHECK(r->result == 0 && r->series[0].count == 2 && r->summary.skipped == 0);
+    r = record_text("[\n{\"step\": 1, \"rss_mb\": 5},\n{\"step\": 2, \"rss_mb\": 6}\n]\n");
+    CHECK(r->result == 0 && r->series[0].count == 2 && r->summary.skipped == 0);
+}
+
+TEST(json_lines__says_how_to_get_one_object_a_line)
+{
+    struct record *r =
+        record_text("[{\"step\": 1, \"rss_mb\": 5}, {\"step\": 2, \"rss_mb\": 6}]\n");
+    CHECK(r->result == -EINVAL && strstr(r->summary.error, "jq -c '.[]'"));
+    r = record_text("[\n  {\n    \"step\": 1,\n    \"rss_mb\": 5\n  }\n]\n");
+    CHECK(r->result == -EINVAL && strstr(r->summary.error, "jq -c '.[]'"));
+    r = record_text("{\"step\": [1, 2], \"rss_mb\": [5, 6]}\n");
+    CHECK(r->result == -EINVAL && strstr(r->summary.error, "no number in any JSON object"));
+}

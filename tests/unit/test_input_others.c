@@ -21,6 +21,14 @@ TEST(mprof__reads_the_process_and_its_children)
     CHECK_TEXT(r->summary.format, "memory_profiler (mprof)");
 }
 
+TEST(mprof__does_not_take_the_end_of_a_child_for_a_size)
+{
+    struct record *r = record_text("MEM 1.5 1700000000\nCHLD 77 3.5 1700000000\n"
+                                   "CHLD 77 0.000000 1700000001\nMEM 1.6 1700000001\n");
+    CHECK(r->result == 0 && r->series[0].count == 2 && r->series[1].count == 1);
+    CHECK(r->summary.skipped == 0);
+}
+
 TEST(mprof__wants_a_sample)
 {
     struct record *r = record_text("CMDLINE python train.py\nFUNC f 1 2 3 4\n");

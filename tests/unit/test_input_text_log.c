@@ -203,3 +203,28 @@ TEST(text_log__says_that_there_is_no_number)
     struct record *r = record_text("nothing here\nbut words\n");
     CHECK(r->result == -EINVAL && strstr(r->summary.error, "no number found"));
 }
+
+TEST(text_log__knows_the_epoch_from_its_first_line)
+{
+    struct record *r =
+        record_text("Epoch 0:  10%|# | 1/600 [00:05<00:40, 2.2it/s, loss=0.3, gpu_mem=50.0MiB]\n"
+                    "Epoch 0:  10%|# | 2/600 [00:05<00:40, 2.2it/s, loss=0.3, gpu_mem=51.0MiB]\n");
+    CHECK(r->result == 0 && r->series[0].hints.epoch_length == 600);
+    /* A total without an epoch may be that of the whole training. */
+    r = record_text(" 1%|# | 1/600 [00:05<00:40, 2.2it/s, mem=50.0MiB]\n");
+    CHECK(r->result == 0 && r->series[0].hints.epoch_length == 0);
+}
+
+TEST(text_log__says_that_epochs_are_its_clock)
+{
+    struct record *r = record_text("{'loss': 0.5, 'epoch': 0.01, 'mem_mb': 5.5}\n"
+                                   "{'loss': 0.4, 'epoch': 0.02, 'mem_mb': 6.5}\n");
+    CHECK_TEXT(r->summary.guesses, "clock: epochs (called steps from here on)");
+}
+
+TEST(text_log__names_the_value_that_was_not_found)
+{
+    struct input_options options = {.value_columns = "vram"};
+    struct record *r = record_with("Step 1: 5 MB\nStep 2: 6 MB\n", options);
+    CHECK(r->result == -EINVAL && strstr(r->summary.error, "no value called 'vram' (--value)"));
+}

@@ -118,7 +118,8 @@ TEST(batch__writes_one_line_in_megabytes)
     make_leak(&m);
     m.answer.forecast.limit_at = m.answer.last_at + 100;
     struct buf out = BUF_INIT;
-    report_batch(&out, "a\"1", &m.answer);
+    m.info.name = "a\"1";
+    report_batch(&out, &m.info, &m.answer);
     CHECK_TEXT(buf_text(&out),
                "{\"id\": \"a\\\"1\", \"verdict\": \"leak\", \"pattern\": \"linear\", "
                "\"rate\": 0.00048828125, \"rate_low\": 0.00048828125, "
@@ -128,13 +129,24 @@ TEST(batch__writes_one_line_in_megabytes)
     made_series_release(&m);
 }
 
+TEST(batch__leaves_counts_as_they_are)
+{
+    struct answer a;
+    answer_absent(&a);
+    a.rate = 2;
+    struct buf out = BUF_INIT;
+    report_batch(&out, &(struct series_info){.name = "x", .unit = SERIES_COUNT}, &a);
+    CHECK(holds(buf_text(&out), "\"rate\": 2,"));
+    buf_release(&out);
+}
+
 TEST(batch__writes_the_unknown_as_null)
 {
     struct answer a;
     answer_absent(&a);
     a.forecast.limit_at = INFINITY;
     struct buf out = BUF_INIT;
-    report_batch(&out, "x", &a);
+    report_batch(&out, &(struct series_info){.name = "x"}, &a);
     CHECK_TEXT(buf_text(&out),
                "{\"id\": \"x\", \"verdict\": \"inconclusive\", \"pattern\": \"unknown\", "
                "\"rate\": null, \"rate_low\": null, \"rate_high\": null, \"onset\": null, "
@@ -151,18 +163,43 @@ TEST(comparison__sets_two_runs_side_by_side)
     strcpy(c.differences[0], "the warm-up of B has no end");
     struct report_style style = {.width = 80, .ascii = true};
     struct buf out = BUF_INIT;
-    report_comparison(&out, &a.s, &b.s, &c, &style);
+    struct report_runs runs = {.a = a.s, .b = b.s, .comparison = &c};
+    report_comparison(&out, &runs, &style);
     CHECK(holds(buf_text(&out), "B was cut off\n\n  A  Run 2\n  B  Run 1 | pid 177381\n"));
     CHECK(holds(buf_text(&out), "verdict                    NO LEAK            INCONCLUSIVE\n"));
     CHECK(holds(buf_text(&out), "warm-up ends               step 80            none seen\n"));
     CHECK(holds(buf_text(&out), "in passes over the data  0.96 epochs        not known\n"));
     CHECK(holds(buf_text(&out), "- the warm-up of B has no end\n"));
     buf_clear(&out);
-    report_comparison_json(&out, &a.s, &b.s, &c);
+    report_comparison_json(&out, &runs);
     CHECK(is_json(buf_text(&out)));
     CHECK(holds(buf_text(&out), "\"same_pattern\": false"));
     CHECK(holds(buf_text(&out), "\"a\": {"));
     CHECK(holds(buf_text(&out), "\"b\": {"));
+    buf_release(&out);
+    made_series_release(&a);
+    made_series_release(&b);
+}
+
+TEST(comparison__sets_counts_side_by_side)
+{
+    struct made_series a, b;
+    double few[] = {6484, 6529}, many[] = {7070, 7070};
+    make_series(&a, "tensors", "py.tensors", CLOCK_STEP, few, 2, 10, 10);
+    make_series(&b, "tensors", "py.tensors", CLOCK_STEP, many, 2, 10, 10);
+    a.info.unit = b.info.unit = SERIES_COUNT;
+    a.info.device = b.info.device = "cuda";
+    struct comparison c = {.summary = "The same pattern."};
+    struct report_pair pair = {&a.s, &b.s};
+    struct report_runs runs = {a.s, b.s, &c, &pair, 1};
+    struct report_style style = {.width = 80, .ascii = true};
+    struct buf out = BUF_INIT;
+    report_comparison(&out, &runs, &style);
+    CHECK(holds(buf_text(&out), "py.tensors (cuda)          6,484 to 6,529"));
+    CHECK(holds(buf_text(&out), "  7,070\n"));
+    buf_clear(&out);
+    report_comparison_json(&out, &runs);
+    CHECK(is_json(buf_text(&out)) && holds(buf_text(&out), "\"counts\": ["));
     buf_release(&out);
     made_series_release(&a);
     made_series_release(&b);

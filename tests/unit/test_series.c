@@ -1,17 +1,7 @@
 /* tests/unit/test_series.c: the vocabulary of series. */
 #include "base/series.h"
 #include "unit.h"
-
-/* Checks what one series_add_ call writes. */
-#define CHECK_WRITES(call, want)                                                                   \
-    do {                                                                                           \
-        struct buf out = BUF_INIT;                                                                 \
-        call;                                                                                      \
-        char text[64];                                                                             \
-        snprintf(text, sizeof(text), "%s", buf_text(&out));                                        \
-        buf_release(&out);                                                                         \
-        CHECK_TEXT(text, want);                                                                    \
-    } while (0)
+#include "writes.h"
 
 TEST(series__names_its_clocks_and_units)
 {
@@ -61,7 +51,29 @@ TEST(series__writes_values_in_their_unit)
 TEST(series__writes_rates_per_unit_of_the_clock)
 {
     CHECK_WRITES(series_add_rate(&out, 512, SERIES_BYTES, CLOCK_STEP), "512 B/step");
-    CHECK_WRITES(series_add_rate(&out, -1.5, SERIES_COUNT, CLOCK_SECONDS), "-1.5/s");
+    CHECK_WRITES(series_add_rate(&out, -1.5, SERIES_COUNT, CLOCK_STEP), "-1.5/step");
+}
+
+TEST(series__writes_rates_on_the_clock_of_the_wall_per_minute)
+{
+    CHECK_WRITES(series_add_rate(&out, 1024, SERIES_BYTES, CLOCK_SECONDS), "60.0 KB/min");
+    CHECK_WRITES(series_add_rate(&out, -0.5, SERIES_COUNT, CLOCK_SECONDS), "-30/min");
+    CHECK(series_rate_shown(2, CLOCK_SECONDS) == 120);
+    CHECK(series_rate_shown(2, CLOCK_STEP) == 2);
+}
+
+TEST(series__does_not_write_a_slow_count_as_none)
+{
+    CHECK_WRITES(series_add_rate(&out, 0.004, SERIES_COUNT, CLOCK_STEP), "0.004/step");
+    CHECK_WRITES(series_add_rate(&out, -0.0123, SERIES_COUNT, CLOCK_STEP), "-0.012/step");
+    CHECK_WRITES(series_add_rate(&out, 0, SERIES_COUNT, CLOCK_STEP), "0/step");
+}
+
+TEST(series__writes_positions_for_sentences)
+{
+    CHECK_WRITES(series_add_position(&out, 1200.5, 1, CLOCK_STEP), "step 1,201");
+    CHECK_WRITES(series_add_position(&out, 820, 100, CLOCK_SECONDS), "12 min into the run");
+    CHECK_WRITES(series_add_position(&out, 100, 100, CLOCK_SECONDS), "the start");
 }
 
 TEST(series__writes_lengths_with_two_digits_where_they_are_a_guess)
@@ -70,5 +82,6 @@ TEST(series__writes_lengths_with_two_digits_where_they_are_a_guess)
     CHECK_WRITES(series_add_length(&out, 152, true, CLOCK_STEP), "150 steps");
     CHECK_WRITES(series_add_length(&out, 1, false, CLOCK_STEP), "1 step");
     CHECK_WRITES(series_add_length(&out, 2097152, true, CLOCK_STEP), "2.1 million steps");
+    CHECK_WRITES(series_add_length(&out, 1.02e11, true, CLOCK_STEP), "100 billion steps");
     CHECK_WRITES(series_add_length(&out, 720, true, CLOCK_SECONDS), "12 min");
 }

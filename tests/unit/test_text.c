@@ -110,10 +110,48 @@ TEST(text__forecasts_with_uncertainty)
         holds(buf_text(&out), "about 30.0 MB (29.0 to 31.0 MB) at the plan's end, step 10,000\n"));
     CHECK(holds(buf_text(&out), "            reaches the limit of 8.00 GB in about"));
     CHECK(holds(buf_text(&out), "in about 12,000 steps (11,000 steps or more)"));
+    m.answer.forecast.limit_high = m.answer.last_at + 14444;
+    buf_clear(&out);
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "in about 12,000 steps (11,000 to 14,000 steps)\n"));
     m.answer.forecast.limit_high = m.answer.forecast.limit_low + 1;
     buf_clear(&out);
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out), "in about 12,000 steps\n"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__says_that_the_limit_is_passed_or_safe_until_the_plan_ends)
+{
+    struct made_series m;
+    make_run_2(&m);
+    m.answer.plan = 250;
+    m.answer.forecast.plan_value = 17 * GB;
+    struct report_style style = {.width = 80};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "does not reach the limit of 32.0 GB by then\n"));
+    m.answer.limit = 9 * GB;
+    m.answer.forecast.limit_at = NAN;
+    buf_clear(&out);
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "is already above the limit of 9.00 GB\n"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__gives_one_sample_no_rate)
+{
+    struct made_series m;
+    double value = 100 * MB;
+    make_series(&m, "x", "memory", CLOCK_STEP, &value, 1, 7, 1);
+    m.answer.phases[m.answer.phase_count++] =
+        (struct phase){PHASE_START, 7, 7, value, value, 0, 0, 0};
+    struct report_style style = {.width = 80, .ascii = true};
+    struct buf out = BUF_INIT;
+    report_one(&out, &m, &style);
+    CHECK(holds(buf_text(&out), "  phase  steps  rate  level\n  start  7-7          100 MB\n"));
     buf_release(&out);
     made_series_release(&m);
 }
@@ -164,6 +202,69 @@ TEST(text__sums_many_series_up_and_details_the_doubtful)
         made_series_release(&m[i]);
 }
 
+/* A job of `count` series that have the same answer and are told apart by their names. */
+static void report_alike(struct buf *out, const struct made_series *m, size_t count, unsigned width)
+{
+    struct report_series series[20];
+    struct series_info infos[20];
+    char names[20][40];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof(names[i]), "worker%02zu_resident_mb", i);
+        infos[i] = m->info;
+        infos[i].name = names[i];
+        series[i] = (struct report_series){&infos[i], &m->answer, &m->history};
+    }
+    struct job_answer answer = {.verdict = m->answer.verdict, .inconclusives = (unsigned) count};
+    struct report_job job = {.series = series, .count = count, .answer = &answer};
+    struct report_style style = {.width = width, .ascii = true};
+    report_text(out, &job, &style);
+}
+
+TEST(text__drops_columns_before_names_look_alike)
+{
+    struct made_series m;
+    struct buf out = BUF_INIT;
+    make_run_1(&m);
+    report_alike(&out, &m, 12, 80);
+    CHECK(holds(buf_text(&out), "  INCONCLUSIVE  worker11_resident_mb  unknown  170 MB/step"));
+    buf_clear(&out);
+    report_alike(&out, &m, 12, 56);
+    CHECK(holds(buf_text(&out), "  INCONCLUSIVE  worker11_resident_mb  170 MB/step\n"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__does_not_let_the_verdict_scroll_away)
+{
+    struct made_series m;
+    struct buf out = BUF_INIT;
+    make_run_1(&m);
+    report_alike(&out, &m, 12, 80);
+    CHECK(holds(buf_text(&out), "-- worker05_resident_mb | pid 177381 --"));
+    CHECK(!strstr(buf_text(&out), "-- worker06"));
+    CHECK(holds(buf_text(&out), "\n6 more of them are only in the table: 'FILE#NAME'"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
+TEST(text__names_a_pid_once)
+{
+    struct made_series m[2];
+    make_run_1(&m[0]);
+    make_run_2(&m[1]);
+    m[0].info.name = "Run 1 (Process 177381)";
+    struct report_series series[] = {m[0].s, m[1].s};
+    struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .inconclusives = 1};
+    struct report_job job = {.series = series, .count = 2, .answer = &answer};
+    struct report_style style = {.width = 80, .ascii = true};
+    struct buf out = BUF_INIT;
+    report_text(&out, &job, &style);
+    CHECK(holds(buf_text(&out), "-- Run 1 (Process 177381) ---"));
+    buf_release(&out);
+    made_series_release(&m[0]);
+    made_series_release(&m[1]);
+}
+
 static unsigned widest(const char *text)
 {
     size_t longest = 0;
@@ -204,7 +305,7 @@ TEST(text__says_the_sentence_alone)
     struct report_style style = {.width = 40};
     struct buf out = BUF_INIT;
     report_headline(&out, &job, &style);
-    CHECK_TEXT(buf_text(&out), "INCONCLUSIVE: grew 170 MB/step for 60 steps and was cut off; "
+    CHECK_TEXT(buf_text(&out), "INCONCLUSIVE: still growing 170 MB/step after 60 steps; "
                                "about 150 more steps would settle it\n");
     buf_release(&out);
     made_series_release(&m);

@@ -62,6 +62,8 @@ static int unit_failed;
 int main(void)
 {
     int passed = 0, failed = 0;
+    /* A sanitizer ends the program without flushing. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
     for (struct unit_case *c = unit_cases; c; c = c->next) {
         unit_failed = 0;
         c->run();

@@ -1,0 +1,410 @@
+/* tests/unit/test_engine_answers.c: what the engine says of runs whose truth is known. */
+#include "verdict/verdict.h"
+
+#include "runs.h"
+#include "unit.h"
+
+#define IS_LEAK(a) ((a).verdict == VERDICT_LEAK)
+#define IS_CLEAN(a) ((a).verdict == VERDICT_NO_LEAK && isnan((a).alarm_at) && !(a).suspect)
+#define IS_OPEN(a) ((a).verdict == VERDICT_INCONCLUSIVE)
+
+/* ---- one block a step ---- */
+
+/* The documents' demo: one kept loss, 512 bytes, at every step. */
+static double kept_loss(double at, struct random *r)
+{
+    (void) r;
+    return 25 * MB + 512 * at;
+}
+
+TEST(answer__calls_512_bytes_a_step_a_leak)
+{
+    struct answer a = judge(BY_STEP(.epoch_length = 782, .limit = 15 * GB), 1, 2346, 1, kept_loss);
+    CHECK(IS_LEAK(a) && !a.suspect);
+    CHECK(a.severity == SEVERITY_LOW && a.pattern == PATTERN_LINEAR);
+    CHECK_NEAR(a.rate, 512, 1e-6);
+    CHECK_NEAR(a.rate_low, 512, 1);
+    CHECK_NEAR(a.rate_high, 512, 1);
+    CHECK(a.rate_low <= a.rate && a.rate <= a.rate_high);
+    CHECK_NEAR(a.rate_per_step, 512, 1e-6);
+    CHECK_NEAR(a.rate_per_epoch, 512 * 782, 1e-3);
+    CHECK(a.onset_at == 1 && a.confidence >= 0.99);
+    CHECK(a.phase_count == 1 && a.phases[0].name == PHASE_GROWING);
+    CHECK(a.phases[0].from == 1 && a.phases[0].to == 2346);
+}
+
+TEST(answer__suspects_in_the_first_epoch_and_accuses_soon_after_it)
+{
+    struct engine *e = engine_for(BY_STEP(.epoch_length = 782, .limit = 15 * GB));
+    feed(e, 1, 782, 1, kept_loss);
+    struct answer a = ask(e);
+    CHECK(IS_OPEN(a) && a.suspect && a.suspect_at <= 782 && isnan(a.alarm_at));
+    CHECK(a.needs.at_least > 0 && a.needs.at_least <= 782);
+    feed(e, 783, 1200, 1, kept_loss);
+    a = ask(e);
+    CHECK(IS_LEAK(a) && a.alarm_at > 782 && a.alarm_at <= 1200);
+    engine_free(e);
+}
+
+TEST(answer__forecasts_where_a_leak_ends)
+{
+    double limit = 30 * MB, plan = 5000;
+    struct answer a =
+        judge(BY_STEP(.epoch_length = 782, .limit = limit, .plan = plan), 1, 2346, 1, kept_loss);
+    /* The floor of now is that of the last block, which holds 16 samples. */
+    CHECK_NEAR(a.forecast.plan_value, 25 * MB + 512 * plan, 16 * 512);
+    CHECK(a.forecast.plan_low <= a.forecast.plan_value);
+    CHECK(a.forecast.plan_high >= a.forecast.plan_value);
+    CHECK_NEAR(a.forecast.limit_at, 5 * MB / 512, 16);
+    CHECK(a.forecast.limit_low <= a.forecast.limit_at);
+    CHECK(a.forecast.limit_high >= a.forecast.limit_at);
+    CHECK_NEAR(a.forecast.limit_seconds, a.forecast.limit_at - 2346, 1e-6);
+    /* The plan ends before the limit, with more than a tenth of the room taken. */
+    CHECK(a.severity == SEVERITY_MEDIUM);
+}
+
+TEST(answer__grades_severity_by_plan_and_limit)
+{
+    struct answer a =
+        judge(BY_STEP(.epoch_length = 782, .limit = 27 * MB, .plan = 5000), 1, 2346, 1, kept_loss);
+    CHECK(IS_LEAK(a) && a.severity == SEVERITY_HIGH);
+    a = judge(BY_STEP(.epoch_length = 782, .limit = 80 * GB, .plan = 5000), 1, 2346, 1, kept_loss);
+    CHECK(IS_LEAK(a) && a.severity == SEVERITY_LOW);
+    /* Without a plan: ten times what has been seen. */
+    a = judge(BY_STEP(.epoch_length = 782, .limit = 36 * MB), 1, 2346, 1, kept_loss);
+    CHECK(IS_LEAK(a) && a.severity == SEVERITY_HIGH);
+}
+
+/* ---- nothing grows ---- */
+
+static double constant(double at, struct random *r)
+{
+    (void) at;
+    (void) r;
+    return 5 * GB;
+}
+
+static double zero(double at, struct random *r)
+{
+    (void) at;
+    (void) r;
+    return 0;
+}
+
+static double noisy(double at, struct random *r)
+{
+    (void) at;
+    return 5 * GB + 20 * MB * random_normal(r);
+}
+
+TEST(answer__finds_nothing_in_a_constant)
+{
+    struct answer a = judge(&by_step, 1, 1000, 1, constant);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_FLAT && a.severity == SEVERITY_NONE);
+    CHECK(a.rate == 0 && a.rate_upper >= 0 && a.rate_upper < 1);
+    CHECK(a.floor_first == 5 * GB && a.floor_last == 5 * GB && a.noise == 0);
+    CHECK(a.phase_count == 1 && a.phases[0].name == PHASE_STABLE);
+    CHECK(isnan(a.onset_at) && isnan(a.warm_up_end) && !a.naive.misleads);
+    CHECK(isnan(a.needs.at_least) && a.needs.why[0] == '\0');
+    a = judge(&by_step, 1, 1000, 1, zero);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_FLAT && a.rate == 0 && a.rate_upper == 0);
+}
+
+TEST(answer__finds_nothing_in_noise)
+{
+    int clean = 0;
+    for (double from = 1; from <= 50; from++) {
+        struct answer a = judge(&by_step, from, from + 1500, 1, noisy);
+        CHECK(!IS_LEAK(a) && isnan(a.alarm_at));
+        CHECK_NEAR(a.floor_last, 5 * GB, 100 * MB);
+        clean += IS_CLEAN(a) && a.pattern == PATTERN_FLAT && a.rate_upper < 1 * MB;
+    }
+    /* Chance looks like weak growth now and then. */
+    CHECK(clean >= 45);
+}
+
+TEST(answer__bounds_what_may_grow_unseen)
+{
+    struct answer a = judge(BY_STEP(.limit = 16 * GB, .plan = 2000), 1, 1500, 1, noisy);
+    CHECK(IS_CLEAN(a) && a.rate_upper > 0);
+    CHECK(a.forecast.plan_value == a.floor_last);
+    CHECK_NEAR(a.forecast.plan_high, a.floor_last + 500 * a.rate_upper, 1);
+    CHECK(a.forecast.limit_at == INFINITY && a.forecast.limit_high == INFINITY);
+    CHECK(a.forecast.limit_low > 2000);
+}
+
+/* ---- warm-up ---- */
+
+static double warm_up(double at, struct random *r)
+{
+    return 2 * GB + 20 * MB * fmin(at, 100) + 2 * MB * random_normal(r);
+}
+
+TEST(answer__tells_warm_up_from_plateau)
+{
+    struct answer a = judge(BY_STEP(.epoch_length = 100), 1, 1000, 1, warm_up);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_WARM_UP);
+    CHECK(a.phase_count == 2);
+    CHECK(a.phases[0].name == PHASE_WARM_UP && a.phases[1].name == PHASE_STABLE);
+    CHECK_NEAR(a.warm_up_end, 100, 10);
+    CHECK_NEAR(a.warm_up_epochs, 1, 0.1);
+    CHECK_NEAR(a.phases[0].rate, 20 * MB, 1 * MB);
+    CHECK_NEAR(a.rate, 0, 0.05 * MB);
+    CHECK(a.naive.misleads);
+    CHECK_NEAR(a.naive.rate, 2 * MB, 0.1 * MB);
+    CHECK(a.naive.warm_up_share > 0.9);
+}
+
+TEST(answer__waits_while_a_cache_may_be_filling)
+{
+    struct engine *e = engine_for(BY_STEP(.epoch_length = 100));
+    feed(e, 1, 100, 1, warm_up);
+    struct answer a = ask(e);
+    CHECK(IS_OPEN(a) && a.needs.at_least > 0 && a.needs.why[0]);
+    CHECK(a.phases[a.phase_count - 1].name == PHASE_GROWING);
+    engine_free(e);
+}
+
+static double long_fill(double at, struct random *r)
+{
+    return 1 * GB + 500 * MB * (1 - exp(-at / 250)) + 1 * MB * random_normal(r);
+}
+
+TEST(answer__clears_a_cache_that_has_filled)
+{
+    struct answer a = judge(&by_step, 1, 5000, 1, long_fill);
+    CHECK(a.verdict == VERDICT_NO_LEAK);
+    CHECK(a.pattern == PATTERN_BOUNDED_CACHE || a.pattern == PATTERN_WARM_UP);
+}
+
+/* ---- the documents' runs ---- */
+
+TEST(answer__leaves_run_1_open)
+{
+    struct answer a = JUDGE_MB(BY_STEP(.epoch_length = 83), run_1_mb);
+    CHECK(IS_OPEN(a) && isnan(a.alarm_at));
+    CHECK(a.phase_count == 1 && a.phases[0].name == PHASE_GROWING);
+    CHECK_NEAR(a.phases[0].rate, 170 * MB, 2 * MB);
+    CHECK(a.needs.at_least > 0 && a.needs.at_least < 300);
+}
+
+TEST(answer__clears_run_2)
+{
+    struct answer a = JUDGE_MB(BY_STEP(.epoch_length = 83), run_2_mb);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_WARM_UP);
+    CHECK(a.phases[0].name == PHASE_WARM_UP);
+    CHECK(a.phases[0].from == 10 && a.phases[0].to == 80 && a.warm_up_end == 80);
+    CHECK_NEAR(a.phases[0].rate, 171 * MB, 2 * MB);
+    CHECK(a.rate <= 0 && a.naive.misleads);
+    CHECK_NEAR(a.warm_up_epochs, 80.0 / 83, 1e-9);
+}
+
+TEST(answer__finds_two_phases_in_the_test_run)
+{
+    struct answer a = JUDGE_MB(BY_STEP(.epoch_length = 37.5), test_run_mb);
+    CHECK(IS_OPEN(a) && isnan(a.alarm_at));
+    CHECK(a.phase_count == 2);
+    CHECK(a.phases[0].name == PHASE_WARM_UP && a.phases[0].from == 10 && a.phases[0].to == 40);
+    CHECK(a.phases[1].name == PHASE_GROWING && a.phases[1].from == 50 && a.phases[1].to == 100);
+    CHECK_NEAR(a.phases[0].rate, 148 * MB, 3 * MB);
+    CHECK_NEAR(a.phases[1].rate, 2.3 * MB, 0.15 * MB);
+    CHECK(a.naive.misleads);
+    CHECK_NEAR(a.naive.rate, 50.8 * MB, 0.1 * MB);
+    CHECK_NEAR(a.naive.warm_up_share, 0.97, 0.01);
+}
+
+TEST(answer__judges_the_test_run_by_its_plan)
+{
+    struct answer a = JUDGE_MB(BY_STEP(.plan = 250, .limit = 32 * GB), test_run_mb);
+    CHECK(a.verdict == VERDICT_NO_LEAK && a.plan == 250 && a.limit == 32 * GB);
+    /* What it may add until then is less than a tenth of what is free. */
+    CHECK(a.rate_upper > 0);
+    CHECK(a.rate_upper * 150 < 0.1 * (32 * GB - 9566 * MB));
+    CHECK(a.forecast.plan_high < 32 * GB && a.forecast.limit_low > 250);
+    a = JUDGE_MB(BY_STEP(.plan = 100000, .limit = 32 * GB), test_run_mb);
+    CHECK(IS_OPEN(a) && a.needs.at_least > 0);
+}
+
+/* ---- steps, spikes and teeth ---- */
+
+static double level_shift(double at, struct random *r)
+{
+    return (at < 500 ? 3 * GB : 3.5 * GB) + 2 * MB * random_normal(r);
+}
+
+TEST(answer__takes_a_step_for_a_step)
+{
+    struct answer a = judge(&by_step, 1, 1500, 1, level_shift);
+    CHECK(a.verdict == VERDICT_NO_LEAK && isnan(a.alarm_at));
+    CHECK(a.pattern == PATTERN_LEVEL_SHIFT);
+    CHECK(a.phase_count == 2 && a.phases[1].name == PHASE_LEVEL_SHIFT);
+    CHECK_NEAR(a.phases[1].from, 500, 20);
+    CHECK_NEAR(a.floor_last - a.floor_first, 0.5 * GB, 20 * MB);
+}
+
+TEST(answer__waits_a_horizon_after_a_step)
+{
+    struct engine *e = engine_for(&by_step);
+    feed(e, 1, 499, 1, level_shift);
+    CHECK(ask(e).verdict == VERDICT_NO_LEAK);
+    feed(e, 500, 503, 1, level_shift);
+    /* A step, a spike that has not passed, the start of a leak: nobody knows yet. */
+    for (double at = 504; at <= 640; at++) {
+        feed(e, at, at, 1, level_shift);
+        CHECK(IS_OPEN(ask(e)));
+    }
+    engine_free(e);
+}
+
+static double spikes(double at, struct random *r)
+{
+    bool validating = fmod(at, 100) >= 96;
+    return 4.8 * GB + (validating ? 5.6 * GB : 0) + 2 * MB * random_normal(r);
+}
+
+TEST(answer__looks_under_spikes)
+{
+    struct answer a = judge(&by_step, 1, 1050, 1, spikes);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_SPIKES);
+    CHECK(a.spikes.count == 10 && a.spikes.recovered);
+    CHECK_NEAR(a.spikes.height, 5.6 * GB, 0.1 * GB);
+    CHECK_NEAR(a.floor_last, 4.8 * GB, 20 * MB);
+}
+
+/* Collected every 10 steps; every 50 steps. */
+static double fine_sawtooth(double at, struct random *r)
+{
+    return 3 * GB + 100 * MB * fmod(at, 10) + 1 * MB * random_normal(r);
+}
+
+static double sawtooth(double at, struct random *r)
+{
+    return 3 * GB + 20 * MB * fmod(at, 50) + 1 * MB * random_normal(r);
+}
+
+static double leaking_sawtooth(double at, struct random *r)
+{
+    return sawtooth(at, r) + 1 * MB * at;
+}
+
+TEST(answer__looks_under_a_sawtooth)
+{
+    struct answer a = judge(&by_step, 1, 2000, 1, fine_sawtooth);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_SAWTOOTH);
+    a = judge(&by_step, 1, 2000, 1, sawtooth);
+    CHECK(IS_CLEAN(a));
+    CHECK_NEAR(a.floor_last, 3 * GB, 50 * MB);
+    a = judge(&by_step, 1, 2000, 1, leaking_sawtooth);
+    CHECK(IS_LEAK(a));
+    CHECK_NEAR(a.rate, 1 * MB, 0.1 * MB);
+}
+
+static double shrinking(double at, struct random *r)
+{
+    return 8 * GB - 0.5 * MB * at + 2 * MB * random_normal(r);
+}
+
+TEST(answer__does_not_mind_what_shrinks)
+{
+    struct answer a = judge(&by_step, 1, 2000, 1, shrinking);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_SHRINKING);
+    CHECK_NEAR(a.rate, -0.5 * MB, 0.05 * MB);
+}
+
+/* ---- leaks of other shapes ---- */
+
+static double late_leak(double at, struct random *r)
+{
+    return 5 * GB + 3 * MB * fmax(0, at - 800) + 10 * MB * random_normal(r);
+}
+
+TEST(answer__says_when_a_leak_began)
+{
+    struct answer a = judge(&by_step, 1, 2000, 1, late_leak);
+    CHECK(IS_LEAK(a) && a.alarm_at > 800 && a.alarm_at < 1300);
+    CHECK_NEAR(a.onset_at, 800, 30);
+    CHECK_NEAR(a.rate, 3 * MB, 0.1 * MB);
+    CHECK(a.phase_count == 2);
+    CHECK(a.phases[0].name == PHASE_STABLE && a.phases[1].name == PHASE_GROWING);
+    CHECK(a.phases[0].to <= a.onset_at && a.phases[1].from == a.onset_at);
+    CHECK_NEAR(a.phases[1].level_from, 5 * GB, 100 * MB);
+    CHECK_NEAR(a.phases[1].level_to, 5 * GB + 3600 * MB, 100 * MB);
+}
+
+static double warm_up_and_leak(double at, struct random *r)
+{
+    return warm_up(at, r) + 1 * MB * at;
+}
+
+TEST(answer__does_not_average_a_leak_with_its_warm_up)
+{
+    struct answer a = judge(BY_STEP(.epoch_length = 100), 1, 1500, 1, warm_up_and_leak);
+    CHECK(IS_LEAK(a));
+    CHECK_NEAR(a.rate, 1 * MB, 0.05 * MB);
+    CHECK(a.phases[0].name == PHASE_WARM_UP);
+    CHECK_NEAR(a.warm_up_end, 100, 15);
+}
+
+static double accelerating(double at, struct random *r)
+{
+    return 5 * GB + 0.5 * KB * at * at + 5 * MB * random_normal(r);
+}
+
+TEST(answer__takes_the_pace_at_the_end_of_an_accelerating_leak)
+{
+    struct answer a = judge(&by_step, 1, 2000, 1, accelerating);
+    CHECK(IS_LEAK(a) && a.pattern == PATTERN_ACCELERATING);
+    CHECK_NEAR(a.rate, 1 * KB * 2000, 0.1 * KB * 2000);
+}
+
+static double stopping_leak(double at, struct random *r)
+{
+    return 5 * GB + 2 * MB * fmin(at, 1000) + 5 * MB * random_normal(r);
+}
+
+TEST(answer__withdraws_a_leak_that_has_stopped)
+{
+    struct engine *e = engine_for(&by_step);
+    feed(e, 1, 1000, 1, stopping_leak);
+    struct answer a = ask(e);
+    CHECK(IS_LEAK(a));
+    double alarm = a.alarm_at;
+    bool open = false;
+    for (double at = 1001; at <= 3000; at += 10) {
+        feed(e, at, at + 9, 1, stopping_leak);
+        a = ask(e);
+        /* Never straight from leak to none. */
+        CHECK(open || a.verdict != VERDICT_NO_LEAK);
+        open = open || IS_OPEN(a);
+    }
+    CHECK(a.verdict == VERDICT_NO_LEAK && a.alarm_at == alarm);
+    CHECK(a.rate < 0.1 * MB);
+    engine_free(e);
+}
+
+/* What a counter of 2 MB pages shows of a smooth leak. */
+static double in_pages_of_2_mb(double at, struct random *r)
+{
+    (void) r;
+    return 2 * MB * floor((1 * GB + 40 * KB * at) / (2 * MB));
+}
+
+TEST(answer__finds_a_leak_in_a_counter_of_2_mb_pages)
+{
+    struct answer a = judge(&by_step, 1, 3000, 1, in_pages_of_2_mb);
+    CHECK(IS_LEAK(a));
+    CHECK_NEAR(a.rate, 40 * KB, 4 * KB);
+}
+
+/* 10 MB are kept at the end of every epoch of 100 steps. */
+static double one_thing_an_epoch(double at, struct random *r)
+{
+    return 2 * GB + 10 * MB * floor(at / 100) + 0.2 * MB * random_normal(r);
+}
+
+TEST(answer__calls_a_staircase_one)
+{
+    struct answer a = judge(BY_STEP(.epoch_length = 100), 1, 1500, 1, one_thing_an_epoch);
+    CHECK(IS_LEAK(a) && a.pattern == PATTERN_STAIRCASE);
+    CHECK_NEAR(a.rate, 0.1 * MB, 0.015 * MB);
+}
