@@ -378,6 +378,21 @@ int load_file(const char *argument, const struct load_options *options, struct l
 
 /* ---- the answers ---- */
 
+static bool is_called_exactly(const struct load *l, const struct loaded_series *s)
+{
+    return s->engine && strcasecmp(s->info.name, l->selector) == 0;
+}
+
+/* "VRAM" means the series of just that name where there is one, and else also "VRAM delta". */
+static bool selects_exactly(const struct load *l)
+{
+    for (size_t i = 0; l->selector && i < l->count; i++) {
+        if (is_called_exactly(l, &l->series[i]))
+            return true;
+    }
+    return false;
+}
+
 void judgement_init(struct judgement *j, const struct load *l)
 {
     *j = (struct judgement){0};
@@ -388,9 +403,10 @@ void judgement_init(struct judgement *j, const struct load *l)
         abort();
 
     size_t count = 0;
+    bool exact = selects_exactly(l);
     for (size_t i = 0; i < l->count; i++) {
         const struct loaded_series *s = &l->series[i];
-        if (!s->engine)
+        if (!s->engine || (exact && !is_called_exactly(l, s)))
             continue;
         engine_answer(s->engine, &j->answers[count]);
         answers[count] = &j->answers[count];

@@ -10,6 +10,9 @@
 /* A clock that falls by more than this many strides is no disorder of lines. */
 #define FALL_STRIDES 8
 
+/* So many samples of which each lies before the last are no restarts: the rows are upside down. */
+#define BACKWARDS_MOST 8
+
 static size_t bucket_of(const struct collector *c, const char *key)
 {
     uint32_t hash = 2166136261u; /* FNV-1a */
@@ -87,7 +90,8 @@ static enum fall judge_fall(const struct track *t, struct position at, double po
         return FALL_NONE;
     if (at.epoch < t->epoch)
         return FALL_RESTART;
-    if (position == t->last)
+    /* "100/100" may stand for every epoch. */
+    if (position == t->last && !(floor(at.epoch) > floor(t->epoch)))
         return FALL_NONE;
     if (at.epoch > t->epoch)
         return t->clock == CLOCK_STEP ? FALL_EPOCH : FALL_RESTART;
@@ -114,10 +118,17 @@ static int place(struct collector *c, struct track *t, struct position at, doubl
     bool epoch_rose = floor(at.epoch) > floor(t->epoch);
     enum fall fall = judge_fall(t, at, position);
     if (fall == FALL_EPOCH) {
-        t->offset = t->last + (t->stride > 0 ? t->stride : 1) - raw;
+        double begin = t->last + (t->stride > 0 ? t->stride : 1) - raw;
+        t->offset =
+            at.total > 0 && t->last < t->offset + at.total + raw ? t->offset + at.total : begin;
         position = raw + t->offset;
         epoch_rose = true;
     } else if (fall == FALL_RESTART) {
+        t->backwards = t->samples == 1 ? t->backwards + 1 : 0;
+        if (t->backwards == BACKWARDS_MOST)
+            return collect_error(c, 0,
+                                 "the clock falls from row to row: expected the oldest first "
+                                 "(tac turns a file round)");
         int r = collect_restart(c, t);
         if (r < 0)
             return r;

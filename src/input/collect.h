@@ -18,6 +18,7 @@ struct track {
     double stride;      /* the longest advance so far */
     double offset;      /* added to steps that are counted anew in every epoch */
     double epoch;       /* the last epoch number seen, NAN where none */
+    unsigned backwards; /* restarts one after another, each after a single sample */
     uint64_t section;   /* free for the reader */
     double unit;        /* likewise: of plain numbers */
 };
@@ -60,7 +61,7 @@ bool track_fell_back(const struct track *t, double at);
 /*
  * Passes one sample on; what is not finite is dropped. Where the clock falls back to the start the
  * series is restarted, or, where the epoch went on at the same time, the steps of the epochs are
- * put one behind the other.
+ * put one behind the other. -EINVAL: the clock falls from row to row (the error is set).
  */
 int collect_sample(struct collector *c, struct track *t, struct position at, double value);
 

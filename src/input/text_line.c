@@ -113,9 +113,12 @@ static bool ends_clock(const struct scan *s, const char *p)
         return false;
     if (isdigit((unsigned char) *word))
         return quantity_parse(word, (size_t) (s->end - word), &q) == 0 && q.has_unit;
-    size_t n = strcspn(word, " \t");
+    size_t n = strcspn(word, " \t"), label = strcspn(word, ":=");
     bool has_number = word[n] == ' ' && isdigit((unsigned char) word[n + 1]);
-    return memchr(word, '=', n) || word[n - 1] == ':' || word - p >= 2 || has_number;
+    if (memchr(word, '=', n) || word[n - 1] == ':' || word - p >= 2 || has_number)
+        return true;
+    /* "Step 5 Memory allocated: 5.2 GB" */
+    return word[label] && label < 40 && name_recall(s->memo, word, label).role >= NAME_MEMORY;
 }
 
 /* "-80", "+" or "/1000" behind the step. */

@@ -32,6 +32,7 @@ struct text_log {
     uint64_t runs, section;
     bool in_code; /* between ``` marks, where '#' is no heading */
     bool has_digit;
+    double epoch; /* of the line "Epoch 5/10" above the present one; NAN: none */
     double last_step;
     uint64_t last_step_section; /* in which it was seen */
     double baseline_step;       /* of the end of epoch 1, NAN: not seen in this section */
@@ -48,7 +49,7 @@ static int text_log_open(struct collector *c, void **ret_state)
         return -ENOMEM;
     log->c = c;
     log->runs = log->section = 1;
-    log->last_step = log->baseline_step = NAN;
+    log->epoch = log->last_step = log->baseline_step = NAN;
     *ret_state = log;
     return 0;
 }
@@ -155,7 +156,7 @@ static int begin_run(struct text_log *log, const char *title, int64_t pid)
     log->runs++;
     name_run(log, title, pid, title[0] ? 0 : log->runs);
     begin_section(log);
-    log->last_step = NAN;
+    log->epoch = log->last_step = NAN;
     return collect_end_all(log->c);
 }
 
@@ -278,6 +279,11 @@ static void build_label(const struct text_value *v, char *label)
                  v->label_len > 0 ? v->label : "");
 }
 
+static enum series_clock clock_of(struct position at)
+{
+    return isfinite(at.step) ? CLOCK_STEP : CLOCK_SECONDS;
+}
+
 static void tell_clock(struct text_log *log, const struct text_line *line, enum series_clock clock)
 {
     const char *steps = isfinite(line->step) ? "steps" : "epochs (called steps from here on)";
@@ -298,9 +304,10 @@ static double assume_unit(struct text_log *log, const struct text_value *v, cons
 }
 
 static int open_track(struct text_log *log, const struct text_line *line,
-                      const struct text_value *v, enum series_clock clock, const char *label,
+                      const struct text_value *v, struct position at, const char *label,
                       struct track **ret)
 {
+    enum series_clock clock = clock_of(at);
     bool is_torch = line->is_trainwatch && strcmp(v->meaning.kind, "gpu.used") == 0;
     build_name(log, label);
     tell_clock(log, line, clock);
@@ -316,8 +323,7 @@ static int open_track(struct text_log *log, const struct text_line *line,
         .resolution = v->resolution * unit,
     };
     /* "Epoch 1: 12/600": known from the first line, not only when the epoch ends. */
-    bool tells_epoch = isfinite(line->epoch) && line->total > 0;
-    struct input_hints hints = {.epoch_length = tells_epoch ? line->total : 0};
+    struct input_hints hints = {.epoch_length = isfinite(at.epoch) && at.total > 0 ? at.total : 0};
     int r = collect_open(log->c, buf_text(&log->key), &info, &hints, ret);
     if (r >= 0)
         (*ret)->unit = v->is_plain ? unit : 0x1p20;
@@ -328,7 +334,7 @@ static int open_track(struct text_log *log, const struct text_line *line,
 static int find_track(struct text_log *log, const struct text_line *line,
                       const struct text_value *v, struct position at, struct track **ret)
 {
-    enum series_clock clock = isfinite(at.step) ? CLOCK_STEP : CLOCK_SECONDS;
+    enum series_clock clock = clock_of(at);
     char label[LABEL_MAX];
     build_label(v, label);
     buf_clear(&log->key);
@@ -341,7 +347,7 @@ static int find_track(struct text_log *log, const struct text_line *line,
             return r;
         track = NULL;
     }
-    int r = track ? 0 : open_track(log, line, v, clock, label, &track);
+    int r = track ? 0 : open_track(log, line, v, at, label, &track);
     if (r < 0)
         return r;
     track->section = log->section;
@@ -374,6 +380,8 @@ static int pass_value(struct text_log *log, const struct text_line *line,
 static struct position position_of(struct text_log *log, const struct text_line *line)
 {
     struct position at = {line->step, NAN, line->epoch, line->total};
+    if (isfinite(line->total) && !isfinite(at.epoch))
+        at.epoch = log->epoch;
     if (line->has_moment)
         at.seconds = wall_seconds(&log->wall, &line->moment);
     if (!isfinite(at.step) && !line->has_moment) {
@@ -523,6 +531,8 @@ static int text_log_line(void *state, const struct line *line)
         return r < 0 ? r : 0;
     struct text_line parsed;
     text_line_parse(text, len, log->c->options, &log->memo, &parsed);
+    if (parsed.count == 0 && text_skip_word(text_skip_decoration(text), "epoch"))
+        log->epoch = parsed.epoch;
     return pass_line(log, &parsed, line->number);
 }
 

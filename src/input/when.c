@@ -81,12 +81,40 @@ static double days_since_1970(int year, int month, int day)
            719468.0;
 }
 
-static bool take_date(struct cursor *c, double *ret_seconds)
+/* "10/20/2025", as Hugging Face's scripts log it; "20/10/2025" where it can be nothing else. */
+static bool take_american_date(struct cursor *c, int *ret_year, int *ret_month, int *ret_day)
+{
+    struct cursor at = *c;
+    int first, second, year;
+    if (!take_digits(&at, 1, 2, &first) || !take_char(&at, "/") ||
+        !take_digits(&at, 1, 2, &second) || !take_char(&at, "/") || !take_digits(&at, 4, 4, &year))
+        return false;
+    *ret_year = year;
+    *ret_month = first > 12 ? second : first;
+    *ret_day = first > 12 ? first : second;
+    *c = at;
+    return true;
+}
+
+static bool take_iso_date(struct cursor *c, int *ret_year, int *ret_month, int *ret_day)
 {
     struct cursor at = *c;
     int year, month, day;
     if (!take_digits(&at, 4, 4, &year) || !take_char(&at, "-/") ||
         !take_digits(&at, 1, 2, &month) || !take_char(&at, "-/") || !take_digits(&at, 1, 2, &day))
+        return false;
+    *ret_year = year;
+    *ret_month = month;
+    *ret_day = day;
+    *c = at;
+    return true;
+}
+
+static bool take_date(struct cursor *c, double *ret_seconds)
+{
+    struct cursor at = *c;
+    int year, month, day;
+    if (!take_iso_date(&at, &year, &month, &day) && !take_american_date(&at, &year, &month, &day))
         return false;
     if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31)
         return false;

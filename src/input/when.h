@@ -13,8 +13,9 @@ struct when {
 };
 
 /*
- * Reads "2025-10-20T13:18:20.5+02:00", "2025/10/20 13:18:20", "Oct 20 13:18:20" and
- * "13:18:20,250" at the start of `text`; a plain number is none. False: no moment here.
+ * Reads "2025-10-20T13:18:20.5+02:00", "2025/10/20 13:18:20", "10/20/2025 13:18:20",
+ * "Oct 20 13:18:20" and "13:18:20,250" at the start of `text`; a plain number is none. False: no
+ * moment here.
  */
 bool when_parse(const char *text, size_t len, struct when *ret);
 

@@ -94,9 +94,10 @@ static void add_phases(struct json *j, const struct answer *a)
 
 static void add_forecast(struct json *j, const struct series_info *info, const struct answer *a)
 {
+    bool is_passed = a->floor_last >= a->limit;
     json_object_begin(j, "forecast");
-    if (!isnan(a->forecast.limit_at))
-        json_bool(j, "reaches_limit", isfinite(a->forecast.limit_at));
+    if (is_passed || !isnan(a->forecast.limit_at))
+        json_bool(j, "reaches_limit", is_passed || isfinite(a->forecast.limit_at));
     if (info->clock == CLOCK_STEP)
         json_number(j, "limit_step", a->forecast.limit_at);
     json_number(j, "limit_seconds", a->forecast.limit_seconds);

@@ -28,8 +28,8 @@ struct report_job {
     const char *source; /* file name; NULL: absent */
 };
 
-/* The report of `analyze`: the verdict in one sentence, then for each series chart, phases,
- * forecast, reasons. */
+/* The report of `analyze`: the verdict in one sentence, then for each series, or of many for those
+ * that need attention, chart, phases, forecast, reasons. */
 void report_text(struct buf *out, const struct report_job *job, const struct report_style *style);
 
 /* Its first sentence alone, with a line end and never broken: "LEAK (low): rss grows 5 MB/step". */

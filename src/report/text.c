@@ -459,7 +459,7 @@ static void add_sections(struct buf *out, const struct report_job *job,
                          const struct report_style *style)
 {
     size_t shown = 0, left_out = 0;
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; verdict_order[k] != VERDICT_NO_LEAK; k++) {
         for (size_t i = 0; i < job->count; i++) {
             if (job->series[i].answer->verdict != verdict_order[k])
                 continue;

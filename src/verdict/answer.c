@@ -69,19 +69,46 @@ static void clear_answer(struct answer *a)
 {
     *a = (struct answer){.verdict = VERDICT_INCONCLUSIVE};
     double *const absent[] = {
-        &a->confidence,     &a->first_at,           &a->last_at,
-        &a->first_seconds,  &a->last_seconds,       &a->epoch_length,
-        &a->plan,           &a->limit,              &a->min,
-        &a->max,            &a->mean,               &a->last,
-        &a->floor_first,    &a->floor_last,         &a->noise,
-        &a->suspect_at,     &a->alarm_at,           &a->onset_at,
-        &a->onset_seconds,  &a->rate,               &a->rate_low,
-        &a->rate_high,      &a->rate_upper,         &a->rate_per_step,
-        &a->rate_per_epoch, &a->rate_per_second,    &a->warm_up_end,        &a->warm_up_epochs,
-        &a->needs.at_least, &a->needs.seconds,      &a->naive.rate,
-        &a->spikes.height,  &a->naive.warm_up_share, &a->forecast.plan_value,
-        &a->forecast.plan_low, &a->forecast.plan_high, &a->forecast.limit_at,
-        &a->forecast.limit_low, &a->forecast.limit_high, &a->forecast.limit_seconds,
+        &a->confidence,
+        &a->first_at,
+        &a->last_at,
+        &a->first_seconds,
+        &a->last_seconds,
+        &a->epoch_length,
+        &a->plan,
+        &a->limit,
+        &a->min,
+        &a->max,
+        &a->mean,
+        &a->last,
+        &a->floor_first,
+        &a->floor_last,
+        &a->noise,
+        &a->suspect_at,
+        &a->alarm_at,
+        &a->onset_at,
+        &a->onset_seconds,
+        &a->rate,
+        &a->rate_low,
+        &a->rate_high,
+        &a->rate_upper,
+        &a->rate_per_step,
+        &a->rate_per_epoch,
+        &a->rate_per_second,
+        &a->warm_up_end,
+        &a->warm_up_epochs,
+        &a->needs.at_least,
+        &a->needs.seconds,
+        &a->naive.rate,
+        &a->spikes.height,
+        &a->naive.warm_up_share,
+        &a->forecast.plan_value,
+        &a->forecast.plan_low,
+        &a->forecast.plan_high,
+        &a->forecast.limit_at,
+        &a->forecast.limit_low,
+        &a->forecast.limit_high,
+        &a->forecast.limit_seconds,
     };
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         *absent[i] = NAN;
@@ -291,7 +318,8 @@ static bool climbs_in_steps(const struct floor_line *f, double onset)
             jumped++;
         }
     }
-    return blocks >= 12 && jumped >= 2 && jumps > 0.8 * rise && (double) jumped < 0.25 * (double) blocks;
+    return blocks >= 12 && jumped >= 2 && jumps > 0.8 * rise &&
+           (double) jumped < 0.25 * (double) blocks;
 }
 
 static bool has_phase(const struct answer *a, enum phase_name name)

@@ -81,7 +81,8 @@ static double fading_ratio(double horizons)
 
 /*
  * Concave growth (logarithmic, saturating) explains the rise better than a line or two, and its
- * pace now: at least `pace` of the growth's. Early on, a curve that is as good as the line is reason enough to wait.
+ * pace now: at least `pace` of the growth's. Early on, a curve that is as good as the line is
+ * reason enough to wait.
  */
 static bool fades_within(const struct engine *e, enum source source, const struct growth *g,
                          double reach, double pace)
@@ -242,8 +243,7 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
 
 static void note_suspicion(struct engine *e)
 {
-    if (isnan(e->suspect_seen_at) ||
-        e->last_at - e->suspect_seen_at > SUSPICION_LASTS * e->horizon)
+    if (isnan(e->suspect_seen_at) || e->last_at - e->suspect_seen_at > SUSPICION_LASTS * e->horizon)
         e->suspect_at = e->last_at;
     e->suspect_seen_at = e->last_at;
 }

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Two numbers are alike if neither is so many times the other. */
+/* Two numbers of one sign are alike if neither is so many times the other. */
 #define ALIKE 1.5
 
 /* Warm-ups, in epochs, that differ by no more than this end at the same share of the data. */
@@ -13,7 +13,7 @@
 
 static bool alike(double a, double b)
 {
-    return a > 0 && b > 0 && a / b < ALIKE && b / a < ALIKE;
+    return a == b || (a * b > 0 && a / b < ALIKE && b / a < ALIKE);
 }
 
 __attribute__((format(printf, 2, 3))) static void differ(struct comparison *c, const char *format,
@@ -56,13 +56,16 @@ static void compare_warm_up(const struct answer *a, const struct answer *b, stru
     if (!isnan(ea) && !isnan(eb))
         differ(c, "The warm-up takes %.1f epochs in A and %.1f in B.", ea, eb);
     else if (!alike(a->warm_up_end, b->warm_up_end))
-        differ(c, "The warm-up ends at %.0f in A and at %.0f in B.", a->warm_up_end, b->warm_up_end);
+        differ(c, "The warm-up ends at %.0f in A and at %.0f in B.", a->warm_up_end,
+               b->warm_up_end);
 }
 
 static void compare_level(const struct answer *a, const struct answer *b, enum series_unit unit,
                           struct comparison *c)
 {
-    c->level_ratio = b->floor_last / a->floor_last;
+    if (isnan(a->floor_last) || isnan(b->floor_last))
+        return;
+    c->level_ratio = a->floor_last != 0 ? b->floor_last / a->floor_last : NAN;
     if (alike(a->floor_last, b->floor_last))
         return;
     struct buf text = BUF_INIT;
@@ -84,8 +87,12 @@ static void compare_rate(const struct answer *a, const struct answer *b, struct 
 {
     if (isnan(a->rate) || isnan(b->rate))
         return;
-    if ((rate_matters(a) || rate_matters(b)) && !alike(a->rate, b->rate))
+    if ((!rate_matters(a) && !rate_matters(b)) || alike(a->rate, b->rate))
+        return;
+    if (a->rate > 0 || b->rate > 0)
         differ(c, "In the end %s grows faster.", a->rate > b->rate ? "A" : "B");
+    else
+        differ(c, "In the end %s falls faster.", a->rate < b->rate ? "A" : "B");
 }
 
 static void compare_spikes(const struct answer *a, const struct answer *b, struct comparison *c)
@@ -96,18 +103,26 @@ static void compare_spikes(const struct answer *a, const struct answer *b, struc
         differ(c, "The spikes of %s are higher.", a->spikes.height > b->spikes.height ? "A" : "B");
 }
 
+static void summarise_open(const struct answer *open, const char *name, struct comparison *c)
+{
+    bool grew = open->phase_count > 0 && open->phases[open->phase_count - 1].name == PHASE_GROWING;
+    snprintf(c->summary, sizeof c->summary, "%s %s: whether both behave alike cannot be said.",
+             name, grew ? "was cut off while it grew" : "is too short");
+}
+
 static void summarise(const struct answer *a, const struct answer *b, struct comparison *c)
 {
-    if (course_of(a) == COURSE_OPEN || course_of(b) == COURSE_OPEN)
-        snprintf(c->summary, sizeof c->summary,
-                 "%s was cut off while it grew: whether both behave alike cannot be said.",
-                 course_of(a) == COURSE_OPEN ? "A" : "B");
+    if (course_of(a) == COURSE_OPEN)
+        summarise_open(a, "A", c);
+    else if (course_of(b) == COURSE_OPEN)
+        summarise_open(b, "B", c);
     else if (!c->same_pattern)
         snprintf(c->summary, sizeof c->summary, "Not the same pattern.");
-    else if (c->same_warm_up_epochs)
-        snprintf(c->summary, sizeof c->summary,
-                 "The same pattern: both warm up for %.1f and %.1f passes over the data and settle.",
-                 a->warm_up_epochs, b->warm_up_epochs);
+    else if (c->same_warm_up_epochs && course_of(a) == COURSE_SETTLES)
+        snprintf(
+            c->summary, sizeof c->summary,
+            "The same pattern: both warm up for %.1f and %.1f passes over the data and settle.",
+            a->warm_up_epochs, b->warm_up_epochs);
     else
         snprintf(c->summary, sizeof c->summary, "The same pattern.");
 }

@@ -31,7 +31,9 @@ static size_t spike_blocks(const struct engine *e)
 static double tolerance_of(const struct engine *e, double noise)
 {
     double level = fabs(e->last_value), resolution = engine_resolution(e);
-    double least = fmax(fmax(5 * noise, 3 * e->quantum), 1e-6 * level);
+    /* One change alone is a step, and does not tell the counter's grain. */
+    double quantum = e->changes < 2 ? e->options.rounding : e->quantum;
+    double least = fmax(fmax(5 * noise, 3 * quantum), 1e-6 * level);
     return resolution > 0 ? fmax(least, fmax(resolution, 1e-3 * level)) : least;
 }
 
@@ -89,7 +91,8 @@ static bool at_new_maximum(const struct engine *e, const struct floor_line *f)
     const struct history_block *b = e->history.blocks;
     if (f->n < 7)
         return false;
-    double lowest = fmin(e->recent[(e->samples - 1) % RECENT], e->recent[(e->samples - 2) % RECENT]);
+    double lowest =
+        fmin(e->recent[(e->samples - 1) % RECENT], e->recent[(e->samples - 2) % RECENT]);
     double highest = -INFINITY;
     for (size_t i = 0; i + 5 < f->n && b[i].at <= e->last_at - LATELY * e->horizon; i++)
         highest = fmax(highest, b[i].max);

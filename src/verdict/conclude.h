@@ -31,17 +31,17 @@ unsigned phases_find(const struct engine *e, const struct floor_line *f, const s
                      struct phase ret_phases[ANSWER_PHASES]);
 
 enum reason {
-    REASON_GROWS,          /* leak: the test holds */
-    REASON_PREVIOUS_RUN,   /* leak: the run before the restart leaked, this one is too young */
-    REASON_TOO_SHORT,      /* inconclusive: less than a horizon, or too few samples */
-    REASON_ROUNDED,        /* inconclusive: the growth is one or two units of rounding */
-    REASON_ROSE_LATELY,    /* inconclusive: the floor rose within the last horizon */
-    REASON_NEW_MAXIMUM,    /* inconclusive: the last samples are the highest of all */
-    REASON_JUST_STOPPED,   /* inconclusive: it leaked, and stopped only lately */
-    REASON_WEAK_GROWTH,    /* inconclusive: it seems to grow, the evidence is too thin */
-    REASON_PLAN_TOO_LONG,  /* inconclusive: what cannot be excluded would matter by the plan's end */
-    REASON_PLAN_COVERED,   /* no leak: whatever grows does not matter for this plan */
-    REASON_NO_RISE,        /* no leak: no rise of the floor for a horizon or longer */
+    REASON_GROWS,         /* leak: the test holds */
+    REASON_PREVIOUS_RUN,  /* leak: the run before the restart leaked, this one is too young */
+    REASON_TOO_SHORT,     /* inconclusive: less than a horizon, or too few samples */
+    REASON_ROUNDED,       /* inconclusive: the growth is one or two units of rounding */
+    REASON_ROSE_LATELY,   /* inconclusive: the floor rose within the last horizon */
+    REASON_NEW_MAXIMUM,   /* inconclusive: the last samples are the highest of all */
+    REASON_JUST_STOPPED,  /* inconclusive: it leaked, and stopped only lately */
+    REASON_WEAK_GROWTH,   /* inconclusive: it seems to grow, the evidence is too thin */
+    REASON_PLAN_TOO_LONG, /* inconclusive: what cannot be excluded would matter by the plan's end */
+    REASON_PLAN_COVERED,  /* no leak: whatever grows does not matter for this plan */
+    REASON_NO_RISE,       /* no leak: no rise of the floor for a horizon or longer */
 };
 
 struct conclusion {

@@ -24,6 +24,7 @@ static void start_run(struct engine *e)
     e->min = INFINITY;
     e->max = -INFINITY;
     e->quantum = 0;
+    e->changes = 0;
     e->monotone = true;
     e->grain = GRAIN_2MB;
     e->suspect_seen_at = e->stopped_at = NAN;
@@ -235,8 +236,7 @@ static bool is_multiple(double value, double unit)
 
 static void note_grain(struct engine *e, double value)
 {
-    static const double units[] = {
-        [GRAIN_2MB] = 2097152, [GRAIN_MB] = 1048576, [GRAIN_KB] = 1024};
+    static const double units[] = {[GRAIN_2MB] = 2097152, [GRAIN_MB] = 1048576, [GRAIN_KB] = 1024};
     while (e->grain != GRAIN_EXACT && !is_multiple(value, units[e->grain]))
         e->grain++;
 }
@@ -258,6 +258,7 @@ static void note_change(struct engine *e, double value)
     if (change < 0)
         e->monotone = false;
     change = fabs(change);
+    e->changes += change > 0;
     if (change > 0 && (e->quantum == 0 || change < e->quantum))
         e->quantum = change;
 }

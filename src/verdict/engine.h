@@ -63,7 +63,8 @@ struct engine {
     double first_at, first_seconds, first_value;
     double last_at, last_seconds, last_value;
     double min, max;
-    double quantum; /* smallest change ever seen between neighbours */
+    double quantum;   /* smallest change ever seen between neighbours */
+    uint64_t changes; /* between neighbours */
     bool monotone;
     double recent[RECENT]; /* a ring */
     enum grain grain;
@@ -73,8 +74,8 @@ struct engine {
     double total_min, total_max, total_sum;
 
     double candidate_at, candidate_until; /* since when the test holds, and how long that counts */
-    double suspect_at, suspect_seen_at; /* since when, and when last; NAN */
-    double alarm_at, stopped_at; /* when growth was called a leak, and when it stopped; NAN */
+    double suspect_at, suspect_seen_at;   /* since when, and when last; NAN */
+    double alarm_at, stopped_at;  /* when growth was called a leak, and when it stopped; NAN */
     struct alarm alarm, previous; /* previous: of the run before a restart */
     bool fading;
     double fade_recheck; /* length of the run at which fading is looked at again */

@@ -82,8 +82,9 @@ static void explain_leak(const struct engine *e, struct answer *a)
     else
         say(a, "That is %.1f times the longest harmless ramp (%s).", age / e->horizon,
             length(e, e->horizon).text);
-    say(a, "The slope is %.0f standard errors from zero; a line fits better than steps or a "
-           "fading curve.",
+    say(a,
+        "The slope is %.0f standard errors from zero; a line fits better than steps or a "
+        "fading curve.",
         fmin(9999, e->alarm.growth.z));
     if (a->pattern == PATTERN_ACCELERATING)
         say(a, "The growth is getting faster; the rate is that of its second half.");
@@ -94,7 +95,7 @@ static void explain_leak(const struct engine *e, struct answer *a)
 static void explain_previous(const struct engine *e, struct answer *a)
 {
     say(a, "The run before the restart leaked %s; this one has lasted %s and cannot clear it yet.",
-        rate(e, a->rate).text, length(e, a->last_at - a->first_at).text);
+        rate(e, a->rate).text, length(e, e->samples ? a->last_at - a->first_at : 0).text);
 }
 
 /* ---- no leak ---- */
@@ -107,7 +108,8 @@ static void explain_bound(const struct engine *e, struct answer *a)
     }
     double gigabyte = e->options.unit == SERIES_BYTES ? 1073741824.0 : 1e6;
     say(a, "It grows by at most %s: %s would take %s.", rate(e, a->rate_upper).text,
-        e->options.unit == SERIES_BYTES ? "1 GB" : "a million", about(e, gigabyte / a->rate_upper).text);
+        e->options.unit == SERIES_BYTES ? "1 GB" : "a million",
+        about(e, gigabyte / a->rate_upper).text);
 }
 
 static void explain_no_rise(const struct engine *e, struct answer *a)
@@ -115,7 +117,7 @@ static void explain_no_rise(const struct engine *e, struct answer *a)
     const struct phase *last = &a->phases[a->phase_count - 1];
     if (!isnan(a->warm_up_end))
         say(a, "The warm-up ended at %s%s.", position(e, a->warm_up_end).text,
-            e->epoch_known && a->warm_up_end <= 1.25 * e->epoch_length
+            fabs(a->warm_up_epochs - 1) <= 0.25
                 ? ", about one pass over the data: a cache was filling"
                 : "");
     say(a, "The floor has not risen beyond noise for the last %s (%.1f horizons).",
@@ -128,10 +130,11 @@ static void explain_covered(const struct engine *e, struct answer *a)
 {
     double left = fmax(0, a->plan - a->last_at);
     say(a, "Until the plan's end at %s at most %s can be added, of %s that are free.",
-        position(e, a->plan).text, value(e, a->rate_upper * left).text,
+        position(e, a->plan).text, value(e, fmax(0, a->rate_upper * left)).text,
         value(e, a->limit - a->last).text);
-    say(a, "This holds for that plan; the growth of the last phase (%s) is not proven to stop.",
-        rate(e, a->rate).text);
+    if (a->rate > 0)
+        say(a, "This holds for that plan; the growth of the last phase (%s) is not proven to stop.",
+            rate(e, a->rate).text);
 }
 
 /* ---- inconclusive ---- */
@@ -186,6 +189,17 @@ static void explain_weak(const struct engine *e, const struct conclusion *c, str
              rate(e, c->weak.slope).text);
 }
 
+static void explain_plan(const struct engine *e, struct answer *a)
+{
+    if (a->last >= a->limit)
+        miss(a, "It is at %s already, and the limit is %s.", value(e, a->last).text,
+             value(e, a->limit).text);
+    else
+        miss(a, "Up to %s cannot be excluded; until %s that could add %s.",
+             rate(e, a->rate_high).text, position(e, a->plan).text,
+             value(e, a->rate_high * (a->plan - a->last_at)).text);
+}
+
 static void explain_missing(const struct engine *e, const struct conclusion *c, struct answer *a)
 {
     switch (c->reason) {
@@ -200,7 +214,8 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
         explain_rose(e, a);
         break;
     case REASON_JUST_STOPPED:
-        miss(a, "It grew as a leak does, and stopped at about %s; whether for good is not known yet.",
+        miss(a,
+             "It grew as a leak does, and stopped at about %s; whether for good is not known yet.",
              position(e, e->stopped_at).text);
         break;
     case REASON_NEW_MAXIMUM:
@@ -210,9 +225,7 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
         explain_weak(e, c, a);
         break;
     default:
-        miss(a, "Up to %s cannot be excluded; until %s that could add %s.",
-             rate(e, a->rate_high).text, position(e, a->plan).text,
-             value(e, a->rate_high * (a->plan - a->last_at)).text);
+        explain_plan(e, a);
         break;
     }
 }
@@ -238,7 +251,9 @@ void explain(const struct engine *e, const struct conclusion *c, struct answer *
     else
         explain_missing(e, c, a);
     explain_spikes(e, a);
-    if (e->restarts > 0)
+    if (e->restarts == 1)
+        say(a, "The process was restarted once; only the last run is judged.");
+    else if (e->restarts > 1)
         say(a, "The process was restarted %.0f times; only the last run is judged.",
             (double) e->restarts);
 }

@@ -97,7 +97,8 @@ static void check_rise(struct gate_line *g, const struct gate_limits *l, const s
     if (isnan(l->max_rise))
         return;
     if (isnan(rise))
-        buf_addf(&g->broken, "%sno samples in the window", g->broken.len > 0 ? "; " : "");
+        buf_addf(&g->broken, "%sno samples %s", g->broken.len > 0 ? "; " : "",
+                 isnan(l->window_from) ? "after the warm-up" : "in the window");
     else
         check_limit(g, "rise of the floor", rise, l->max_rise, add_value);
 }
@@ -110,6 +111,8 @@ static bool is_too_short(const struct gate_limits *l, const struct answer *a,
     if (a->samples == 0 || a->last_at < l->min_steps)
         snprintf(ret->line, sizeof ret->line, "too short: it ends at %s %.0f, %.0f are asked", unit,
                  a->samples == 0 ? 0 : a->last_at, fmax(l->min_steps, 1));
+    else if (!isnan(l->max_rate) && isnan(a->rate))
+        snprintf(ret->line, sizeof ret->line, "too short: it takes three samples to tell a rate");
     else if (still_warming_up(a) && a->last_at <= l->max_warm_up)
         snprintf(ret->line, sizeof ret->line,
                  "too short: it still grows at %s %.0f, and the warm-up may last until %.0f", unit,
@@ -128,7 +131,7 @@ void gate_check(const struct gate_limits *limits, const struct answer *a,
     *ret = (struct gate_result){.exit_status = GATE_FINE};
     if (is_too_short(limits, a, clock, ret))
         return;
-    check_limit(&g, "rate", isnan(a->rate) ? INFINITY : a->rate, limits->max_rate, add_rate);
+    check_limit(&g, "rate", a->rate, limits->max_rate, add_rate);
     check_rise(&g, limits, a, history);
     check_warm_up(&g, limits, a);
     bool broke = g.broken.len > 0;

@@ -45,7 +45,8 @@ static bool are_one(const struct phase *a, const struct phase *b, double toleran
     double expected = a->level_to + a->rate * (b->from - a->to);
     double pace = b->rate / a->rate;
     return pace > SAME_PACE && pace < 1 / SAME_PACE &&
-           fabs(b->level_from - expected) <= fmax(tolerance, 0.1 * fabs(b->level_to - a->level_from));
+           fabs(b->level_from - expected) <=
+               fmax(tolerance, 0.1 * fabs(b->level_to - a->level_from));
 }
 
 static void join(struct phase *a, const struct phase *b)
@@ -59,7 +60,8 @@ static void join(struct phase *a, const struct phase *b)
     a->level_to = b->level_to;
 }
 
-/* Growth that stopped or slowed down markedly was warm-up; a stable stretch after a jump, a shift. */
+/* Growth that stopped or slowed down markedly was warm-up; a stable stretch after a jump, a shift.
+ */
 static void rename_by_neighbours(struct phase *phases, unsigned count, double tolerance)
 {
     bool settled = false; /* something but growth has been seen */

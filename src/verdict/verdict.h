@@ -125,9 +125,9 @@ struct answer {
     double confidence; /* that the verdict is right, 0 to 1 */
 
     uint64_t samples, refused, restarts;
-    double first_at, last_at;       /* of the current run */
+    double first_at, last_at; /* of the current run */
     double first_seconds, last_seconds;
-    double epoch_length, horizon;   /* as used */
+    double epoch_length, horizon; /* as used */
     double plan, limit;
 
     double min, max, mean, last;    /* of the whole series */
@@ -146,10 +146,10 @@ struct answer {
     double warm_up_epochs; /* how long it took, in passes over the data */
 
     struct {
-        double plan_value;                    /* expected at the plan's end ... */
+        double plan_value; /* expected at the plan's end ... */
         double plan_low, plan_high;
         double limit_at, limit_low, limit_high; /* where the limit is reached; beyond: INFINITY */
-        double limit_seconds;                 /* from the last sample */
+        double limit_seconds;                   /* from the last sample */
     } forecast;
 
     struct {
@@ -179,7 +179,8 @@ void engine_answer(const struct engine *e, struct answer *ret);
 
 /* ---- the job ---- */
 
-/* One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak. */
+/* One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak.
+ */
 struct job_answer {
     enum verdict verdict;
     enum severity severity;
@@ -200,26 +201,28 @@ struct comparison {
     char summary[ANSWER_WHY_LENGTH];
 };
 
-void answers_compare(const struct answer *a, const struct answer *b, enum series_unit unit, struct comparison *ret);
+void answers_compare(const struct answer *a, const struct answer *b, enum series_unit unit,
+                     struct comparison *ret);
 
 /* ---- a gate for CI ---- */
 
 /* NAN: no such limit. */
 struct gate_limits {
-    double max_rate;           /* of the stable phase, per clock unit */
-    double max_rise;           /* of the floor, after warm-up or over the window */
-    double max_warm_up;        /* the warm-up ends by this position */
-    double min_steps;          /* fewer seen: nothing can be said */
+    double max_rate;    /* of the stable phase, per clock unit */
+    double max_rise;    /* of the floor, after warm-up or over the window */
+    double max_warm_up; /* the warm-up ends by this position */
+    double min_steps;   /* fewer seen: nothing can be said */
     double window_from, window_to;
 };
 
 struct gate_result {
-    int exit_status; /* 0 fine, 3 a limit broken, 4 too few steps */
+    int exit_status;              /* 0 fine, 3 a limit broken, 4 too few steps */
     char line[ANSWER_WHY_LENGTH]; /* says which limit broke, by how much; or that all hold */
 };
 
 /* `history` is the engine's: the window is measured on it. */
-void gate_check(const struct gate_limits *limits, const struct answer *a, const struct history *history,
-                enum series_unit unit, enum series_clock clock, struct gate_result *ret);
+void gate_check(const struct gate_limits *limits, const struct answer *a,
+                const struct history *history, enum series_unit unit, enum series_clock clock,
+                struct gate_result *ret);
 
 #endif

@@ -256,6 +256,21 @@ TEST(answer__waits_a_horizon_after_a_step)
     engine_free(e);
 }
 
+static double exact_shift(double at, struct random *r)
+{
+    (void) r;
+    return at < 500 ? 3 * GB : 4 * GB;
+}
+
+TEST(answer__does_not_take_one_jump_for_the_grain_of_a_counter)
+{
+    for (double end = 502; end <= 640; end += 6)
+        CHECK(IS_OPEN(judge(&by_step, 1, end, 1, exact_shift)));
+    struct answer a = judge(&by_step, 1, 1000, 1, exact_shift);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_LEVEL_SHIFT && a.phase_count == 2);
+    CHECK(a.phases[0].level_to == 3 * GB && a.phases[1].level_from == 4 * GB);
+}
+
 static double spikes(double at, struct random *r)
 {
     bool validating = fmod(at, 100) >= 96;

@@ -335,3 +335,18 @@ TEST(csv__says_that_epochs_are_its_clock)
     struct record *r = record_text("epoch,rss_mb\n1,5\n2,6\n");
     CHECK_TEXT(r->summary.guesses, "clock: column 'epoch' (epochs are called steps from here on)");
 }
+
+TEST(csv__refuses_rows_that_are_upside_down)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "step,rss_mb\n");
+    for (int i = 20; i > 0; i--)
+        buf_addf(&text, "%d,5\n", i);
+    struct record *r = record_text(buf_text(&text));
+    buf_release(&text);
+    CHECK(r->result == -EINVAL && strstr(r->summary.error, "the clock falls from row to row"));
+    /* A program that is started again and again is another matter. */
+    r = record_text("step,rss_mb\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n"
+                    "0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n");
+    CHECK(r->result == 0 && r->series[0].restarts == 9);
+}

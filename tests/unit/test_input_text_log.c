@@ -228,3 +228,40 @@ TEST(text_log__names_the_value_that_was_not_found)
     struct record *r = record_with("Step 1: 5 MB\nStep 2: 6 MB\n", options);
     CHECK(r->result == -EINVAL && strstr(r->summary.error, "no value called 'vram' (--value)"));
 }
+
+TEST(text_log__finds_the_step_before_the_name_of_a_value)
+{
+    struct record *r = record_text("Epoch 1 Step 5 Memory allocated: 50.5 MB, reserved: 60 MB\n"
+                                   "Epoch 1 Step 6 Memory allocated: 51.5 MB, reserved: 60 MB\n");
+    CHECK(r->result == 0 && r->count == 2);
+    CHECK(r->series[0].step[0] == 5 && r->series[0].step[1] == 6);
+    CHECK(record_text("Step 2 of the guide: 50 MB\n")->result == -EINVAL);
+}
+
+TEST(text_log__reads_the_dates_of_hugging_face)
+{
+    struct record *r = record_text("10/20/2025 23:59:50 - INFO - __main__ - GPU memory: 5 GB\n"
+                                   "10/21/2025 00:00:20 - INFO - __main__ - GPU memory: 6 GB\n");
+    CHECK(r->result == 0 && r->series[0].count == 2);
+    CHECK(r->series[0].seconds[1] == 30);
+}
+
+TEST(text_log__takes_the_epoch_from_the_line_above)
+{
+    struct record *r = record_text("Epoch 1/3\n100/100 [====] - loss: 0.5 - mem_mb: 50\n"
+                                   "Epoch 2/3\n100/100 [====] - loss: 0.5 - mem_mb: 51\n"
+                                   "Epoch 3/3\n50/100 [==>..] - loss: 0.5 - mem_mb: 52\n");
+    CHECK(r->result == 0 && r->count == 1 && r->series[0].count == 3);
+    CHECK(r->series[0].step[1] == 200 && r->series[0].step[2] == 250);
+    CHECK(r->series[0].epochs == 2 && r->series[0].restarts == 0);
+    CHECK(r->series[0].hints.epoch_length == 100);
+}
+
+TEST(text_log__puts_epochs_of_a_known_length_one_behind_the_other)
+{
+    /* The last line of the first epoch is not its end. */
+    struct record *r = record_text("Epoch 1: 50/120 [0:1<0:1, mem=50MB]\n"
+                                   "Epoch 1: 100/120 [0:1<0:1, mem=51MB]\n"
+                                   "Epoch 2: 50/120 [0:1<0:1, mem=52MB]\n");
+    CHECK(r->series[0].count == 3 && r->series[0].step[2] == 170);
+}

@@ -112,6 +112,24 @@ TEST(report_json__tells_a_limit_that_is_never_reached)
     made_series_release(&m);
 }
 
+TEST(report_json__knows_that_a_limit_is_passed)
+{
+    struct made_series m;
+    make_run_2(&m);
+    struct job_answer answer = {.verdict = VERDICT_NO_LEAK};
+    struct report_job job = {&m.s, 1, &answer, "a.log"};
+    struct buf out = BUF_INIT;
+    report_json(&out, &job);
+    CHECK(holds(buf_text(&out), "\"reaches_limit\": false"));
+    m.answer.limit = 9 * GB;
+    m.answer.forecast.limit_at = NAN;
+    buf_clear(&out);
+    report_json(&out, &job);
+    CHECK(holds(buf_text(&out), "\"reaches_limit\": true"));
+    buf_release(&out);
+    made_series_release(&m);
+}
+
 TEST(batch__writes_one_line_in_megabytes)
 {
     struct made_series m;

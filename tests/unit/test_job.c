@@ -1,0 +1,94 @@
+/* tests/unit/test_job.c: one verdict from those of all series. */
+#include "verdict/verdict.h"
+
+#include "answers.h"
+#include "unit.h"
+
+/* An answer as far as the job looks at it. */
+static struct answer answered(enum verdict verdict, enum severity severity, double max)
+{
+    struct answer a;
+    answer_absent(&a);
+    a.verdict = verdict;
+    a.severity = severity;
+    a.max = max;
+    return a;
+}
+
+static struct job_answer judge_all(const struct answer *answers, size_t count)
+{
+    const struct answer *all[8];
+    for (size_t i = 0; i < count; i++)
+        all[i] = &answers[i];
+    struct job_answer job;
+    job_judge(all, count, &job);
+    return job;
+}
+
+TEST(job__without_series_says_nothing)
+{
+    struct job_answer job;
+    job_judge(NULL, 0, &job);
+    CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.severity == SEVERITY_NONE);
+    CHECK(job.deciding == SIZE_MAX);
+    CHECK(job.leaks == 0 && job.inconclusives == 0 && job.no_leaks == 0);
+}
+
+TEST(job__leaks_if_one_series_leaks)
+{
+    struct answer answers[] = {
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 90 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 80 * GB),
+        answered(VERDICT_LEAK, SEVERITY_LOW, 25 * MB),
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 1 * GB),
+    };
+    struct job_answer job = judge_all(answers, 4);
+    CHECK(job.verdict == VERDICT_LEAK && job.severity == SEVERITY_LOW && job.deciding == 2);
+    CHECK(job.leaks == 1 && job.inconclusives == 1 && job.no_leaks == 2);
+}
+
+TEST(job__is_as_severe_as_its_worst_leak)
+{
+    struct answer answers[] = {
+        answered(VERDICT_LEAK, SEVERITY_MEDIUM, 90 * GB),
+        answered(VERDICT_LEAK, SEVERITY_HIGH, 1 * GB),
+        answered(VERDICT_LEAK, SEVERITY_LOW, 50 * GB),
+    };
+    struct job_answer job = judge_all(answers, 3);
+    CHECK(job.severity == SEVERITY_HIGH && job.deciding == 1 && job.leaks == 3);
+}
+
+TEST(job__is_open_if_a_series_is_and_none_leaks)
+{
+    struct answer answers[] = {
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 90 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 8 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 1 * GB),
+    };
+    struct job_answer job = judge_all(answers, 3);
+    CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 1);
+    /* A suspect is what one wants to hear of. */
+    answers[2].suspect = true;
+    CHECK(judge_all(answers, 3).deciding == 2);
+}
+
+TEST(job__is_clean_if_all_series_are)
+{
+    struct answer answers[] = {
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 1 * GB),
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 9 * GB),
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 3 * GB),
+    };
+    struct job_answer job = judge_all(answers, 3);
+    CHECK(job.verdict == VERDICT_NO_LEAK && job.severity == SEVERITY_NONE);
+    CHECK(job.deciding == 1 && job.no_leaks == 3);
+}
+
+TEST(job__takes_the_first_of_equals)
+{
+    struct answer answers[] = {
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, NAN),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, NAN),
+    };
+    CHECK(judge_all(answers, 2).deciding == 0);
+}
