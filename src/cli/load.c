@@ -119,6 +119,17 @@ static double plan_of(struct load *l, const struct loaded_series *s, double firs
     return 0;
 }
 
+/* All series of a source are one job; in a batch each is one by itself. */
+static void share_budget(struct load *l)
+{
+    unsigned engines = 0;
+    for (size_t i = 0; i < l->count; i++)
+        engines += l->series[i].engine != NULL;
+    for (size_t i = 0; i < l->count && !l->on_end; i++)
+        if (l->series[i].engine)
+            engine_share_budget(l->series[i].engine, engines);
+}
+
 static int make_engine(struct load *l, struct loaded_series *s, double first_seconds)
 {
     const struct load_options *o = l->options;
@@ -132,9 +143,11 @@ static int make_engine(struct load *l, struct loaded_series *s, double first_sec
         .limit = limit,
         .resolution = series_kind_resolution(s->info.kind),
         .rounding = s->info.resolution,
-        .job_series = 1,
     };
-    return engine_new(&options, &s->engine);
+    int r = engine_new(&options, &s->engine);
+    if (r == 0)
+        share_budget(l);
+    return r;
 }
 
 static int sink_sample(void *context, int series, double step, double seconds, double value)

@@ -239,7 +239,9 @@ void fit_end(const double *x, const double *y, size_t n, double noise, struct en
     *ret = (struct end_fit){.mean_slope = line.slope, .slope = line.slope, .knot = x[0]};
     double sigma = sqrt(fmax(line.rss, floor) / (m - 2));
     ret->error = line.sxx > 0 ? sigma / sqrt(line.sxx) : INFINITY;
-    if (curved && by_bend <= by_kink) {
+    /* A parabola that bends down has no end; two lines say better where growth slackened. */
+    bool bends = bent.coefficient > 0 ? by_bend <= by_kink : by_bend + CURVE_GAIN < by_kink;
+    if (curved && bends) {
         ret->shape = END_PARABOLA;
         end_slope(&line, &bent, 2 * (x[n - 1] - x[0]), sqrt(fmax(bent.rss, floor) / (m - 3)), ret);
     } else if (curved) {

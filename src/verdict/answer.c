@@ -14,7 +14,19 @@
 #define SPIKE_NOISE 6.0
 #define SPIKE_SHARE 0.05
 
+/* Growth has slackened if it goes on at less than this share of its pace; it has stopped if that
+ * has been so for this many horizons. */
+#define SLACKENED 0.25
+#define STOPPED_FOR 0.5
+
 /* ---- the leak as it is now ---- */
+
+/* What the growth did since the alarm's fit. */
+struct growth_course {
+    bool bent;        /* it is no straight line */
+    bool accelerates; /* it bends upwards, markedly */
+    bool stopped;     /* it has been level for a while */
+};
 
 /* The finest level of the alarm's pyramid that reaches back to its onset. */
 static void window_since(const struct engine *e, const struct alarm *alarm, struct window *ret)
@@ -33,11 +45,11 @@ static void window_since(const struct engine *e, const struct alarm *alarm, stru
  * checkpoint. Where it bends or has a kink, the rate at its end is the one that counts.
  */
 static struct alarm leak_by_now(const struct engine *e, const struct alarm *alarm,
-                                bool *ret_accelerates)
+                                struct growth_course *ret_course)
 {
     struct alarm now = *alarm;
     struct window w = {.n = 0};
-    *ret_accelerates = false;
+    *ret_course = (struct growth_course){.bent = false};
     if (alarm == &e->alarm)
         window_since(e, alarm, &w);
     size_t first = 0;
@@ -49,16 +61,21 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
     double noise = growth_grain(e->quantum, y[w.n - 1]);
     struct end_fit end;
     fit_end(w.at + first, y + first, w.n - first, noise, &end);
-    if (!(end.slope > 0.25 * end.mean_slope))
+    if (end.shape == END_KINK && end.slope + 2 * end.error < SLACKENED * alarm->growth.slope)
+        ret_course->stopped = e->last_at - end.knot > STOPPED_FOR * e->horizon;
+    if (!(end.slope > SLACKENED * end.mean_slope))
         return now;
     growth_trend(&w, alarm->growth.channel, first, e->quantum, &now.growth);
-    *ret_accelerates = end.shape == END_PARABOLA && end.slope > FASTER * end.mean_slope;
-    if (end.shape != END_LINE) {
+    ret_course->accelerates = end.shape == END_PARABOLA && end.slope > FASTER * end.mean_slope;
+    ret_course->bent = end.shape != END_LINE;
+    if (ret_course->bent) {
         now.growth.slope = end.slope;
         now.growth.intercept = y[w.n - 1] - end.slope * w.at[w.n - 1];
         now.growth.error = fmax(now.growth.error, end.error);
     }
-    if (end.shape == END_KINK && end.before < 0.25 * end.slope)
+    /* What rose before the kink was next to nothing: the growth began there. */
+    double before = end.before * (end.knot - w.at[first]), rise = y[w.n - 1] - y[first];
+    if (end.shape == END_KINK && end.before < SLACKENED * end.slope && before < 0.1 * rise)
         now.onset = end.knot;
     return now;
 }
@@ -216,10 +233,9 @@ static void fill_onset(const struct engine *e, const struct alarm *alarm, double
         a->onset_seconds = e->first_seconds + (onset - e->first_at) * seconds_per_unit(e);
 }
 
-/* From the last phase only. What is said not to leak stays where it is, or grows by its bound. */
-static void fill_forecast(const struct engine *e, struct answer *a)
+/* From the last phase only. What does not rise stays where it is, or grows by its bound. */
+static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
 {
-    bool steady = a->verdict == VERDICT_NO_LEAK;
     double rate = steady ? 0 : a->rate, level = a->floor_last;
     double low = steady ? 0 : a->rate_low, high = steady ? a->rate_upper : a->rate_high;
     double left = a->plan - a->last_at;
@@ -274,7 +290,7 @@ static void fill_spikes(const struct engine *e, const struct floor_line *f, stru
         inside = spike;
     }
     a->spikes.height = fit_median(heights, count);
-    a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <= f->tolerance;
+    a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <= fmax(f->tolerance, 0.25 * a->spikes.height);
 }
 
 static double floor_at(const struct floor_line *f, double at)
@@ -288,10 +304,10 @@ static double floor_at(const struct floor_line *f, double at)
 /* An average over everything, as a script would take it, and how much of it was warm-up. */
 static void fill_naive(const struct engine *e, const struct floor_line *f, struct answer *a)
 {
-    double rise = e->last_value - e->first_value;
-    if (!(e->last_at > e->first_at))
+    double rise = e->last_value - e->first_value, rate = rise / (e->last_at - e->first_at);
+    if (!isfinite(rate))
         return;
-    a->naive.rate = rise / (e->last_at - e->first_at);
+    a->naive.rate = rate;
     if (rise <= f->tolerance || isnan(a->warm_up_end))
         return;
     double warm_up = floor_at(f, a->warm_up_end) - e->first_value;
@@ -347,9 +363,9 @@ static enum pattern pattern_without_leak(const struct engine *e, const struct fl
 }
 
 static enum pattern pattern_of(const struct engine *e, const struct floor_line *f,
-                               const struct answer *a, bool accelerates)
+                               const struct answer *a, const struct growth_course *course)
 {
-    if (a->verdict == VERDICT_LEAK && accelerates)
+    if (a->verdict == VERDICT_LEAK && course->accelerates)
         return PATTERN_ACCELERATING;
     if (a->verdict == VERDICT_LEAK)
         return climbs_in_steps(f, a->onset_at) ? PATTERN_STAIRCASE : PATTERN_LINEAR;
@@ -398,7 +414,7 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
     case REASON_ROSE_LATELY:
         return growth_needs(e, a);
     case REASON_JUST_STOPPED:
-        return ACQUITTAL * e->horizon - (e->last_at - e->stopped_at);
+        return fmax(ACQUITTAL * e->horizon - (e->last_at - c->stopped_at), 0.25 * e->horizon);
     case REASON_NEW_MAXIMUM:
         return fmax(4 * spacing, 0.25 * e->horizon);
     case REASON_WEAK_GROWTH:
@@ -416,6 +432,24 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
 
 /* ---- the answer ---- */
 
+/*
+ * Nothing rises: the run may end within a spike or on the way back from a dip all the same. Its
+ * floor is the usual one of the last half horizon, and its last phase is level.
+ */
+static void settle_end(const struct floor_line *f, double horizon, struct answer *a)
+{
+    double floors[HISTORY_BLOCKS];
+    size_t count = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i] >= a->last_at - 0.5 * horizon)
+            floors[count++] = f->floor[i];
+    if (count > 0)
+        a->floor_last = fit_median(floors, count);
+    struct phase *last = &a->phases[a->phase_count - 1];
+    if (last->name == PHASE_GROWING)
+        last->name = PHASE_STABLE;
+}
+
 void engine_answer(const struct engine *e, struct answer *ret)
 {
     struct answer *a = ret;
@@ -426,33 +460,37 @@ void engine_answer(const struct engine *e, struct answer *ret)
 
     const struct alarm *standing = standing_alarm(e);
     struct alarm leak = {.set = false};
-    bool accelerates = false;
+    struct growth_course course = {.bent = false};
     if (standing)
-        leak = leak_by_now(e, standing, &accelerates);
-    bool current = e->alarm.set;
-    a->phase_count = phases_find(e, &floor, current ? &leak : NULL, a->phases);
-    const struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL;
+        leak = leak_by_now(e, standing, &course);
+    bool stands = e->alarm.set && !course.stopped;
+    a->phase_count = phases_find(e, &floor, stands ? &leak : NULL, a->phases);
+    struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL;
+    if (stands && course.bent)
+        last->level_from = floor_at(&floor, leak.onset);
 
     struct conclusion c;
-    conclude(e, &floor, last, &c);
+    conclude(e, &floor, last, stands, &c);
     a->verdict = c.verdict;
+    if (c.reason == REASON_NO_RISE && last->name != PHASE_SHRINKING)
+        settle_end(&floor, e->horizon, a);
     a->suspect = a->verdict != VERDICT_LEAK && engine_is_suspect(e);
     fill_warm_up(a);
-    fill_rates(e, last, standing ? &leak.growth : NULL, a);
-    if (standing)
+    fill_rates(e, last, a->verdict == VERDICT_LEAK ? &leak.growth : NULL, a);
+    if (a->verdict == VERDICT_LEAK)
         fill_onset(e, standing, leak.onset, a);
     if (c.reason == REASON_PLAN_COVERED)
-        a->rate_upper = a->rate_high;
+        a->rate_upper = fmax(0, a->rate_high);
     else if (a->verdict == VERDICT_NO_LEAK)
-        a->rate_upper = rate_bound(e, &floor, last, a->warm_up_end);
+        a->rate_upper = fmax(rate_bound(e, &floor, last, a->warm_up_end), a->rate);
     if (e->samples > 0) {
         fill_spikes(e, &floor, a);
         fill_naive(e, &floor, a);
-        fill_forecast(e, a);
+        fill_forecast(e, a->verdict == VERDICT_NO_LEAK && last->name != PHASE_GROWING, a);
     }
     if (a->verdict == VERDICT_LEAK)
         a->severity = severity_of(a, e->options.unit);
-    a->pattern = pattern_of(e, &floor, a, accelerates);
+    a->pattern = pattern_of(e, &floor, a, &course);
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);
     a->needs.seconds = a->needs.at_least * seconds_per_unit(e);

@@ -14,6 +14,7 @@
 #define SPAN_LEAK 1.3
 #define SPAN_VALLEYS 2.0
 #define SPAN_SUSPECT 0.4
+#define SPAN_STOPPED 1.4
 
 /* The test has to hold for so much longer, less the stronger it is. */
 #define CONFIRM 0.15
@@ -226,11 +227,15 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
             e->candidate_at = NAN;
         return;
     }
-    if (source != e->alarm.source || w->level + 1 < e->alarm.level)
+    if (source != e->alarm.source)
         return;
+    /* On fine levels a little more than a horizon: one thing kept per epoch is still growth. */
+    double span = (w->level + 1 < e->alarm.level ? SPAN_STOPPED : 1) * e->horizon;
     size_t first = 0, least = engine_least_blocks(source);
-    while (first + least < w->n && w->at[w->n - 1] - w->at[first + 1] >= e->horizon)
+    while (first + least < w->n && w->at[w->n - 1] - w->at[first + 1] >= span)
         first++;
+    if (w->at[w->n - 1] - w->at[first] < span)
+        return;
     struct growth now;
     growth_trend(w, e->alarm.growth.channel, first, e->quantum, &now);
     double errors = e->fading ? 1 : 2, share = e->fading ? 0.7 : 0.5;

@@ -9,6 +9,7 @@
 /* Growth this significant is no leak yet, and too much for "no leak". */
 #define WEAK_Z 3.5
 #define WEAK_SPAN 1.2
+#define WEAK_BLOCKS 8
 
 /* What would be added until the plan's end does not matter below this share of the headroom. */
 #define MATTERS 0.1
@@ -107,10 +108,10 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
         .resolution = engine_resolution(e),
         .z = WEAK_Z,
         .span = WEAK_SPAN * e->horizon,
+        .blocks = WEAK_BLOCKS,
     };
     for (enum source source = 0; source < SOURCE_COUNT && !e->fading; source++) {
         const struct pyramid *p = &e->pyramids[source];
-        rules.blocks = engine_least_blocks(source);
         for (unsigned level = 0; level < p->count; level++) {
             struct window w;
             window_take(p, level, &w);
@@ -125,7 +126,7 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
 
 static bool has_plan(const struct engine *e)
 {
-    return e->options.plan > 0 && e->options.limit > 0;
+    return e->options.plan > e->last_at && e->options.limit > 0;
 }
 
 /* What was seen of the last phase may be short: its own pace counts here, not a horizon's. */
@@ -167,19 +168,30 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
     return has_plan(e) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
 }
 
-void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
-              struct conclusion *ret)
+/* Since when the floor has been where it is now. */
+static double level_since(const struct floor_line *f)
 {
-    *ret = (struct conclusion){.verdict = VERDICT_LEAK};
-    if (e->alarm.set) {
+    size_t i = f->n - 1;
+    while (i > 0 && fabs(f->floor[i - 1] - f->floor[f->n - 1]) <= f->tolerance)
+        i--;
+    return f->at[i];
+}
+
+void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
+              bool stands, struct conclusion *ret)
+{
+    *ret = (struct conclusion){.verdict = VERDICT_LEAK, .stopped_at = NAN};
+    if (e->alarm.set && stands) {
         ret->reason = REASON_GROWS;
         return;
     }
-    if (standing_alarm(e)) {
+    if (!e->alarm.set && standing_alarm(e)) {
         ret->reason = REASON_PREVIOUS_RUN;
         return;
     }
-    ret->reason = reason_without_leak(e, f, last, &ret->weak);
+    ret->reason = e->alarm.set ? REASON_JUST_STOPPED : reason_without_leak(e, f, last, &ret->weak);
+    if (ret->reason == REASON_JUST_STOPPED)
+        ret->stopped_at = level_since(f);
     bool fine = ret->reason == REASON_PLAN_COVERED || ret->reason == REASON_NO_RISE;
     ret->verdict = fine ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE;
 }

@@ -48,11 +48,15 @@ struct conclusion {
     enum verdict verdict;
     enum reason reason;
     struct growth weak; /* REASON_WEAK_GROWTH */
+    double stopped_at;  /* REASON_JUST_STOPPED: since when the floor is level */
 };
 
-/* `last` is the last phase, NULL with no sample. */
+/*
+ * `last` is the last phase, NULL with no sample. `stands`: the growth that raised the alarm still
+ * goes on at the end, as far as one can see when asked.
+ */
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
-              struct conclusion *ret);
+              bool stands, struct conclusion *ret);
 
 /* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
 const struct alarm *standing_alarm(const struct engine *e);

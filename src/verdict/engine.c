@@ -317,6 +317,11 @@ static double epoch_begin(const struct engine *e, double at)
     return e->first_at <= at / 2 ? 0 : e->first_at;
 }
 
+void engine_share_budget(struct engine *e, unsigned job_series)
+{
+    e->options.job_series = job_series;
+}
+
 void engine_epoch_mark(struct engine *e, double at)
 {
     if (!is_number(at))

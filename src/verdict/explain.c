@@ -45,17 +45,10 @@ static struct words about(const struct engine *e, double v)
     return words_of(&b);
 }
 
-/* "step 1,200", "12 min into the run". */
 static struct words position(const struct engine *e, double at)
 {
     struct buf b = BUF_INIT;
-    if (e->options.clock == CLOCK_STEP) {
-        buf_adds(&b, "step ");
-        units_add_count(&b, round(at), 0);
-    } else {
-        units_add_duration(&b, at - e->first_at);
-        buf_adds(&b, " into the run");
-    }
+    series_add_position(&b, at, e->first_at, e->options.clock);
     return words_of(&b);
 }
 
@@ -74,8 +67,10 @@ __attribute__((format(printf, 2, 3))) static void say(struct answer *a, const ch
 static void explain_leak(const struct engine *e, struct answer *a)
 {
     double age = a->last_at - a->onset_at;
+    const struct phase *last = &a->phases[a->phase_count - 1];
     say(a, "The floor has grown by %s since %s: %s over %s.", rate(e, a->rate).text,
-        position(e, a->onset_at).text, value(e, a->rate * age).text, length(e, age).text);
+        position(e, a->onset_at).text, value(e, last->level_to - last->level_from).text,
+        length(e, age).text);
     if (e->epoch_known)
         say(a, "That is %.1f epochs; a cache is full after one pass over the data.",
             age / e->epoch_length);
@@ -87,7 +82,7 @@ static void explain_leak(const struct engine *e, struct answer *a)
         "fading curve.",
         fmin(9999, e->alarm.growth.z));
     if (a->pattern == PATTERN_ACCELERATING)
-        say(a, "The growth is getting faster; the rate is that of its second half.");
+        say(a, "The growth is getting faster; the rate is the one it has now.");
     if (a->pattern == PATTERN_STAIRCASE)
         say(a, "It climbs in steps: something is kept now and then, not at every step.");
 }
@@ -112,6 +107,11 @@ static void explain_bound(const struct engine *e, struct answer *a)
         about(e, gigabyte / a->rate_upper).text);
 }
 
+static void explain_fall(const struct engine *e, struct answer *a)
+{
+    say(a, "It falls by %s.", rate(e, -a->rate).text);
+}
+
 static void explain_no_rise(const struct engine *e, struct answer *a)
 {
     const struct phase *last = &a->phases[a->phase_count - 1];
@@ -120,10 +120,12 @@ static void explain_no_rise(const struct engine *e, struct answer *a)
             fabs(a->warm_up_epochs - 1) <= 0.25
                 ? ", about one pass over the data: a cache was filling"
                 : "");
-    say(a, "The floor has not risen beyond noise for the last %s (%.1f horizons).",
-        length(e, fmax(a->last_at - last->from, e->horizon)).text,
-        fmax(a->last_at - last->from, e->horizon) / e->horizon);
-    explain_bound(e, a);
+    say(a, "For the last %s the floor has not risen by more than it wanders by itself.",
+        length(e, fmax(a->last_at - last->from, e->horizon)).text);
+    if (last->name == PHASE_SHRINKING)
+        explain_fall(e, a);
+    else
+        explain_bound(e, a);
 }
 
 static void explain_covered(const struct engine *e, struct answer *a)
@@ -156,15 +158,15 @@ static void explain_too_short(const struct engine *e, struct answer *a)
     }
     double seen = a->last_at - a->first_at;
     const struct phase *last = &a->phases[a->phase_count - 1];
-    if (seen >= e->horizon)
+    if (a->needs.at_least > 1.01 * e->horizon - seen && last->name != PHASE_GROWING)
         miss(a, "%.0f samples are too few to tell growth from chance.", (double) e->samples);
     else if (last->name == PHASE_GROWING)
         miss(a, "It grew by %s for %s and was still growing; a cache may fill for %s.",
              rate(e, a->rate).text, length(e, a->last_at - last->from).text,
              length(e, e->horizon).text);
     else
-        miss(a, "%s were seen; it takes %s to tell a leak from a warm-up.", length(e, seen).text,
-             length(e, e->horizon).text);
+        miss(a, "It was seen for %s; it takes %s to tell a leak from a warm-up.",
+             length(e, seen).text, length(e, e->horizon).text);
 }
 
 static void explain_rose(const struct engine *e, struct answer *a)
@@ -216,7 +218,7 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
     case REASON_JUST_STOPPED:
         miss(a,
              "It grew as a leak does, and stopped at about %s; whether for good is not known yet.",
-             position(e, e->stopped_at).text);
+             position(e, c->stopped_at).text);
         break;
     case REASON_NEW_MAXIMUM:
         miss(a, "The last samples are the highest of all: a step, or a spike that will pass.");
@@ -251,6 +253,8 @@ void explain(const struct engine *e, const struct conclusion *c, struct answer *
     else
         explain_missing(e, c, a);
     explain_spikes(e, a);
+    if (c->reason == REASON_PREVIOUS_RUN)
+        return;
     if (e->restarts == 1)
         say(a, "The process was restarted once; only the last run is judged.");
     else if (e->restarts > 1)

@@ -56,8 +56,8 @@ static bool inside(const struct gate_limits *l, double at)
 }
 
 /*
- * How far the floor rose over the window: the lowest of its last third against that of its first.
- * Without a window: since the warm-up's end.
+ * How far the floor rose over the window: the lowest of its last twentieth against that of its
+ * first. Without a window: since the warm-up's end. NAN: fewer than two samples lie there.
  */
 static double rise_of(const struct gate_limits *l, const struct answer *a, const struct history *h)
 {
@@ -67,11 +67,11 @@ static double rise_of(const struct gate_limits *l, const struct answer *a, const
         first++;
     while (end > first && !inside(l, h->blocks[end - 1].at))
         end--;
-    unsigned third = (end - first) / 3 > 0 ? (end - first) / 3 : 1;
     if (end - first < 2)
         return NAN;
+    unsigned part = (end - first) / 20 > 0 ? (end - first) / 20 : 1;
     double before = INFINITY, after = INFINITY;
-    for (unsigned i = 0; i < third; i++) {
+    for (unsigned i = 0; i < part; i++) {
         before = fmin(before, h->blocks[first + i].min);
         after = fmin(after, h->blocks[end - 1 - i].min);
     }
@@ -90,31 +90,31 @@ static void check_warm_up(struct gate_line *g, const struct gate_limits *l, cons
     check_limit(g, "warm-up until", isnan(end) ? a->first_at : end, l->max_warm_up, add_position);
 }
 
-static void check_rise(struct gate_line *g, const struct gate_limits *l, const struct answer *a,
-                       const struct history *h)
+/* From one sample before the first: a run resumed at 50,000 has not done 50,000 steps here. */
+static double steps_seen(const struct answer *a)
 {
-    double rise = rise_of(l, a, h);
-    if (isnan(l->max_rise))
-        return;
-    if (isnan(rise))
-        buf_addf(&g->broken, "%sno samples %s", g->broken.len > 0 ? "; " : "",
-                 isnan(l->window_from) ? "after the warm-up" : "in the window");
-    else
-        check_limit(g, "rise of the floor", rise, l->max_rise, add_value);
+    double span = a->last_at - a->first_at;
+    return a->samples > 1 ? span + span / ((double) a->samples - 1) : (double) a->samples;
 }
 
 /* Says that there is too little to judge by; false if there is enough. */
-static bool is_too_short(const struct gate_limits *l, const struct answer *a,
+static bool is_too_short(const struct gate_limits *l, const struct answer *a, double rise,
                          enum series_clock clock, struct gate_result *ret)
 {
     const char *unit = clock == CLOCK_STEP ? "step" : "second";
-    if (a->samples == 0 || a->last_at < l->min_steps)
-        snprintf(ret->line, sizeof ret->line, "too short: it ends at %s %.0f, %.0f are asked", unit,
-                 a->samples == 0 ? 0 : a->last_at, fmax(l->min_steps, 1));
+    char *line = ret->line;
+    size_t size = sizeof ret->line;
+    if (a->samples == 0 || steps_seen(a) < l->min_steps)
+        snprintf(line, size, "too short: %.0f %ss were seen, at least %.0f are asked",
+                 steps_seen(a), unit, fmax(l->min_steps, 1));
     else if (!isnan(l->max_rate) && isnan(a->rate))
-        snprintf(ret->line, sizeof ret->line, "too short: it takes three samples to tell a rate");
+        snprintf(line, size, "too short: it takes three samples to tell a rate");
+    else if (!isnan(l->max_rise) && isnan(rise))
+        snprintf(line, size,
+                 "too short: fewer than two samples to measure the rise by; it ends at %s %.0f",
+                 unit, a->last_at);
     else if (still_warming_up(a) && a->last_at <= l->max_warm_up)
-        snprintf(ret->line, sizeof ret->line,
+        snprintf(line, size,
                  "too short: it still grows at %s %.0f, and the warm-up may last until %.0f", unit,
                  a->last_at, l->max_warm_up);
     else
@@ -128,12 +128,15 @@ void gate_check(const struct gate_limits *limits, const struct answer *a,
                 struct gate_result *ret)
 {
     struct gate_line g = {BUF_INIT, BUF_INIT, unit, clock};
+    double rise = rise_of(limits, a, history);
     *ret = (struct gate_result){.exit_status = GATE_FINE};
-    if (is_too_short(limits, a, clock, ret))
+    if (is_too_short(limits, a, rise, clock, ret))
         return;
     check_limit(&g, "rate", a->rate, limits->max_rate, add_rate);
-    check_rise(&g, limits, a, history);
+    check_limit(&g, "rise of the floor", rise, limits->max_rise, add_value);
     check_warm_up(&g, limits, a);
+    if (g.broken.len + g.held.len == 0)
+        buf_addf(&g.held, "%.0f %ss seen", steps_seen(a), clock == CLOCK_STEP ? "step" : "second");
     bool broke = g.broken.len > 0;
     ret->exit_status = broke ? GATE_BROKEN : GATE_FINE;
     snprintf(ret->line, sizeof ret->line, "%s", buf_text(broke ? &g.broken : &g.held));

@@ -1,6 +1,15 @@
 /* verdict/job.c: one verdict for a job from those of its series. */
 #include "verdict/verdict.h"
 
+/* A series with fewer samples, unless they grow, is no reason to leave the job undecided. */
+#define COUNTS 10
+
+static bool counts(const struct answer *a)
+{
+    bool grows = a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING;
+    return grows || a->samples >= COUNTS;
+}
+
 /* How much a series' answer weighs in choosing the one that decides. */
 static int weight(const struct answer *a)
 {
@@ -8,9 +17,9 @@ static int weight(const struct answer *a)
     case VERDICT_LEAK:
         return 10 + (int) a->severity;
     case VERDICT_INCONCLUSIVE:
-        return a->suspect ? 6 : 5;
+        return !counts(a) ? 0 : a->suspect ? 6 : 5;
     default:
-        return 0;
+        return 1;
     }
 }
 

@@ -20,6 +20,17 @@ static enum phase_name name_of(const struct segment *s, double tolerance)
     return rise < -tolerance && s->slope < -margin ? PHASE_SHRINKING : PHASE_STABLE;
 }
 
+/* A fitted level is never beyond what was seen of the floor in that stretch. */
+static double within(const struct floor_line *f, const struct segment *s, double level)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = s->first; i <= s->last; i++) {
+        low = fmin(low, f->floor[i]);
+        high = fmax(high, f->floor[i]);
+    }
+    return fmin(fmax(level, low), high);
+}
+
 static struct phase phase_of(const struct floor_line *f, const struct segment *s)
 {
     double rate = isfinite(s->error) ? s->slope : NAN, margin = Z95 * s->error;
@@ -27,8 +38,8 @@ static struct phase phase_of(const struct floor_line *f, const struct segment *s
         .name = name_of(s, f->tolerance),
         .from = f->at[s->first],
         .to = f->at[s->last],
-        .level_from = s->from,
-        .level_to = s->to,
+        .level_from = within(f, s, s->from),
+        .level_to = within(f, s, s->to),
         .rate = rate,
         .rate_low = rate - margin,
         .rate_high = rate + margin,
@@ -88,6 +99,20 @@ static bool is_leak(const struct phase *p, const struct alarm *leak)
            (p->name == PHASE_GROWING && leak->onset - p->from < p->to - leak->onset);
 }
 
+/* A warm-up that slowed down in stages is one warm-up, at its mean pace. */
+static unsigned join_warm_up(struct phase *phases, unsigned count)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct phase *before = kept > 0 ? &phases[kept - 1] : NULL;
+        if (before && before->name == PHASE_WARM_UP && phases[i].name == PHASE_WARM_UP)
+            join(before, &phases[i]);
+        else
+            phases[kept++] = phases[i];
+    }
+    return kept;
+}
+
 /* The leak is the last phase, from its onset on; what was before is cut off there. */
 static unsigned end_with_leak(struct phase *phases, unsigned count, const struct alarm *leak,
                               double now)
@@ -138,5 +163,5 @@ unsigned phases_find(const struct engine *e, const struct floor_line *f, const s
     if (leak)
         count = end_with_leak(ret_phases, count, leak, e->last_at);
     rename_by_neighbours(ret_phases, count, f->tolerance);
-    return count;
+    return join_warm_up(ret_phases, count);
 }

@@ -79,6 +79,9 @@ struct engine *engine_free(struct engine *e); /* accepts NULL, returns NULL */
  */
 int engine_push(struct engine *e, double step, double seconds, double value);
 
+/* So many series share the job's false-alarm budget from now on. */
+void engine_share_budget(struct engine *e, unsigned job_series);
+
 /* An epoch ended at `at`: teaches the epoch length where none was given. */
 void engine_epoch_mark(struct engine *e, double at);
 
@@ -179,7 +182,10 @@ void engine_answer(const struct engine *e, struct answer *ret);
 
 /* ---- the job ---- */
 
-/* One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak.
+/*
+ * One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak.
+ * A series of fewer than 10 samples that do not grow (a process that just began, a bystander) does
+ * not count while another has been seen for longer.
  */
 struct job_answer {
     enum verdict verdict;

@@ -12,6 +12,7 @@ static struct answer answered(enum verdict verdict, enum severity severity, doub
     a.verdict = verdict;
     a.severity = severity;
     a.max = max;
+    a.samples = 100;
     return a;
 }
 
@@ -56,6 +57,17 @@ TEST(job__is_as_severe_as_its_worst_leak)
     };
     struct job_answer job = judge_all(answers, 3);
     CHECK(job.severity == SEVERITY_HIGH && job.deciding == 1 && job.leaks == 3);
+}
+
+TEST(job__is_not_left_open_by_a_bystander_of_a_few_samples)
+{
+    struct answer answers[] = {
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 8 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 90 * GB),
+    };
+    answers[1].samples = 3;
+    CHECK(judge_all(answers, 2).verdict == VERDICT_NO_LEAK);
+    CHECK(judge_all(answers + 1, 1).verdict == VERDICT_INCONCLUSIVE);
 }
 
 TEST(job__is_open_if_a_series_is_and_none_leaks)
