@@ -290,7 +290,8 @@ static void fill_spikes(const struct engine *e, const struct floor_line *f, stru
         inside = spike;
     }
     a->spikes.height = fit_median(heights, count);
-    a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <= fmax(f->tolerance, 0.25 * a->spikes.height);
+    a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <=
+                                                     fmax(f->tolerance, 0.25 * a->spikes.height);
 }
 
 static double floor_at(const struct floor_line *f, double at)

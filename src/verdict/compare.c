@@ -27,6 +27,11 @@ __attribute__((format(printf, 2, 3))) static void differ(struct comparison *c, c
     va_end(args);
 }
 
+static const char *said(enum verdict verdict)
+{
+    return verdict == VERDICT_NO_LEAK ? "no leak" : verdict_name(verdict);
+}
+
 /* How a run goes, without its size: does it warm up, and what does it do in the end. */
 enum course { COURSE_SETTLES, COURSE_GROWS, COURSE_OPEN };
 
@@ -89,8 +94,11 @@ static void compare_rate(const struct answer *a, const struct answer *b, struct 
         return;
     if ((!rate_matters(a) && !rate_matters(b)) || alike(a->rate, b->rate))
         return;
-    if (a->rate > 0 || b->rate > 0)
-        differ(c, "In the end %s grows faster.", a->rate > b->rate ? "A" : "B");
+    const char *faster = a->rate > b->rate ? "A" : "B", *other = a->rate > b->rate ? "B" : "A";
+    if (fmin(a->rate, b->rate) > 0)
+        differ(c, "In the end %s grows faster.", faster);
+    else if (fmax(a->rate, b->rate) > 0)
+        differ(c, "In the end %s still grows, %s does not.", faster, other);
     else
         differ(c, "In the end %s falls faster.", a->rate < b->rate ? "A" : "B");
 }
@@ -133,7 +141,7 @@ void answers_compare(const struct answer *a, const struct answer *b, enum series
     *ret = (struct comparison){.level_ratio = NAN};
     enum course ca = course_of(a), cb = course_of(b);
     if (ca != cb)
-        differ(ret, "A is %s, B is %s.", verdict_name(a->verdict), verdict_name(b->verdict));
+        differ(ret, "A is %s, B is %s.", said(a->verdict), said(b->verdict));
     compare_warm_up(a, b, ret);
     bool both_warm = isnan(a->warm_up_end) == isnan(b->warm_up_end);
     ret->same_pattern = ca == cb && ca != COURSE_OPEN && both_warm;

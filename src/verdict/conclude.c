@@ -147,6 +147,23 @@ const struct alarm *standing_alarm(const struct engine *e)
     return e->previous.set && young ? &e->previous : NULL;
 }
 
+/* Since when the floor has been where it is now. */
+static double level_since(const struct floor_line *f)
+{
+    size_t i = f->n - 1;
+    while (i > 0 && fabs(f->floor[i - 1] - f->floor[f->n - 1]) <= f->tolerance)
+        i--;
+    return f->at[i];
+}
+
+/* When what had been called a leak stopped: the engine notices it later than it was. NAN: never. */
+static double stop_of(const struct engine *e, const struct floor_line *f)
+{
+    if (!e->alarm.set && isnan(e->stopped_at))
+        return NAN;
+    return fmin(level_since(f), e->alarm.set ? e->last_at : e->stopped_at);
+}
+
 static enum reason reason_without_leak(const struct engine *e, const struct floor_line *f,
                                        const struct phase *last, struct growth *ret_weak)
 {
@@ -161,20 +178,11 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
         return REASON_ROSE_LATELY;
     if (at_new_maximum(e, f))
         return REASON_NEW_MAXIMUM;
-    if (e->last_at - e->stopped_at < ACQUITTAL * e->horizon)
+    if (e->last_at - stop_of(e, f) < ACQUITTAL * e->horizon)
         return REASON_JUST_STOPPED;
     if (grows_weakly(e, ret_weak))
         return REASON_WEAK_GROWTH;
     return has_plan(e) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
-}
-
-/* Since when the floor has been where it is now. */
-static double level_since(const struct floor_line *f)
-{
-    size_t i = f->n - 1;
-    while (i > 0 && fabs(f->floor[i - 1] - f->floor[f->n - 1]) <= f->tolerance)
-        i--;
-    return f->at[i];
 }
 
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
@@ -191,7 +199,7 @@ void conclude(const struct engine *e, const struct floor_line *f, const struct p
     }
     ret->reason = e->alarm.set ? REASON_JUST_STOPPED : reason_without_leak(e, f, last, &ret->weak);
     if (ret->reason == REASON_JUST_STOPPED)
-        ret->stopped_at = level_since(f);
+        ret->stopped_at = stop_of(e, f);
     bool fine = ret->reason == REASON_PLAN_COVERED || ret->reason == REASON_NO_RISE;
     ret->verdict = fine ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE;
 }
