@@ -118,7 +118,7 @@ static bool ends_clock(const struct scan *s, const char *p)
     if (memchr(word, '=', n) || word[n - 1] == ':' || word - p >= 2 || has_number)
         return true;
     /* "Step 5 Memory allocated: 5.2 GB" */
-    return word[label] && label < 40 && name_recall(s->memo, word, label).role >= NAME_MEMORY;
+    return label < 40 && word[label] && name_recall(s->memo, word, label).role >= NAME_MEMORY;
 }
 
 /* "-80", "+" or "/1000" behind the step. */

@@ -84,7 +84,7 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
 
 static void clear_answer(struct answer *a)
 {
-    *a = (struct answer){.verdict = VERDICT_INCONCLUSIVE};
+    memset(a, 0, sizeof *a); /* the same to the last bit, padding and all */
     double *const absent[] = {
         &a->confidence,
         &a->first_at,
@@ -193,10 +193,12 @@ static double rate_bound(const struct engine *e, const struct floor_line *f,
     double settled = isnan(warm_up_end) ? e->first_at : warm_up_end;
     double from = fmax(settled, fmin(last->from, e->last_at - e->horizon));
     double bound = last->rate_high, span = e->last_at - from;
-    if (from < last->from) {
+    if (from < last->from || isnan(bound)) {
         size_t first = 0;
         while (first + 3 < f->n && f->at[first] <= from)
             first++;
+        while (first > 0 && f->at[first] == e->last_at) /* a clock that stands still */
+            first--;
         struct segment whole;
         segment_fit(f->at, f->floor, first, f->n, growth_grain(e->quantum, e->last_value), &whole);
         bound = whole.slope + Z95 * whole.error;
@@ -212,7 +214,7 @@ static void fill_rates(const struct engine *e, const struct phase *last, const s
         a->rate = leak->slope;
         a->rate_low = leak->slope - Z95 * leak->error;
         a->rate_high = leak->slope + Z95 * leak->error;
-    } else if (last && last->name != PHASE_START) {
+    } else if (last->name != PHASE_START) {
         a->rate = last->rate;
         a->rate_low = last->rate_low;
         a->rate_high = last->rate_high;
@@ -466,7 +468,8 @@ void engine_answer(const struct engine *e, struct answer *ret)
         leak = leak_by_now(e, standing, &course);
     bool stands = e->alarm.set && !course.stopped;
     a->phase_count = phases_find(e, &floor, stands ? &leak : NULL, a->phases);
-    struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL;
+    struct phase none = {.name = PHASE_START, .from = NAN, .to = NAN, .rate_high = NAN};
+    struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : &none;
     if (stands && course.bent)
         last->level_from = floor_at(&floor, leak.onset);
 

@@ -168,7 +168,7 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
                                        const struct phase *last, struct growth *ret_weak)
 {
     bool is_short = e->samples < LEAST_SAMPLES || e->last_at - e->first_at < e->horizon;
-    if (has_plan(e) && last && last->name != PHASE_START && plan_covered(e, last))
+    if (has_plan(e) && last->name != PHASE_START && plan_covered(e, last))
         return REASON_PLAN_COVERED;
     if (is_short)
         return REASON_TOO_SHORT;

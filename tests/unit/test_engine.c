@@ -2,14 +2,10 @@
 #include "verdict/engine.h"
 
 #include "runs.h"
+#include "same_answer.h"
 #include "unit.h"
 
 #include <errno.h>
-
-static bool same_answer(const struct answer *a, const struct answer *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
 
 static double flat(double at, struct random *r)
 {

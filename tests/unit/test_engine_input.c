@@ -122,6 +122,19 @@ TEST(input__may_have_many_samples_at_one_step)
     engine_free(e);
 }
 
+TEST(input__may_end_while_the_step_stands_still)
+{
+    /* A long validation: the samples go on, the step does not. */
+    struct engine *e = engine_for(&by_step);
+    feed(e, 1, 600, 1, flat);
+    struct random r = {2};
+    for (int i = 0; i < 2000; i++)
+        (void) engine_push(e, 600, NAN, flat(600, &r) - 2 * GB);
+    struct answer a = ask(e);
+    CHECK(a.verdict == VERDICT_NO_LEAK && isfinite(a.rate_upper) && !isinf(a.rate_high));
+    engine_free(e);
+}
+
 /* ---- few samples ---- */
 
 TEST(input__of_one_sample_is_too_short)

@@ -131,7 +131,8 @@ static enum reason reason_of(const struct engine *e, const struct answer *a)
     struct floor_line floor;
     struct conclusion c;
     floor_line_take(e, &floor);
-    conclude(e, &floor, a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL, e->alarm.set,
+    const struct phase none = {.name = PHASE_START};
+    conclude(e, &floor, a->phase_count > 0 ? &a->phases[a->phase_count - 1] : &none, e->alarm.set,
              &c);
     return c.reason;
 }
