@@ -82,10 +82,13 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
 
 /* ---- pieces of the answer ---- */
 
-static void clear_answer(struct answer *a)
+#define NUMBERS 36
+
+/* Every number of an answer that may be absent; not where a limit is reached, which may be never.
+ */
+static void list_numbers(struct answer *a, double *ret_numbers[NUMBERS])
 {
-    memset(a, 0, sizeof *a); /* the same to the last bit, padding and all */
-    double *const absent[] = {
+    double *const numbers[NUMBERS] = {
         &a->confidence,
         &a->first_at,
         &a->last_at,
@@ -122,13 +125,29 @@ static void clear_answer(struct answer *a)
         &a->forecast.plan_value,
         &a->forecast.plan_low,
         &a->forecast.plan_high,
-        &a->forecast.limit_at,
-        &a->forecast.limit_low,
-        &a->forecast.limit_high,
-        &a->forecast.limit_seconds,
     };
-    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
-        *absent[i] = NAN;
+    memcpy(ret_numbers, numbers, sizeof numbers);
+}
+
+static void clear_answer(struct answer *a)
+{
+    memset(a, 0, sizeof *a); /* the same to the last bit, padding and all */
+    double *numbers[NUMBERS];
+    list_numbers(a, numbers);
+    for (size_t i = 0; i < NUMBERS; i++)
+        *numbers[i] = NAN;
+    a->forecast.limit_at = a->forecast.limit_low = a->forecast.limit_high = NAN;
+    a->forecast.limit_seconds = NAN;
+}
+
+/* What is too large for a number is not known: a clock that moves by next to nothing. */
+static void drop_overflows(struct answer *a)
+{
+    double *numbers[NUMBERS];
+    list_numbers(a, numbers);
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (isinf(*numbers[i]))
+            *numbers[i] = NAN;
 }
 
 static double known(double option)
@@ -498,5 +517,6 @@ void engine_answer(const struct engine *e, struct answer *ret)
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);
     a->needs.seconds = a->needs.at_least * seconds_per_unit(e);
+    drop_overflows(a);
     explain(e, &c, a);
 }

@@ -52,8 +52,8 @@ struct conclusion {
 };
 
 /*
- * `last` is the last phase; with no sample, one that has only started. `stands`: the growth that raised the alarm still
- * goes on at the end, as far as one can see when asked.
+ * `last` is the last phase; with no sample, one that has only started. `stands`: the growth that
+ * raised the alarm still goes on at the end, as far as one can see when asked.
  */
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
               bool stands, struct conclusion *ret);

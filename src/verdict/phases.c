@@ -60,13 +60,19 @@ static bool are_one(const struct phase *a, const struct phase *b, double toleran
                fmax(tolerance, 0.1 * fabs(b->level_to - a->level_from));
 }
 
+/* A stretch without length has no rate. */
 static void join(struct phase *a, const struct phase *b)
 {
-    double before = a->to - a->from, after = b->to - b->from;
-    double whole = before + after > 0 ? before + after : 1;
-    a->rate = (a->rate * before + b->rate * after) / whole;
-    a->rate_low = (a->rate_low * before + b->rate_low * after) / whole;
-    a->rate_high = (a->rate_high * before + b->rate_high * after) / whole;
+    double before = a->to - a->from, after = b->to - b->from, whole = before + after;
+    if (before > 0 && after > 0) {
+        a->rate = (a->rate * before + b->rate * after) / whole;
+        a->rate_low = (a->rate_low * before + b->rate_low * after) / whole;
+        a->rate_high = (a->rate_high * before + b->rate_high * after) / whole;
+    } else if (after > 0) {
+        a->rate = b->rate;
+        a->rate_low = b->rate_low;
+        a->rate_high = b->rate_high;
+    }
     a->to = b->to;
     a->level_to = b->level_to;
 }

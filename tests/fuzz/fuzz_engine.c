@@ -48,7 +48,8 @@ static double take_double(struct program *p)
 static double take_size(struct program *p)
 {
     uint8_t byte = take_byte(p);
-    return byte == 0 ? 0 : (1 + byte % 16) * pow(10, byte / 16 - 3);
+    int exponent = byte / 16 - 3;
+    return byte == 0 ? 0 : (1 + byte % 16) * pow(10, exponent);
 }
 
 static struct engine_options take_options(struct program *p)
