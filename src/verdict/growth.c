@@ -314,36 +314,33 @@ static bool passes(const struct window *w, enum channel channel, size_t first,
  * b^2 sxx (n - 2) >= z^2 rss. One pass from the end gives all of them, all terms times n^2 to save
  * the divisions. Sums lose digits on an exact line; those are let through.
  */
-struct screen_sums {
-    double sy, sxy, syy;
-};
-
-static bool worth_testing(const struct screen_sums *s, double n, double sx, double cxx, double bar)
-{
-    double cxy = n * s->sxy - sx * s->sy, cyy = n * s->syy - s->sy * s->sy;
-    return cxy > 0 && cxy * cxy * (n - 2 + bar) >= bar * cxx * cyy;
-}
+typedef double both __attribute__((vector_size(2 * sizeof(double)))); /* floor and mean at once */
 
 static bool screen(const struct window *w, double z, bool ret_worth[2][PYRAMID_RING])
 {
     const size_t last = w->n - 1;
-    struct screen_sums min = {0}, mean = {0};
-    double bar = 0.98 * z * z, n = 0, sx = 0, sxx = 0;
+    const both end = {w->min[last], w->mean[last]};
+    const double bar = 0.98 * z * z;
+    double n = 0, sx = 0, sxx = 0;
+    both sy = {0, 0}, sxy = {0, 0}, syy = {0, 0};
     bool any = false;
     for (size_t i = w->n; i-- > 0;) {
         double dx = w->at[i] - w->at[last];
-        double low = w->min[i] - w->min[last], mid = w->mean[i] - w->mean[last];
+        both dy = (both){w->min[i], w->mean[i]} - end;
         n += 1;
         sx += dx;
         sxx += dx * dx;
-        min = (struct screen_sums){min.sy + low, min.sxy + dx * low, min.syy + low * low};
-        mean = (struct screen_sums){mean.sy + mid, mean.sxy + dx * mid, mean.syy + mid * mid};
+        sy += dy;
+        sxy += dx * dy;
+        syy += dy * dy;
         if (i % SUFFIX_STRIDE != 0)
             continue;
-        double cxx = n * sxx - sx * sx;
-        ret_worth[CHANNEL_MIN][i] = low < 0 && worth_testing(&min, n, sx, cxx, bar);
-        ret_worth[CHANNEL_MEAN][i] = mid < 0 && worth_testing(&mean, n, sx, cxx, bar);
-        any = any || ret_worth[CHANNEL_MIN][i] || ret_worth[CHANNEL_MEAN][i];
+        both cxy = n * sxy - sx * sy, cyy = n * syy - sy * sy;
+        both excess = cxy * cxy * (n - 2 + bar) - bar * (n * sxx - sx * sx) * cyy;
+        for (int c = CHANNEL_MIN; c <= CHANNEL_MEAN; c++) {
+            ret_worth[c][i] = dy[c] < 0 && cxy[c] > 0 && excess[c] >= 0;
+            any = any || ret_worth[c][i];
+        }
     }
     return any;
 }
