@@ -25,12 +25,13 @@ void history_clear(struct history *h)
 
 static struct history_block merge(const struct history_block *a, const struct history_block *b)
 {
-    double na = (double) a->count, nb = (double) b->count, n = na + nb;
+    /* In this form rounding cannot carry a mean beyond what it is the mean of. */
+    double share = (double) b->count / (double) (a->count + b->count);
     return (struct history_block){
-        .at = (a->at * na + b->at * nb) / n,
-        .seconds = (a->seconds * na + b->seconds * nb) / n,
+        .at = a->at + (b->at - a->at) * share,
+        .seconds = a->seconds + (b->seconds - a->seconds) * share,
         .min = a->min < b->min ? a->min : b->min,
-        .mean = (a->mean * na + b->mean * nb) / n,
+        .mean = a->mean + (b->mean - a->mean) * share,
         .max = a->max > b->max ? a->max : b->max,
         .count = a->count + b->count,
     };

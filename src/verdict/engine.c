@@ -297,11 +297,12 @@ int engine_push(struct engine *e, double step, double seconds, double value)
         e->refused++;
         return valid ? -ERANGE : -EINVAL;
     }
+    int r = history_push(&e->history, at, seconds, value);
+    if (r < 0)
+        return r;
     bool after_gap = is_gap(e, at);
     note_sample(e, at, seconds, value);
-    int r = history_push(&e->history, at, seconds, value);
-    if (r == 0)
-        r = push_block(e, at, value, after_gap);
+    r = push_block(e, at, value, after_gap);
     if (r == 0)
         r = push_valley(e, at, value);
     if (r == 0)

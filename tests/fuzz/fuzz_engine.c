@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Longer programs teach nothing new and take long. */
 #define MOST_SAMPLES 4000
-#define MOST_ASKS 6
+#define MOST_ASKS 3
 
 /* ---- the program ---- */
 

@@ -395,6 +395,17 @@ TEST(engine__asks_more_of_each_series_of_a_large_job)
     engine_free(many);
 }
 
+TEST(engine__learns_how_many_series_share_the_budget)
+{
+    struct engine *e = engine_for(&by_step);
+    double alone = engine_threshold(e);
+    engine_share_budget(e, 200);
+    struct engine *one_of_200 = engine_for(BY_STEP(.job_series = 200));
+    CHECK(engine_threshold(e) > alone && engine_threshold(e) == engine_threshold(one_of_200));
+    engine_free(e);
+    engine_free(one_of_200);
+}
+
 TEST(engine__asks_more_the_oftener_it_has_looked)
 {
     struct engine *e = engine_for(&by_step);

@@ -428,6 +428,18 @@ TEST(input__may_be_absurd)
     }
 }
 
+TEST(input__on_a_clock_that_hardly_moves_has_no_rate)
+{
+    struct engine *e = engine_for(&by_step);
+    for (int i = 0; i < 40; i++)
+        (void) engine_push(e, i * 1e-300, i * 1e-300, i * 1e28);
+    struct answer a = ask(e);
+    CHECK(IS_OPEN(a) && a.samples == 40);
+    CHECK(!isinf(a.rate) && !isinf(a.naive.rate) && !isinf(a.rate_per_second));
+    CHECK(!isinf(a.needs.at_least) && !isinf(a.needs.seconds));
+    engine_free(e);
+}
+
 /* ---- the job ---- */
 
 static double under_noise(double at, struct random *r)

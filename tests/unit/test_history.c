@@ -116,6 +116,17 @@ TEST(history__keeps_its_digits_far_from_zero)
     history_release(&h);
 }
 
+TEST(history__has_means_between_their_values)
+{
+    struct history h;
+    history_init(&h);
+    for (int i = 0; i < 5000; i++)
+        (void) history_push(&h, 0.7, 0.3, 0.1);
+    for (unsigned i = 0; i < h.count; i++)
+        CHECK(h.blocks[i].at == 0.7 && h.blocks[i].seconds == 0.3 && h.blocks[i].mean == 0.1);
+    history_release(&h);
+}
+
 TEST(history__begins_anew_when_cleared)
 {
     struct history h;
