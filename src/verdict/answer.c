@@ -95,6 +95,7 @@ static void list_numbers(struct answer *a, double *ret_numbers[NUMBERS])
         &a->first_seconds,
         &a->last_seconds,
         &a->epoch_length,
+        &a->horizon,
         &a->plan,
         &a->limit,
         &a->min,
@@ -129,7 +130,7 @@ static void list_numbers(struct answer *a, double *ret_numbers[NUMBERS])
     memcpy(ret_numbers, numbers, sizeof numbers);
 }
 
-static void clear_answer(struct answer *a)
+void answer_clear(struct answer *a)
 {
     memset(a, 0, sizeof *a); /* the same to the last bit, padding and all */
     double *numbers[NUMBERS];
@@ -475,7 +476,7 @@ static void settle_end(const struct floor_line *f, double horizon, struct answer
 void engine_answer(const struct engine *e, struct answer *ret)
 {
     struct answer *a = ret;
-    clear_answer(a);
+    answer_clear(a);
     struct floor_line floor;
     floor_line_take(e, &floor);
     fill_facts(e, &floor, a);

@@ -177,6 +177,9 @@ struct answer {
     unsigned why_count;
 };
 
+/* Everything absent, inconclusive. */
+void answer_clear(struct answer *a);
+
 /* May be called at any time, as often as one likes; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
 

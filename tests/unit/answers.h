@@ -20,65 +20,13 @@ struct made_series {
     struct report_series s;
 };
 
-/* Everything absent. */
-static inline void answer_absent(struct answer *a)
-{
-    double *const absent[] = {
-        &a->confidence,
-        &a->first_at,
-        &a->last_at,
-        &a->first_seconds,
-        &a->last_seconds,
-        &a->epoch_length,
-        &a->horizon,
-        &a->plan,
-        &a->limit,
-        &a->min,
-        &a->max,
-        &a->mean,
-        &a->last,
-        &a->floor_first,
-        &a->floor_last,
-        &a->noise,
-        &a->suspect_at,
-        &a->alarm_at,
-        &a->onset_at,
-        &a->onset_seconds,
-        &a->rate,
-        &a->rate_low,
-        &a->rate_high,
-        &a->rate_upper,
-        &a->rate_per_step,
-        &a->rate_per_epoch,
-        &a->rate_per_second,
-        &a->warm_up_end,
-        &a->warm_up_epochs,
-        &a->forecast.plan_low,
-        &a->forecast.plan_high,
-        &a->forecast.limit_at,
-        &a->forecast.limit_low,
-        &a->forecast.limit_high,
-        &a->forecast.limit_seconds,
-        &a->forecast.plan_value,
-        &a->needs.at_least,
-        &a->needs.seconds,
-        &a->naive.rate,
-        &a->naive.warm_up_share,
-        &a->spikes.height,
-    };
-
-    memset(a, 0, sizeof(*a));
-    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
-        *absent[i] = NAN;
-}
-
 /* A series of `count` values, every `every` from `first` on the clock; extremes are filled in. */
 static inline void make_series(struct made_series *m, const char *name, const char *kind,
                                enum series_clock clock, const double *values, size_t count,
                                double first, double every)
 {
     m->info = (struct series_info){.name = name, .kind = kind, .clock = clock};
-    answer_absent(&m->answer);
+    answer_clear(&m->answer);
     history_init(&m->history);
     m->s = (struct report_series){&m->info, &m->answer, &m->history};
 

@@ -8,7 +8,7 @@
 static struct answer settled(double level, double warm_up_epochs)
 {
     struct answer a;
-    answer_absent(&a);
+    answer_clear(&a);
     a.verdict = VERDICT_NO_LEAK;
     a.samples = 1000;
     a.first_at = 0;

@@ -161,7 +161,7 @@ TEST(gate__finds_two_samples_too_short_for_a_rate)
 TEST(gate__finds_a_rise_untold_where_nothing_follows_the_warm_up)
 {
     struct answer a;
-    answer_absent(&a);
+    answer_clear(&a);
     a.samples = 3;
     a.first_at = 10;
     a.last_at = a.warm_up_end = 30;

@@ -8,7 +8,7 @@
 static struct answer answered(enum verdict verdict, enum severity severity, double max)
 {
     struct answer a;
-    answer_absent(&a);
+    answer_clear(&a);
     a.verdict = verdict;
     a.severity = severity;
     a.max = max;

@@ -150,7 +150,7 @@ TEST(batch__writes_one_line_in_megabytes)
 TEST(batch__leaves_counts_as_they_are)
 {
     struct answer a;
-    answer_absent(&a);
+    answer_clear(&a);
     a.rate = 2;
     struct buf out = BUF_INIT;
     report_batch(&out, &(struct series_info){.name = "x", .unit = SERIES_COUNT}, &a);
@@ -161,7 +161,7 @@ TEST(batch__leaves_counts_as_they_are)
 TEST(batch__writes_the_unknown_as_null)
 {
     struct answer a;
-    answer_absent(&a);
+    answer_clear(&a);
     a.forecast.limit_at = INFINITY;
     struct buf out = BUF_INIT;
     report_batch(&out, &(struct series_info){.name = "x"}, &a);
