@@ -82,7 +82,7 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
 
 /* ---- pieces of the answer ---- */
 
-#define NUMBERS 36
+#define NUMBERS 37
 
 /* Every number of an answer that may be absent; not where a limit is reached, which may be never.
  */
