@@ -1,0 +1,253 @@
+/* proc/proc.h: what the kernel tells about processes, their memory, cgroups and the machine. */
+#ifndef TIDEMARK_PROC_H
+#define TIDEMARK_PROC_H
+
+#include "base/base.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Every *_parse() is pure and fuzzed: 0, or -EINVAL, outputs untouched on failure. Every reader
+ * takes the root of a proc file system ("/proc"), so that tests can feed files. Sizes are bytes;
+ * what the kernel does not tell is absent (NAN), never 0.
+ */
+
+/* ---- one process ---- */
+
+/* A process is its pid and its start: a pid alone is never an identity. */
+struct proc_id {
+    pid_t pid;
+    uint64_t start; /* clock ticks since boot */
+};
+
+bool proc_id_equal(struct proc_id a, struct proc_id b);
+
+/* /proc/PID/stat. */
+struct proc_stat {
+    struct proc_id id;
+    pid_t parent, group, session;
+    char state;         /* 'R', 'S', 'D', 'T', 'Z', ... */
+    char comm[32];      /* cleaned to printable UTF-8 */
+    uint64_t cpu_ticks; /* user and system */
+    double rss;
+};
+
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
+int proc_stat_read(const char *root, pid_t pid, struct proc_stat *ret); /* -ESRCH, -EACCES */
+
+/* /proc/PID/status: cheap, never blocks the process. */
+struct proc_status {
+    double rss, anon, file, shmem, swap, vsize;
+    double threads;
+    int64_t uid;
+};
+
+int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
+
+/* /proc/PID/smaps_rollup: about 10 ms a GB under the process's mmap lock. */
+struct proc_rollup {
+    double rss, pss, pss_anon, pss_file, pss_shmem;
+    double private_bytes; /* clean and dirty: what would be freed with the process */
+    double swap_pss;
+};
+
+int proc_rollup_parse(const char *text, size_t len, struct proc_rollup *ret);
+
+/*
+ * An open process: its files stay open, so every read is one pread() and can never meet another
+ * process that was given the same pid. One owner, one thread.
+ */
+struct proc;
+
+int proc_open(const char *root, struct proc_id id, struct proc **ret); /* -ESRCH: gone or another */
+struct proc *proc_free(struct proc *p); /* accepts NULL, returns NULL */
+
+/* All three: -ESRCH: it has ended (a zombie too); -EACCES, -EPERM: not for us; -ENOSYS: the kernel
+ * has no such file. */
+int proc_read_status(struct proc *p, struct proc_status *ret);
+int proc_read_rollup(struct proc *p, struct proc_rollup *ret);
+int proc_read_fds(struct proc *p, double *ret_count);
+
+/* The arguments, NUL-separated as in /proc/PID/cmdline (empty for kernel threads and zombies). */
+int proc_read_arguments(struct proc *p, struct buf *ret);
+
+/* The value of one variable of the environment it was started with. -ENOENT. */
+int proc_read_variable(struct proc *p, const char *name, struct buf *ret);
+
+/* Adds the arguments as one line for people, quoted where needed, secrets redacted. */
+void proc_add_command(struct buf *out, const char *arguments, size_t len);
+
+/* The same for an argv; the redacted arguments one by one: `index` tells which. */
+void proc_add_redacted(struct buf *out, const char *const *argv, size_t count, size_t index);
+
+/* ---- the tree ---- */
+
+/*
+ * The processes that descend from the roots, found by scanning. A scan lists the pids of the
+ * machine (0.2 ms at 580) and reads `stat` of those it has not seen before only; what is known to
+ * be foreign is looked at again from time to time, since pids are reused. A member stays one when
+ * it is reparented; children of members are members whatever session or group they are in.
+ */
+struct proc_tree;
+
+struct proc_member {
+    struct proc_stat stat; /* as of the scan it was found in */
+    struct proc_id parent; /* in the tree; pid 0 for a root or where the parent is not a member */
+    void *user;            /* the caller's own */
+};
+
+struct proc_tree_hooks {
+    void *context;
+    void (*joined)(void *context, struct proc_member *m); /* may set m->user */
+    void (*left)(void *context, struct proc_member *m);   /* m is gone after the call */
+};
+
+int proc_tree_new(const char *root, const struct proc_tree_hooks *hooks, struct proc_tree **ret);
+struct proc_tree *proc_tree_free(struct proc_tree *t); /* calls no hook; accepts NULL */
+
+/*
+ * Follows `pid` and its descendants from now on. With `children_only` the process itself is no
+ * member (the relay under `run`). -ESRCH.
+ */
+int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only);
+
+/* Never a member, nor its descendants: the watcher itself. */
+void proc_tree_exclude(struct proc_tree *t, pid_t pid);
+
+/* Finds who came and who left. The number of members, or -errno. */
+int proc_tree_scan(struct proc_tree *t);
+
+/* Members in the order they joined; `index` below the last scan's number. */
+struct proc_member *proc_tree_member(struct proc_tree *t, size_t index);
+
+/* So many processes were seen at all, among them those that came and went between two scans. */
+uint64_t proc_tree_seen(const struct proc_tree *t);
+
+/* ---- roles ---- */
+
+enum proc_role {
+    ROLE_UNKNOWN,
+    ROLE_WRAPPER,
+    ROLE_TRAINER,
+    ROLE_RANK,
+    ROLE_DATA_WORKER,
+    ROLE_COMPILE_WORKER,
+    ROLE_HELPER,
+};
+
+const char *proc_role_name(enum proc_role role); /* "data worker" */
+
+/* What is known about one process of the tree; texts may be NULL. */
+struct role_evidence {
+    const char *arguments; /* NUL-separated */
+    size_t arguments_len;
+    const char *comm;
+    const char *rank, *local_rank; /* values of RANK and LOCAL_RANK in its environment */
+    int parent;                    /* index of the parent in the same array, -1: none */
+    double anon, peak_anon;        /* NAN: not known */
+    double cpu_seconds;
+    double age_seconds;
+    bool forked; /* same arguments as its parent: forked without exec */
+};
+
+struct role_finding {
+    enum proc_role role;
+    int rank;      /* -1: none */
+    char why[120]; /* the evidence in words: "started by torchrun with RANK=3" */
+};
+
+/*
+ * Judges a whole tree at once: who wraps, who trains, who helps. Pure. A wrapper is small, stable
+ * and the parent of the real one (uv, torchrun, shells, env, time, accelerate, deepspeed, sudo,
+ * numactl, ...); the trainer is the largest that is no wrapper, its forked children are data
+ * workers, torch's compile workers are told by their arguments.
+ */
+void roles_judge(const struct role_evidence *evidence, size_t count, struct role_finding *ret);
+
+/*
+ * Picks the process that `pattern` (a part of the command line, or a POSIX extended regular
+ * expression) means: the trainer, never a wrapper around it, never `self` or its ancestors or
+ * other tidemarks. The caller owns *ret_list (free()) with all that fit.
+ */
+struct proc_match {
+    struct proc_id id;
+    enum proc_role role;
+    double rss;
+    char command[256]; /* redacted */
+};
+
+/* How many independent trainers fit: 1 and ret_list[0] is it; 0; several; -EINVAL: bad pattern. */
+int proc_find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
+              size_t *ret_count);
+
+/* ---- the machine ---- */
+
+/* /proc/meminfo. */
+struct proc_meminfo {
+    double total, available, free, swap_total, swap_free, shmem, buffers, cached;
+};
+
+int proc_meminfo_parse(const char *text, size_t len, struct proc_meminfo *ret);
+int proc_meminfo_read(const char *root, struct proc_meminfo *ret);
+
+/* What a tmpfs (/dev/shm) holds and could hold. -errno. */
+int proc_tmpfs_read(const char *path, double *ret_used, double *ret_size);
+
+/*
+ * The resident memory of every process of the machine: two surveys tell who grew (F10). About 2 ms
+ * at 580 processes: every half minute is often enough.
+ */
+struct proc_survey;
+
+int proc_survey_take(const char *root, struct proc_survey **ret);
+struct proc_survey *proc_survey_free(struct proc_survey *s); /* accepts NULL, returns NULL */
+
+struct proc_grower {
+    struct proc_id id;
+    double before, now; /* resident bytes; before: 0 if it is younger than the first survey */
+    char comm[32];
+};
+
+/* The process that grew most from `a` to `b` and for which `skip` (may be NULL) is false. -ENOENT.
+ */
+int proc_survey_grower(const struct proc_survey *a, const struct proc_survey *b,
+                       bool (*skip)(void *context, struct proc_id id), void *context,
+                       struct proc_grower *ret);
+
+/* ---- cgroups ---- */
+
+enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
+
+/* Everything absent where the hierarchy does not tell it. */
+struct cgroup_memory {
+    double current, limit, swap_current,
+        swap_limit; /* limit: the smallest of it and its ancestors */
+    double anon, file, shmem, kernel, inactive_file;
+    double working_set;           /* current - inactive_file: what cannot be reclaimed easily */
+    double oom_events, oom_kills; /* since the cgroup was made */
+    double pressure_some, pressure_full; /* avg10 of memory.pressure, in percent */
+    double stall_seconds;                /* total of `some` */
+};
+
+/* The memory cgroup of a process, its files kept open. */
+struct cgroup;
+
+/* `sys_root` is usually "" (for tests: a folder that holds sys/fs/cgroup). -ENOENT: in none, or
+ * not mounted here. v1, v2 and hybrid trees; a cgroup namespace or container mount too. */
+int cgroup_open(const char *proc_root, const char *sys_root, pid_t pid, struct cgroup **ret);
+struct cgroup *cgroup_free(struct cgroup *c); /* accepts NULL, returns NULL */
+enum cgroup_version cgroup_version(const struct cgroup *c);
+const char *cgroup_path(const struct cgroup *c); /* inside the hierarchy: "/user.slice/..." */
+int cgroup_read(struct cgroup *c, struct cgroup_memory *ret);
+
+/* Parsers of its files, for fuzzing and tests. */
+int cgroup_stat_parse(const char *text, size_t len, struct cgroup_memory *ret);
+int cgroup_events_parse(const char *text, size_t len, struct cgroup_memory *ret);
+int cgroup_pressure_parse(const char *text, size_t len, struct cgroup_memory *ret);
+int cgroup_of_process_parse(const char *text, size_t len, enum cgroup_version *ret_version,
+                            struct buf *ret_path); /* /proc/PID/cgroup */
+
+#endif

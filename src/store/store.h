@@ -1,0 +1,125 @@
+/* store/store.h: a run on disk: one SQLite file, NAME.tide. docs/STORE.md has the schema. */
+#ifndef TIDEMARK_STORE_H
+#define TIDEMARK_STORE_H
+
+#include "base/base.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Written by one watcher, read by anybody at the same time (WAL). Seconds count from the start of
+ * the run on a clock that never jumps. Samples of the last minutes stand as they are; older ones
+ * are thinned to blocks with floor, mean and maximum, so that a file has a bounded size (24 hours
+ * of 25 processes: under 50 MB). The final answer is kept beside them and never thinned.
+ * Files are 0600. One owner, one thread.
+ */
+struct store;
+
+#define STORE_SCHEMA 1
+
+/* What is known when the run begins. Texts are copied. */
+struct store_run {
+    const char *command; /* JSON array of the arguments, redacted; NULL: watched by pid */
+    const char *title;   /* for people: the command in one line, redacted */
+    const char *host;
+    double started;           /* wall clock, seconds since 1970 */
+    double limit_bytes;       /* NAN: not known */
+    const char *limit_source; /* "cgroup", "RAM", "--limit"; may be NULL */
+    double plan_steps, plan_seconds, horizon, epoch_length; /* NAN: not known */
+};
+
+struct store_process {
+    int64_t pid;
+    uint64_t start;
+    int64_t parent_pid;        /* 0: not known */
+    const char *role;          /* NULL: not known yet */
+    int rank;                  /* -1: none */
+    const char *command, *why; /* redacted command; evidence for the role; may be NULL */
+    double first_seconds, last_seconds;
+    double exit_status; /* as wait() tells; NAN: not known */
+};
+
+struct store_series {
+    int64_t process; /* the id of a process, 0: of the job as a whole */
+    const char *kind, *device, *name;
+    enum series_unit unit;
+};
+
+/* ---- writing ---- */
+
+/* -EEXIST: there is such a file (never overwritten); -errno otherwise. */
+int store_create(const char *path, const struct store_run *run, struct store **ret);
+
+/* Closes without a final answer, as a crash would. Accepts NULL, returns NULL. */
+struct store *store_free(struct store *s);
+
+/*
+ * All of these only queue into the open transaction; store_commit() makes it durable and visible
+ * to readers. After a failed write (-ENOSPC, -EIO) nothing more is written until a commit works
+ * again: the run goes on with a gap. Ids are positive; 0 where the write failed.
+ */
+int64_t store_add_process(struct store *s, const struct store_process *p);
+void store_update_process(struct store *s, int64_t id, const struct store_process *p);
+int64_t store_add_series(struct store *s, const struct store_series *series);
+void store_add_sample(struct store *s, int64_t series, double seconds, double value);
+void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
+void store_add_event(struct store *s, double seconds, const char *what, const char *text);
+
+/* Call about once a second; thins old samples a little at a time. 0, or -errno once the file
+ * cannot be written; 0 again when it can. */
+int store_commit(struct store *s, double seconds);
+
+/*
+ * The final answer: the report's JSON of the job and, for each series that was judged, its own
+ * with the blocks of its history. Then the file is closed to one file without -wal and -shm.
+ */
+void store_set_answer(struct store *s, const char *json);
+void store_set_series_answer(struct store *s, int64_t series, const char *json,
+                             const char *history_json);
+int store_close(struct store *s, double seconds); /* frees `s` in any case */
+
+/* ---- reading ---- */
+
+struct store_error {
+    char text[240];
+};
+
+/* True if the file begins as one of ours (any SQLite file). */
+bool store_is_one(const char *path);
+
+/* -EINVAL: not a run file; -EPROTO: made by a newer tidemark; error->text says it in words. */
+int store_open(const char *path, struct store **ret, struct store_error *error);
+
+/* Texts are owned by `s`. */
+const struct store_run *store_run(const struct store *s);
+bool store_is_finished(const struct store *s);    /* it has its final answer */
+double store_last_seconds(const struct store *s); /* of the last sample */
+const char *store_answer(struct store *s);        /* NULL: none */
+
+/* Calls back in order of id or time; texts are valid during the call. A negative return stops and
+ * is handed on. */
+struct store_sample {
+    double seconds, value; /* of a block: its middle and its mean */
+    double floor, max;     /* of a single sample: the value */
+    double count;
+};
+
+int store_each_process(struct store *s,
+                       int (*visit)(void *c, int64_t id, const struct store_process *p), void *c);
+int store_each_series(struct store *s,
+                      int (*visit)(void *c, int64_t id, const struct store_series *x), void *c);
+int store_each_sample(struct store *s, int64_t series,
+                      int (*visit)(void *c, const struct store_sample *x), void *c);
+int store_each_mark(struct store *s,
+                    int (*visit)(void *c, double seconds, double step, double epoch), void *c);
+int store_each_event(struct store *s,
+                     int (*visit)(void *c, double seconds, const char *what, const char *text),
+                     void *c);
+
+/* NULL: none; both valid until the next call. */
+int store_series_answer(struct store *s, int64_t series, const char **ret_json,
+                        const char **ret_history_json);
+
+#endif
