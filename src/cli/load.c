@@ -188,9 +188,12 @@ static int sink_restart(void *context, int series)
 static int sink_end(void *context, int series)
 {
     struct load *l = context;
+    struct engine *engine = l->series[series].engine;
+    if (engine)
+        engine_finish(engine);
     if (!l->on_end)
         return 0;
-    int r = l->series[series].engine ? l->on_end(l->context, &l->series[series]) : 0;
+    int r = engine ? l->on_end(l->context, &l->series[series]) : 0;
     release_series(&l->series[series]);
     l->hook_failed = r < 0;
     return r;

@@ -27,6 +27,10 @@
 #define CANDIDATE_BLOCKS 1.5
 #define SUSPICION_LASTS 0.5
 
+/* A line that may be a buffer filling is watched so many horizons, at the end of the run fewer. */
+#define PATIENCE 6.0
+#define PATIENCE_AT_END 3.0
+
 double engine_threshold(const struct engine *e)
 {
     double series = e->options.job_series > 1 ? e->options.job_series : 1;
@@ -162,7 +166,7 @@ static double onset_of(const struct engine *e, const struct growth *g)
 static bool may_be_filling(const struct engine *e, const struct growth *g, double onset)
 {
     double age = e->last_at - onset;
-    if (e->epoch_known || e->options.limit <= 0 || age >= 6 * e->horizon)
+    if (e->epoch_known || e->options.limit <= 0 || age >= PATIENCE * e->horizon)
         return false;
     return (e->options.limit - e->last_value) / g->slope > 1000 * age;
 }
@@ -211,12 +215,32 @@ static void keep_growth(struct engine *e, enum source source, unsigned level,
     if (!confirmed(e, source, g))
         return;
     double onset = onset_of(e, g);
-    if (!e->alarm.set && (may_be_filling(e, g, onset) || !goes_on_now(e, source, g)))
+    struct alarm found = {true, source, level, *g, onset};
+    if (!e->alarm.set && !goes_on_now(e, source, g))
         return;
+    if (!e->alarm.set && may_be_filling(e, g, onset)) {
+        e->waiting = found;
+        return;
+    }
     if (isnan(e->alarm_at))
         e->alarm_at = e->last_at;
     if (!e->alarm.set || g->span >= 0.9 * e->alarm.growth.span)
-        e->alarm = (struct alarm){true, source, level, *g, onset};
+        e->alarm = found;
+}
+
+static void drop_candidate(struct engine *e)
+{
+    e->candidate_at = NAN;
+    e->waiting.set = false;
+}
+
+void engine_finish(struct engine *e)
+{
+    bool is_old = e->last_at - e->waiting.onset >= PATIENCE_AT_END * e->horizon;
+    if (e->alarm.set || !e->waiting.set || !is_old || e->last_at > e->candidate_until)
+        return;
+    e->alarm = e->waiting;
+    e->alarm_at = isnan(e->alarm_at) ? e->last_at : e->alarm_at;
 }
 
 /* The test does not hold: has the growth stopped, or is it only unclear for now? */
@@ -224,7 +248,7 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
 {
     if (!e->alarm.set) {
         if (e->last_at > e->candidate_until)
-            e->candidate_at = NAN;
+            drop_candidate(e);
         return;
     }
     if (source != e->alarm.source)
@@ -241,7 +265,7 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
     double errors = e->fading ? 1 : 2, share = e->fading ? 0.7 : 0.5;
     if (now.slope + errors * now.error < share * e->alarm.growth.slope) {
         e->alarm.set = false;
-        e->candidate_at = NAN;
+        drop_candidate(e);
         e->stopped_at = e->last_at;
     }
 }
@@ -298,7 +322,7 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
         note_suspicion(e);
     grows = grows && g.span >= SPAN_LEAK * e->horizon;
     if (grows && fades_by_now(e, source, &g)) {
-        e->candidate_at = NAN;
+        drop_candidate(e);
         grows = false;
     }
     if (grows)

@@ -77,6 +77,7 @@ struct engine {
     double suspect_at, suspect_seen_at;   /* since when, and when last; NAN */
     double alarm_at, stopped_at;  /* when growth was called a leak, and when it stopped; NAN */
     struct alarm alarm, previous; /* previous: of the run before a restart */
+    struct alarm waiting;         /* held back, since it may be a buffer filling */
     bool fading;
     double fade_recheck; /* length of the run at which fading is looked at again */
 

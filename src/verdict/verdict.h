@@ -88,6 +88,12 @@ void engine_epoch_mark(struct engine *e, double at);
 /* The process started anew: what comes is another run of the same program. */
 void engine_restart(struct engine *e);
 
+/*
+ * Nothing more will come: growth that was only watched so far, because waiting cost nothing, is
+ * judged by what there is.
+ */
+void engine_finish(struct engine *e);
+
 /* What the engine takes in memory now. */
 size_t engine_bytes(const struct engine *e);
 

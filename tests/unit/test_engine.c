@@ -380,6 +380,44 @@ TEST(engine__lets_no_block_bridge_a_gap)
     }
 }
 
+TEST(engine__takes_rare_samples_for_no_gaps)
+{
+    struct engine *e = engine_for(&by_step);
+    feed(e, 0, 200 * 255, 200, flat);
+    const struct pyramid *p = &e->pyramids[SOURCE_BLOCKS];
+    CHECK(pyramid_held(p, 3) == 31 && pyramid_held(p, 6) == 3);
+    engine_free(e);
+}
+
+TEST(engine__keeps_whole_epochs)
+{
+    struct engine *e = engine_for(BY_STEP(.epoch_length = 100));
+    feed(e, 151, 1050, 1, counter);
+    struct block epochs[PYRAMID_RING];
+    size_t n = pyramid_blocks(&e->pyramids[SOURCE_EPOCHS], 0, epochs);
+    /* Not the second, which was joined in its middle, and not the eleventh, which goes on. */
+    CHECK(n == 8);
+    for (size_t i = 0; i < n; i++) {
+        CHECK_NEAR(epochs[i].at, 100 * (double) (i + 2) + 50.5, 1e-6);
+        CHECK_NEAR(epochs[i].min, counter(100 * (double) (i + 2) + 1, NULL), 1e-6);
+    }
+    engine_free(e);
+}
+
+TEST(engine__finds_the_valleys_between_teeth)
+{
+    struct engine *e = engine_for(&by_step);
+    feed(e, 1, 97 * 20, 1, sawtooth);
+    struct block valleys[PYRAMID_RING];
+    size_t n = pyramid_blocks(&e->pyramids[SOURCE_VALLEYS], 0, valleys);
+    CHECK(n >= 18 && n <= 20);
+    for (size_t i = 0; i < n; i++) {
+        CHECK_NEAR(valleys[i].min, 3 * GB, 100 * MB);
+        CHECK_NEAR(fmod(valleys[i].at + 48, 97), 48, 3);
+    }
+    engine_free(e);
+}
+
 TEST(engine__asks_more_of_each_series_of_a_large_job)
 {
     struct engine_options o = by_step;

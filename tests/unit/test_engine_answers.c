@@ -123,6 +123,12 @@ TEST(answer__finds_nothing_in_noise)
     CHECK(clean >= 45);
 }
 
+TEST(answer__has_phases_from_the_first_sample_to_the_last)
+{
+    struct answer a = judge(&by_step, 7, 5003, 1, noisy);
+    CHECK(a.phases[0].from == 7 && a.phases[a.phase_count - 1].to == 5003);
+}
+
 TEST(answer__bounds_what_may_grow_unseen)
 {
     struct answer a = judge(BY_STEP(.limit = 16 * GB, .plan = 2000), 1, 1500, 1, noisy);
@@ -170,11 +176,68 @@ static double long_fill(double at, struct random *r)
     return 1 * GB + 500 * MB * (1 - exp(-at / 250)) + 1 * MB * random_normal(r);
 }
 
+/* 16 KB a step: in 24 GB there is time to see whether it is a large buffer. */
+static double slow_line(double at, struct random *r)
+{
+    return 300 * MB + 16 * 1024 * at + 4096 * random_normal(r);
+}
+
+TEST(answer__waits_with_a_slow_line_as_long_as_more_may_come)
+{
+    struct engine *e = engine_for(BY_STEP(.limit = 24 * GB));
+    feed(e, 1, 600, 1, slow_line);
+    struct answer a = ask(e);
+    CHECK(IS_OPEN(a) && a.suspect && isnan(a.alarm_at));
+    engine_finish(e);
+    a = ask(e);
+    CHECK(a.verdict == VERDICT_LEAK && a.alarm_at == 600);
+    CHECK_NEAR(a.rate, 16 * 1024, 800);
+    engine_free(e);
+}
+
+TEST(answer__does_not_end_the_wait_of_a_short_line)
+{
+    struct engine *e = engine_for(BY_STEP(.limit = 24 * GB));
+    feed(e, 1, 400, 1, slow_line);
+    engine_finish(e);
+    struct answer a = ask(e);
+    CHECK(IS_OPEN(a) && isnan(a.alarm_at));
+    engine_free(e);
+}
+
 TEST(answer__clears_a_cache_that_has_filled)
 {
     struct answer a = judge(&by_step, 1, 5000, 1, long_fill);
     CHECK(a.verdict == VERDICT_NO_LEAK);
     CHECK(a.pattern == PATTERN_BOUNDED_CACHE || a.pattern == PATTERN_WARM_UP);
+}
+
+/* A cache of what is met for the first time, ever more rarely. */
+static double slowing_fill(double at, struct random *r)
+{
+    return 1 * GB + 200 * MB * log1p(at / 100) + 2 * MB * random_normal(r);
+}
+
+TEST(answer__raises_no_alarm_for_growth_that_fades)
+{
+    for (double from = 1; from <= 5; from++) {
+        struct answer a = judge(&by_step, from, 4000, 1, slowing_fill);
+        CHECK(!IS_LEAK(a) && isnan(a.alarm_at));
+    }
+}
+
+/* A fill that takes a little longer than a horizon, and is over. */
+static double over_by_now(double at, struct random *r)
+{
+    return 1 * GB + 5 * MB * fmin(at, 180) + 1 * MB * random_normal(r);
+}
+
+TEST(answer__raises_no_alarm_for_growth_that_is_over)
+{
+    for (double from = 1; from <= 5; from++) {
+        struct answer a = judge(&by_step, from, 2000, 1, over_by_now);
+        CHECK(a.verdict == VERDICT_NO_LEAK && isnan(a.alarm_at));
+    }
 }
 
 /* ---- the documents' runs ---- */

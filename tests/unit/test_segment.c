@@ -128,6 +128,23 @@ TEST(segment_fit__has_an_error_that_covers_the_truth)
     CHECK((double) covered / runs >= 0.94 && (double) covered / runs < 0.99);
 }
 
+TEST(segment_fit__has_a_wider_error_where_neighbours_err_alike)
+{
+    struct random r = {7};
+    double x[120], y[120], state = 0;
+    int covered = 0, runs = 2000;
+    for (int run = 0; run < runs; run++) {
+        struct segment s;
+        for (size_t i = 0; i < 120; i++) {
+            x[i] = (double) i;
+            y[i] = 2 * x[i] + (state = 0.6 * state + random_normal(&r));
+        }
+        segment_fit(x, y, 0, 120, 1e-3, &s);
+        covered += fabs(s.slope - 2) < 1.96 * s.error;
+    }
+    CHECK_NEAR((double) covered / runs, 0.95, 0.04);
+}
+
 /* ---- several lines ---- */
 
 /* Lines from corner to corner: corners[k] at x = joints[k]. */
