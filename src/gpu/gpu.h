@@ -20,9 +20,9 @@ struct gpu;
  * not heeded in a setuid program). -ENOENT: no driver library; -ENODEV: no device or the driver
  * does not answer; -ENOMEM. `why` says it in words ("no NVIDIA driver"); untouched on success.
  *
- * Takes some tens of milliseconds, seconds where the driver has to wake the GPUs first (no
- * persistence mode), and does not come back from a driver that hangs: call it where that harms
- * nobody but the watcher. The reads below ask the driver too and may hang like it.
+ * May take seconds where the driver has to wake the GPUs first (no persistence mode), and does not
+ * come back from a driver that hangs: call it where that harms nobody but the watcher. The reads
+ * below ask the driver too and may hang like it.
  */
 int gpu_open(struct gpu **ret, char why[GPU_WHY_LENGTH]);
 struct gpu *gpu_free(struct gpu *g); /* accepts NULL, returns NULL */
@@ -37,7 +37,7 @@ struct gpu_device {
 /*
  * The devices, each MIG-enabled one followed by its instances: they have its `index`, a uuid that
  * begins with "MIG-", and what they hold is part of what it holds (do not add both up). Fixed as
- * long as `g` is open; an instance made later is not seen, one destroyed reads as lost.
+ * long as `g` is open; an instance made later is not seen, one destroyed fails to read.
  */
 size_t gpu_device_count(const struct gpu *g);
 const struct gpu_device *gpu_device(const struct gpu *g, size_t device);

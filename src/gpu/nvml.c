@@ -182,7 +182,7 @@ static int read_context(struct nvml *n, nvml_device handle, enum nvml_context co
     int r = -ENOTSUP;
     for (int version = 0; version < NVML_LIST_VERSIONS && r == -ENOTSUP; version++) {
         nvml_list *list = n->api.list[context][version];
-        uint32_t count;
+        uint32_t count = 0;
         if (!list)
             continue;
         r = fetch_entries(n, list, handle, &count);

@@ -80,11 +80,8 @@ static int find_uuid(struct word word, struct list l)
 {
     int found = NO_DEVICE;
     for (size_t i = 0; i < l.count; i++) {
-        const char *uuid = l.devices[i].uuid;
-        if (strncmp(uuid, word.text, word.len) != 0)
+        if (strncmp(l.devices[i].uuid, word.text, word.len) != 0)
             continue;
-        if (uuid[word.len] == '\0')
-            return (int) i;
         if (found >= 0)
             return NO_DEVICE; /* the beginning of two names */
         found = (int) i;

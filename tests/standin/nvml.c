@@ -9,7 +9,7 @@
  *
  * One thing a line, `#` begins a comment; words are separated by blanks, in any order:
  *
- *   driver  [init=CODE] [entry=BYTES]
+ *   driver  [init=CODE] [entry=BYTES] [v3=CODE]: v3 of the lists of version 3
  *   device  uuid=UUID [name=NAME] [total=SIZE] [used=SIZE] [reserved=SIZE] [util=N] [memutil=N]
  *           [open=CODE] [memory=CODE] [utilization=CODE] [processes=CODE] [graphics=CODE] [lost]
  *           [mig]
@@ -79,7 +79,7 @@ static struct world {
     int unit_count;
     struct process processes[MOST_PROCESSES];
     int process_count;
-    int init;
+    int init, v3;
     uint32_t entry_bytes;
 } world;
 
@@ -108,6 +108,8 @@ static void driver_word(const char *key, const char *value)
         world.init = atoi(value);
     else if (strcmp(key, "entry") == 0)
         world.entry_bytes = (uint32_t) atoi(value);
+    else if (strcmp(key, "v3") == 0)
+        world.v3 = atoi(value);
 }
 
 static bool unit_code(struct unit *u, const char *key, const char *value)
@@ -451,22 +453,23 @@ static int list(const char *handle, char type, uint32_t *count, char *entries, s
     return *count > room ? INSUFFICIENT_SIZE : SUCCESS;
 }
 
-#define LIST(name, type, bytes)                                                                    \
+#define LIST(name, code, type, bytes)                                                              \
     EXPORT int name(const char *handle, uint32_t *count, char *entries);                           \
     int name(const char *handle, uint32_t *count, char *entries)                                   \
     {                                                                                              \
-        return list(handle, type, count, entries, bytes);                                          \
+        return (code) ? (code) : list(handle, type, count, entries, bytes);                        \
     }
+#define LIST_V3(name, type) LIST(name, world.v3, type, world.entry_bytes)
 
-LIST(nvmlDeviceGetComputeRunningProcesses, 'C', 16)
-LIST(nvmlDeviceGetGraphicsRunningProcesses, 'G', 16)
+LIST(nvmlDeviceGetComputeRunningProcesses, SUCCESS, 'C', 16)
+LIST(nvmlDeviceGetGraphicsRunningProcesses, SUCCESS, 'G', 16)
 
 #ifndef STANDIN_OLD
-LIST(nvmlDeviceGetComputeRunningProcesses_v2, 'C', 24)
-LIST(nvmlDeviceGetGraphicsRunningProcesses_v2, 'G', 24)
-LIST(nvmlDeviceGetComputeRunningProcesses_v3, 'C', world.entry_bytes)
-LIST(nvmlDeviceGetGraphicsRunningProcesses_v3, 'G', world.entry_bytes)
-LIST(nvmlDeviceGetMPSComputeRunningProcesses_v3, 'M', world.entry_bytes)
+LIST(nvmlDeviceGetComputeRunningProcesses_v2, SUCCESS, 'C', 24)
+LIST(nvmlDeviceGetGraphicsRunningProcesses_v2, SUCCESS, 'G', 24)
+LIST_V3(nvmlDeviceGetComputeRunningProcesses_v3, 'C')
+LIST_V3(nvmlDeviceGetGraphicsRunningProcesses_v3, 'G')
+LIST_V3(nvmlDeviceGetMPSComputeRunningProcesses_v3, 'M')
 
 /* ---- MIG ---- */
 
@@ -486,7 +489,7 @@ int nvmlDeviceGetMaxMigDeviceCount(const char *handle, uint32_t *count)
     struct unit *u;
     int code = unit_of(handle, &u);
     if (code == SUCCESS)
-        *count = u->mig ? 7 : 0;
+        *count = 7;
     return code;
 }
 

@@ -344,6 +344,13 @@ TEST(gpu__sees_how_long_the_entries_of_a_list_are)
 
 /* ---- old drivers ---- */
 
+TEST(gpu__takes_an_older_list_where_the_newest_has_no_function)
+{
+    GPU g = open_standin("driver v3=13\n" TWO_DEVICES);
+    CHECK(g && read_list(g, 0) == 0 && count == 2);
+    CHECK(list[0].pid == 200 && list[0].used_bytes == 1536 * MB);
+}
+
 TEST(gpu__reads_an_old_driver)
 {
     GPU g = open_with(OLD, TWO_DEVICES);
