@@ -16,20 +16,29 @@ struct gpu;
 #define GPU_WHY_LENGTH 160
 
 /*
- * Loads libnvidia-ml.so.1 (or what TIDEMARK_NVML names, for tests). -ENOENT: no driver library;
- * -ENODEV: no device or the driver does not answer; `why` says it in words ("no NVIDIA driver").
+ * Loads libnvidia-ml.so.1 (or the file that TIDEMARK_NVML names, for tests: a path with a slash;
+ * not heeded in a setuid program). -ENOENT: no driver library; -ENODEV: no device or the driver
+ * does not answer; -ENOMEM. `why` says it in words ("no NVIDIA driver"); untouched on success.
+ *
+ * May take seconds where the driver has to wake the GPUs first (no persistence mode), and does not
+ * come back from a driver that hangs: call it where that harms nobody but the watcher. The reads
+ * below ask the driver too and may hang like it.
  */
 int gpu_open(struct gpu **ret, char why[GPU_WHY_LENGTH]);
 struct gpu *gpu_free(struct gpu *g); /* accepts NULL, returns NULL */
 
 struct gpu_device {
     unsigned index; /* NVML's, in PCI order; CUDA's numbers may differ: the uuid is the identity */
-    char uuid[96];  /* "GPU-..." or "MIG-..." */
-    char name[96];
-    double total_bytes;
+    char uuid[96];  /* "GPU-..." or "MIG-..."; "": not told */
+    char name[96];  /* "": not told */
+    double total_bytes; /* NAN: not told (memory shared with the host) */
 };
 
-/* The devices (of a MIG-enabled one its instances as well). Fixed as long as `g` is open. */
+/*
+ * The devices, each MIG-enabled one followed by its instances: they have its `index`, a uuid that
+ * begins with "MIG-", and what they hold is part of what it holds (do not add both up). Fixed as
+ * long as `g` is open; an instance made later is not seen, one destroyed fails to read.
+ */
 size_t gpu_device_count(const struct gpu *g);
 const struct gpu_device *gpu_device(const struct gpu *g, size_t device);
 
@@ -38,7 +47,8 @@ struct gpu_load {
     double utilization, memory_utilization; /* percent; NAN: not told */
 };
 
-int gpu_read_device(struct gpu *g, size_t device, struct gpu_load *ret); /* -EIO, -ENODEV: lost */
+/* -ENODEV: lost; -EIO: the driver failed otherwise. */
+int gpu_read_device(struct gpu *g, size_t device, struct gpu_load *ret);
 
 struct gpu_process {
     pid_t pid;         /* as the driver numbers them: the host's, which a container may not know */
@@ -46,18 +56,24 @@ struct gpu_process {
 };
 
 /*
- * The processes with a context on the device, compute and graphics, each once. The list belongs to
- * `g` and is valid until the next call. -ENOTSUP: the driver does not tell here (why: some
- * containers, MIG without rights).
+ * The processes with a context on the device, compute (MPS's clients too) and graphics, each once,
+ * by ascending pid. The list belongs to `g` and is valid until the next call. -ENOTSUP: the driver
+ * does not tell here (why: some containers, MIG without rights); -ENODEV: lost; -EIO; -ENOMEM.
+ * Other containers get no error but an empty list, or pids that mean nothing to them.
  */
 int gpu_read_processes(struct gpu *g, size_t device, const struct gpu_process **ret_list,
                        size_t *ret_count);
 
 /*
- * The devices a process may use by its CUDA_VISIBLE_DEVICES: numbers (in the order that
- * CUDA_DEVICE_ORDER gives: PCI_BUS_ID, else unknown), uuids or their unique beginnings, ended by
- * the first that fits none, as CUDA reads it. Pure. The number of devices written to `ret`, at
- * most `count`; -EINVAL where it cannot be told.
+ * The devices a process may use by its CUDA_VISIBLE_DEVICES (NULL: not set, all of them), in the
+ * order that CUDA numbers them: indices, or uuids and their unique beginnings, ended by the first
+ * that fits none, as CUDA reads it; a device named twice makes the list empty. Pure. The number of
+ * devices written to `ret`, which has room for `count` and is scratch beyond that; -EINVAL where
+ * it cannot be told: an index while a device is MIG-enabled (CUDA then counts instances),
+ * "MIG-GPU-.../1/0" where the driver names instances otherwise.
+ *
+ * Indices are read as under CUDA_DEVICE_ORDER=PCI_BUS_ID. By default CUDA puts the fastest first:
+ * that is the same order only among devices of one name, which is for the caller to see to.
  */
 int gpu_visible_parse(const char *visible, const struct gpu_device *devices, size_t count,
                       size_t *ret);

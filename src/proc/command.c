@@ -1,0 +1,87 @@
+/* proc/command.c: a command line for people. */
+#include "proc/command.h"
+#include "proc/proc.h"
+
+#include <string.h>
+
+const char *arguments_next(const char *arguments, size_t len, const char **next)
+{
+    const char *argument = *next;
+    if (argument >= arguments + len)
+        return NULL;
+    *next = argument + strlen(argument) + 1;
+    return argument;
+}
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Line ends and tabs are blanks; other control characters would drive a terminal. */
+static void add_clean(struct buf *out, struct buf *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        if (text->text[i] == '\n' || text->text[i] == '\t')
+            text->text[i] = ' ';
+    }
+    utf8_add_clean(out, buf_text(text), false);
+}
+
+static bool needs_quotes(const char *text)
+{
+    return *text == '\0' || strpbrk(text, " \t\n\"'\\$`&|;<>()*?[]{}#!~") != NULL;
+}
+
+/* In single quotes, as a shell would read it back. */
+static void add_quoted(struct buf *out, const char *text)
+{
+    buf_addc(out, '\'');
+    for (const char *s = text; *s; s++) {
+        if (*s == '\'')
+            buf_adds(out, "'\\''");
+        else
+            buf_addc(out, *s);
+    }
+    buf_addc(out, '\'');
+}
+
+static void add_argument(struct buf *out, const char *argument, const char *previous)
+{
+    struct buf hidden = BUF_INIT, clean = BUF_INIT;
+    redact(&hidden, argument, previous);
+    add_clean(&clean, &hidden);
+    if (needs_quotes(argument))
+        add_quoted(out, buf_text(&clean));
+    else
+        buf_add(out, buf_text(&clean), clean.len);
+    buf_release(&hidden);
+    buf_release(&clean);
+}
+
+void proc_add_command(struct buf *out, const char *arguments, size_t len)
+{
+    /* A program that names itself anew leaves NULs behind. */
+    while (len > 0 && arguments[len - 1] == '\0')
+        len--;
+    struct buf list = BUF_INIT;
+    buf_add(&list, arguments, len);
+    const char *next = buf_text(&list), *previous = NULL;
+    for (const char *a; (a = arguments_next(list.text, len, &next)); previous = a) {
+        if (previous)
+            buf_addc(out, ' ');
+        add_argument(out, a, previous);
+    }
+    buf_release(&list);
+}
+
+void proc_add_redacted(struct buf *out, const char *const *argv, size_t count, size_t index)
+{
+    if (index >= count)
+        return;
+    struct buf hidden = BUF_INIT;
+    redact(&hidden, argv[index], index > 0 ? argv[index - 1] : NULL);
+    add_clean(out, &hidden);
+    buf_release(&hidden);
+}

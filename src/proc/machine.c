@@ -1,0 +1,59 @@
+/* proc/machine.c: the memory of the whole machine. */
+#include "proc/fields.h"
+#include "proc/file.h"
+#include "proc/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <math.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+int proc_meminfo_parse(const char *text, size_t len, struct proc_meminfo *ret)
+{
+#define FIELD(name, member)                                                                        \
+    {                                                                                              \
+        name, offsetof(struct proc_meminfo, member)                                                \
+    }
+    static const struct field fields[] = {
+        FIELD("MemTotal", total),       FIELD("MemAvailable", available), FIELD("MemFree", free),
+        FIELD("SwapTotal", swap_total), FIELD("SwapFree", swap_free),     FIELD("Shmem", shmem),
+        FIELD("Buffers", buffers),      FIELD("Cached", cached),
+    };
+#undef FIELD
+    struct proc_meminfo m;
+    fields_parse(text, len, fields, sizeof fields / sizeof *fields, &m);
+    if (isnan(m.total))
+        return -EINVAL;
+    *ret = m;
+    return 0;
+}
+
+int proc_meminfo_read(const char *root, struct proc_meminfo *ret)
+{
+    int dir = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -errno;
+    struct buf text = BUF_INIT;
+    int r = file_read_at(dir, "meminfo", &text);
+    if (r == 0)
+        r = proc_meminfo_parse(buf_text(&text), text.len, ret);
+    buf_release(&text);
+    close(dir);
+    return r;
+}
+
+int proc_tmpfs_read(const char *path, double *ret_used, double *ret_size)
+{
+    struct statfs s;
+    if (statfs(path, &s) < 0)
+        return -errno;
+    if (s.f_type != TMPFS_MAGIC)
+        return -ENOTSUP;
+    /* Without a limit of its own (size=0) it tells neither. */
+    double block = (double) s.f_bsize;
+    *ret_used = s.f_blocks ? (double) (s.f_blocks - s.f_bfree) * block : NAN;
+    *ret_size = s.f_blocks ? (double) s.f_blocks * block : NAN;
+    return 0;
+}

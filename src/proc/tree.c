@@ -1,0 +1,411 @@
+/* proc/tree.c: the processes that descend from the roots. */
+#include "proc/file.h"
+#include "proc/stat.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many scans until everything that is known has been looked at again. */
+#define TREE_ROUND 16
+
+enum entry_kind {
+    ENTRY_NEW,     /* not looked at yet */
+    ENTRY_FOREIGN, /* neither a member nor a descendant of one */
+    ENTRY_SHUT,    /* excluded, or a descendant of what is */
+    ENTRY_ENDED,   /* a zombie: its pid may be reused any time */
+    ENTRY_MEMBER,
+};
+
+/* What is known about one pid of the machine. */
+struct entry {
+    pid_t pid;
+    enum entry_kind kind;
+    bool waited; /* its parent was not listed when it was first seen */
+    uint64_t start;
+    struct proc_member *member; /* ENTRY_MEMBER */
+};
+
+struct root {
+    struct proc_id id;
+    bool children_only;
+};
+
+/* The ids of roots or excluded processes: a handful. */
+struct roots {
+    struct root *list;
+    size_t count;
+};
+
+struct proc_tree {
+    DIR *directory;
+    struct proc_tree_hooks hooks;
+    struct roots roots, excluded;
+    struct pids pids;
+    /* Ascending by pid; `spare` is the same storage from the scan before. */
+    struct entry *entries, *spare;
+    size_t count, capacity, spare_capacity;
+    struct proc_member **members; /* in the order they joined */
+    size_t member_count, member_capacity;
+    unsigned scans;
+    bool look_again; /* at everything: roots or exclusions are new */
+    uint64_t seen;
+    struct buf text;
+};
+
+int proc_tree_new(const char *root, const struct proc_tree_hooks *hooks, struct proc_tree **ret)
+{
+    struct proc_tree *t = calloc(1, sizeof *t);
+    if (!t)
+        return -ENOMEM;
+    t->directory = opendir(root);
+    if (!t->directory) {
+        int r = -errno;
+        free(t);
+        return r;
+    }
+    if (hooks)
+        t->hooks = *hooks;
+    *ret = t;
+    return 0;
+}
+
+struct proc_tree *proc_tree_free(struct proc_tree *t)
+{
+    if (!t)
+        return NULL;
+    for (size_t i = 0; i < t->member_count; i++)
+        free(t->members[i]);
+    free(t->members);
+    free(t->entries);
+    free(t->spare);
+    free(t->roots.list);
+    free(t->excluded.list);
+    pids_release(&t->pids);
+    buf_release(&t->text);
+    closedir(t->directory);
+    free(t);
+    return NULL;
+}
+
+/* ---- roots and exclusions ---- */
+
+static int roots_add(struct roots *r, struct root root)
+{
+    struct root *list = realloc(r->list, (r->count + 1) * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    r->list = list;
+    r->list[r->count++] = root;
+    return 0;
+}
+
+static const struct root *roots_find(const struct roots *r, struct proc_id id)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (proc_id_equal(r->list[i].id, id))
+            return &r->list[i];
+    }
+    return NULL;
+}
+
+static int read_stat(struct proc_tree *t, pid_t pid, struct proc_stat *ret)
+{
+    return proc_stat_read_at(dirfd(t->directory), pid, &t->text, ret);
+}
+
+int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only)
+{
+    struct proc_stat stat;
+    int r = read_stat(t, pid, &stat);
+    if (r < 0)
+        return r;
+    if (proc_stat_ended(&stat))
+        return -ESRCH;
+    r = roots_add(&t->roots, (struct root){stat.id, children_only});
+    if (r == 0)
+        t->look_again = true;
+    return r;
+}
+
+void proc_tree_exclude(struct proc_tree *t, pid_t pid)
+{
+    struct proc_stat stat;
+    if (read_stat(t, pid, &stat) == 0 &&
+        roots_add(&t->excluded, (struct root){stat.id, false}) == 0)
+        t->look_again = true;
+}
+
+/* ---- joining and leaving ---- */
+
+static int reserve_member(struct proc_tree *t)
+{
+    if (t->member_count < t->member_capacity)
+        return 0;
+    size_t capacity = t->member_capacity ? t->member_capacity * 2 : 32;
+    struct proc_member **members = realloc(t->members, capacity * sizeof *members);
+    if (!members)
+        return -ENOMEM;
+    t->members = members;
+    t->member_capacity = capacity;
+    return 0;
+}
+
+static int join(struct proc_tree *t, struct entry *e, const struct proc_stat *stat,
+                const struct entry *parent)
+{
+    struct proc_member *m = calloc(1, sizeof *m);
+    if (!m || reserve_member(t) < 0) {
+        free(m);
+        return -ENOMEM;
+    }
+    m->stat = *stat;
+    if (parent && parent->kind == ENTRY_MEMBER)
+        m->parent = parent->member->stat.id;
+    e->kind = ENTRY_MEMBER;
+    e->member = m;
+    t->members[t->member_count++] = m;
+    t->seen++;
+    if (t->hooks.joined)
+        t->hooks.joined(t->hooks.context, m);
+    return 0;
+}
+
+static void leave(struct proc_tree *t, struct entry *e)
+{
+    struct proc_member *m = e->member;
+    size_t i = 0;
+    while (t->members[i] != m)
+        i++;
+    memmove(&t->members[i], &t->members[i + 1],
+            (t->member_count - i - 1) * sizeof(struct proc_member *));
+    t->member_count--;
+    if (t->hooks.left)
+        t->hooks.left(t->hooks.context, m);
+    free(m);
+    e->member = NULL;
+    e->kind = ENTRY_NEW;
+}
+
+/* ---- the list of all pids ---- */
+
+static int reserve_spare(struct proc_tree *t)
+{
+    if (t->pids.count <= t->spare_capacity)
+        return 0;
+    struct entry *spare = realloc(t->spare, t->pids.capacity * sizeof *spare);
+    if (!spare)
+        return -ENOMEM;
+    t->spare = spare;
+    t->spare_capacity = t->pids.capacity;
+    return 0;
+}
+
+static void swap_entries(struct proc_tree *t, size_t count)
+{
+    struct entry *entries = t->entries;
+    size_t capacity = t->capacity;
+    t->entries = t->spare;
+    t->capacity = t->spare_capacity;
+    t->spare = entries;
+    t->spare_capacity = capacity;
+    t->count = count;
+}
+
+/* Merges the pids of now with what is known; what is not listed any more is forgotten. -ENOMEM. */
+static int list_pids(struct proc_tree *t)
+{
+    int r = pids_read(t->directory, &t->pids);
+    if (r == 0)
+        r = reserve_spare(t);
+    if (r < 0)
+        return r;
+    size_t old = 0;
+    for (size_t i = 0; i < t->pids.count; i++) {
+        pid_t pid = t->pids.list[i];
+        for (; old < t->count && t->entries[old].pid < pid; old++) {
+            if (t->entries[old].member)
+                leave(t, &t->entries[old]);
+        }
+        if (old < t->count && t->entries[old].pid == pid)
+            t->spare[i] = t->entries[old++];
+        else
+            t->spare[i] = (struct entry){.pid = pid};
+    }
+    for (; old < t->count; old++) {
+        if (t->entries[old].member)
+            leave(t, &t->entries[old]);
+    }
+    swap_entries(t, t->pids.count);
+    return 0;
+}
+
+static struct entry *find_entry(struct proc_tree *t, pid_t pid)
+{
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (t->entries[middle].pid < pid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->count && t->entries[low].pid == pid ? &t->entries[low] : NULL;
+}
+
+/* ---- looking at processes ---- */
+
+/* A member is the same process still and has not ended: its numbers are renewed. */
+static void renew_member(struct proc_tree *t, struct entry *e)
+{
+    struct proc_stat stat;
+    bool same = read_stat(t, e->pid, &stat) == 0 && stat.id.start == e->start;
+    if (same && !proc_stat_ended(&stat) && !roots_find(&t->excluded, stat.id)) {
+        e->member->stat = stat;
+        return;
+    }
+    leave(t, e);
+    if (same && proc_stat_ended(&stat))
+        e->kind = ENTRY_ENDED;
+}
+
+/* A pid that may have been reused is new again where it was. */
+static void verify_known(struct proc_tree *t, struct entry *e)
+{
+    struct proc_stat stat;
+    if (read_stat(t, e->pid, &stat) < 0 || stat.id.start != e->start)
+        *e = (struct entry){.pid = e->pid};
+}
+
+static void review(struct proc_tree *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct entry *e = &t->entries[i];
+        if (e->kind == ENTRY_MEMBER)
+            renew_member(t, e);
+        else if (e->kind == ENTRY_ENDED || (unsigned) e->pid % TREE_ROUND == t->scans % TREE_ROUND)
+            verify_known(t, e);
+        if (t->look_again && (e->kind == ENTRY_FOREIGN || e->kind == ENTRY_SHUT))
+            e->kind = ENTRY_NEW;
+    }
+    t->look_again = false;
+    t->scans++;
+}
+
+/* What a new process is, as far as its parent is known by now. */
+enum standing { STANDING_MEMBER, STANDING_SHUT, STANDING_FOREIGN, STANDING_OPEN };
+
+static enum standing standing(struct proc_tree *t, struct proc_id id, const struct entry *parent)
+{
+    if (roots_find(&t->excluded, id))
+        return STANDING_SHUT;
+    const struct root *root = roots_find(&t->roots, id);
+    if (root && !root->children_only)
+        return STANDING_MEMBER;
+    if (!parent)
+        return STANDING_FOREIGN;
+    if (parent->kind == ENTRY_MEMBER ||
+        roots_find(&t->roots, (struct proc_id){parent->pid, parent->start}))
+        return STANDING_MEMBER;
+    if (parent->kind == ENTRY_SHUT)
+        return STANDING_SHUT;
+    return parent->kind == ENTRY_FOREIGN ? STANDING_FOREIGN : STANDING_OPEN;
+}
+
+/* A new process that was looked at, and waits for its parent to be placed. */
+struct pending {
+    struct entry *entry;
+    struct proc_stat stat;
+};
+
+/*
+ * True if the entry was placed. A zombie whose parent is a member came and went between two scans:
+ * it is counted, and no more.
+ */
+static bool place(struct proc_tree *t, struct pending *p, int *error)
+{
+    struct entry *e = p->entry, *parent = find_entry(t, p->stat.parent);
+    enum standing s = standing(t, p->stat.id, parent);
+    if (s == STANDING_OPEN)
+        return false;
+    if (proc_stat_ended(&p->stat)) {
+        e->kind = ENTRY_ENDED;
+        t->seen += s == STANDING_MEMBER;
+    } else if (s == STANDING_MEMBER) {
+        if (join(t, e, &p->stat, parent) < 0)
+            *error = -ENOMEM;
+    } else if (!parent && p->stat.parent > 0 && !e->waited) {
+        /* The parent began behind the reader of the list: the next scan has it. */
+        e->waited = true;
+    } else {
+        e->kind = s == STANDING_SHUT ? ENTRY_SHUT : ENTRY_FOREIGN;
+    }
+    return true;
+}
+
+/* Places what can be placed until nothing moves: parents need not come before children. */
+static int place_all(struct proc_tree *t, struct pending *list, size_t count)
+{
+    int error = 0;
+    for (size_t before = count + 1; count > 0 && count < before;) {
+        before = count;
+        count = 0;
+        for (size_t i = 0; i < before; i++) {
+            if (!place(t, &list[i], &error))
+                list[count++] = list[i];
+        }
+    }
+    return error;
+}
+
+/* Reads who the new ones are. The number of those that are still there. */
+static size_t look_at_new(struct proc_tree *t, struct pending *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct entry *e = &t->entries[i];
+        if (e->kind != ENTRY_NEW || read_stat(t, e->pid, &list[count].stat) < 0)
+            continue;
+        e->start = list[count].stat.id.start;
+        list[count++].entry = e;
+    }
+    return count;
+}
+
+static int settle_new(struct proc_tree *t)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < t->count; i++)
+        count += t->entries[i].kind == ENTRY_NEW;
+    if (count == 0)
+        return 0;
+    struct pending *list = malloc(count * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    int r = place_all(t, list, look_at_new(t, list));
+    free(list);
+    return r;
+}
+
+int proc_tree_scan(struct proc_tree *t)
+{
+    int r = list_pids(t);
+    if (r < 0)
+        return r;
+    review(t);
+    r = settle_new(t);
+    return r < 0 ? r : (int) t->member_count;
+}
+
+struct proc_member *proc_tree_member(struct proc_tree *t, size_t index)
+{
+    assert(index < t->member_count);
+    return t->members[index];
+}
+
+uint64_t proc_tree_seen(const struct proc_tree *t)
+{
+    return t->seen;
+}

@@ -1,0 +1,21 @@
+/* store/handle.h: what an open run file is made of: a connection, and a writer or a reader. */
+#ifndef TIDEMARK_STORE_HANDLE_H
+#define TIDEMARK_STORE_HANDLE_H
+
+#include <sqlite3.h>
+
+struct writer;
+struct reader;
+
+/* Exactly one of the two is there. */
+struct store {
+    sqlite3 *db;
+    struct writer *writer;
+    struct reader *reader;
+};
+
+/* Each frees its statements and memory, not the connection. Both accept NULL. */
+void writer_free(struct writer *w);
+void reader_free(struct reader *r);
+
+#endif

@@ -1,0 +1,407 @@
+/* store/writer.c: writes a run file, a second at a time. */
+#include "store/db.h"
+#include "store/handle.h"
+#include "store/queue.h"
+#include "store/store.h"
+#include "store/thin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Samples that may wait for a commit; while the disk is full, the last so many. */
+#define WAITING_SAMPLES 16384
+/* Seconds until a file that could not be written is tried again. */
+#define RETRY_SECONDS 10
+/* Events of one kind that are kept; the rest is counted. */
+#define EVENTS_OF_A_KIND 256
+#define EVENT_KINDS 32
+/* New marks after which to look whether there are too many. */
+#define MARKS_TO_LOOK 512
+
+enum { ROW_RUN, ROW_PROCESS, ROW_SERIES, ROW_SAMPLE, ROW_MARK, ROW_EVENT, ROW_ANSWER, ROW_TABLES };
+
+/* None can fail for what it is given: a row that does not fit is left out, not tried for ever. */
+static const char *const row_texts[ROW_TABLES] = {
+    [ROW_RUN] = "INSERT OR IGNORE INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    [ROW_PROCESS] = "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    [ROW_SERIES] = "INSERT OR IGNORE INTO series VALUES (?,?,?,?,?,?)",
+    [ROW_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES (?,?,?)",
+    [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
+    [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
+    [ROW_ANSWER] = "INSERT OR REPLACE INTO answer VALUES (?,?,?)",
+};
+
+struct sample {
+    int64_t series;
+    double seconds, value;
+};
+
+struct event_kind {
+    char what[32];
+    uint64_t count;
+    int64_t last_id;
+};
+
+/*
+ * Everything waits in memory and is written by one transaction a commit: a commit that fails is
+ * rolled back and tried again later, and no lock is held in between.
+ */
+struct writer {
+    sqlite3_stmt *rows[ROW_TABLES];
+    struct queue queue;
+    struct sample *samples;
+    size_t sample_count;
+    struct thin thin;
+    unsigned new_marks;
+    int64_t processes, series, events; /* the last ids given */
+    struct event_kind kinds[EVENT_KINDS];
+    unsigned kind_count;
+    int error; /* of the last commit */
+    double retry_seconds;
+};
+
+void writer_free(struct writer *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < ROW_TABLES; i++)
+        sqlite3_finalize(w->rows[i]);
+    thin_release(&w->thin);
+    queue_release(&w->queue);
+    free(w->samples);
+    free(w);
+}
+
+/* ---- commits ---- */
+
+static int write_samples(struct writer *w)
+{
+    sqlite3_stmt *row = w->rows[ROW_SAMPLE];
+    int r = 0;
+    for (size_t i = 0; i < w->sample_count && r == 0; i++) {
+        const struct sample *x = &w->samples[i];
+        sqlite3_bind_double(row, 1, x->seconds);
+        sqlite3_bind_int64(row, 2, x->series);
+        sqlite3_bind_double(row, 3, x->value);
+        r = db_run(row);
+    }
+    w->thin.sample_rows += (int64_t) w->sample_count;
+    return r;
+}
+
+static int write_marks(struct writer *w)
+{
+    return w->new_marks < MARKS_TO_LOOK ? 0 : thin_marks(&w->thin);
+}
+
+static int write_all(struct store *s, double seconds)
+{
+    struct writer *w = s->writer;
+    int r = db_exec(s->db, "BEGIN IMMEDIATE");
+    if (r == 0)
+        r = queue_run(&w->queue, w->rows);
+    if (r == 0)
+        r = write_samples(w);
+    if (r == 0)
+        r = write_marks(w);
+    if (r == 0)
+        r = thin_history(&w->thin, seconds);
+    return r < 0 ? r : db_exec(s->db, "COMMIT");
+}
+
+/* All that waits, in one transaction; what could not be written goes on waiting. */
+static int flush(struct store *s, double seconds)
+{
+    struct writer *w = s->writer;
+    struct thin before = w->thin;
+    int r = write_all(s, seconds);
+    if (r < 0) {
+        if (!sqlite3_get_autocommit(s->db))
+            (void) db_exec(s->db, "ROLLBACK");
+        w->thin = before;
+        return r;
+    }
+    queue_clear(&w->queue);
+    w->sample_count = 0;
+    if (w->new_marks >= MARKS_TO_LOOK)
+        w->new_marks = 0;
+    return 0;
+}
+
+/* flush(), and remembers how it went. A disk that is full may have room in the log again. */
+static int try_flush(struct store *s, double seconds)
+{
+    struct writer *w = s->writer;
+    if (w->error < 0)
+        (void) sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    w->error = flush(s, seconds);
+    w->retry_seconds = seconds + RETRY_SECONDS;
+    return w->error;
+}
+
+int store_commit(struct store *s, double seconds)
+{
+    struct writer *w = s->writer;
+    /* Somebody else's lock goes away by itself, and soon. */
+    if (w->error < 0 && w->error != -EBUSY && seconds < w->retry_seconds)
+        return w->error;
+    return try_flush(s, seconds);
+}
+
+/* ---- rows ---- */
+
+static void add_run(struct writer *w, const struct store_run *run)
+{
+    struct queue *q = &w->queue;
+    queue_begin(q, ROW_RUN);
+    queue_text(q, TIDEMARK_VERSION, SIZE_MAX);
+    queue_text(q, run->command, SIZE_MAX);
+    queue_text(q, run->title, QUEUE_TEXT_BYTES);
+    queue_text(q, run->host, QUEUE_TEXT_BYTES);
+    queue_real(q, run->started);
+    queue_real(q, run->limit_bytes);
+    queue_text(q, run->limit_source, QUEUE_TEXT_BYTES);
+    queue_real(q, run->plan_steps);
+    queue_real(q, run->plan_seconds);
+    queue_real(q, run->horizon);
+    queue_real(q, run->epoch_length);
+    (void) queue_end(q);
+}
+
+/* An id, or NULL where there is none. */
+static void add_id(struct queue *q, int64_t id, int64_t none)
+{
+    if (id == none)
+        queue_null(q);
+    else
+        queue_integer(q, id);
+}
+
+static void add_status(struct queue *q, double status)
+{
+    if (isfinite(status))
+        queue_integer(q, (int64_t) status);
+    else
+        queue_null(q);
+}
+
+void store_update_process(struct store *s, int64_t id, const struct store_process *p)
+{
+    struct queue *q = &s->writer->queue;
+    if (id <= 0 || !queue_has_room(q))
+        return;
+    queue_begin(q, ROW_PROCESS);
+    queue_integer(q, id);
+    queue_integer(q, p->pid);
+    queue_integer(q, (int64_t) p->start);
+    add_id(q, p->parent_pid, 0);
+    queue_text(q, p->role, QUEUE_TEXT_BYTES);
+    add_id(q, p->rank, -1);
+    queue_text(q, p->command, QUEUE_TEXT_BYTES);
+    queue_text(q, p->why, QUEUE_TEXT_BYTES);
+    queue_real(q, p->first_seconds);
+    queue_real(q, p->last_seconds);
+    add_status(q, p->exit_status);
+    (void) queue_end(q);
+}
+
+int64_t store_add_process(struct store *s, const struct store_process *p)
+{
+    struct writer *w = s->writer;
+    size_t before = w->queue.row_count;
+    store_update_process(s, w->processes + 1, p);
+    return w->queue.row_count > before ? ++w->processes : 0;
+}
+
+int64_t store_add_series(struct store *s, const struct store_series *series)
+{
+    struct writer *w = s->writer;
+    struct queue *q = &w->queue;
+    if (!queue_has_room(q))
+        return 0;
+    queue_begin(q, ROW_SERIES);
+    queue_integer(q, w->series + 1);
+    add_id(q, series->process, 0);
+    queue_text(q, series->kind, QUEUE_TEXT_BYTES);
+    queue_text(q, series->device, QUEUE_TEXT_BYTES);
+    queue_text(q, series->name, QUEUE_TEXT_BYTES);
+    queue_text(q, series_unit_name(series->unit), QUEUE_TEXT_BYTES);
+    return queue_end(q) < 0 ? 0 : ++w->series;
+}
+
+void store_add_sample(struct store *s, int64_t series, double seconds, double value)
+{
+    struct writer *w = s->writer;
+    if (series <= 0 || !isfinite(seconds) || !isfinite(value) || seconds < w->thin.samples_from)
+        return;
+    if (w->sample_count == WAITING_SAMPLES && store_commit(s, seconds) < 0)
+        w->sample_count = 0;
+    w->samples[w->sample_count++] = (struct sample){series, seconds, value};
+}
+
+void store_add_mark(struct store *s, double seconds, double step, double epoch)
+{
+    struct writer *w = s->writer;
+    struct queue *q = &w->queue;
+    if (!isfinite(seconds) || !queue_has_room(q))
+        return;
+    queue_begin(q, ROW_MARK);
+    queue_real(q, seconds);
+    queue_real(q, step);
+    queue_real(q, epoch);
+    w->new_marks += queue_end(q) == 0;
+}
+
+/* The kinds beyond EVENT_KINDS share the last place. */
+static struct event_kind *find_kind(struct writer *w, const char *what)
+{
+    for (unsigned i = 0; i < w->kind_count; i++) {
+        if (strncmp(w->kinds[i].what, what, sizeof w->kinds[i].what - 1) == 0)
+            return &w->kinds[i];
+    }
+    if (w->kind_count == EVENT_KINDS)
+        return &w->kinds[EVENT_KINDS - 1];
+    struct event_kind *kind = &w->kinds[w->kind_count++];
+    snprintf(kind->what, sizeof kind->what, "%s", what);
+    return kind;
+}
+
+void store_add_event(struct store *s, double seconds, const char *what, const char *text)
+{
+    struct writer *w = s->writer;
+    struct queue *q = &w->queue;
+    if (!isfinite(seconds) || !queue_has_room(q))
+        return;
+    struct event_kind *kind = find_kind(w, what);
+    char more[40];
+    kind->count++;
+    if (kind->count <= EVENTS_OF_A_KIND)
+        kind->last_id = ++w->events;
+    if (kind->count >= EVENTS_OF_A_KIND) {
+        uint64_t left_out = kind->count - EVENTS_OF_A_KIND + 1;
+        snprintf(more, sizeof more, "%llu more", (unsigned long long) left_out);
+        text = more;
+    }
+    queue_begin(q, ROW_EVENT);
+    queue_integer(q, kind->last_id);
+    queue_real(q, seconds);
+    queue_text(q, what, QUEUE_TEXT_BYTES);
+    queue_text(q, text, QUEUE_TEXT_BYTES);
+    (void) queue_end(q);
+}
+
+static void add_answer(struct store *s, int64_t series, const char *json, const char *history)
+{
+    struct queue *q = &s->writer->queue;
+    queue_begin(q, ROW_ANSWER);
+    queue_integer(q, series);
+    queue_text(q, json, SIZE_MAX);
+    queue_text(q, history, SIZE_MAX);
+    (void) queue_end(q);
+}
+
+void store_set_answer(struct store *s, const char *json)
+{
+    add_answer(s, 0, json, NULL);
+}
+
+void store_set_series_answer(struct store *s, int64_t series, const char *json,
+                             const char *history_json)
+{
+    if (series > 0)
+        add_answer(s, series, json, history_json);
+}
+
+/* ---- the file ---- */
+
+static int create_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int r = fchmod(fd, 0600) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+static int create_tables(sqlite3 *db)
+{
+    char *sql = sqlite3_mprintf(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
+        "PRAGMA wal_autocheckpoint = 512; PRAGMA journal_size_limit = 4194304; BEGIN;"
+        "PRAGMA application_id = %d; PRAGMA user_version = %d; %s COMMIT;",
+        DB_APPLICATION_ID, STORE_SCHEMA, db_schema);
+    int r = sql ? db_exec(db, sql) : -ENOMEM;
+    sqlite3_free(sql);
+    return r;
+}
+
+static int writer_new(sqlite3 *db, struct writer **ret)
+{
+    struct writer *w = calloc(1, sizeof *w);
+    if (!w)
+        return -ENOMEM;
+    queue_init(&w->queue);
+    w->samples = calloc(WAITING_SAMPLES, sizeof *w->samples);
+    int r = w->samples ? thin_init(&w->thin, db) : -ENOMEM;
+    for (size_t i = 0; i < ROW_TABLES && r == 0; i++)
+        r = db_prepare(db, row_texts[i], &w->rows[i]);
+    if (r < 0) {
+        writer_free(w);
+        return r;
+    }
+    *ret = w;
+    return 0;
+}
+
+/* The file is there, empty and ours. */
+static int begin_file(struct store *s, const char *path, const struct store_run *run)
+{
+    int r = db_open(path, SQLITE_OPEN_READWRITE, 0, &s->db);
+    if (r == 0)
+        r = create_tables(s->db);
+    if (r == 0)
+        r = writer_new(s->db, &s->writer);
+    if (r < 0)
+        return r;
+    add_run(s->writer, run);
+    return flush(s, 0);
+}
+
+int store_create(const char *path, const struct store_run *run, struct store **ret)
+{
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return -ENOMEM;
+    int r = create_file(path);
+    if (r < 0) {
+        store_free(s);
+        return r;
+    }
+    r = begin_file(s, path, run);
+    if (r < 0) {
+        /* SQLite removes what it put beside it. */
+        store_free(s);
+        (void) unlink(path);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+int store_close(struct store *s, double seconds)
+{
+    int r = try_flush(s, seconds);
+    writer_free(s->writer);
+    s->writer = NULL;
+    /* Refused while somebody reads; the last to close then leaves the log behind. */
+    (void) db_exec(s->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;");
+    store_free(s);
+    return r;
+}
