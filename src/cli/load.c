@@ -433,7 +433,7 @@ void judgement_init(struct judgement *j, const struct load *l)
         };
         count++;
     }
-    job_judge(answers, count, &j->answer);
+    job_judge(answers, NULL, count, &j->answer);
     free(answers);
     j->job = (struct report_job){
         .series = j->series,

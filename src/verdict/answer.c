@@ -498,7 +498,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     a->verdict = c.verdict;
     if (c.reason == REASON_NO_RISE && last->name != PHASE_SHRINKING)
         settle_end(&floor, e->horizon, a);
-    a->suspect = a->verdict != VERDICT_LEAK && engine_is_suspect(e);
+    a->suspect = a->verdict != VERDICT_LEAK && engine_suspects(e);
     fill_warm_up(a);
     fill_rates(e, last, a->verdict == VERDICT_LEAK ? &leak.growth : NULL, a);
     if (a->verdict == VERDICT_LEAK)

@@ -277,7 +277,7 @@ static void note_suspicion(struct engine *e)
     e->suspect_seen_at = e->last_at;
 }
 
-bool engine_is_suspect(const struct engine *e)
+bool engine_suspects(const struct engine *e)
 {
     return e->last_at - e->suspect_seen_at <= SUSPICION_LASTS * e->horizon;
 }
@@ -291,7 +291,7 @@ static bool may_skip(const struct engine *e, const struct pyramid *p, unsigned l
     uint64_t completed = p->levels[level]->completed;
     if (e->alarm.set || (e->fading && e->last_at - e->first_at > 6 * e->horizon))
         return completed % (level < 2 ? 8 : 4) != 0;
-    return level == 0 && completed % 2 != 0 && isnan(e->candidate_at) && !engine_is_suspect(e);
+    return level == 0 && completed % 2 != 0 && isnan(e->candidate_at) && !engine_suspects(e);
 }
 
 void checkpoint(struct engine *e, enum source source, unsigned level)

@@ -323,6 +323,17 @@ void engine_share_budget(struct engine *e, unsigned job_series)
     e->options.job_series = job_series;
 }
 
+bool engine_leaks(const struct engine *e)
+{
+    return e->alarm.set;
+}
+
+void engine_set_bounds(struct engine *e, double plan, double limit)
+{
+    e->options.plan = plan;
+    e->options.limit = limit;
+}
+
 void engine_epoch_mark(struct engine *e, double at)
 {
     if (!is_number(at))

@@ -97,7 +97,4 @@ size_t engine_least_blocks(enum source source);
 /* The least rise that means anything: as told, else as the values show what is counted. */
 double engine_resolution(const struct engine *e);
 
-/* Grows, and has not lasted long enough to be judged. */
-bool engine_is_suspect(const struct engine *e);
-
 #endif

@@ -11,38 +11,50 @@ static bool counts(const struct answer *a)
 }
 
 /* How much a series' answer weighs in choosing the one that decides. */
-static int weight(const struct answer *a)
+static int weight(const struct answer *a, enum job_part part)
 {
     switch (a->verdict) {
     case VERDICT_LEAK:
-        return 10 + (int) a->severity;
+        return 100 + 10 * (int) a->severity;
     case VERDICT_INCONCLUSIVE:
-        return !counts(a) ? 0 : a->suspect ? 6 : 5;
+        return !counts(a) || part == PART_BYSTANDER ? 0 : a->suspect ? 60 : 50;
     default:
-        return 1;
+        return part == PART_BYSTANDER ? 5 : 10;
     }
 }
 
-/* Between equals the larger decides: it is the one the user means. */
-static bool outweighs(const struct answer *a, const struct answer *b)
+struct candidate {
+    const struct answer *answer;
+    enum job_part part;
+};
+
+/* Between equals the part decides before the sum, and the larger: it is the one the user means. */
+static bool outweighs(struct candidate a, struct candidate b)
 {
-    int wa = weight(a), wb = weight(b);
-    return wa != wb ? wa > wb : a->max > b->max;
+    int wa = weight(a.answer, a.part), wb = weight(b.answer, b.part);
+    bool sum_a = a.part == PART_TOTAL, sum_b = b.part == PART_TOTAL;
+    if (a.answer->verdict == b.answer->verdict && sum_a != sum_b && wa > 0 && wb > 0)
+        return sum_b;
+    return wa != wb ? wa > wb : a.answer->max > b.answer->max;
 }
 
-void job_judge(const struct answer *const *answers, size_t count, struct job_answer *ret)
+void job_judge(const struct answer *const *answers, const enum job_part *parts, size_t count,
+               struct job_answer *ret)
 {
     *ret = (struct job_answer){.verdict = VERDICT_INCONCLUSIVE, .deciding = SIZE_MAX};
+    struct candidate decides = {0};
     for (size_t i = 0; i < count; i++) {
-        const struct answer *a = answers[i];
-        ret->leaks += a->verdict == VERDICT_LEAK;
-        ret->inconclusives += a->verdict == VERDICT_INCONCLUSIVE;
-        ret->no_leaks += a->verdict == VERDICT_NO_LEAK;
-        if (ret->deciding == SIZE_MAX || outweighs(a, answers[ret->deciding]))
+        struct candidate c = {answers[i], parts ? parts[i] : PART_MAIN};
+        ret->leaks += c.answer->verdict == VERDICT_LEAK;
+        ret->inconclusives += c.answer->verdict == VERDICT_INCONCLUSIVE;
+        ret->no_leaks += c.answer->verdict == VERDICT_NO_LEAK;
+        if (c.answer->verdict == VERDICT_LEAK && c.answer->severity > ret->severity)
+            ret->severity = c.answer->severity;
+        if (ret->deciding == SIZE_MAX || outweighs(c, decides)) {
             ret->deciding = i;
+            decides = c;
+        }
     }
-    if (ret->deciding == SIZE_MAX)
-        return;
-    ret->verdict = answers[ret->deciding]->verdict;
-    ret->severity = answers[ret->deciding]->severity;
+    if (decides.answer)
+        ret->verdict = decides.answer->verdict;
 }

@@ -82,6 +82,9 @@ int engine_push(struct engine *e, double step, double seconds, double value);
 /* So many series share the job's false-alarm budget from now on. */
 void engine_share_budget(struct engine *e, unsigned job_series);
 
+/* Where the job will end and what there is for this series, as known by now; 0: not known. */
+void engine_set_bounds(struct engine *e, double plan, double limit);
+
 /* An epoch ended at `at`: teaches the epoch length where none was given. */
 void engine_epoch_mark(struct engine *e, double at);
 
@@ -93,6 +96,10 @@ void engine_restart(struct engine *e);
  * judged by what there is.
  */
 void engine_finish(struct engine *e);
+
+/* Whether the alarm stands, and whether it is suspect at this moment: cheaper than an answer. */
+bool engine_leaks(const struct engine *e);
+bool engine_suspects(const struct engine *e);
 
 /* What the engine takes in memory now. */
 size_t engine_bytes(const struct engine *e);
@@ -191,10 +198,17 @@ void engine_answer(const struct engine *e, struct answer *ret);
 
 /* ---- the job ---- */
 
+/* What a series is to its job. */
+enum job_part {
+    PART_MAIN,      /* a trainer, a GPU, a series of a log */
+    PART_BYSTANDER, /* a helper, a worker: that it is undecided leaves the job decided */
+    PART_TOTAL,     /* the sum of others: named only where no other has its verdict */
+};
+
 /*
  * One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak.
- * A series of fewer than 10 samples that do not grow (a process that just began, a bystander) does
- * not count while another has been seen for longer.
+ * A series of fewer than 10 samples that do not grow (a process that just began) does not count
+ * while another has been seen for longer.
  */
 struct job_answer {
     enum verdict verdict;
@@ -203,7 +217,9 @@ struct job_answer {
     unsigned leaks, inconclusives, no_leaks;
 };
 
-void job_judge(const struct answer *const *answers, size_t count, struct job_answer *ret);
+/* `parts` may be NULL: all are main. */
+void job_judge(const struct answer *const *answers, const enum job_part *parts, size_t count,
+               struct job_answer *ret);
 
 /* ---- two runs side by side ---- */
 

@@ -22,14 +22,14 @@ static struct job_answer judge_all(const struct answer *answers, size_t count)
     for (size_t i = 0; i < count; i++)
         all[i] = &answers[i];
     struct job_answer job;
-    job_judge(all, count, &job);
+    job_judge(all, NULL, count, &job);
     return job;
 }
 
 TEST(job__without_series_says_nothing)
 {
     struct job_answer job;
-    job_judge(NULL, 0, &job);
+    job_judge(NULL, NULL, 0, &job);
     CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.severity == SEVERITY_NONE);
     CHECK(job.deciding == SIZE_MAX);
     CHECK(job.leaks == 0 && job.inconclusives == 0 && job.no_leaks == 0);

@@ -1,0 +1,81 @@
+/* watch/clock.c: the step clock: which step was it at that second? */
+#include "watch/clock.h"
+
+#include <math.h>
+#include <stddef.h>
+
+void clock_init(struct step_clock *c)
+{
+    *c = (struct step_clock){.epoch = NAN, .epoch_length = NAN, .total = NAN};
+    c->then = c->now = (struct clock_mark){NAN, NAN};
+}
+
+/* Every second mark goes, the last stays. */
+static void thin(struct step_clock *c)
+{
+    unsigned kept = 0;
+    for (unsigned i = c->count % 2 == 0; i < c->count; i += 2)
+        c->marks[kept++] = c->marks[i];
+    c->count = kept;
+    c->spacing = (c->marks[kept - 1].seconds - c->marks[0].seconds) / CLOCK_MARKS;
+}
+
+void clock_mark(struct step_clock *c, double seconds, double step)
+{
+    bool anew = step < c->now.step;
+    c->then = anew ? (struct clock_mark){NAN, NAN} : c->now;
+    c->now = (struct clock_mark){seconds, step};
+    if (anew)
+        c->count = 0;
+    if (c->count == CLOCK_MARKS)
+        thin(c);
+    /* The last one moves on while it is closer to the one before it than marks are kept. */
+    bool crowded = c->count > 1 &&
+                   c->marks[c->count - 1].seconds - c->marks[c->count - 2].seconds < c->spacing;
+    c->marks[crowded ? c->count - 1 : c->count++] = c->now;
+}
+
+static double between(const struct clock_mark *a, const struct clock_mark *b, double seconds)
+{
+    if (!(b->seconds > a->seconds))
+        return b->step;
+    return a->step + (seconds - a->seconds) / (b->seconds - a->seconds) * (b->step - a->step);
+}
+
+double clock_step_lately(const struct step_clock *c, double seconds)
+{
+    if (!(seconds >= c->then.seconds && seconds <= c->now.seconds))
+        return NAN;
+    return between(&c->then, &c->now, seconds);
+}
+
+double clock_step_at(const struct step_clock *c, double seconds)
+{
+    if (c->count == 0 || !(seconds >= c->marks[0].seconds) ||
+        seconds > c->marks[c->count - 1].seconds)
+        return NAN;
+    unsigned low = 0, high = c->count - 1;
+    while (high - low > 1) {
+        unsigned middle = (low + high) / 2;
+        if (c->marks[middle].seconds <= seconds)
+            low = middle;
+        else
+            high = middle;
+    }
+    return between(&c->marks[low], &c->marks[high], seconds);
+}
+
+bool clock_runs(const struct step_clock *c)
+{
+    return c->count >= 2;
+}
+
+const struct clock_mark *clock_first(const struct step_clock *c)
+{
+    return c->count > 0 ? &c->marks[0] : NULL;
+}
+
+const struct clock_mark *clock_last(const struct step_clock *c)
+{
+    return c->count > 0 ? &c->marks[c->count - 1] : NULL;
+}

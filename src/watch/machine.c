@@ -1,0 +1,272 @@
+/* watch/machine.c: what surrounds the job: system RAM, its cgroup, /dev/shm, the GPUs. */
+#include "watch/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHM_PATH "/dev/shm"
+
+/* Somebody else is named when the system grew that much, and the job by less than this share. */
+#define ELSEWHERE_BYTES (200.0 * 1024 * 1024)
+#define ELSEWHERE_SHARE 0.25
+
+#define SURVEY_SECONDS 30.0
+
+/* ---- system, cgroup, /dev/shm ---- */
+
+/* The counter of /proc/vmstat; NAN: an old kernel. */
+double machine_oom_kills(const char *proc_root)
+{
+    char path[256], text[16384];
+    snprintf(path, sizeof(path), "%s/vmstat", proc_root);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NAN;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *line = strstr(text, "\noom_kill ");
+    return line ? strtod(line + strlen("\noom_kill "), NULL) : NAN;
+}
+
+/* The smallest of what the user said, the cgroup and the machine. */
+static void find_limit(struct watch *w)
+{
+    w->limit = w->memory_now.total;
+    w->limit_source = "RAM";
+    if (w->cgroup_now.limit < w->limit) {
+        w->limit = w->cgroup_now.limit;
+        w->limit_source = "cgroup";
+    }
+    if (w->options.limit_bytes > 0) {
+        w->limit = w->options.limit_bytes;
+        w->limit_source = "--limit";
+    }
+}
+
+double machine_used(const struct watch *w)
+{
+    if (w->limit_source && strcmp(w->limit_source, "cgroup") == 0)
+        return w->cgroup_now.working_set;
+    if (w->limit_source && strcmp(w->limit_source, "RAM") == 0)
+        return w->memory_now.total - w->memory_now.available;
+    return w->job[JOB_PSS].samples > 0 ? w->job[JOB_PSS].last : w->job[JOB_ANON].last;
+}
+
+static void no_cgroup(struct cgroup_memory *m)
+{
+    double *fields = (double *) m;
+    for (size_t i = 0; i < sizeof(*m) / sizeof(double); i++)
+        fields[i] = NAN;
+}
+
+static void read_memory(struct watch *w)
+{
+    struct proc_meminfo memory;
+    if (proc_meminfo_read(w->options.proc_root, &memory) == 0)
+        w->memory_now = memory;
+    struct cgroup_memory cgroup;
+    if (w->cgroup && cgroup_read(w->cgroup, &cgroup) == 0)
+        w->cgroup_now = cgroup;
+    find_limit(w);
+}
+
+void machine_open(struct watch *w)
+{
+    no_cgroup(&w->cgroup_now);
+    w->memory_now = (struct proc_meminfo){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    double size;
+    if (proc_tmpfs_read(SHM_PATH, &w->shm_first, &size) < 0)
+        w->shm_first = NAN;
+    w->oom_kills_first = machine_oom_kills(w->options.proc_root);
+    if (gpu_open(&w->gpu, w->gpu_why) < 0)
+        w->gpu = NULL;
+    read_memory(w);
+    w->memory_first = w->memory_now;
+    w->cgroup_first = w->cgroup_now;
+}
+
+void machine_release(struct watch *w)
+{
+    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+        track_release(&w->devices[i]);
+    free(w->devices);
+    gpu_free(w->gpu);
+    cgroup_free(w->cgroup);
+    proc_survey_free(w->survey_first);
+}
+
+/* The cgroup of the job's first process; ours, where that cannot be told. */
+static void find_cgroup(struct watch *w)
+{
+    if (w->cgroup || w->alive == 0)
+        return;
+    pid_t pid = w->members[0]->id.pid;
+    if (cgroup_open(w->options.proc_root, "", pid, &w->cgroup) < 0)
+        return;
+    read_memory(w);
+    w->cgroup_first = w->cgroup_now;
+}
+
+void machine_tick(struct watch *w, double seconds)
+{
+    find_cgroup(w);
+    read_memory(w);
+    const struct proc_meminfo *m = &w->memory_now;
+    watch_push(w, &w->job[JOB_SYSTEM], seconds, m->total - m->available);
+    watch_push(w, &w->job[JOB_CGROUP], seconds, w->cgroup_now.working_set);
+    double used, size;
+    if (proc_tmpfs_read(SHM_PATH, &used, &size) == 0) {
+        w->job[JOB_SHM].limit = size;
+        watch_push(w, &w->job[JOB_SHM], seconds, used);
+    }
+}
+
+/* ---- GPUs ---- */
+
+static void device_name(const struct gpu_device *d, char *ret, size_t size)
+{
+    snprintf(ret, size, "gpu%u", d->index);
+}
+
+static struct track *new_tracks(struct gpu *g)
+{
+    size_t n = gpu_device_count(g);
+    struct track *tracks = calloc(n, sizeof(*tracks));
+    if (!tracks)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+        track_init(&tracks[i], "gpu.used", SERIES_BYTES, TRACK_JUDGED);
+        device_name(gpu_device(g, i), name, sizeof(name));
+        tracks[i].device = strdup(name);
+    }
+    return tracks;
+}
+
+static void store_track(struct watch *w, struct track *t, int64_t process)
+{
+    if (t->stored > 0 || !w->options.store)
+        return;
+    struct store_series s = {
+        .process = process, .kind = t->kind, .device = t->device, .unit = t->unit};
+    t->stored = store_add_series(w->options.store, &s);
+}
+
+static void push_process(struct watch *w, struct member *m, size_t device, double seconds,
+                         double used, double headroom)
+{
+    if (!m->has_tracks || !isfinite(used))
+        return;
+    if (!m->gpu) {
+        m->gpu = new_tracks(w->gpu);
+        m->gpu_count = gpu_device_count(w->gpu);
+    }
+    store_track(w, &m->gpu[device], m->stored);
+    m->gpu[device].limit = isfinite(headroom) ? used + headroom : 0;
+    watch_push(w, &m->gpu[device], seconds, used);
+}
+
+static struct member *alive_member(struct watch *w, pid_t pid)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->id.pid == pid && member_is_alive(w->members[i]))
+            return w->members[i];
+    return NULL;
+}
+
+static bool read_processes(struct watch *w, size_t device, double seconds, double headroom)
+{
+    const struct gpu_process *list;
+    size_t count;
+    if (gpu_read_processes(w->gpu, device, &list, &count) < 0)
+        return false;
+    bool ours = false;
+    for (size_t i = 0; i < count; i++) {
+        struct member *m = alive_member(w, list[i].pid);
+        if (m)
+            push_process(w, m, device, seconds, list[i].used_bytes, headroom);
+        ours = ours || (m && isfinite(list[i].used_bytes));
+    }
+    return ours;
+}
+
+/*
+ * Where the driver names no process of ours (a container that hides pids), the whole device is
+ * watched instead, but only while it is in use.
+ */
+void machine_read_gpu(struct watch *w, double seconds)
+{
+    for (size_t i = 0; w->gpu && i < gpu_device_count(w->gpu); i++) {
+        struct gpu_load load;
+        if (gpu_read_device(w->gpu, i, &load) < 0)
+            continue;
+        double headroom = load.total_bytes - load.used_bytes;
+        if (read_processes(w, i, seconds, headroom))
+            w->gpu_has_pids = true;
+        if (w->gpu_has_pids)
+            continue;
+        if (!w->devices)
+            w->devices = new_tracks(w->gpu);
+        store_track(w, &w->devices[i], 0);
+        w->devices[i].limit = load.total_bytes;
+        watch_push(w, &w->devices[i], seconds, load.used_bytes);
+    }
+}
+
+/* ---- somebody else ---- */
+
+static bool is_ours(void *context, struct proc_id id)
+{
+    struct watch *w = context;
+    for (size_t i = 0; i < w->member_count; i++)
+        if (proc_id_equal(w->members[i]->id, id))
+            return true;
+    return id.pid == getpid();
+}
+
+static void name_grower(struct watch *w, const struct proc_survey *now, double system, double tree)
+{
+    struct proc_grower g;
+    if (proc_survey_grower(w->survey_first, now, is_ours, w, &g) < 0 ||
+        g.now - g.before < (1 - ELSEWHERE_SHARE) / 2 * system)
+        return;
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "the system uses ");
+    units_add_bytes(&text, system);
+    buf_adds(&text, " more than at the start, this job ");
+    units_add_bytes(&text, fmax(tree, 0));
+    buf_addf(&text, ": pid %d (%s) grew by ", (int) g.id.pid, g.comm);
+    units_add_bytes(&text, g.now - g.before);
+    buf_addf(&text, "; if that is the training, watch it: tidemark watch --pid %d", (int) g.id.pid);
+    watch_add_news(w, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
+    buf_release(&text);
+    w->elsewhere_told = true;
+}
+
+void machine_look_elsewhere(struct watch *w, double seconds)
+{
+    double system = w->job[JOB_SYSTEM].last;
+    double tree = w->job[JOB_ANON].last;
+    w->next_survey = seconds + SURVEY_SECONDS;
+    if (!w->survey_first) {
+        if (proc_survey_take(w->options.proc_root, &w->survey_first) == 0) {
+            w->system_at_survey = system;
+            w->tree_at_survey = tree;
+        }
+        return;
+    }
+    double grown = system - w->system_at_survey, job = tree - w->tree_at_survey;
+    if (w->elsewhere_told || !(grown > ELSEWHERE_BYTES) || job > ELSEWHERE_SHARE * grown)
+        return;
+    struct proc_survey *now;
+    if (proc_survey_take(w->options.proc_root, &now) < 0)
+        return;
+    name_grower(w, now, grown, job);
+    proc_survey_free(now);
+}

@@ -1,0 +1,380 @@
+/* watch/members.c: the processes of the job: who they are and what they use. */
+#include "watch/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Ended processes whose series are kept. */
+#define ENDED_KEPT 128u
+
+/* A round may hold up the process that long at most, as a share of time. */
+#define STALL_SHARE 0.001
+#define LEAST_ROUND_SECONDS 0.5
+
+static const struct {
+    const char *kind;
+    enum series_unit unit;
+    enum track_rule rule;
+} member_kinds[MEMBER_KINDS] = {
+    [MEMBER_ANON] = {"host.anon", SERIES_BYTES, TRACK_JUDGED},
+    [MEMBER_SHMEM] = {"host.shmem", SERIES_BYTES, TRACK_JUDGED},
+    [MEMBER_FDS] = {"fds", SERIES_COUNT, TRACK_JUDGED},
+    [MEMBER_THREADS] = {"threads", SERIES_COUNT, TRACK_JUDGED},
+    [MEMBER_FILE] = {"host.file", SERIES_BYTES, TRACK_FILE_PAGES},
+    [MEMBER_PRIVATE] = {"host.private", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_PSS] = {"host.pss", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_SWAP] = {"host.swap", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_RSS] = {"host.rss", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_VSIZE] = {"host.vsize", SERIES_BYTES, TRACK_SHOWN},
+};
+
+bool member_is_alive(const struct member *m)
+{
+    return isnan(m->ended);
+}
+
+/* ---- coming and going ---- */
+
+static void read_variable(struct member *m, const char *name, char *ret, size_t size)
+{
+    struct buf value = BUF_INIT;
+    if (proc_read_variable(m->proc, name, &value) == 0 && value.len < size)
+        memcpy(ret, buf_text(&value), value.len + 1);
+    buf_release(&value);
+}
+
+static struct member *find_member(struct watch *w, struct proc_id id)
+{
+    for (size_t i = w->member_count; i-- > 0;)
+        if (proc_id_equal(w->members[i]->id, id))
+            return w->members[i];
+    return NULL;
+}
+
+static bool same_arguments(const struct member *a, const struct member *b)
+{
+    return a->arguments.len > 0 && a->arguments.len == b->arguments.len &&
+           memcmp(buf_text(&a->arguments), buf_text(&b->arguments), a->arguments.len) == 0;
+}
+
+/* Read again while it is young: between fork and exec it still looks like its parent. */
+static void read_identity(struct watch *w, struct member *m)
+{
+    struct buf arguments = BUF_INIT, command = BUF_INIT;
+    if (proc_read_arguments(m->proc, &arguments) < 0 || arguments.len == 0) {
+        buf_release(&arguments);
+        return;
+    }
+    buf_release(&m->arguments);
+    m->arguments = arguments;
+    proc_add_command(&command, buf_text(&arguments), arguments.len);
+    free(m->command);
+    m->command = strdup(buf_text(&command));
+    buf_release(&command);
+    read_variable(m, "RANK", m->rank, sizeof(m->rank));
+    read_variable(m, "LOCAL_RANK", m->local_rank, sizeof(m->local_rank));
+    const struct member *parent = find_member(w, m->parent);
+    m->forked = parent && same_arguments(m, parent);
+}
+
+static void remember(struct watch *w, struct member *m)
+{
+    if ((w->member_count & (w->member_count - 1)) == 0) {
+        size_t capacity = w->member_count ? 2 * w->member_count : 1;
+        w->members = realloc(w->members, capacity * sizeof(*w->members));
+        if (!w->members)
+            abort();
+    }
+    w->members[w->member_count++] = m;
+}
+
+void members_joined(void *context, struct proc_member *found)
+{
+    struct watch *w = context;
+    struct proc *proc;
+    if (proc_open(w->options.proc_root, found->stat.id, &proc) < 0)
+        return;
+    struct member *m = calloc(1, sizeof(*m));
+    if (!m)
+        abort();
+    m->id = found->stat.id;
+    m->parent = found->parent;
+    m->proc = proc;
+    m->is_root = found->parent.pid == 0;
+    m->joined = w->last_tick;
+    m->ended = NAN;
+    m->rollup.pss = m->rollup.private_bytes = m->pss_first = m->rss_first = NAN;
+    m->rollup_seconds = m->anon_at_rollup = NAN;
+    m->next_rollup = m->joined + (m->is_root ? 0.2 : MEMBER_GRACE_SECONDS);
+    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    m->role.rank = -1;
+    remember(w, m);
+    read_identity(w, m);
+    found->user = m;
+    w->alive++;
+    w->next_roles = w->last_tick;
+}
+
+struct member *member_free(struct member *m)
+{
+    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
+        track_release(&m->tracks[i]);
+    for (size_t i = 0; i < m->gpu_count; i++)
+        track_release(&m->gpu[i]);
+    free(m->gpu);
+    proc_free(m->proc);
+    buf_release(&m->arguments);
+    free(m->command);
+    free(m);
+    return NULL;
+}
+
+static bool member_leaks(const struct member *m)
+{
+    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
+        if (track_leaks(&m->tracks[i]))
+            return true;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (track_leaks(&m->gpu[i]))
+            return true;
+    return false;
+}
+
+static void forget(struct watch *w, size_t index)
+{
+    member_free(w->members[index]);
+    w->folded++;
+    w->member_count--;
+    memmove(&w->members[index], &w->members[index + 1],
+            (w->member_count - index) * sizeof(*w->members));
+}
+
+/* The oldest ended process that does not matter goes. */
+static void keep_ended_few(struct watch *w)
+{
+    size_t ended = w->member_count - w->alive;
+    for (size_t i = 0; i < w->member_count && ended > ENDED_KEPT; i++) {
+        if (member_is_alive(w->members[i]) || member_leaks(w->members[i]))
+            continue;
+        forget(w, i--);
+        ended--;
+    }
+}
+
+static void store_member(struct watch *w, struct member *m)
+{
+    if (!w->options.store || !m->has_tracks)
+        return;
+    struct store_process p = {
+        .pid = m->id.pid,
+        .start = m->id.start,
+        .parent_pid = m->parent.pid,
+        .role = proc_role_name(m->role.role),
+        .rank = m->role.rank,
+        .command = m->command,
+        .why = m->role.why,
+        .first_seconds = m->joined,
+        .last_seconds = member_is_alive(m) ? w->last_tick : m->ended,
+        .exit_status = NAN,
+    };
+    if (m->stored == 0)
+        m->stored = store_add_process(w->options.store, &p);
+    else
+        store_update_process(w->options.store, m->stored, &p);
+}
+
+void members_left(void *context, struct proc_member *found)
+{
+    struct watch *w = context;
+    struct member *m = found->user;
+    if (!m)
+        return;
+    m->ended = w->last_tick;
+    m->proc = proc_free(m->proc);
+    w->alive--;
+    store_member(w, m);
+    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
+        track_finish(&m->tracks[i]);
+    if (!m->has_tracks)
+        for (size_t i = w->member_count; i-- > 0;)
+            if (w->members[i] == m) {
+                forget(w, i);
+                break;
+            }
+    keep_ended_few(w);
+}
+
+/* ---- roles ---- */
+
+static int index_of(const struct watch *w, struct proc_id id)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (proc_id_equal(w->members[i]->id, id))
+            return (int) i;
+    return -1;
+}
+
+static void gather(const struct watch *w, const struct member *m, double seconds,
+                   struct role_evidence *ret)
+{
+    struct proc_stat stat;
+    bool alive = member_is_alive(m) && proc_stat_read(w->options.proc_root, m->id.pid, &stat) == 0;
+    *ret = (struct role_evidence){
+        .arguments = buf_text(&m->arguments),
+        .arguments_len = m->arguments.len,
+        .rank = m->rank[0] ? m->rank : NULL,
+        .local_rank = m->local_rank[0] ? m->local_rank : NULL,
+        .parent = m->parent.pid > 0 ? index_of(w, m->parent) : -1,
+        .anon = m->now.anon,
+        .peak_anon = m->has_tracks ? m->tracks[MEMBER_ANON].max : m->now.anon,
+        .cpu_seconds = alive ? (double) stat.cpu_ticks / (double) sysconf(_SC_CLK_TCK) : NAN,
+        .age_seconds = (member_is_alive(m) ? seconds : m->ended) - m->joined,
+        .forked = m->forked,
+    };
+}
+
+/* Of ended processes the roles stay as they were. */
+void members_judge_roles(struct watch *w, double seconds)
+{
+    size_t n = w->member_count;
+    if (n == 0 || w->alive == 0)
+        return;
+    struct role_evidence *evidence = calloc(n, sizeof(*evidence));
+    struct role_finding *found = calloc(n, sizeof(*found));
+    if (!evidence || !found)
+        abort();
+    for (size_t i = 0; i < n; i++) {
+        if (member_is_alive(w->members[i]) && seconds - w->members[i]->joined < 5)
+            read_identity(w, w->members[i]);
+        gather(w, w->members[i], seconds, &evidence[i]);
+    }
+    roles_judge(evidence, n, found);
+    for (size_t i = 0; i < n; i++) {
+        struct member *m = w->members[i];
+        if (!member_is_alive(m))
+            continue;
+        bool changed = m->role.role != found[i].role || m->role.rank != found[i].rank;
+        m->role = found[i];
+        if (changed)
+            store_member(w, m);
+    }
+    free(evidence);
+    free(found);
+}
+
+/* ---- samples ---- */
+
+static void start_tracks(struct watch *w, struct member *m)
+{
+    for (unsigned i = 0; i < MEMBER_KINDS; i++)
+        track_init(&m->tracks[i], member_kinds[i].kind, member_kinds[i].unit, member_kinds[i].rule);
+    /* What a forked process shares turns private by being touched. */
+    if (m->forked)
+        m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
+    m->has_tracks = true;
+    store_member(w, m);
+    struct rlimit files;
+    if (prlimit(m->id.pid, RLIMIT_NOFILE, NULL, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
+        m->tracks[MEMBER_FDS].limit = (double) files.rlim_cur;
+}
+
+static void push(struct watch *w, struct member *m, enum member_kind kind, double seconds,
+                 double value)
+{
+    struct track *t = &m->tracks[kind];
+    if (isfinite(value) && t->stored == 0 && w->options.store && m->stored > 0) {
+        struct store_series s = {.process = m->stored, .kind = t->kind, .unit = t->unit};
+        t->stored = store_add_series(w->options.store, &s);
+    }
+    watch_push(w, t, seconds, value);
+}
+
+static double monotonic(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static void read_rollup(struct watch *w, struct member *m, double seconds)
+{
+    double begin = monotonic();
+    m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
+    double took = monotonic() - begin;
+    w->stall_seconds += took;
+    m->next_rollup = seconds + fmax(fmax(LEAST_ROUND_SECONDS, took / STALL_SHARE), seconds / 500);
+    if (m->rollup_error < 0)
+        return;
+    m->rollup_seconds = seconds;
+    m->anon_at_rollup = m->now.anon;
+    if (isnan(m->pss_first)) {
+        m->pss_first = m->rollup.pss;
+        m->rss_first = m->now.rss;
+    }
+    if (m->has_tracks) {
+        push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
+        push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
+    }
+}
+
+double member_pss(const struct member *m)
+{
+    return isnan(m->rollup.pss) ? NAN : m->rollup.pss + (m->now.anon - m->anon_at_rollup);
+}
+
+static void push_status(struct watch *w, struct member *m, double seconds)
+{
+    const struct proc_status *s = &m->now;
+    push(w, m, MEMBER_ANON, seconds, s->anon + (s->swap > 0 ? s->swap : 0));
+    push(w, m, MEMBER_SHMEM, seconds, s->shmem);
+    push(w, m, MEMBER_FILE, seconds, s->file);
+    push(w, m, MEMBER_THREADS, seconds, s->threads);
+    if (s->swap > 0 || m->tracks[MEMBER_SWAP].samples > 0)
+        push(w, m, MEMBER_SWAP, seconds, s->swap);
+    push(w, m, MEMBER_RSS, seconds, s->rss);
+    push(w, m, MEMBER_VSIZE, seconds, s->vsize);
+    double fds;
+    if (proc_read_fds(m->proc, &fds) == 0)
+        push(w, m, MEMBER_FDS, seconds, fds);
+}
+
+static void tick(struct watch *w, struct member *m, double seconds)
+{
+    struct proc_status now;
+    if (proc_read_status(m->proc, &now) < 0)
+        return; /* it has ended: the next scan says so */
+    m->now = now;
+    if (!m->has_tracks && (m->is_root || seconds - m->joined >= MEMBER_GRACE_SECONDS))
+        start_tracks(w, m);
+    if (m->has_tracks)
+        push_status(w, m, seconds);
+    if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
+        read_rollup(w, m, seconds);
+}
+
+void members_tick(struct watch *w, double seconds)
+{
+    double anon = 0, pss = 0;
+    bool whole = w->alive > 0;
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (!member_is_alive(m))
+            continue;
+        tick(w, m, seconds);
+        anon += isnan(m->now.anon) ? 0 : m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
+        double share = member_pss(m);
+        whole = whole && (!isnan(share) || !m->has_tracks);
+        pss += isnan(share) ? 0 : share;
+    }
+    if (w->alive == 0)
+        return;
+    watch_push(w, &w->job[JOB_ANON], seconds, anon);
+    watch_push(w, &w->job[JOB_PROCESSES], seconds, (double) w->alive);
+    if (whole)
+        watch_push(w, &w->job[JOB_PSS], seconds, pss);
+}

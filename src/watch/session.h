@@ -1,0 +1,153 @@
+/* watch/session.h: the state of a watch. Private to watch/. */
+#ifndef TIDEMARK_WATCH_SESSION_H
+#define TIDEMARK_WATCH_SESSION_H
+
+#include "gpu/gpu.h"
+#include "input/input.h"
+#include "watch/track.h"
+#include "watch/watch.h"
+
+/* ---- processes ---- */
+
+/* The counters of a process, in the order of member_kinds[]. */
+enum member_kind {
+    MEMBER_ANON,
+    MEMBER_SHMEM,
+    MEMBER_FDS,
+    MEMBER_THREADS,
+    MEMBER_FILE,
+    MEMBER_PRIVATE,
+    MEMBER_PSS,
+    MEMBER_SWAP,
+    MEMBER_RSS,
+    MEMBER_VSIZE,
+    MEMBER_KINDS,
+};
+
+/* A process shorter than this has no series of its own; it is part of the job's sums. */
+#define MEMBER_GRACE_SECONDS 1.0
+
+struct member {
+    struct proc_id id, parent;
+    struct proc *proc; /* NULL once it has ended */
+    struct buf arguments;
+    char *command; /* redacted, for people */
+    struct role_finding role;
+    char rank[16], local_rank[16]; /* from its environment; empty: none */
+    bool is_root, forked;
+    double joined, ended; /* seconds; ended NAN: alive */
+    uint64_t cpu_ticks;
+    int64_t stored;
+
+    bool has_tracks;
+    struct track tracks[MEMBER_KINDS];
+    struct track *gpu; /* one a device, or NULL */
+    size_t gpu_count;
+
+    struct proc_status now;    /* of the last tick */
+    struct proc_rollup rollup; /* of the last round */
+    double rollup_seconds, next_rollup;
+    double anon_at_rollup;
+    double pss_first, rss_first;
+    int rollup_error;
+};
+
+/* ---- the job as a whole ---- */
+
+enum job_kind {
+    JOB_ANON,
+    JOB_PSS,
+    JOB_PROCESSES,
+    JOB_SHM,
+    JOB_CGROUP,
+    JOB_SYSTEM,
+    JOB_KINDS,
+};
+
+/* What the balance sheet was when the job was last whole. */
+struct sheet {
+    double seconds;
+    unsigned processes;
+    struct watch_row *rows;
+    size_t count;
+    struct watch_row total;
+};
+
+struct watch {
+    struct watch_options options;
+    struct proc_tree *tree;
+    struct progress *progress;
+    struct step_clock clock;
+    struct track_terms terms;
+
+    struct member **members; /* alive and ended, in the order they joined */
+    size_t member_count, alive;
+    unsigned most_processes;
+    uint64_t folded; /* ended members that are no longer kept */
+
+    struct track job[JOB_KINDS];
+    struct cgroup *cgroup;
+    struct cgroup_memory cgroup_first, cgroup_now;
+    struct proc_meminfo memory_first, memory_now;
+    double shm_first;
+    double oom_kills_first; /* of the machine */
+    struct gpu *gpu;
+    struct track *devices; /* the whole device, where the driver names no processes */
+    char gpu_why[GPU_WHY_LENGTH];
+    bool gpu_has_pids;
+    struct proc_survey *survey_first;
+    double tree_at_survey, system_at_survey;
+
+    double limit;
+    const char *limit_source;
+
+    /* When what is due, in seconds. */
+    double next_tick, next_scan, next_machine, next_gpu, next_roles, next_survey, next_commit;
+    double last_tick;
+    double tick_cost; /* CPU seconds of one tick, smoothed */
+
+    double stall_seconds; /* what the rounds may have held up */
+    double started;       /* wall clock */
+    double ended;         /* seconds; NAN: still going on */
+    struct watch_end end;
+    int store_error;
+    bool near_limit_told, elsewhere_told;
+
+    struct watch_news news[16];
+    unsigned news_count;
+    struct buf news_texts[16];
+
+    struct sheet sheet;
+};
+
+/* Calls `visit` for every track of the job and its processes. */
+void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
+                      void *c);
+
+void watch_push(struct watch *w, struct track *t, double seconds, double value);
+void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,
+                    ...) __attribute__((format(printf, 4, 5)));
+
+/* members.c */
+void members_joined(void *context, struct proc_member *m);
+void members_left(void *context, struct proc_member *m);
+void members_tick(struct watch *w, double seconds);
+void members_judge_roles(struct watch *w, double seconds);
+struct member *member_free(struct member *m);
+bool member_is_alive(const struct member *m);
+double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
+
+/* machine.c */
+void machine_open(struct watch *w);
+void machine_release(struct watch *w);
+void machine_tick(struct watch *w, double seconds);
+void machine_read_gpu(struct watch *w, double seconds);
+void machine_look_elsewhere(struct watch *w, double seconds);
+double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
+double machine_oom_kills(const char *proc_root);
+
+/* sheet.c */
+void sheet_take(struct watch *w, double seconds);
+void sheet_release(struct sheet *s);
+
+#endif

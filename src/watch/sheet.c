@@ -1,0 +1,136 @@
+/* watch/sheet.c: the balance sheet: who has how much, adding up to the job's total. */
+#include "watch/session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sheet with fewer processes replaces a fuller one only after so many seconds: when a job ends,
+ * its processes go one by one. */
+#define TEARDOWN_SECONDS 5.0
+
+void sheet_release(struct sheet *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->rows[i].label);
+    free(s->rows);
+    *s = (struct sheet){0};
+}
+
+static double present(double value)
+{
+    return isfinite(value) ? value : 0;
+}
+
+static bool member_is_wary(const struct member *m)
+{
+    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
+        if (track_is_wary(&m->tracks[i]))
+            return true;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (track_is_wary(&m->gpu[i]))
+            return true;
+    return false;
+}
+
+/* Without PSS, resident memory is all there is: too much, where pages are shared. */
+static void add_member(struct watch_row *row, const struct member *m)
+{
+    const struct proc_rollup *r = &m->rollup;
+    bool has_pss = isfinite(r->pss);
+    double moved = has_pss ? m->now.anon - m->anon_at_rollup : 0;
+    row->processes++;
+    row->pss += has_pss ? r->pss + moved : present(m->now.rss);
+    row->pss_first += has_pss ? m->pss_first : present(m->now.rss);
+    row->anon += has_pss ? present(r->pss_anon) + moved : present(m->now.anon);
+    row->file += has_pss ? present(r->pss_file) : present(m->now.file);
+    row->shmem += has_pss ? present(r->pss_shmem) : present(m->now.shmem);
+    row->swap += present(m->now.swap);
+    row->rss += present(m->now.rss);
+    for (size_t i = 0; i < m->gpu_count; i++)
+        row->gpu += m->gpu[i].samples > 0 ? m->gpu[i].last : 0;
+}
+
+static void add_row(struct watch_row *to, const struct watch_row *row)
+{
+    to->processes += row->processes;
+    to->pss += row->pss;
+    to->pss_first += row->pss_first;
+    to->anon += row->anon;
+    to->file += row->file;
+    to->shmem += row->shmem;
+    to->swap += row->swap;
+    to->rss += row->rss;
+    to->gpu += row->gpu;
+}
+
+/* Trainers and ranks, and whoever grows, stand for themselves; others with their role. */
+static bool stands_alone(const struct member *m)
+{
+    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK || member_is_wary(m);
+}
+
+static void append(struct sheet *s, const struct watch_row *row)
+{
+    s->rows = realloc(s->rows, (s->count + 1) * sizeof(*s->rows));
+    if (!s->rows)
+        abort();
+    s->rows[s->count++] = *row;
+    add_row(&s->total, row);
+}
+
+static void add_alone(struct sheet *s, const struct member *m)
+{
+    struct watch_row row = {0};
+    char label[64];
+    if (m->role.rank >= 0)
+        snprintf(label, sizeof(label), "rank %d (%d)", m->role.rank, (int) m->id.pid);
+    else
+        snprintf(label, sizeof(label), "%s %d", proc_role_name(m->role.role), (int) m->id.pid);
+    row.label = strdup(label);
+    add_member(&row, m);
+    row.grows = member_is_wary(m);
+    append(s, &row);
+}
+
+static void add_role(struct watch *w, struct sheet *s, enum proc_role role)
+{
+    struct watch_row row = {0};
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (member_is_alive(m) && m->role.role == role && !stands_alone(m))
+            add_member(&row, m);
+    }
+    if (row.processes == 0)
+        return;
+    char label[64];
+    const char *name = role == ROLE_UNKNOWN ? "other" : proc_role_name(role);
+    if (row.processes > 1)
+        snprintf(label, sizeof(label), "%u %ss", row.processes, name);
+    else
+        snprintf(label, sizeof(label), "%s", name);
+    row.label = strdup(label);
+    append(s, &row);
+}
+
+static void fill(struct watch *w, struct sheet *s)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (member_is_alive(w->members[i]) && stands_alone(w->members[i]))
+            add_alone(s, w->members[i]);
+    for (enum proc_role role = ROLE_UNKNOWN; role <= ROLE_HELPER; role++)
+        add_role(w, s, role);
+}
+
+void sheet_take(struct watch *w, double seconds)
+{
+    unsigned alive = (unsigned) w->alive;
+    bool teardown = alive < w->sheet.processes && seconds - w->sheet.seconds < TEARDOWN_SECONDS;
+    if (alive == 0 || teardown)
+        return;
+    sheet_release(&w->sheet);
+    w->sheet.seconds = seconds;
+    w->sheet.processes = alive;
+    fill(w, &w->sheet);
+}

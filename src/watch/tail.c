@@ -1,0 +1,53 @@
+/* watch/tail.c: what is appended to a regular file. */
+#include "watch/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct tail {
+    int fd;
+    off_t at;
+};
+
+int tail_open(const char *path, struct tail **ret)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -EINVAL;
+    }
+    struct tail *t = malloc(sizeof(*t));
+    if (!t)
+        abort();
+    *t = (struct tail){fd, st.st_size};
+    *ret = t;
+    return 0;
+}
+
+struct tail *tail_free(struct tail *t)
+{
+    if (!t)
+        return NULL;
+    close(t->fd);
+    free(t);
+    return NULL;
+}
+
+ssize_t tail_read(struct tail *t, char *bytes, size_t size)
+{
+    struct stat st;
+    if (fstat(t->fd, &st) == 0 && st.st_size < t->at)
+        t->at = st.st_size; /* truncated: goes on from its new end */
+    ssize_t n = pread(t->fd, bytes, size, t->at);
+    if (n < 0)
+        return 0;
+    t->at += n;
+    return n;
+}

@@ -1,0 +1,254 @@
+/* watch/track.c: one series being watched: its samples on both clocks, and its answer. */
+#include "watch/track.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A counter that stayed this close to where it began stands still. */
+#define STILL_BYTES (512.0 * 1024)
+#define STILL_COUNT 1.0
+
+/* Steps count once the engine has seen so many samples on them. */
+#define STEP_SAMPLES 3
+
+/* ---- points ---- */
+
+static void points_clear(struct track_points *p)
+{
+    free(p->points);
+    *p = (struct track_points){0};
+}
+
+static void points_thin(struct track_points *p)
+{
+    for (unsigned i = 0; i < p->count / 2; i++)
+        p->points[i] = p->points[2 * i];
+    p->count /= 2;
+    p->every *= 2;
+}
+
+static void points_add(struct track_points *p, double seconds, double value)
+{
+    if (!p->points) {
+        p->points = malloc(TRACK_POINTS * sizeof(*p->points));
+        if (!p->points)
+            abort();
+        p->every = 1;
+    }
+    if (++p->skipped < p->every)
+        return;
+    p->skipped = 0;
+    if (p->count == TRACK_POINTS)
+        points_thin(p);
+    p->points[p->count].seconds = seconds;
+    p->points[p->count++].value = value;
+}
+
+/* ---- engines ---- */
+
+static double plan_of(const struct track_terms *terms, enum series_clock clock)
+{
+    if (clock == CLOCK_SECONDS)
+        return terms->plan_seconds;
+    if (terms->plan_steps > 0)
+        return terms->plan_steps;
+    return isfinite(terms->clock->total) ? terms->clock->total : 0;
+}
+
+static struct engine *new_engine(const struct track *t, const struct track_terms *terms,
+                                 enum series_clock clock)
+{
+    double epoch = terms->epoch > 0 ? terms->epoch : terms->clock->epoch_length;
+    struct engine_options options = {
+        .clock = clock,
+        .unit = t->unit,
+        .epoch_length = clock == CLOCK_STEP && epoch > 0 ? epoch : 0,
+        .horizon = terms->horizon,
+        .plan = plan_of(terms, clock),
+        .limit = t->limit,
+        .resolution = series_kind_resolution(t->kind),
+        .job_series = terms->series,
+    };
+    struct engine *e;
+    if (engine_new(&options, &e) < 0)
+        abort();
+    return e;
+}
+
+static void push_by_step(struct track *t, const struct track_terms *terms, double seconds,
+                         double value)
+{
+    double step = clock_step_lately(terms->clock, seconds);
+    if (isnan(step))
+        step = clock_step_at(terms->clock, seconds);
+    if (isnan(step))
+        return;
+    if (!t->by_step)
+        t->by_step = new_engine(t, terms, CLOCK_STEP);
+    engine_push(t->by_step, step, seconds, value);
+}
+
+/* From now on it is judged; what was seen so far is not lost. */
+static void start_engines(struct track *t, const struct track_terms *terms)
+{
+    t->moves = true;
+    t->by_time = new_engine(t, terms, CLOCK_SECONDS);
+    for (unsigned i = 0; i < t->early.count; i++) {
+        double seconds = t->early.points[i].seconds, value = t->early.points[i].value;
+        engine_push(t->by_time, NAN, seconds, value);
+        if (seconds <= terms->clock->now.seconds)
+            push_by_step(t, terms, seconds, value);
+        else
+            points_add(&t->pending, seconds, value);
+    }
+    points_clear(&t->early);
+}
+
+/* ---- samples ---- */
+
+void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_rule rule)
+{
+    *t =
+        (struct track){.kind = kind, .unit = unit, .rule = rule, .min = INFINITY, .max = -INFINITY};
+    t->first = t->last = t->first_seconds = t->last_seconds = NAN;
+}
+
+void track_release(struct track *t)
+{
+    points_clear(&t->early);
+    points_clear(&t->pending);
+    t->by_time = engine_free(t->by_time);
+    t->by_step = engine_free(t->by_step);
+    free(t->device);
+    t->device = NULL;
+}
+
+static void note(struct track *t, double seconds, double value)
+{
+    if (t->samples++ == 0) {
+        t->first = value;
+        t->first_seconds = seconds;
+    }
+    t->last = value;
+    t->last_seconds = seconds;
+    t->sum += value;
+    t->min = fmin(t->min, value);
+    t->max = fmax(t->max, value);
+}
+
+void track_push(struct track *t, const struct track_terms *terms, double seconds, double value)
+{
+    if (!isfinite(value))
+        return;
+    note(t, seconds, value);
+    if (t->rule == TRACK_SHOWN)
+        return;
+    if (t->moves) {
+        engine_push(t->by_time, NAN, seconds, value);
+        points_add(&t->pending, seconds, value);
+        return;
+    }
+    points_add(&t->early, seconds, value);
+    double still = t->unit == SERIES_BYTES ? STILL_BYTES : STILL_COUNT;
+    if (t->max - t->min > still)
+        start_engines(t, terms);
+}
+
+void track_mark(struct track *t, const struct track_terms *terms)
+{
+    for (unsigned i = 0; i < t->pending.count; i++)
+        push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value);
+    t->pending.count = t->pending.skipped = 0;
+    t->pending.every = 1;
+    if (t->by_step)
+        engine_set_bounds(t->by_step, plan_of(terms, CLOCK_STEP), t->limit);
+    if (t->by_time)
+        engine_set_bounds(t->by_time, plan_of(terms, CLOCK_SECONDS), t->limit);
+}
+
+void track_epoch(struct track *t, const struct track_terms *terms)
+{
+    if (t->by_step)
+        engine_epoch_mark(t->by_step, terms->clock->now.step);
+    if (t->by_time)
+        engine_epoch_mark(t->by_time, terms->clock->now.seconds);
+}
+
+void track_restart(struct track *t)
+{
+    if (t->by_step)
+        engine_restart(t->by_step);
+}
+
+void track_finish(struct track *t)
+{
+    if (t->by_time)
+        engine_finish(t->by_time);
+    if (t->by_step)
+        engine_finish(t->by_step);
+}
+
+/* ---- the answer ---- */
+
+static struct engine *deciding_engine(const struct track *t)
+{
+    const struct history *h = t->by_step ? engine_history(t->by_step) : NULL;
+    return h && h->count >= STEP_SAMPLES ? t->by_step : t->by_time;
+}
+
+enum series_clock track_clock(const struct track *t, const struct track_terms *terms)
+{
+    if (!t->moves)
+        return clock_runs(terms->clock) ? CLOCK_STEP : CLOCK_SECONDS;
+    return deciding_engine(t) == t->by_step ? CLOCK_STEP : CLOCK_SECONDS;
+}
+
+bool track_leaks(const struct track *t)
+{
+    return t->moves && t->rule == TRACK_JUDGED && engine_leaks(deciding_engine(t));
+}
+
+bool track_is_wary(const struct track *t)
+{
+    return track_leaks(t) ||
+           (t->moves && t->rule == TRACK_JUDGED && engine_suspects(deciding_engine(t)));
+}
+
+/* Growth that the rule explains is no leak, whatever it looks like. */
+static void explain_growth(const struct track *t, struct answer *a)
+{
+    bool grew = a->floor_last - a->floor_first > STILL_BYTES;
+    if (t->rule == TRACK_JUDGED || !grew)
+        return;
+    a->verdict = VERDICT_NO_LEAK;
+    a->severity = SEVERITY_NONE;
+    a->suspect = false;
+    a->alarm_at = a->suspect_at = NAN;
+    a->rate_upper = NAN;
+    a->pattern = t->rule == TRACK_FILE_PAGES ? PATTERN_PAGE_CACHE : PATTERN_COPY_ON_WRITE;
+    a->why_count = 1;
+    const char *why = t->rule == TRACK_FILE_PAGES
+                          ? "Pages of files: the kernel takes them back when memory is needed."
+                          : "Pages shared at the fork become private as they are touched; the "
+                            "process itself does not grow, so that ends.";
+    strcpy(a->why[0], why);
+    a->needs.at_least = a->needs.seconds = NAN;
+    a->needs.why[0] = '\0';
+}
+
+void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
+                  const struct history **ret_history)
+{
+    if (!t->moves && t->early.count > 0)
+        start_engines(t, terms);
+    if (!t->moves) {
+        answer_clear(ret);
+        *ret_history = NULL;
+        return;
+    }
+    struct engine *e = deciding_engine(t);
+    engine_answer(e, ret);
+    explain_growth(t, ret);
+    *ret_history = engine_history(e);
+}

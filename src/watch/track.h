@@ -1,0 +1,92 @@
+/* watch/track.h: one series being watched: its samples on both clocks, and its answer. */
+#ifndef TIDEMARK_WATCH_TRACK_H
+#define TIDEMARK_WATCH_TRACK_H
+
+#include "verdict/verdict.h"
+#include "watch/clock.h"
+
+/* How growth of a counter is to be read. */
+enum track_rule {
+    TRACK_SHOWN,        /* recorded, never judged */
+    TRACK_JUDGED,       /* growth that lasts is a leak */
+    TRACK_FILE_PAGES,   /* given back when memory is needed: no leak */
+    TRACK_PRIVATE_COPY, /* pages shared at fork become private: bounded, no leak */
+};
+
+/* What holds for all series of a job. 0: not known. */
+struct track_terms {
+    const struct step_clock *clock;
+    double horizon; /* in steps, or seconds where there are no steps */
+    double epoch;   /* steps, as told by the user */
+    double plan_steps, plan_seconds;
+    unsigned series; /* so many share the false-alarm budget */
+};
+
+/* Points of a series, at most TRACK_POINTS: when they are full every second one goes. */
+#define TRACK_POINTS 64
+
+struct track_points {
+    struct {
+        double seconds, value;
+    } * points; /* NULL: none yet */
+    unsigned count;
+    unsigned every, skipped; /* one in so many is kept, so many were passed over since */
+};
+
+/*
+ * A counter that stands still costs nothing but its early points; one that moves gets an engine on
+ * the wall clock, and one on the steps as soon as they are known. Steps come late: samples wait
+ * for the next mark. One owner, one thread. Initialise with track_init().
+ */
+struct track {
+    const char *kind; /* a literal */
+    char *device;     /* owned; NULL: none */
+    enum series_unit unit;
+    enum track_rule rule;
+    int64_t stored; /* its number in the run file; 0: none */
+    bool moves;
+    bool alarmed; /* that it leaks has been told */
+
+    uint64_t samples;
+    double first, last, min, max, sum;
+    double first_seconds, last_seconds;
+    double limit; /* for this series, as known now; 0: not known */
+
+    struct track_points early;   /* from the beginning, until it moves */
+    struct track_points pending; /* since the last mark of the step clock */
+    struct engine *by_time, *by_step;
+};
+
+void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_rule rule);
+void track_release(struct track *t);
+
+/* What is not a number is passed over: the counter is absent for now. */
+void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
+
+/* The step clock has a new mark: what waited gets its steps. */
+void track_mark(struct track *t, const struct track_terms *terms);
+
+/* An epoch ended at the clock's last mark. */
+void track_epoch(struct track *t, const struct track_terms *terms);
+
+/* The training began anew inside the same process. */
+void track_restart(struct track *t);
+
+/* Nothing more will come. */
+void track_finish(struct track *t);
+
+/* The clock its answer is given on: steps as soon as there are any for it. */
+enum series_clock track_clock(const struct track *t, const struct track_terms *terms);
+
+/* Whether the engine says leak now, or that it grows at all: cheaper than the whole answer. */
+bool track_leaks(const struct track *t);
+bool track_is_wary(const struct track *t);
+
+/*
+ * The answer so far, by its rule. *ret_history belongs to the track or is NULL where it has none
+ * yet; valid until the next change.
+ */
+void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
+                  const struct history **ret_history);
+
+#endif

@@ -1,0 +1,367 @@
+/* watch/watch.c: what is done when: samples, marks of the clock, news. */
+#include "watch/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A tick may cost so large a share of one core. */
+#define TICK_SHARE 0.004
+
+/* Used up to this share of the limit, a warning comes; below the second it may come again. */
+#define NEAR_LIMIT 0.9
+#define NEAR_LIMIT_OVER 0.8
+
+/* ---- series ---- */
+
+void watch_push(struct watch *w, struct track *t, double seconds, double value)
+{
+    track_push(t, &w->terms, seconds, value);
+    if (t->stored > 0 && isfinite(value))
+        store_add_sample(w->options.store, t->stored, seconds, value);
+}
+
+void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
+                      void *c)
+{
+    for (unsigned i = 0; i < JOB_KINDS; i++)
+        visit(w, &w->job[i], c);
+    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+        visit(w, &w->devices[i], c);
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        for (unsigned k = 0; m->has_tracks && k < MEMBER_KINDS; k++)
+            visit(w, &m->tracks[k], c);
+        for (size_t k = 0; k < m->gpu_count; k++)
+            visit(w, &m->gpu[k], c);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static void init_job_tracks(struct watch *w)
+{
+    static const struct {
+        const char *kind;
+        enum series_unit unit;
+        enum track_rule rule;
+    } kinds[JOB_KINDS] = {
+        [JOB_ANON] = {"host.anon", SERIES_BYTES, TRACK_JUDGED},
+        [JOB_PSS] = {"host.pss", SERIES_BYTES, TRACK_SHOWN},
+        [JOB_PROCESSES] = {"processes", SERIES_COUNT, TRACK_JUDGED},
+        [JOB_SHM] = {"host.shm", SERIES_BYTES, TRACK_JUDGED},
+        [JOB_CGROUP] = {"cgroup.used", SERIES_BYTES, TRACK_SHOWN},
+        [JOB_SYSTEM] = {"system.used", SERIES_BYTES, TRACK_SHOWN},
+    };
+    for (unsigned i = 0; i < JOB_KINDS; i++) {
+        track_init(&w->job[i], kinds[i].kind, kinds[i].unit, kinds[i].rule);
+        struct store_series s = {.kind = kinds[i].kind, .unit = kinds[i].unit};
+        if (w->options.store)
+            w->job[i].stored = store_add_series(w->options.store, &s);
+    }
+}
+
+int watch_new(const struct watch_options *options, struct watch **ret)
+{
+    struct watch *w = calloc(1, sizeof(*w));
+    if (!w)
+        abort();
+    w->options = *options;
+    w->ended = NAN;
+    clock_init(&w->clock);
+    w->terms = (struct track_terms){
+        .clock = &w->clock,
+        .horizon = options->horizon,
+        .epoch = options->epoch,
+        .plan_steps = options->plan_steps,
+        .plan_seconds = options->plan_seconds,
+        .series = 1,
+    };
+    struct proc_tree_hooks hooks = {w, members_joined, members_left};
+    int r = proc_tree_new(options->proc_root, &hooks, &w->tree);
+    char error[160];
+    if (r == 0)
+        r = progress_new(options->step_regex, error, &w->progress);
+    if (r < 0) {
+        watch_free(w);
+        return r;
+    }
+    proc_tree_exclude(w->tree, getpid());
+    init_job_tracks(w);
+    machine_open(w);
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    w->started = (double) wall.tv_sec + 1e-9 * (double) wall.tv_nsec;
+    w->next_machine = 0;
+    w->next_survey = 2;
+    *ret = w;
+    return 0;
+}
+
+struct watch *watch_free(struct watch *w)
+{
+    if (!w)
+        return NULL;
+    for (size_t i = 0; i < w->member_count; i++)
+        member_free(w->members[i]);
+    free(w->members);
+    for (unsigned i = 0; i < JOB_KINDS; i++)
+        track_release(&w->job[i]);
+    machine_release(w);
+    proc_tree_free(w->tree);
+    progress_free(w->progress);
+    sheet_release(&w->sheet);
+    for (unsigned i = 0; i < sizeof(w->news_texts) / sizeof(w->news_texts[0]); i++)
+        buf_release(&w->news_texts[i]);
+    free(w);
+    return NULL;
+}
+
+int watch_add_root(struct watch *w, pid_t pid, bool children_only)
+{
+    return proc_tree_add_root(w->tree, pid, children_only);
+}
+
+static void finish_track(struct watch *w, struct track *t, void *c)
+{
+    (void) w, (void) c;
+    track_finish(t);
+}
+
+void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
+{
+    w->ended = seconds;
+    w->end = *end;
+    machine_tick(w, seconds);
+    watch_each_track(w, finish_track, NULL);
+}
+
+/* ---- the step clock ---- */
+
+static void mark_track(struct watch *w, struct track *t, void *epoch_ended)
+{
+    track_mark(t, &w->terms);
+    if (*(const bool *) epoch_ended)
+        track_epoch(t, &w->terms);
+}
+
+static void restart_track(struct watch *w, struct track *t, void *c)
+{
+    (void) w, (void) c;
+    track_restart(t);
+}
+
+bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len)
+{
+    struct progress_mark mark;
+    if (!progress_feed(w->progress, bytes, len, &mark))
+        return false;
+    bool epoch_ended = mark.epoch > w->clock.epoch;
+    w->clock.epoch = mark.epoch;
+    w->clock.epoch_length = mark.epoch_length;
+    w->clock.total = mark.total;
+    if (mark.restarted)
+        watch_each_track(w, restart_track, NULL);
+    if (isfinite(mark.step))
+        clock_mark(&w->clock, seconds, mark.step);
+    else
+        w->clock.now.seconds = seconds;
+    watch_each_track(w, mark_track, &epoch_ended);
+    if (w->options.store)
+        store_add_mark(w->options.store, seconds, mark.step, mark.epoch);
+    /* The moment a step is over is the best one to look; not more often than pays. */
+    double spacing = fmin(fmax(fmax(0.01, seconds / 2000), w->tick_cost / TICK_SHARE), 1);
+    if (w->options.interval == 0)
+        w->next_tick = fmin(w->next_tick, w->last_tick + spacing);
+    return true;
+}
+
+double watch_step(const struct watch *w)
+{
+    return w->clock.now.step;
+}
+
+size_t watch_alive(const struct watch *w)
+{
+    return w->alive;
+}
+
+/* ---- news ---- */
+
+void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,
+                    ...)
+{
+    if (w->news_count == sizeof(w->news) / sizeof(w->news[0]))
+        return;
+    struct buf *text = &w->news_texts[w->news_count];
+    va_list args;
+    buf_clear(text);
+    va_start(args, format);
+    buf_vaddf(text, format, args);
+    va_end(args);
+    w->news[w->news_count++] = (struct watch_news){kind, series, buf_text(text)};
+}
+
+struct watch_news watch_next_news(struct watch *w)
+{
+    if (w->news_count == 0)
+        return (struct watch_news){.kind = NEWS_END};
+    struct watch_news first = w->news[0];
+    struct buf text = w->news_texts[0];
+    w->news_count--;
+    memmove(&w->news[0], &w->news[1], w->news_count * sizeof(w->news[0]));
+    memmove(&w->news_texts[0], &w->news_texts[1], w->news_count * sizeof(w->news_texts[0]));
+    w->news_texts[w->news_count] = text;
+    return first;
+}
+
+static void look_for_leaks(struct watch *w, struct track *t, void *index)
+{
+    size_t *i = index;
+    if (track_leaks(t) && !t->alarmed) {
+        t->alarmed = true;
+        watch_add_news(w, NEWS_LEAK, *i, "%s", t->kind);
+    }
+    ++*i;
+}
+
+static void check_limit(struct watch *w)
+{
+    double used = machine_used(w), share = used / w->limit;
+    if (share < NEAR_LIMIT_OVER)
+        w->near_limit_told = false;
+    if (!(share >= NEAR_LIMIT) || w->near_limit_told)
+        return;
+    w->near_limit_told = true;
+    struct buf text = BUF_INIT;
+    units_add_bytes(&text, used);
+    buf_adds(&text, " of ");
+    units_add_bytes(&text, w->limit);
+    buf_addf(&text, " (%s) are in use, %.0f %%", w->limit_source, 100 * share);
+    watch_add_news(w, NEWS_NEAR_LIMIT, 0, "%s", buf_text(&text));
+    buf_release(&text);
+}
+
+/* ---- what is due ---- */
+
+static void count_engines(struct watch *w, struct track *t, void *c)
+{
+    (void) w;
+    *(unsigned *) c += t->moves && t->rule == TRACK_JUDGED;
+}
+
+static void share_budget(struct watch *w, struct track *t, void *c)
+{
+    (void) c;
+    if (t->by_time)
+        engine_share_budget(t->by_time, w->terms.series);
+    if (t->by_step)
+        engine_share_budget(t->by_step, w->terms.series);
+}
+
+/* What a host series may take: what it has, and what nobody has. */
+static void set_host_limit(struct watch *w, struct track *t, void *c)
+{
+    (void) c;
+    if (strncmp(t->kind, "host.", 5) == 0 && strcmp(t->kind, "host.shm") != 0 && t->moves)
+        t->limit = fmax(0, t->last + w->limit - machine_used(w));
+}
+
+/* Once a second or so: what costs more than a tick, and changes slowly. */
+static void review(struct watch *w, double seconds)
+{
+    machine_tick(w, seconds);
+    unsigned engines = 0;
+    watch_each_track(w, count_engines, &engines);
+    if (engines > w->terms.series || 2 * engines < w->terms.series) {
+        w->terms.series = engines > 0 ? engines : 1;
+        watch_each_track(w, share_budget, NULL);
+    }
+    if (isfinite(machine_used(w)))
+        watch_each_track(w, set_host_limit, NULL);
+    check_limit(w);
+    sheet_take(w, seconds);
+    w->next_machine = seconds + fmin(1, fmax(0.25, seconds / 20));
+}
+
+static void commit(struct watch *w, double seconds)
+{
+    w->next_commit = seconds + 1;
+    if (!w->options.store)
+        return;
+    int r = store_commit(w->options.store, seconds);
+    if (r < 0 && w->store_error == 0)
+        watch_add_news(w, NEWS_STORE, 0, "the run file cannot be written (%s): watching goes on",
+                       strerror(-r));
+    else if (r == 0 && w->store_error < 0)
+        watch_add_news(w, NEWS_STORE, 0, "the run file is written again, with a gap");
+    w->store_error = r;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+/* 20 ms at first, stretching to a second; never more of a core than TICK_SHARE. */
+static double tick_interval(const struct watch *w, double seconds)
+{
+    if (w->options.interval > 0)
+        return w->options.interval;
+    double wanted = fmin(fmax(0.02, seconds / 500), 1);
+    return fmax(wanted, fmin(w->tick_cost / TICK_SHARE, 5));
+}
+
+static void tick(struct watch *w, double seconds)
+{
+    double before = cpu_seconds();
+    w->last_tick = seconds;
+    members_tick(w, seconds);
+    if (w->alive > w->most_processes)
+        w->most_processes = (unsigned) w->alive;
+    double cost = cpu_seconds() - before;
+    w->tick_cost = w->tick_cost == 0 ? cost : 0.8 * w->tick_cost + 0.2 * cost;
+    w->next_tick = seconds + tick_interval(w, seconds);
+    size_t index = 0;
+    watch_each_track(w, look_for_leaks, &index);
+}
+
+static void scan(struct watch *w, double seconds)
+{
+    double before = cpu_seconds();
+    w->last_tick = seconds;
+    proc_tree_scan(w->tree);
+    double cost = cpu_seconds() - before;
+    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 20), 1), fmin(cost / TICK_SHARE, 5));
+}
+
+double watch_tick(struct watch *w, double seconds)
+{
+    if (seconds >= w->next_scan)
+        scan(w, seconds);
+    if (seconds >= w->next_roles) {
+        members_judge_roles(w, seconds);
+        w->next_roles = seconds + fmin(fmax(0.5, seconds / 4), 30);
+    }
+    if (seconds >= w->next_tick)
+        tick(w, seconds);
+    if (w->gpu && seconds >= w->next_gpu) {
+        double before = cpu_seconds();
+        machine_read_gpu(w, seconds);
+        double spacing = fmin(fmax(0.1, seconds / 500), 1);
+        w->next_gpu = seconds + fmax(spacing, (cpu_seconds() - before) / TICK_SHARE);
+    }
+    if (seconds >= w->next_machine)
+        review(w, seconds);
+    if (seconds >= w->next_survey)
+        machine_look_elsewhere(w, seconds);
+    if (seconds >= w->next_commit)
+        commit(w, seconds);
+    double next = fmin(w->next_tick, fmin(w->next_scan, w->next_machine));
+    return fmin(next, w->gpu ? w->next_gpu : next);
+}

@@ -1,0 +1,207 @@
+/* watch/watch.h: a job being watched from outside: its processes, its series, its verdict. */
+#ifndef TIDEMARK_WATCH_H
+#define TIDEMARK_WATCH_H
+
+#include "proc/proc.h"
+#include "store/store.h"
+#include "verdict/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Glossary:
+ *   job      the watched process tree; under `run` it ends when the command ends
+ *   tick     one look at the cheap counters of every process
+ *   round    one look at the dear ones (PSS), spaced so that the job is not held up
+ *   seconds  since watching began, on a clock that neither jumps nor counts suspension
+ */
+
+/* ---- watching ---- */
+
+/* 0 and NULL: not said. The texts must outlive the watch. */
+struct watch_options {
+    const char *proc_root; /* "/proc" */
+    double interval;       /* seconds between ticks; 0: 20 ms at first, stretching to 1 s */
+    double horizon, epoch; /* in steps, or seconds where there are none */
+    double plan_steps, plan_seconds;
+    double limit_bytes;
+    const char *step_regex; /* checked by progress_new() before */
+    const char *command;    /* for people, redacted */
+    struct store *store;    /* not owned; NULL: nothing is recorded */
+};
+
+/*
+ * The watcher of one job. It opens no terminal, prints nothing, and sleeps nowhere: the caller
+ * says what time it is. One owner, one thread.
+ */
+struct watch;
+
+int watch_new(const struct watch_options *options, struct watch **ret); /* -errno */
+struct watch *watch_free(struct watch *w);                              /* accepts NULL */
+
+/* Follows a process and all that descend from it. -ESRCH. See proc_tree_add_root(). */
+int watch_add_root(struct watch *w, pid_t pid, bool children_only);
+
+/* What the program wrote, as it came: the step clock is read from it. True: the clock moved. */
+bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len);
+
+/* Does what is due at this moment. Returns the second at which to call it again. */
+double watch_tick(struct watch *w, double seconds);
+
+/* Processes of the job that are alive. */
+size_t watch_alive(const struct watch *w);
+
+/* The step by the program's own count; NAN: it tells none. */
+double watch_step(const struct watch *w);
+
+/* What is worth telling at once. Texts are valid until the next tick. */
+enum watch_news_kind {
+    NEWS_LEAK,       /* a series has turned to leak: once for each */
+    NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */
+    NEWS_ELSEWHERE,  /* the system grows and the job does not: who does */
+    NEWS_STORE,      /* the run file cannot be written, or can again */
+    NEWS_END,        /* no more news */
+};
+
+struct watch_news {
+    enum watch_news_kind kind;
+    size_t series; /* NEWS_LEAK: which track, for watch_view_series() */
+    const char *text;
+};
+
+struct watch_news watch_next_news(struct watch *w);
+
+/* ---- how it ended ---- */
+
+struct watch_end {
+    bool known;       /* the command's status is known */
+    int status;       /* as waitpid() gives it */
+    bool interrupted; /* by the user, or by --duration and the like */
+    const char *by;   /* what ended it, in words; NULL: it ended itself */
+};
+
+/* The job is over, or watching ends: conclusions are drawn. */
+void watch_finish(struct watch *w, double seconds, const struct watch_end *end);
+
+/* ---- what is known ---- */
+
+/* One judged series. Texts and history belong to the view. */
+struct watch_series {
+    struct series_info info;
+    struct answer answer;
+    struct history history;
+    enum job_part part;
+};
+
+/* A line of the balance sheet: a process, or all of one role. Bytes; NAN: not known. */
+struct watch_row {
+    char *label; /* "trainer 4242", "data worker" */
+    unsigned processes;
+    double pss_first, pss;          /* its share of what it shares, so that rows add up */
+    double anon, file, shmem, swap; /* of the same sum */
+    double rss;                     /* for the eye: shared pages counted for each */
+    double gpu;
+    bool grows; /* a series of it leaks or is suspect */
+};
+
+#define WATCH_NOTES 12
+
+/* Everything a report needs; it owns all of it. */
+struct watch_view {
+    struct watch_series *series;
+    size_t count;
+    struct job_answer answer;
+
+    char *command;
+    double started;                      /* wall clock */
+    double seconds, steps, step, epochs; /* watched; steps made meanwhile; where it stands */
+    unsigned processes, most_processes;
+    uint64_t processes_seen;
+    double limit;
+    char *limit_source;
+
+    struct watch_row *rows;
+    size_t row_count;
+    struct watch_row total;
+    double system_first, system_last, system_total; /* RAM in use */
+    double shm_first, shm_last;                     /* in /dev/shm */
+    double unexplained; /* growth of the system that neither the job nor /dev/shm explains */
+
+    double watcher_cpu_seconds, watcher_bytes, stall_seconds;
+
+    bool ended;               /* the command's end is known */
+    int status;               /* as waitpid() gives it */
+    char *ending;             /* what is known about its end, in a sentence; NULL: nothing to say */
+    char *notes[WATCH_NOTES]; /* what else the user should know, a sentence each */
+    unsigned note_count;
+};
+
+void watch_view_init(struct watch *w, double seconds, struct watch_view *ret);
+void watch_view_release(struct watch_view *v);
+
+/* One line's worth, cheap enough for every second. NAN: not known. */
+struct watch_status {
+    double total, floor; /* bytes, of the whole job */
+    double step, step_total;
+    size_t processes;
+    enum verdict verdict;
+    bool suspect;
+    struct series_info series; /* the one that decides; texts are valid until the next tick */
+    double rate;               /* of it, per unit of its clock */
+    double needs;              /* until it can be judged, in units of its clock */
+    double limit, limit_seconds;
+};
+
+void watch_status(struct watch *w, double seconds, struct watch_status *ret);
+
+/* ---- the relay ---- */
+
+/*
+ * Starts a command with a relay between it and us. The relay owns the command's terminal or pipes
+ * and its wait status; it is a process of its own, so that the end of the watcher does not reach
+ * the command. What is a terminal stays one for the command (of the same size), a file stays the
+ * very file, a pipe stays a pipe. The command stays in the caller's session and process group:
+ * keys such as Ctrl-C and Ctrl-Z reach it as they would without us.
+ */
+struct relay;
+
+struct relay_options {
+    char *const *argv; /* NULL-terminated */
+    bool status_line;  /* keep the last row of the terminal for relay_show() */
+};
+
+/* 0; -errno: no process or terminal could be made. A command that cannot be executed ends with
+ * status 126 or 127 as in a shell, relay_exec_error() says why. */
+int relay_start(const struct relay_options *options, struct relay **ret);
+struct relay *relay_free(struct relay *r); /* the command goes on; accepts NULL */
+
+pid_t relay_pid(const struct relay *r); /* parent of the command, subreaper of its kin */
+pid_t relay_command_pid(const struct relay *r);
+int relay_fd(const struct relay *r);         /* readable when relay_read() has something */
+int relay_exec_error(const struct relay *r); /* errno of execvp(), 0: it runs */
+
+/*
+ * What the command wrote since, for the step clock; nothing is lost to the user if nobody reads.
+ * > 0: so many bytes; 0: the command has ended, *ret_status is its wait status; -EAGAIN: nothing
+ * now; -EPIPE: the relay is gone.
+ */
+ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status);
+
+/* The status line, in place of the last; empty: none. Only with `status_line` on a terminal. */
+void relay_show(struct relay *r, const char *line);
+
+/* Text for the user between the lines of the command's output. False: there is no terminal. */
+bool relay_print(struct relay *r, const char *text);
+
+/* Reads what a regular file got appended since: the output of a command that writes to one. */
+struct tail;
+
+/* From its present end on; a path such as "/proc/PID/fd/1" will do. -EINVAL: no regular file. */
+int tail_open(const char *path, struct tail **ret);
+struct tail *tail_free(struct tail *t);
+ssize_t tail_read(struct tail *t, char *bytes, size_t size); /* 0: nothing new */
+
+#endif
