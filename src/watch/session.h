@@ -68,6 +68,7 @@ enum job_kind {
 struct sheet {
     double seconds;
     unsigned processes;
+    double system, shm; /* used at that moment */
     struct watch_row *rows;
     size_t count;
     struct watch_row total;
@@ -118,6 +119,9 @@ struct watch {
     struct buf news_texts[16];
 
     struct sheet sheet;
+    struct series_info status_series; /* texts of the last status */
+    double held_first;                /* by the job when watching began; 0 under `run` */
+    bool joined_late;
 };
 
 /* Calls `visit` for every track of the job and its processes. */
@@ -145,6 +149,9 @@ void machine_read_gpu(struct watch *w, double seconds);
 void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);
+
+/* view.c */
+void watch_release_info(struct series_info *info);
 
 /* sheet.c */
 void sheet_take(struct watch *w, double seconds);

@@ -132,5 +132,9 @@ void sheet_take(struct watch *w, double seconds)
     sheet_release(&w->sheet);
     w->sheet.seconds = seconds;
     w->sheet.processes = alive;
+    w->sheet.system = w->job[JOB_SYSTEM].last;
+    w->sheet.shm = w->job[JOB_SHM].last;
     fill(w, &w->sheet);
+    if (w->joined_late && w->held_first == 0)
+        w->held_first = w->sheet.total.anon + w->sheet.total.shmem;
 }

@@ -114,6 +114,7 @@ struct watch *watch_free(struct watch *w)
     proc_tree_free(w->tree);
     progress_free(w->progress);
     sheet_release(&w->sheet);
+    watch_release_info(&w->status_series);
     for (unsigned i = 0; i < sizeof(w->news_texts) / sizeof(w->news_texts[0]); i++)
         buf_release(&w->news_texts[i]);
     free(w);
@@ -122,6 +123,7 @@ struct watch *watch_free(struct watch *w)
 
 int watch_add_root(struct watch *w, pid_t pid, bool children_only)
 {
+    w->joined_late = !children_only;
     return proc_tree_add_root(w->tree, pid, children_only);
 }
 

@@ -68,7 +68,7 @@ enum watch_news_kind {
 
 struct watch_news {
     enum watch_news_kind kind;
-    size_t series; /* NEWS_LEAK: which track, for watch_view_series() */
+    size_t series; /* NEWS_LEAK: the id of the series in a view */
     const char *text;
 };
 
@@ -90,6 +90,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end);
 
 /* One judged series. Texts and history belong to the view. */
 struct watch_series {
+    size_t id; /* the same in views of the same tick */
     struct series_info info;
     struct answer answer;
     struct history history;
@@ -149,13 +150,13 @@ struct watch_status {
     size_t processes;
     enum verdict verdict;
     bool suspect;
-    struct series_info series; /* the one that decides; texts are valid until the next tick */
+    struct series_info series; /* the one that decides; texts are valid until the next call */
     double rate;               /* of it, per unit of its clock */
     double needs;              /* until it can be judged, in units of its clock */
     double limit, limit_seconds;
 };
 
-void watch_status(struct watch *w, double seconds, struct watch_status *ret);
+void watch_status(struct watch *w, struct watch_status *ret);
 
 /* ---- the relay ---- */
 

@@ -1,0 +1,410 @@
+/* watch/view.c: what is known about the job, for a report. */
+#include "watch/session.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *copy(const char *text)
+{
+    char *result = text ? strdup(text) : NULL;
+    if (text && !result)
+        abort();
+    return result;
+}
+
+/* ---- which series, and what they are to the job ---- */
+
+/* A track and whose it is; member NULL: the job's own. */
+struct subject {
+    struct track *track;
+    const struct member *member;
+    size_t id;
+};
+
+static bool is_trainer(const struct member *m)
+{
+    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK;
+}
+
+static enum job_part part_of(const struct watch *w, const struct subject *s)
+{
+    const char *kind = s->track->kind;
+    if (strcmp(kind, "gpu.used") == 0)
+        return PART_MAIN;
+    if (!s->member)
+        return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
+    return is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN : PART_BYSTANDER;
+}
+
+/* What stands still is told by its role's line in the balance sheet; trainers are always shown. */
+static bool is_worth_showing(const struct watch *w, const struct subject *s)
+{
+    const struct track *t = s->track;
+    if (t->rule == TRACK_SHOWN || t->samples == 0)
+        return false;
+    if (!s->member) {
+        bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
+        return !sums_one && (t->moves || t == &w->job[JOB_ANON]);
+    }
+    return t->moves || (is_trainer(s->member) && t->rule == TRACK_JUDGED);
+}
+
+static void add_name(struct buf *out, const struct watch *w, const struct subject *s)
+{
+    const struct track *t = s->track;
+    if (s->member && s->member->role.rank >= 0)
+        buf_addf(out, "rank %d (%d) %s", s->member->role.rank, (int) s->member->id.pid, t->kind);
+    else if (s->member)
+        buf_addf(out, "%s %d %s", proc_role_name(s->member->role.role), (int) s->member->id.pid,
+                 t->kind);
+    else if (t == &w->job[JOB_SHM])
+        buf_adds(out, "/dev/shm");
+    else if (t == &w->job[JOB_PROCESSES])
+        buf_adds(out, "number of processes");
+    else if (t->device)
+        buf_addf(out, "%s of all processes", t->kind);
+    else
+        buf_addf(out, "whole job %s", t->kind);
+    if (t->device)
+        buf_addf(out, " %s", t->device);
+}
+
+/* Texts are copied; watch_release_info() frees them. */
+static void fill_info(const struct watch *w, const struct subject *s, struct series_info *ret)
+{
+    const struct track *t = s->track;
+    struct buf name = BUF_INIT;
+    add_name(&name, w, s);
+    *ret = (struct series_info){
+        .name = copy(buf_text(&name)),
+        .kind = copy(t->kind),
+        .device = copy(t->device),
+        .unit = t->unit,
+        .clock = track_clock(t, &w->terms),
+    };
+    buf_release(&name);
+    if (!s->member)
+        return;
+    char rank[16];
+    snprintf(rank, sizeof(rank), "%d", s->member->role.rank);
+    ret->pid = s->member->id.pid;
+    ret->role = copy(proc_role_name(s->member->role.role));
+    ret->rank = s->member->role.rank >= 0 ? copy(rank) : NULL;
+    ret->command = copy(s->member->command);
+}
+
+void watch_release_info(struct series_info *info)
+{
+    free((char *) info->name);
+    free((char *) info->kind);
+    free((char *) info->device);
+    free((char *) info->role);
+    free((char *) info->rank);
+    free((char *) info->command);
+}
+
+/* Every track in the order of watch_each_track(), with whose it is. */
+static void each_subject(struct watch *w,
+                         void (*visit)(struct watch *w, struct subject *s, void *c), void *c)
+{
+    struct subject s = {.id = 0};
+    for (unsigned i = 0; i < JOB_KINDS; i++, s.id++) {
+        s.track = &w->job[i];
+        visit(w, &s, c);
+    }
+    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++, s.id++) {
+        s.track = &w->devices[i];
+        visit(w, &s, c);
+    }
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        s.member = m;
+        for (unsigned k = 0; m->has_tracks && k < MEMBER_KINDS; k++, s.id++) {
+            s.track = &m->tracks[k];
+            visit(w, &s, c);
+        }
+        for (size_t k = 0; k < m->gpu_count; k++, s.id++) {
+            s.track = &m->gpu[k];
+            visit(w, &s, c);
+        }
+    }
+}
+
+static void copy_history(const struct history *from, struct history *ret)
+{
+    history_init(ret);
+    if (!from || from->count == 0)
+        return;
+    ret->blocks = malloc(from->count * sizeof(*ret->blocks));
+    if (!ret->blocks)
+        abort();
+    memcpy(ret->blocks, from->blocks, from->count * sizeof(*ret->blocks));
+    ret->count = ret->capacity = from->count;
+    ret->width = from->width;
+}
+
+static void add_series(struct watch *w, struct subject *s, void *context)
+{
+    struct watch_view *v = context;
+    if (!is_worth_showing(w, s))
+        return;
+    v->series = realloc(v->series, (v->count + 1) * sizeof(*v->series));
+    if (!v->series)
+        abort();
+    struct watch_series *series = &v->series[v->count++];
+    const struct history *history;
+    series->id = s->id;
+    series->part = part_of(w, s);
+    track_answer(s->track, &w->terms, &series->answer, &history);
+    fill_info(w, s, &series->info);
+    copy_history(history, &series->history);
+}
+
+static void judge(struct watch_view *v)
+{
+    const struct answer **answers = calloc(v->count + 1, sizeof(*answers));
+    enum job_part *parts = calloc(v->count + 1, sizeof(*parts));
+    if (!answers || !parts)
+        abort();
+    for (size_t i = 0; i < v->count; i++) {
+        answers[i] = &v->series[i].answer;
+        parts[i] = v->series[i].part;
+    }
+    job_judge(answers, parts, v->count, &v->answer);
+    free(answers);
+    free(parts);
+}
+
+/* ---- the balance sheet ---- */
+
+static void copy_sheet(const struct watch *w, struct watch_view *v)
+{
+    const struct sheet *s = &w->sheet;
+    v->rows = calloc(s->count + 1, sizeof(*v->rows));
+    if (!v->rows)
+        abort();
+    for (size_t i = 0; i < s->count; i++) {
+        v->rows[i] = s->rows[i];
+        v->rows[i].label = copy(s->rows[i].label);
+    }
+    v->row_count = s->count;
+    v->total = s->total;
+    v->system_first = w->memory_first.total - w->memory_first.available;
+    v->system_last = s->system;
+    v->system_total = w->memory_now.total;
+    v->shm_first = w->shm_first;
+    v->shm_last = s->shm;
+    v->unexplained = NAN;
+    if (s->count == 0)
+        return;
+    /* Pages of files count as available; what lies in /dev/shm and is mapped is in the rows. */
+    double job = s->total.anon + s->total.shmem - w->held_first;
+    double unmapped = fmax(0, s->shm - w->shm_first - s->total.shmem);
+    v->unexplained = s->system - v->system_first - job - (isnan(unmapped) ? 0 : unmapped);
+}
+
+/* ---- how it ended ---- */
+
+static bool was_killed(int status)
+{
+    return (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+           (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
+}
+
+static void add_oom_evidence(struct buf *out, const struct watch *w)
+{
+    double kills = w->cgroup_now.oom_kills - w->cgroup_first.oom_kills;
+    double machine = machine_oom_kills(w->options.proc_root) - w->oom_kills_first;
+    if (kills > 0) {
+        buf_addf(out, ": by the kernel, out of memory in its cgroup (oom_kill rose by %.0f", kills);
+        if (isfinite(w->cgroup_now.limit)) {
+            buf_adds(out, ", the limit is ");
+            units_add_bytes(out, w->cgroup_now.limit);
+        }
+        buf_addc(out, ')');
+    } else if (machine > 0) {
+        buf_addf(out, ": the kernel ended %.0f process%s for want of memory meanwhile", machine,
+                 machine == 1 ? "" : "es");
+    } else if (isfinite(machine)) {
+        buf_adds(out, "; not by the kernel for want of memory: it counted no such event");
+    }
+}
+
+static void describe_end(const struct watch *w, struct watch_view *v)
+{
+    const struct watch_end *e = &w->end;
+    struct buf text = BUF_INIT;
+    v->ended = e->known;
+    v->status = e->status;
+    if (e->by)
+        buf_addf(&text, "%s", e->by);
+    if (e->known && !e->interrupted && was_killed(e->status)) {
+        buf_adds(&text, "killed");
+        add_oom_evidence(&text, w);
+    } else if (e->known && WIFSIGNALED(e->status)) {
+        buf_addf(&text, "%sended by signal %d (%s)", text.len > 0 ? ", " : "", WTERMSIG(e->status),
+                 strsignal(WTERMSIG(e->status)));
+    } else if (e->known && WEXITSTATUS(e->status) != 0) {
+        buf_addf(&text, "%sended with status %d", text.len > 0 ? ", " : "", WEXITSTATUS(e->status));
+    }
+    v->ending = text.len > 0 ? copy(buf_text(&text)) : NULL;
+    buf_release(&text);
+}
+
+/* ---- notes ---- */
+
+static void add_note(struct watch_view *v, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_note(struct watch_view *v, const char *format, ...)
+{
+    if (v->note_count == WATCH_NOTES)
+        return;
+    struct buf text = BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    buf_vaddf(&text, format, args);
+    va_end(args);
+    v->notes[v->note_count++] = copy(buf_text(&text));
+    buf_release(&text);
+}
+
+static unsigned count_without_pss(const struct watch *w)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < w->member_count; i++)
+        count += w->members[i]->rollup_error < 0;
+    return count;
+}
+
+static void add_notes(const struct watch *w, struct watch_view *v)
+{
+    unsigned without = count_without_pss(w);
+    if (!clock_runs(&w->clock))
+        add_note(v, "no steps were found in the output: judged by time. If it tells them, "
+                    "--step-regex 'step ([0-9]+)' says how");
+    if (w->gpu_why[0] && !w->gpu)
+        add_note(v, "no GPU series: %s", w->gpu_why);
+    if (w->devices && !w->gpu_has_pids)
+        add_note(v, "the driver names no process of this job: GPU memory is of whole devices");
+    if (without > 0)
+        add_note(v,
+                 "the shares (PSS) of %u process%s cannot be read: resident memory stands in, and "
+                 "counts what they share once for each",
+                 without, without == 1 ? "" : "es");
+    if (w->store_error < 0)
+        add_note(v, "the run file lacks the end: %s", strerror(-w->store_error));
+    if (isfinite(w->ended) && w->end.known && w->alive > 0)
+        add_note(v, "%zu process%s of the job still run%s", w->alive, w->alive == 1 ? "" : "es",
+                 w->alive == 1 ? "s" : "");
+}
+
+/* ---- the status line ---- */
+
+/* A leak before a suspicion, a part of the job before the sum. */
+static int urgency(const struct watch *w, const struct subject *s)
+{
+    const struct track *t = s->track;
+    enum job_part part = part_of(w, s);
+    if (t->rule != TRACK_JUDGED || t->samples == 0)
+        return 0;
+    if (track_leaks(t))
+        return part == PART_TOTAL ? 8 : 9;
+    if (track_is_wary(t))
+        return part == PART_TOTAL ? 4 : part == PART_MAIN ? 6 : 5;
+    return part == PART_MAIN ? 3 : part == PART_TOTAL ? 2 : 0;
+}
+
+static void choose(struct watch *w, struct subject *s, void *context)
+{
+    struct subject *best = context;
+    if (!best->track || urgency(w, s) > urgency(w, best))
+        *best = *s;
+}
+
+void watch_status(struct watch *w, struct watch_status *ret)
+{
+    struct subject best = {0};
+    each_subject(w, choose, &best);
+    const struct track *pss = &w->job[JOB_PSS];
+    struct answer answer;
+    const struct history *history;
+    *ret = (struct watch_status){
+        .total = pss->samples > 0 ? pss->last : w->job[JOB_ANON].last,
+        .step = w->clock.now.step,
+        .step_total = w->terms.plan_steps > 0 ? w->terms.plan_steps : w->clock.total,
+        .processes = w->alive,
+        .limit = w->limit,
+    };
+    track_answer(&w->job[JOB_ANON], &w->terms, &answer, &history);
+    ret->floor = answer.floor_last + (ret->total - w->job[JOB_ANON].last);
+    track_answer(best.track, &w->terms, &answer, &history);
+    ret->verdict = answer.verdict;
+    ret->suspect = answer.suspect;
+    ret->rate = answer.rate;
+    ret->needs = answer.verdict == VERDICT_INCONCLUSIVE ? answer.needs.at_least : NAN;
+    ret->limit_seconds = answer.forecast.limit_seconds;
+    watch_release_info(&w->status_series);
+    fill_info(w, &best, &w->status_series);
+    ret->series = w->status_series;
+}
+
+/* ---- all of it ---- */
+
+static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    struct rusage usage;
+    struct proc_stat self;
+    v->command = copy(w->options.command);
+    v->started = w->started;
+    v->seconds = seconds;
+    v->step = w->clock.now.step;
+    v->steps = first ? w->clock.now.step - first->step : NAN;
+    v->epochs = w->clock.epoch;
+    v->processes = (unsigned) w->alive;
+    v->most_processes = w->most_processes;
+    v->processes_seen = proc_tree_seen(w->tree);
+    v->limit = w->limit;
+    v->limit_source = copy(w->limit_source);
+    v->stall_seconds = w->stall_seconds;
+    getrusage(RUSAGE_SELF, &usage);
+    v->watcher_cpu_seconds = (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                             1e-6 * (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    v->watcher_bytes = proc_stat_read("/proc", getpid(), &self) == 0 ? self.rss : NAN;
+}
+
+void watch_view_init(struct watch *w, double seconds, struct watch_view *ret)
+{
+    *ret = (struct watch_view){0};
+    each_subject(w, add_series, ret);
+    judge(ret);
+    fill_facts(w, seconds, ret);
+    copy_sheet(w, ret);
+    describe_end(w, ret);
+    add_notes(w, ret);
+}
+
+void watch_view_release(struct watch_view *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        watch_release_info(&v->series[i].info);
+        history_release(&v->series[i].history);
+    }
+    for (size_t i = 0; i < v->row_count; i++)
+        free(v->rows[i].label);
+    for (unsigned i = 0; i < v->note_count; i++)
+        free(v->notes[i]);
+    free(v->series);
+    free(v->rows);
+    free(v->command);
+    free(v->limit_source);
+    free(v->ending);
+    *v = (struct watch_view){0};
+}
