@@ -21,7 +21,7 @@ OBJECT_BYTES = 73  # a string of 15 characters, and its place in the list
 def build(megabytes, fix):
     count = int(megabytes * (1 << 20)) // OBJECT_BYTES
     if fix:
-        return b"sample-%08d" * count, count
+        return b"sample-00000000" * count, count
     return ["sample-%08d" % i for i in range(count)], count
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+import traceback
 
 _PR_SET_PDEATHSIG = 1
 
@@ -65,11 +66,15 @@ class Load:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         die_with_parent()
+        status = 1
         try:
             if os.getppid() == parent:
                 main()
+            status = 0
+        except Exception:
+            traceback.print_exc()
         finally:
-            os._exit(0)
+            os._exit(status)
 
     def end_children(self):
         for pid in self.children:

@@ -37,7 +37,7 @@ def supervise(options):
         command += ["--first", str(made if options.resume else 0)]
         if options.fix:
             command.append("--fix")
-        trainer = subprocess.Popen(command)
+        trainer = subprocess.Popen(command, preexec_fn=load.die_with_parent)
         try:
             trainer.wait()
         except load.Stopped:
@@ -53,8 +53,6 @@ def main():
     parser.add_argument("--trainer", action="store_true", help="be one")
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
-    if options.trainer:
-        load.die_with_parent(load.signal.SIGTERM)
     load.Load().run(lambda: train(options) if options.trainer else supervise(options))
 
 

@@ -7,6 +7,8 @@ verdict: leak, host.anon or host.private, role trainer, not of the wrapper, not 
          --fix: no leak
 """
 
+import signal
+
 import load
 
 WORKERS = 3
@@ -24,7 +26,7 @@ def main():
     parser.add_argument("--base-mb", type=int, default=32)
     options = parser.parse_args()
     # A shell that is killed while it waits would leave its command behind.
-    load.die_with_parent(load.signal.SIGTERM)
+    load.die_with_parent(signal.SIGTERM)
     job = load.Load()
 
     def train():
