@@ -1,0 +1,471 @@
+/* input/progress_line.c: one line of a program's output: which count of the training it tells. */
+#include "input/progress_line.h"
+
+#include "input/progress_bar.h"
+#include "input/text_line.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#define COUNT_MAX 1e15
+#define EPOCH_MAX 1e6
+#define SHAPE_LETTERS 24 /* in front of a number: enough to tell what it counts */
+#define MAX_LOOKS 16     /* at numbers that might count, a line: the rest of it is passed over */
+
+enum key { KEY_NONE, KEY_STEP, KEY_GLOBAL, KEY_EPOCH };
+
+enum lead {
+    LEAD_FREE,    /* the keyword begins what is said */
+    LEAD_WORDS,   /* it stands within a sentence */
+    LEAD_SETTING, /* "max step": a number that was set */
+};
+
+struct word {
+    const char *begin;
+    size_t len; /* 0: none */
+};
+
+static bool is_word_char(char c)
+{
+    return isalnum((unsigned char) c) || (c && strchr("_-./", c));
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool word_is(struct word w, const char *text)
+{
+    return strlen(text) == w.len && strncasecmp(w.begin, text, w.len) == 0;
+}
+
+/* `list` ends with NULL; "valid*" stands for every word that begins so. */
+static bool word_listed(struct word w, const char *const *list)
+{
+    for (; *list; list++) {
+        size_t len = strlen(*list) - 1;
+        bool is_stem = (*list)[len] == '*';
+        if (is_stem ? w.len >= len && strncasecmp(w.begin, *list, len) == 0 : word_is(w, *list))
+            return true;
+    }
+    return false;
+}
+
+/* ---- numbers ---- */
+
+static const char *take_digits(const char *p, double *value)
+{
+    for (; isdigit((unsigned char) *p); p++)
+        *value = *value * 10 + (*p - '0');
+    return p;
+}
+
+static bool is_group(const char *p)
+{
+    return *p == ',' && strspn(p + 1, "0123456789") == 3;
+}
+
+/* "k" behind a number that tqdm has rescaled. */
+static double take_scale(const char **p)
+{
+    static const char letters[] = "kMG";
+    const char *found = **p ? strchr(letters, **p) : NULL;
+    if (!found || isalnum((unsigned char) (*p)[1]))
+        return 1;
+    ++*p;
+    return pow(1000, (double) (found - letters + 1));
+}
+
+const char *progress_number(const char *p, double *ret, bool *ret_is_whole)
+{
+    if (!isdigit((unsigned char) *p))
+        return NULL;
+    double value = 0, unit = 1;
+    const char *q = take_digits(p, &value);
+    for (bool grouped = q - p <= 3; grouped && is_group(q);)
+        q = take_digits(q + 1, &value);
+    bool has_point = *q == '.' && isdigit((unsigned char) q[1]);
+    if (has_point) {
+        for (q++; isdigit((unsigned char) *q); q++)
+            value += (*q - '0') * (unit /= 10);
+    }
+    double scale = take_scale(&q);
+    *ret = value * scale;
+    *ret_is_whole = !has_point || scale > 1;
+    return q;
+}
+
+/* "/100" or " of 100" at `p`; the total stays NAN where none is. Returns what is behind it. */
+static const char *take_total(const char *p, double *ret_total)
+{
+    bool is_whole;
+    const char *q = p + strspn(p, " \t");
+    const char *of = text_skip_word(q, "of");
+    q = *q == '/' ? q + 1 : of;
+    q = q ? progress_number(q + strspn(q, " \t"), ret_total, &is_whole) : NULL;
+    return q ? q : p;
+}
+
+static bool take_count(const char *p, struct progress_count *ret)
+{
+    *ret = (struct progress_count){.begin = p, .total = NAN};
+    ret->behind_n = progress_number(p, &ret->n, &ret->is_whole);
+    if (!ret->behind_n)
+        return false;
+    ret->end = take_total(ret->behind_n, &ret->total);
+    return ret->n <= COUNT_MAX;
+}
+
+/* ---- what stands around a number ---- */
+
+/* The word in front of `p`, where only marks stand between. */
+static struct word word_before(const char *text, const char *p)
+{
+    while (p > text && strchr(" \t:=#[(\"'", p[-1]))
+        p--;
+    /* mmengine's "Epoch(train)  [1]" */
+    if (p - text > 7 && strncmp(p - 7, "(train)", 7) == 0)
+        p -= 7;
+    const char *end = p;
+    while (p > text && is_word_char(p[-1]))
+        p--;
+    return (struct word){p, isdigit((unsigned char) *p) ? 0 : (size_t) (end - p)};
+}
+
+/* "trainer/global_step", "_step": what is said last. */
+static struct word last_part(struct word w)
+{
+    const char *end = w.begin + w.len, *p = end;
+    while (p > w.begin && p[-1] != '/' && p[-1] != '.')
+        p--;
+    while (p < end && *p == '_')
+        p++;
+    return (struct word){p, (size_t) (end - p)};
+}
+
+static enum key key_of(struct word w)
+{
+    static const struct {
+        const char *text;
+        enum key key;
+    } keys[] = {
+        {"step", KEY_STEP},
+        {"steps", KEY_STEP},
+        {"iter", KEY_STEP},
+        {"iters", KEY_STEP},
+        {"itr", KEY_STEP},
+        {"iteration", KEY_STEP},
+        {"iterations", KEY_STEP},
+        {"batch", KEY_STEP},
+        {"batch_idx", KEY_STEP},
+        {"minibatch", KEY_STEP},
+        {"mini-batch", KEY_STEP},
+        {"update", KEY_STEP},
+        {"updates", KEY_STEP},
+        {"train_step", KEY_STEP},
+        {"training_step", KEY_STEP},
+        {"current_step", KEY_STEP},
+        {"iter_num", KEY_STEP},
+        {"global_step", KEY_GLOBAL},
+        {"global-step", KEY_GLOBAL},
+        {"global_iter", KEY_GLOBAL},
+        {"num_updates", KEY_GLOBAL},
+        {"optimizer_step", KEY_GLOBAL},
+        {"global_steps", KEY_GLOBAL},
+        {"epoch", KEY_EPOCH},
+    };
+    if (w.len < 3)
+        return KEY_NONE;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if ((*w.begin | 32) == keys[i].text[0] && word_is(w, keys[i].text))
+            return keys[i].key;
+    }
+    return KEY_NONE;
+}
+
+static bool is_upper_case(struct word w)
+{
+    for (size_t i = 0; i < w.len; i++) {
+        if (islower((unsigned char) w.begin[i]))
+            return false;
+    }
+    return true;
+}
+
+/* What stands in front of a keyword at `p`. */
+static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
+{
+    static const char *const settings[] = {
+        "warmup", "max",          "total", "num", "number", "every", "per",
+        "each",   "accumulation", "save",  "log", "next",   "last",  NULL};
+    static const char *const passing[] = {"train",   "training",  "global", "current",
+                                          "trained", "optimizer", "at",     NULL};
+    for (;;) {
+        while (p > text && is_blank(p[-1]))
+            p--;
+        const char *end = p;
+        while (p > text && (isalpha((unsigned char) p[-1]) || p[-1] == '_'))
+            p--;
+        struct word w = {p, (size_t) (end - p)};
+        if (w.len == 0 || is_upper_case(w))
+            return LEAD_FREE;
+        if (word_listed(w, settings))
+            return LEAD_SETTING;
+        if (!word_listed(w, passing))
+            return LEAD_WORDS;
+        *ret_is_global = *ret_is_global || word_is(w, "global");
+    }
+}
+
+/* The first word of a sentence behind a number: "Step 1: install the driver". */
+static struct word prose_behind(const char *p)
+{
+    p += strspn(p, " \t:.,;-)]|>}*");
+    const char *end = p;
+    while (is_word_char(*end))
+        end++;
+    const char *next = end + strspn(end, " \t");
+    bool is_label = *next == '\0' || isdigit((unsigned char) *next) || strchr(":=|([,", *next);
+    bool is_prose = isalpha((unsigned char) *p) && !is_label;
+    return (struct word){p, is_prose ? (size_t) (end - p) : 0};
+}
+
+/* Whether something that is not the training says it counts: up to `end`. */
+static bool is_other_work(const char *text, const char *end)
+{
+    static const char *const others[] = {
+        "val",         "val_*",     "valid*",    "eval*",     "test",      "tests",
+        "testing",     "predict*",  "infer*",    "download*", "upload*",   "map",
+        "mapping",     "tokeniz*",  "tokenis*",  "loading",   "loaded",    "generat*",
+        "saving",      "sanity",    "filter*",   "fetching",  "extract*",  "preproc*",
+        "pre-proc*",   "preparing", "caching",   "scanning",  "sampling",  "resolving",
+        "flatten*",    "casting",   "grouping",  "convert*",  "shards",    "computing",
+        "creating",    "collect*",  "calibrat*", "quantiz*",  "compiling", "installing",
+        "calculating", "indexing",  "packing",   "building",  "reading",   "embedding",
+        "benchmark*",  NULL};
+    for (const char *p = text; p < end;) {
+        const char *begin = p;
+        while (p < end && is_word_char(*p))
+            p++;
+        struct word w = {begin, (size_t) (p - begin)};
+        if (w.len > 2 && word_listed(w, others))
+            return true;
+        p += p < end;
+    }
+    return false;
+}
+
+/* ---- shapes ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t mix_word(uint64_t hash, struct word w)
+{
+    for (size_t i = 0; i < w.len; i++)
+        hash = mix(hash, (uint64_t) (w.begin[i] | 32));
+    return hash;
+}
+
+/* The number of "[rank0]", of whom each prints its own count. */
+static uint64_t mix_rank(uint64_t hash, const char *text, const char *end)
+{
+    bool is_whole;
+    double rank;
+    const char *p = strcasestr(text, "rank");
+    if (!p || p >= end || !progress_number(p + 4 + strspn(p + 4, "_ =:"), &rank, &is_whole))
+        return hash;
+    return mix(hash, (uint64_t) (rank < COUNT_MAX ? rank : 0) + 1);
+}
+
+/* Of the letters in front of a number; those behind digits are units ("12ms", "1e-05"). */
+static uint64_t shape_of(const char *text, const char *p, uint64_t hash)
+{
+    hash = mix_rank(hash, text, p);
+    for (size_t letters = 0; p > text && letters < SHAPE_LETTERS;) {
+        const char *end = p;
+        while (p > text && isalpha((unsigned char) p[-1]))
+            p--;
+        bool is_unit = p > text && p < end && isdigit((unsigned char) p[-1]);
+        if (!is_unit) {
+            hash = mix_word(hash, (struct word){p, (size_t) (end - p)});
+            letters += (size_t) (end - p);
+        }
+        p -= p > text;
+    }
+    return hash;
+}
+
+/* ---- a line ---- */
+
+struct scan {
+    const char *text;
+    struct progress_line *out;
+    unsigned looks; /* at numbers that needed the whole line to be judged */
+};
+
+/* Judges what stands before a number. Costs a pass over the line. */
+static bool is_of_training(struct scan *s, const struct progress_count *c)
+{
+    s->looks++;
+    return s->looks <= MAX_LOOKS && !is_other_work(s->text, c->begin);
+}
+
+/* Keeps the surest count of the line, of equals the first. */
+static void keep_step(const struct scan *s, const struct progress_count *c, enum progress_kind kind,
+                      uint64_t shape)
+{
+    struct progress_line *out = s->out;
+    if (isfinite(out->step) && out->kind >= kind)
+        return;
+    out->step = c->n;
+    out->total = c->total >= c->n ? c->total : NAN;
+    out->kind = kind;
+    out->shape = shape | 1; /* 0 is none */
+    out->is_per_epoch = isfinite(out->epoch) && !out->epoch_ended && kind != PROGRESS_GLOBAL;
+}
+
+static void keep_epoch(const struct scan *s, const struct progress_count *c, bool ended)
+{
+    if (isfinite(s->out->epoch) || c->n > EPOCH_MAX)
+        return;
+    s->out->epoch = floor(c->n);
+    s->out->epoch_total = c->total >= c->n ? c->total : NAN;
+    s->out->epoch_ended = ended || !c->is_whole;
+}
+
+/* What may not stand right behind a count: a unit, a range, a percentage. */
+static bool is_glued(const char *p)
+{
+    return isalnum((unsigned char) *p) || *p == '%' || *p == '_' || *p == '+' ||
+           (*p == '-' && isdigit((unsigned char) p[1]));
+}
+
+/* "step 12", "global_step: 500", "'epoch': 0.12": true where a keyword stands before the number. */
+static bool read_keyword(struct scan *s, const struct progress_count *c)
+{
+    struct word w = word_before(s->text, c->begin);
+    enum key key = w.len > 0 ? key_of(last_part(w)) : KEY_NONE;
+    if (key == KEY_NONE || is_glued(c->end))
+        return false;
+    bool is_global = key == KEY_GLOBAL;
+    enum lead lead = lead_of(s->text, w.begin, &is_global);
+    struct word prose = prose_behind(c->end);
+    bool is_count = c->is_whole || key == KEY_EPOCH;
+    if (lead == LEAD_SETTING || (lead == LEAD_WORDS && prose.len > 0) || !is_count ||
+        !is_of_training(s, c))
+        return true;
+    if (key == KEY_EPOCH)
+        keep_epoch(s, c, false);
+    else
+        keep_step(s, c, is_global ? PROGRESS_GLOBAL : PROGRESS_STEP,
+                  mix_word(shape_of(s->text, c->begin, key), prose));
+    return true;
+}
+
+/* "[640/60000 (1%)]" behind the epoch; "[  64/60000]" in a line that tells a loss. */
+static void read_fraction(struct scan *s, const struct progress_count *c)
+{
+    const char *p = c->begin;
+    while (p > s->text && is_blank(p[-1]))
+        p--;
+    bool in_brackets = p > s->text && p[-1] == '[' && strchr("] (", *c->end);
+    bool follows_epoch = isfinite(s->out->epoch) && !s->out->epoch_ended;
+    bool is_count = isfinite(c->total) && c->n <= c->total && c->total > 1 && c->is_whole &&
+                    !is_glued(c->end) && *c->end != '/' && word_before(s->text, c->begin).len == 0;
+    if (!is_count || (!follows_epoch && !in_brackets) || !is_of_training(s, c))
+        return;
+    bool is_share = strncmp(c->end, " (", 2) == 0 && strchr(c->end, '%');
+    if (follows_epoch && !is_share)
+        keep_step(s, c, PROGRESS_STEP, shape_of(s->text, c->begin, '/'));
+    else if (follows_epoch || (in_brackets && strcasestr(s->text, "loss")))
+        keep_step(s, c, PROGRESS_SAMPLES, shape_of(s->text, c->begin, '%'));
+}
+
+static bool has_listed_word(const char *text, const char *end, const char *const *list)
+{
+    for (const char *p = text; p < end; p++) {
+        const char *begin = p;
+        while (p < end && isalpha((unsigned char) *p))
+            p++;
+        if (p > begin && word_listed((struct word){begin, (size_t) (p - begin)}, list))
+            return true;
+    }
+    return false;
+}
+
+/* A bar: its description says what it counts. True: it was one, whatever it counts. */
+static bool read_bar(struct scan *s, const struct progress_count *c)
+{
+    static const char *const words[] = {"train*", "step*", "iter*", "batch*", "epoch", "fit", NULL};
+    static const char *const epochs[] = {"epoch", "epochs", NULL};
+    struct progress_bar bar;
+    if (!progress_bar_parse(s->text, c, &bar))
+        return false;
+    s->out->length = (size_t) (bar.end - s->text);
+    s->out->is_bar = bar.is_closed;
+    bool is_training = has_listed_word(s->text, c->begin, words);
+    if (bar.unit == BAR_BYTES || (bar.unit == BAR_DATA && !is_training) || !is_of_training(s, c))
+        return true;
+    bool has_epoch = isfinite(s->out->epoch);
+    if (!has_epoch && has_listed_word(s->text, c->begin, epochs)) {
+        keep_epoch(s, c, true);
+        return true;
+    }
+    /* Bars that do not tell their epoch are told apart by their totals: Hugging Face shows the
+     * evaluation as the training, without a word. */
+    uint64_t total = !has_epoch && isfinite(c->total) ? (uint64_t) c->total : 0;
+    keep_step(s, c, is_training ? PROGRESS_STEP : PROGRESS_BAR,
+              shape_of(s->text, c->begin, mix('|', total)));
+    return true;
+}
+
+/* "[1,  2000] loss: 2.218" at the start of a line: epoch and batch. */
+static bool read_pair(const struct scan *s, const struct progress_count *c)
+{
+    struct progress_count step;
+    const char *p = c->behind_n;
+    if (c->begin != s->text + 1 || s->text[0] != '[' || *p != ',' || !is_blank(p[1]))
+        return false;
+    p++;
+    if (!take_count(p + strspn(p, " "), &step) || strncmp(step.end, "] loss", 6) != 0)
+        return false;
+    keep_epoch(s, c, false);
+    keep_step(s, &step, PROGRESS_STEP, ',');
+    return true;
+}
+
+/* Reads the number at `p`; returns where to go on, NULL: the line is read. */
+static const char *read_number(struct scan *s, const char *p)
+{
+    struct progress_count c;
+    if (!take_count(p, &c))
+        return p + strspn(p, "0123456789");
+    if (read_bar(s, &c))
+        return NULL;
+    if (!read_keyword(s, &c) && !read_pair(s, &c))
+        read_fraction(s, &c);
+    return isfinite(c.total) ? c.end : c.behind_n;
+}
+
+bool progress_line_parse(const char *text, struct progress_line *ret)
+{
+    *ret = (struct progress_line){
+        .step = NAN, .total = NAN, .epoch = NAN, .epoch_total = NAN, .length = strlen(text)};
+    struct scan s = {.text = text, .out = ret};
+    for (const char *p = text; p && *p;) {
+        bool is_number = isdigit((unsigned char) *p);
+        bool is_part = p > text && (p[-1] == '.' || p[-1] == '_' || p[-1] == '-');
+        if (is_number && !is_part)
+            p = read_number(&s, p);
+        else
+            p += is_number ? strspn(p, "0123456789") : 1;
+    }
+    return isfinite(ret->step) || isfinite(ret->epoch);
+}

@@ -1,0 +1,398 @@
+/* tests/unit/test_store.c: what is written to a run file is read from it. */
+#include "store/store.h"
+
+#include "store_files.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+
+/* What a reader was told, as text. */
+struct heard {
+    char text[2000];
+    int stop_with;
+};
+
+__attribute__((format(printf, 2, 3))) static int hear(struct heard *h, const char *format, ...)
+{
+    size_t len = strlen(h->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(h->text + len, sizeof h->text - len, format, args);
+    va_end(args);
+    return h->stop_with;
+}
+
+static const char *or_none(const char *text)
+{
+    return text ? text : "none";
+}
+
+static int hear_process(void *c, int64_t id, const struct store_process *p)
+{
+    return hear(c, "%d: %d %d parent %d %s rank %d '%s' because %s %g to %g status %g\n", (int) id,
+                (int) p->pid, (int) p->start, (int) p->parent_pid, or_none(p->role), p->rank,
+                or_none(p->command), or_none(p->why), p->first_seconds, p->last_seconds,
+                p->exit_status);
+}
+
+static int hear_series(void *c, int64_t id, const struct store_series *x)
+{
+    return hear(c, "%d: of %d %s %s %s %s\n", (int) id, (int) x->process, x->kind,
+                or_none(x->device), or_none(x->name), series_unit_name(x->unit));
+}
+
+static int hear_sample(void *c, const struct store_sample *x)
+{
+    return hear(c, "%g: %.17g %.17g %.17g %g\n", x->seconds, x->value, x->floor, x->max, x->count);
+}
+
+static int hear_mark(void *c, double seconds, double step, double epoch)
+{
+    return hear(c, "%g: %g %g\n", seconds, step, epoch);
+}
+
+static int hear_event(void *c, double seconds, const char *what, const char *text)
+{
+    return hear(c, "%g: %s %s\n", seconds, what, text);
+}
+
+/* Closes `s` and opens the file again. */
+static struct store *reopen(const struct folder *f, struct store *s, double seconds)
+{
+    return store_close(s, seconds) < 0 ? NULL : open_plain(f);
+}
+
+TEST(store__gives_back_the_run)
+{
+    struct folder f = folder_begin();
+    struct store_run run = {"[\"python\", \"a b.py\"]",
+                            "python 'a b.py'",
+                            "n1",
+                            1.75e9 + 0.25,
+                            0x1p36,
+                            "cgroup",
+                            1000,
+                            3600,
+                            900,
+                            50};
+    struct store *s;
+    CHECK(store_create(f.file, &run, &s) == 0);
+    s = reopen(&f, s, 1);
+    CHECK(s);
+    const struct store_run *got = store_run(s);
+    CHECK_TEXT(got->command, run.command);
+    CHECK_TEXT(got->title, run.title);
+    CHECK_TEXT(got->host, run.host);
+    CHECK_TEXT(got->limit_source, run.limit_source);
+    CHECK(got->started == run.started && got->limit_bytes == run.limit_bytes);
+    CHECK(got->plan_steps == 1000 && got->plan_seconds == 3600);
+    CHECK(got->horizon == 900 && got->epoch_length == 50);
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__leaves_absent_what_is_not_known)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    CHECK(s);
+    s = reopen(&f, s, 1);
+    CHECK(s);
+    const struct store_run *got = store_run(s);
+    CHECK(!got->command && !got->host && !got->limit_source);
+    CHECK(isnan(got->limit_bytes) && isnan(got->plan_steps) && isnan(got->plan_seconds));
+    CHECK(isnan(got->horizon) && isnan(got->epoch_length));
+    CHECK(isnan(store_last_seconds(s)) && !store_is_finished(s) && !store_answer(s));
+    const char *json = "", *history = "";
+    CHECK(store_series_answer(s, 1, &json, &history) == 0 && !json && !history);
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__gives_back_processes)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    struct store_process trainer = {10, 7, 1, "trainer", 0, "python x", "uses the GPU", 0, 5, NAN};
+    struct store_process unknown = {11, 8, 0, NULL, -1, NULL, NULL, 1, 2, NAN};
+    int64_t first = store_add_process(s, &trainer), second = store_add_process(s, &unknown);
+    CHECK(first == 1 && second == 2);
+    CHECK(store_commit(s, 5) == 0);
+    unknown.role = "data worker";
+    unknown.exit_status = 9;
+    store_update_process(s, second, &unknown);
+    store_update_process(s, 0, &unknown);
+    s = reopen(&f, s, 6);
+    struct heard h = {0};
+    CHECK(store_each_process(s, hear_process, &h) == 0);
+    CHECK_TEXT(h.text,
+               "1: 10 7 parent 1 trainer rank 0 'python x' because uses the GPU 0 to 5 status nan\n"
+               "2: 11 8 parent 0 data worker rank -1 'none' because none 1 to 2 status 9\n");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__gives_back_series_and_samples)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    struct store_series rss = {3, "host.rss", NULL, NULL, SERIES_BYTES};
+    struct store_series tensors = {0, "py.tensors", "cuda:0", "all", SERIES_COUNT};
+    int64_t a = store_add_series(s, &rss), b = store_add_series(s, &tensors);
+    CHECK(a == 1 && b == 2);
+    store_add_sample(s, a, 0.5, 0x1p40 + 1);
+    store_add_sample(s, b, 0.5, 12.25);
+    store_add_sample(s, a, 1.5, 7);
+    s = reopen(&f, s, 2);
+    struct heard h = {0};
+    CHECK(store_each_series(s, hear_series, &h) == 0);
+    CHECK(store_each_sample(s, a, hear_sample, &h) == 0);
+    CHECK(store_each_sample(s, b, hear_sample, &h) == 0);
+    CHECK(store_each_sample(s, 3, hear_sample, &h) == 0);
+    CHECK_TEXT(h.text, "1: of 3 host.rss none none bytes\n"
+                       "2: of 0 py.tensors cuda:0 all count\n"
+                       "0.5: 1099511627777 1099511627777 1099511627777 1\n"
+                       "1.5: 7 7 7 1\n"
+                       "0.5: 12.25 12.25 12.25 1\n");
+    CHECK(store_last_seconds(s) == 1.5);
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__gives_back_marks_and_events)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    store_add_mark(s, 1, 100, NAN);
+    store_add_mark(s, 2, NAN, 1);
+    store_add_mark(s, NAN, 3, 3);
+    store_add_event(s, 3, "exec", "python became torchrun");
+    store_add_event(s, 1, "note", "");
+    store_add_event(s, NAN, "note", "never");
+    s = reopen(&f, s, 4);
+    struct heard h = {0};
+    CHECK(store_each_mark(s, hear_mark, &h) == 0);
+    CHECK(store_each_event(s, hear_event, &h) == 0);
+    CHECK_TEXT(h.text, "1: 100 nan\n2: nan 1\n1: note \n3: exec python became torchrun\n");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__keeps_the_final_answers)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    store_set_answer(s, "{\"verdict\": \"leak\"}");
+    store_set_series_answer(s, series, "{\"rate\": 5}", "[1, 2]");
+    store_set_series_answer(s, 0, "not of a series", NULL);
+    s = reopen(&f, s, 4);
+    const char *json, *history;
+    CHECK(store_is_finished(s));
+    CHECK_TEXT(store_answer(s), "{\"verdict\": \"leak\"}");
+    CHECK(store_series_answer(s, series, &json, &history) == 0);
+    CHECK_TEXT(json, "{\"rate\": 5}");
+    CHECK_TEXT(history, "[1, 2]");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__stops_where_the_visitor_says_so)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    store_add_sample(s, series, 1, 1);
+    store_add_sample(s, series, 2, 2);
+    store_add_mark(s, 1, 1, 1);
+    s = reopen(&f, s, 4);
+    struct heard h = {.stop_with = -77};
+    CHECK(store_each_sample(s, series, hear_sample, &h) == -77);
+    CHECK_TEXT(h.text, "1: 1 1 1 1\n");
+    CHECK(store_each_mark(s, hear_mark, &h) == -77);
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__leaves_out_what_is_no_sample)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    store_add_sample(s, series, 1, NAN);
+    store_add_sample(s, series, NAN, 1);
+    store_add_sample(s, series, 1, INFINITY);
+    store_add_sample(s, 0, 1, 1);
+    store_add_sample(s, series, 2, 5);
+    store_add_sample(s, series, 2, 6);
+    s = reopen(&f, s, 4);
+    struct total t = series_total(s, series);
+    CHECK(t.rows == 1 && t.last_value == 5);
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__repairs_and_cuts_texts)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    char longest[6000];
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest + 4094, "\xe2\x82\xac", 3);
+    longest[sizeof longest - 1] = '\0';
+    store_add_event(s, 1, "broken", "a\xff\xe2\x82z \xc3\xa9");
+    s = reopen(&f, s, 1);
+    struct heard h = {0};
+    CHECK(store_each_event(s, hear_event, &h) == 0);
+    CHECK_TEXT(h.text, "1: broken a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz \xc3\xa9\n");
+    store_free(s);
+    folder_end(&f);
+
+    f = folder_begin();
+    s = create_plain(&f);
+    store_add_process(s, &(struct store_process){.pid = 1, .command = longest});
+    s = reopen(&f, s, 1);
+    CHECK(store_each_process(s, hear_process, &h) == 0);
+    store_free(s);
+    sqlite3 *db;
+    sqlite3_stmt *row;
+    CHECK(sqlite3_open(f.file, &db) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db, "SELECT length(command) FROM process", -1, &row, NULL) == 0);
+    CHECK(sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) == 4094);
+    sqlite3_finalize(row);
+    sqlite3_close(db);
+    folder_end(&f);
+}
+
+static int count_events(void *c, double seconds, const char *what, const char *text)
+{
+    (void) seconds;
+    struct heard *h = c;
+    h->stop_with += strcmp(what, "many") == 0;
+    snprintf(h->text, sizeof h->text, "%s %s", what, text);
+    return 0;
+}
+
+TEST(store__counts_events_that_are_too_many)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    for (int i = 0; i < 1000; i++) {
+        store_add_event(s, i, "many", "the same again");
+        CHECK(i % 300 != 0 || store_commit(s, i) == 0);
+    }
+    s = reopen(&f, s, 1000);
+    struct heard h = {0};
+    CHECK(store_each_event(s, count_events, &h) == 0);
+    CHECK(h.stop_with == 256);
+    CHECK_TEXT(h.text, "many 745 more");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__bounds_events_of_any_number_of_kinds)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    for (int i = 0; i < 20000; i++) {
+        char what[20];
+        snprintf(what, sizeof what, "kind %d", i);
+        store_add_event(s, i, what, "");
+        CHECK(i % 1000 != 0 || store_commit(s, i) == 0);
+    }
+    s = reopen(&f, s, 20000);
+    struct heard h = {0};
+    CHECK(store_each_event(s, hear_event, &h) == 0);
+    CHECK(file_bytes(&f, "") < 100000);
+    store_free(s);
+    folder_end(&f);
+}
+
+/* ---- files ---- */
+
+static int mode_of(const char *path, const char *suffix)
+{
+    char name[128];
+    struct stat st;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return stat(name, &st) < 0 ? -1 : (int) (st.st_mode & 07777);
+}
+
+TEST(store__lets_nobody_else_read)
+{
+    static const mode_t masks[] = {0, 022, 0777};
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        struct folder f = folder_begin();
+        mode_t before = umask(masks[i]);
+        struct store *s = create_plain(&f);
+        umask(before);
+        CHECK(s);
+        CHECK(mode_of(f.file, "") == 0600 && mode_of(f.file, "-wal") == 0600);
+        CHECK(mode_of(f.file, "-shm") == 0600);
+        CHECK(store_close(s, 1) == 0);
+        CHECK(mode_of(f.file, "") == 0600);
+        folder_end(&f);
+    }
+}
+
+TEST(store__closes_to_one_file)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    store_add_mark(s, 1, 1, 1);
+    CHECK(store_commit(s, 1) == 0);
+    CHECK(file_bytes(&f, "-wal") > 0);
+    CHECK(store_close(s, 2) == 0);
+    CHECK(file_bytes(&f, "") > 0 && file_bytes(&f, "-wal") < 0 && file_bytes(&f, "-shm") < 0);
+    CHECK(!store_free(NULL));
+    folder_end(&f);
+}
+
+TEST(store__never_overwrites)
+{
+    struct folder f = folder_begin();
+    struct store_run run = plain_run();
+    struct store *s = NULL;
+    FILE *file = fopen(f.file, "w");
+    CHECK(file && fputs("dear diary", file) >= 0 && fclose(file) == 0);
+    CHECK(store_create(f.file, &run, &s) == -EEXIST && !s);
+    CHECK(file_bytes(&f, "") == 10);
+    CHECK(store_create("/tmp", &run, &s) == -EEXIST && !s);
+    CHECK(store_create("/nonexistent/run.tide", &run, &s) == -ENOENT && !s);
+    folder_end(&f);
+}
+
+TEST(store__takes_any_name_as_a_name)
+{
+    static const char *names[] = {":memory:", "file:x?mode=memory", "a%20b#c?.tide",
+                                  "\xc3\xa9 \xff"};
+    struct folder f = folder_begin();
+    char before[4096];
+    CHECK(getcwd(before, sizeof before) && chdir(f.path) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct store_run run = plain_run();
+        struct store_error error = {""};
+        struct store *s = NULL;
+        CHECK(store_create(names[i], &run, &s) == 0);
+        CHECK(access(names[i], F_OK) == 0);
+        CHECK(store_close(s, 1) == 0);
+        CHECK(store_is_one(names[i]));
+        CHECK(store_open(names[i], &s, &error) == 0);
+        CHECK_TEXT(store_run(s)->title, run.title);
+        store_free(s);
+    }
+    CHECK(chdir(before) == 0);
+    folder_end(&f);
+}
+
+TEST(store__knows_its_own)
+{
+    struct folder f = folder_begin();
+    CHECK(!store_is_one(f.file) && !store_is_one("/tmp") && !store_is_one("/dev/null"));
+    CHECK(store_close(create_plain(&f), 1) == 0);
+    CHECK(store_is_one(f.file));
+    CHECK(truncate(f.file, 15) == 0);
+    CHECK(!store_is_one(f.file));
+    folder_end(&f);
+}
