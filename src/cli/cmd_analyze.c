@@ -1,5 +1,6 @@
 /* cli/cmd_analyze.c: tidemark analyze: is it a leak? */
 #include "cli/cli.h"
+#include "cli/fail_on.h"
 #include "cli/follow.h"
 #include "cli/load.h"
 #include "cli/options.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: tidemark analyze FILE... [options]      - reads standard input\n"
@@ -31,12 +33,6 @@ static const char help[] =
     "\n"
     "example: tidemark analyze train.log --limit 32GB --plan-steps 10000\n";
 
-/* Which verdicts make the exit status speak. */
-struct fail_on {
-    bool leak, inconclusive;
-    enum severity least;
-};
-
 struct analyze {
     struct load_options load;
     struct view_options view;
@@ -45,55 +41,10 @@ struct analyze {
     int status; /* of the file being read */
 };
 
-static int parse_severity(const char *text, size_t len, enum severity *ret)
-{
-    static const enum severity levels[] = {SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH};
-
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        const char *name = severity_name(levels[i]);
-        if (strlen(name) == len && memcmp(name, text, len) == 0) {
-            *ret = levels[i];
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
-
-/* "leak", "leak:medium", "inconclusive", or several with commas. */
-static int parse_fail_on(const char *text, void *target)
-{
-    struct fail_on *f = target;
-    for (const char *s = text;; s++) {
-        size_t len = strcspn(s, ",");
-        if (len == strlen("inconclusive") && memcmp(s, "inconclusive", len) == 0) {
-            f->inconclusive = true;
-        } else if (len >= 4 && memcmp(s, "leak", 4) == 0 && (len == 4 || s[4] == ':')) {
-            f->leak = true;
-            f->least = SEVERITY_LOW;
-            if (len > 4 && parse_severity(s + 5, len - 5, &f->least) < 0)
-                return -EINVAL;
-        } else {
-            return -EINVAL;
-        }
-        s += len;
-        if (!*s)
-            return 0;
-    }
-}
-
-static int status_of(const struct fail_on *f, enum verdict verdict, enum severity severity)
-{
-    if (f->leak && verdict == VERDICT_LEAK && severity >= f->least)
-        return STATUS_BROKEN;
-    if (f->inconclusive && verdict == VERDICT_INCONCLUSIVE)
-        return STATUS_OPEN;
-    return STATUS_FINE;
-}
-
 /* With a heading where several reports follow each other. */
 static int print_job(struct analyze *a, const struct judgement *j, const char *heading)
 {
-    struct report_style style = terminal_style(&a->view);
+    struct report_style style = terminal_style(&a->view, STDOUT_FILENO);
     struct buf out = BUF_INIT;
     if (a->json) {
         report_json(&out, &j->job);
@@ -110,7 +61,7 @@ static int print_job(struct analyze *a, const struct judgement *j, const char *h
     }
     int r = terminal_write(&out);
     buf_release(&out);
-    a->status = status_of(&a->fail_on, j->answer.verdict, j->answer.severity);
+    a->status = fail_on_status(&a->fail_on, j->answer.verdict, j->answer.severity);
     return r;
 }
 
@@ -140,7 +91,7 @@ static int print_batch_line(void *context, struct loaded_series *s)
     report_batch(&out, &s->info, &answer);
     int r = terminal_write(&out);
     buf_release(&out);
-    a->status = cli_worse(a->status, status_of(&a->fail_on, answer.verdict, answer.severity));
+    a->status = cli_worse(a->status, fail_on_status(&a->fail_on, answer.verdict, answer.severity));
     return r;
 }
 
@@ -222,8 +173,7 @@ int cmd_analyze(int argc, char **argv)
         {"follow", OPTION_FLAG, &a.load.input.follow, NULL, NULL},
         {"json", OPTION_FLAG, &a.json, NULL, NULL},
         {"batch", OPTION_FLAG, &a.load.input.batch, NULL, NULL},
-        {"fail-on", OPTION_PARSED, &a.fail_on, "leak, leak:low|medium|high or inconclusive",
-         parse_fail_on},
+        FAIL_ON_OPTION(&a.fail_on),
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
     if (r == OPTIONS_HELP)

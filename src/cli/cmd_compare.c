@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "usage: tidemark compare A B [options]\n"
@@ -106,7 +107,7 @@ static struct report_pair *find_counts(const struct judgement *a, const struct j
 static int print_runs(const struct compare *c, const struct report_runs *runs)
 {
     struct buf out = BUF_INIT;
-    struct report_style style = terminal_style(&c->view);
+    struct report_style style = terminal_style(&c->view, STDOUT_FILENO);
     if (c->json)
         report_comparison_json(&out, runs);
     else

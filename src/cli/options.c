@@ -81,11 +81,12 @@ static int store(const struct option_spec *spec, const char *value)
 /* One option at argv[i]; returns how many arguments it took, or -EINVAL. */
 static int parse_option(const struct option_spec *specs, size_t count, int argc, char **argv, int i)
 {
-    const char *name = argv[i] + 2, *value = strchr(name, '=');
+    bool is_long = argv[i][1] == '-';
+    const char *name = argv[i] + (is_long ? 2 : 1), *value = strchr(name, '=');
     size_t len = value ? (size_t) (value++ - name) : strlen(name);
     const struct option_spec *spec = find(specs, count, name, len);
 
-    if (!spec || argv[i][1] != '-') {
+    if (!spec || is_long != (len > 1)) {
         say_unknown(specs, count, argv[0], argv[i]);
         return -EINVAL;
     }
@@ -111,6 +112,24 @@ static int parse_option(const struct option_spec *specs, size_t count, int argc,
     return taken;
 }
 
+/* An option at argv[i]; *ret_next is where the next argument stands. */
+static int take_option(const struct option_spec *specs, size_t count, int argc, char **argv, int i,
+                       int *ret_next)
+{
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        return OPTIONS_HELP;
+    int taken = parse_option(specs, count, argc, argv, i);
+    if (taken < 0)
+        return taken;
+    *ret_next = i + taken;
+    return 0;
+}
+
+static bool is_operand(const char *argument)
+{
+    return argument[0] != '-' || argument[1] == '\0';
+}
+
 int options_parse(const struct option_spec *specs, size_t count, int argc, char **argv,
                   int *ret_operands)
 {
@@ -118,20 +137,34 @@ int options_parse(const struct option_spec *specs, size_t count, int argc, char 
     bool only_operands = false;
 
     for (int i = 1; i < argc;) {
-        if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
+        if (only_operands || is_operand(argv[i])) {
             argv[++operands] = argv[i++];
         } else if (strcmp(argv[i], "--") == 0) {
             only_operands = true;
             i++;
-        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            return OPTIONS_HELP;
         } else {
-            int taken = parse_option(specs, count, argc, argv, i);
-            if (taken < 0)
-                return taken;
-            i += taken;
+            int r = take_option(specs, count, argc, argv, i, &i);
+            if (r != 0)
+                return r;
         }
     }
     *ret_operands = operands;
+    return 0;
+}
+
+int options_parse_before(const struct option_spec *specs, size_t count, int argc, char **argv,
+                         int *ret_first)
+{
+    int i = 1;
+    while (i < argc && !is_operand(argv[i])) {
+        if (strcmp(argv[i], "--") == 0) {
+            i++;
+            break;
+        }
+        int r = take_option(specs, count, argc, argv, i, &i);
+        if (r != 0)
+            return r;
+    }
+    *ret_first = i;
     return 0;
 }

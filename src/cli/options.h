@@ -13,7 +13,7 @@ enum option_type {
 };
 
 struct option_spec {
-    const char *name; /* without the dashes */
+    const char *name; /* without the dashes: "--name", or "-n" for a single letter */
     enum option_type type;
     void *target;
     const char *expected;                         /* for the message: "a size such as 32GB" */
@@ -30,5 +30,12 @@ struct option_spec {
  */
 int options_parse(const struct option_spec *specs, size_t count, int argc, char **argv,
                   int *ret_operands);
+
+/*
+ * The same for options that stand before a command: stops at the first operand or behind "--";
+ * argv[*ret_first] is where the command begins, argc if there is none.
+ */
+int options_parse_before(const struct option_spec *specs, size_t count, int argc, char **argv,
+                         int *ret_first);
 
 #endif

@@ -23,30 +23,30 @@ int terminal_parse_color(const char *text, void *ret_mode)
     return -EINVAL;
 }
 
-static unsigned find_width(void)
+static unsigned find_width(int fd)
 {
     struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     const char *columns = getenv("COLUMNS");
     long width = columns ? strtol(columns, NULL, 10) : 0;
     return width > 0 && width < 10000 ? (unsigned) width : 80;
 }
 
-static bool find_color(void)
+static bool find_color(int fd)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (no_color && no_color[0])
         return false;
-    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+    return isatty(fd) && term && strcmp(term, "dumb") != 0;
 }
 
-struct report_style terminal_style(const struct view_options *view)
+struct report_style terminal_style(const struct view_options *view, int fd)
 {
     return (struct report_style){
-        .width =
-            view->width > 0 ? (unsigned) (view->width < 10000 ? view->width : 10000) : find_width(),
-        .color = view->color == COLOR_ALWAYS || (view->color == COLOR_AUTO && find_color()),
+        .width = view->width > 0 ? (unsigned) (view->width < 10000 ? view->width : 10000)
+                                 : find_width(fd),
+        .color = view->color == COLOR_ALWAYS || (view->color == COLOR_AUTO && find_color(fd)),
         .ascii = view->ascii,
     };
 }

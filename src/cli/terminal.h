@@ -1,4 +1,4 @@
-/* cli/terminal.h: standard output: how it looks and how it is written. */
+/* cli/terminal.h: how output looks, and how standard output is written. */
 #ifndef TIDEMARK_CLI_TERMINAL_H
 #define TIDEMARK_CLI_TERMINAL_H
 
@@ -24,8 +24,8 @@ struct view_options {
 /* Writes an enum color_mode. -EINVAL. */
 int terminal_parse_color(const char *text, void *ret_mode);
 
-/* The style for standard output as it is now: terminal or not, NO_COLOR, COLUMNS. */
-struct report_style terminal_style(const struct view_options *view);
+/* The style for a descriptor as it is now: terminal or not, NO_COLOR, COLUMNS. */
+struct report_style terminal_style(const struct view_options *view, int fd);
 
 /* Writes all of `text` to standard output at once and empties it. -errno, said. */
 int terminal_write(struct buf *text);
