@@ -37,11 +37,12 @@ static void machine_start(void)
     add(2, 0, NULL, NULL);
     add(90, 1, "-bash", NULL);
     add(99, 90, "/usr/bin/tidemark|watch|--find|train.py", NULL);
-    list = NULL;
 }
 
 static void machine_end(void)
 {
+    free(list);
+    list = NULL;
     folder_end(root);
 }
 
@@ -242,6 +243,7 @@ TEST(find__works_on_this_machine)
     }
     CHECK(r == 1);
     CHECK(found(0, pid, ROLE_TRAINER));
+    free(list);
     child_end(pid);
     CHECK(proc_find("/nonexistent", "x", 1, &list, &count) == -ENOENT);
 }
