@@ -374,6 +374,18 @@ static int begin_file(struct store *s, const char *path, const struct store_run 
     return flush(s, 0);
 }
 
+/* What was begun in vain: the file, and what SQLite could not remove beside it. */
+static void remove_files(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name = sqlite3_mprintf("%s%s", path, suffixes[i]);
+        if (name)
+            (void) unlink(name);
+        sqlite3_free(name);
+    }
+}
+
 int store_create(const char *path, const struct store_run *run, struct store **ret)
 {
     struct store *s = calloc(1, sizeof *s);
@@ -386,9 +398,8 @@ int store_create(const char *path, const struct store_run *run, struct store **r
     }
     r = begin_file(s, path, run);
     if (r < 0) {
-        /* SQLite removes what it put beside it. */
         store_free(s);
-        (void) unlink(path);
+        remove_files(path);
         return r;
     }
     *ret = s;
