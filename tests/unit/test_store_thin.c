@@ -37,11 +37,11 @@ TEST(store__loses_no_sample_to_thinning)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    struct total truth = walk(s, 1, 10 * HOUR);
-    CHECK(truth.rows == 0 && store_close(s, 10 * HOUR) == 0);
+    struct total truth = walk(s, 1, 5 * HOUR);
+    CHECK(truth.rows == 0 && store_close(s, 5 * HOUR) == 0);
     s = open_plain(&f);
     struct total t = series_total(s, 1);
-    CHECK(t.disordered == 0 && t.count == 10 * HOUR);
+    CHECK(t.disordered == 0 && t.count == 5 * HOUR);
     CHECK(t.floor == truth.floor && t.max == truth.max);
     CHECK_NEAR(t.sum / t.count, truth.sum / t.count, 1e-3);
     CHECK(t.last_value == truth.last_value);
@@ -69,13 +69,13 @@ TEST(store__is_as_fine_as_it_is_near)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    (void) walk(s, 1, 10 * HOUR);
+    (void) walk(s, 1, 5 * HOUR);
     store_free(s);
     s = open_plain(&f);
-    struct fineness m = {.now = 10 * HOUR};
+    struct fineness m = {.now = 5 * HOUR};
     CHECK(store_each_sample(s, 1, measure, &m) == 0);
     CHECK(m.raw >= 590 && m.raw <= 620);
-    CHECK(m.blocks > 300 && m.blocks < 450);
+    CHECK(m.blocks > 250 && m.blocks < 400);
     CHECK(m.coarse == 0);
     store_free(s);
     folder_end(&f);
