@@ -55,9 +55,10 @@ void queue_release(struct queue *q)
     queue_init(q);
 }
 
-bool queue_has_room(const struct queue *q)
+bool queue_has_room(const struct queue *q, bool dear)
 {
-    return q->row_count < QUEUE_ROWS && q->text_bytes < QUEUE_BYTES;
+    size_t share = dear ? 1 : 2;
+    return q->row_count < QUEUE_ROWS / share && q->text_bytes < QUEUE_BYTES / share;
 }
 
 /* The array with room for one more element of `size` bytes; NULL: no memory, it stays as it is. */

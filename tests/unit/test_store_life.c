@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 
@@ -309,5 +310,35 @@ TEST(store__leaves_no_file_that_it_could_not_begin)
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(r == -ENOSPC && !s);
     CHECK(file_bytes(&f, "") < 0 && file_bytes(&f, "-wal") < 0 && file_bytes(&f, "-shm") < 0);
+    folder_end(&f);
+}
+
+TEST(store__never_lets_marks_crowd_out_a_process)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    CHECK(s);
+    for (int t = 0; t < 40000; t++)
+        store_add_mark(s, t, t, NAN);
+    CHECK(store_add_process(s, &(struct store_process){.pid = 5}) == 1);
+    CHECK(store_close(s, 40000) == 0);
+    folder_end(&f);
+}
+
+TEST(store__waits_for_somebody_elses_lock)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    sqlite3 *db;
+    CHECK(sqlite3_open(f.file, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(write_seconds(s, series, 0, 1) == -EBUSY);
+    CHECK(write_seconds(s, series, 1, 2) == -EBUSY);
+    CHECK(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    CHECK(write_seconds(s, series, 2, 5) == 0);
+    CHECK(store_close(s, 5) == 0);
+    CHECK(has_five(&f) == 0);
     folder_end(&f);
 }
