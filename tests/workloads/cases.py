@@ -116,18 +116,14 @@ class Case:
 
     @property
     def name(self):
-        return (
-            " ".join([self.mode, self.label or self.program]) if self.label else self.short_name()
-        )
-
-    def short_name(self):
-        skipped = {"--steps", "--step-ms"}
-        words, hide = [], False
+        """The command without its timing, or the label."""
+        words, hidden = [], False
         for word in self.arguments:
-            if not hide and word not in skipped:
+            timing = word in ("--steps", "--step-ms")
+            if not hidden and not timing:
                 words.append(word)
-            hide = word in skipped
-        return " ".join([self.mode, self.program, *words])
+            hidden = timing
+        return " ".join([self.mode, *([self.label] if self.label else [self.program, *words])])
 
 
 def leak_of(who):
@@ -135,9 +131,10 @@ def leak_of(who):
     return {"leaks": (Leak(OWN, who),), "may": (Leak(HOST, who), TOTALS)}
 
 
-def case(program, verdicts, *arguments, steps=700, step_ms=5, **more):
-    timing = [] if steps is None else ["--steps", str(steps), "--step-ms", str(step_ms)]
-    return Case(program, [*timing, *arguments], verdicts, steps=steps, **more)
+def case(program, verdicts, arguments="", steps=700, step_ms=5, **more):
+    """steps=None: they are not counted, and --step-ms is among the arguments."""
+    timing = "" if steps is None else "--steps %d --step-ms %d " % (steps, step_ms)
+    return Case(program, (timing + arguments).split(), verdicts, steps=steps, **more)
 
 
 # ---- checks of single cases ----
@@ -187,27 +184,29 @@ def trainers_are_not_spliced(_case, result):
 
 
 EPOCH_LINE = r"^epoch \d+ step \d+/\d+"
+BAR = r"\d+/700 \["
+
+ALONE = {"trainer": 1}
+FOUR = {"trainer": 1, "data worker": 4}
+EIGHT = {"trainer": 1, "data worker": 8}
+WRAPPED = {"wrapper": 1, "trainer": 1, "data worker": 3}
+
+EPOCHS = {"steps": 1000, "step_ms": 4, "step_line": EPOCH_LINE}
+SMALL_TREE = "--step-ms 5 --total-mb 512 --shared-mb 128 --seconds 4"
+WATCH = {"steps": None, "mode": "watch", "options": ("--horizon", "1.5", "--duration", "7")}
+SHARED = Leak(("host.shmem", "shm.", "tmpfs.", "system.shmem"), anybody)
+RESTART = {"steps": 900, "checks": (trainers_are_not_spliced,)}
+SCRIPT = {"roles": WRAPPED, "checks": (wrapper_is_the_script,)}
 
 CASES = [
     # What leaks, and where.
-    case("leak_heap", LEAK, **leak_of(trainer)),
-    case("leak_heap", LEAK, "--kb", "8", **leak_of(trainer)),
-    case("leak_heap", NO_LEAK, "--fix", roles={"trainer": 1}),
+    case("leak_heap", LEAK, roles=ALONE, **leak_of(trainer)),
+    case("leak_heap", LEAK, "--kb 8", **leak_of(trainer)),
+    case("leak_heap", NO_LEAK, "--fix", roles=ALONE),
     case("leak_heap", UNDECIDED, steps=100, label="leak_heap, too short"),
-    case(
-        "leak_one_of_eight",
-        LEAK,
-        roles={"trainer": 1, "data worker": 8},
-        **leak_of(leaking_worker),
-    ),
-    case("leak_one_of_eight", NO_LEAK, "--fix", roles={"trainer": 1, "data worker": 8}),
-    case(
-        "leak_shm",
-        LEAK,
-        leaks=(Leak(("host.shmem", "shm.", "tmpfs.", "system.shmem"), anybody),),
-        may=(TOTALS,),
-        alone=True,
-    ),
+    case("leak_one_of_eight", LEAK, roles=EIGHT, **leak_of(leaking_worker)),
+    case("leak_one_of_eight", NO_LEAK, "--fix", roles=EIGHT),
+    case("leak_shm", LEAK, leaks=(SHARED,), may=(TOTALS,), alone=True),
     case("leak_shm", NO_LEAK, "--fix", alone=True),
     case("leak_fds", LEAK, leaks=(Leak(("fds",), trainer),), may=(Leak(("fds",), total),)),
     case("leak_fds", NO_LEAK, "--fix"),
@@ -218,135 +217,46 @@ CASES = [
         may=(Leak(HOST, trainer), TOTALS),
     ),
     case("leak_threads", NO_LEAK, "--fix"),
-    case("leak_growing_children", LEAK, leaks=(Leak(ANY, total),)),
+    case("leak_growing_children", LEAK, leaks=(TOTALS,)),
     case("leak_growing_children", NO_LEAK, "--fix"),
     case("double_fork", LEAK, **leak_of(the_leaking)),
     case("double_fork", NO_LEAK, "--fix"),
-    case(
-        "wrapper_trainer_workers.sh",
-        LEAK,
-        roles={"wrapper": 1, "trainer": 1, "data worker": 3},
-        checks=(wrapper_is_the_script,),
-        **leak_of(trainer),
-    ),
-    case(
-        "wrapper_trainer_workers.sh",
-        NO_LEAK,
-        "--fix",
-        roles={"wrapper": 1, "trainer": 1, "data worker": 3},
-        checks=(wrapper_is_the_script,),
-    ),
+    case("wrapper_trainer_workers.sh", LEAK, **SCRIPT, **leak_of(trainer)),
+    case("wrapper_trainer_workers.sh", NO_LEAK, "--fix", **SCRIPT),
     case(
         "oom",
         LEAK,
-        "--kb",
-        "256",
-        "--max-mb",
-        "192",
-        "--step-ms",
-        "5",
+        "--kb 256 --max-mb 192 --step-ms 5",
         steps=None,
         status=-9,
         **leak_of(trainer),
     ),
     # What grows and is no leak.
-    case("cow_workers.py", NOT_LEAK, roles={"trainer": 1, "data worker": 4}),
-    case("cow_workers.py", NOT_LEAK, "--read-by", "0.5", roles={"trainer": 1, "data worker": 4}),
-    case("cow_workers.py", NO_LEAK, "--fix", roles={"trainer": 1, "data worker": 4}),
+    case("cow_workers.py", NOT_LEAK, roles=FOUR),
+    case("cow_workers.py", NOT_LEAK, "--read-by 0.5", roles=FOUR),
+    case("cow_workers.py", NO_LEAK, "--fix", roles=FOUR),
     case("page_cache", NO_LEAK),
-    case("page_cache", NO_LEAK, "--read-steps", "350"),
+    case("page_cache", NO_LEAK, "--read-steps 350"),
     case("page_cache", NO_LEAK, "--fix"),
     case("spikes", NO_LEAK),
-    case("spikes", LEAK, "--leak-kb", "64", **leak_of(trainer)),
-    case("retention", NO_LEAK, "--ramp", "120"),
-    case(
-        "cache_fill.py",
-        NO_LEAK,
-        steps=1000,
-        step_ms=4,
-        step_line=EPOCH_LINE,
-        checks=(epochs_are_counted(4),),
-    ),
-    case(
-        "cache_fill.py",
-        LEAK,
-        "--leak",
-        steps=1000,
-        step_ms=4,
-        step_line=EPOCH_LINE,
-        **leak_of(trainer),
-    ),
-    case("warmup_spikes.py", NO_LEAK, steps=900, step_ms=4, step_line=EPOCH_LINE),
-    case(
-        "warmup_spikes.py",
-        LEAK,
-        "--leak",
-        steps=900,
-        step_ms=4,
-        step_line=EPOCH_LINE,
-        **leak_of(trainer),
-    ),
+    case("spikes", LEAK, "--leak-kb 64", **leak_of(trainer)),
+    case("retention", NO_LEAK, "--ramp 120"),
+    case("cache_fill.py", NO_LEAK, checks=(epochs_are_counted(4),), **EPOCHS),
+    case("cache_fill.py", LEAK, "--leak", **EPOCHS, **leak_of(trainer)),
+    case("warmup_spikes.py", NO_LEAK, **EPOCHS),
+    case("warmup_spikes.py", LEAK, "--leak", **EPOCHS, **leak_of(trainer)),
     case("children_short", NO_LEAK, steps=1200, step_ms=0),
-    case("many", NO_LEAK, "--processes", "150"),
-    case(
-        "tree",
-        NO_LEAK,
-        "--step-ms",
-        "5",
-        "--total-mb",
-        "512",
-        "--shared-mb",
-        "128",
-        "--seconds",
-        "4",
-        steps=None,
-    ),
+    case("many", NO_LEAK, "--processes 150"),
+    case("tree", NO_LEAK, SMALL_TREE, steps=None),
     case("cpu_step", NO_LEAK, steps=3000, step_ms=0),
-    case(
-        "restart.py",
-        NOT_LEAK,
-        "--every",
-        "300",
-        steps=900,
-        checks=(trainers_are_not_spliced,),
-    ),
-    case(
-        "restart.py",
-        NOT_LEAK,
-        "--every",
-        "300",
-        "--resume",
-        steps=900,
-        checks=(trainers_are_not_spliced,),
-    ),
+    case("restart.py", NOT_LEAK, "--every 300", **RESTART),
+    case("restart.py", NOT_LEAK, "--every 300 --resume", **RESTART),
     # A bar with carriage returns is the clock.
-    case("tqdm_like.py", LEAK, "--leak", step_line=r"\d+/700 \[", **leak_of(trainer)),
-    case("tqdm_like.py", NO_LEAK, step_line=r"\d+/700 \["),
+    case("tqdm_like.py", LEAK, "--leak", step_line=BAR, **leak_of(trainer)),
+    case("tqdm_like.py", NO_LEAK, step_line=BAR),
     # A program that runs already: no output, so no steps; the horizon is in seconds.
-    case(
-        "leak_heap",
-        LEAK,
-        "--steps",
-        "1600",
-        "--step-ms",
-        "5",
-        steps=None,
-        mode="watch",
-        options=("--horizon", "1.5", "--duration", "7"),
-        **leak_of(trainer),
-    ),
-    case(
-        "leak_heap",
-        NO_LEAK,
-        "--steps",
-        "1600",
-        "--step-ms",
-        "5",
-        "--fix",
-        steps=None,
-        mode="watch",
-        options=("--horizon", "1.5", "--duration", "7"),
-    ),
+    case("leak_heap", LEAK, "--steps 1600 --step-ms 5", **WATCH, **leak_of(trainer)),
+    case("leak_heap", NO_LEAK, "--steps 1600 --step-ms 5 --fix", **WATCH),
 ]
 
 
