@@ -81,17 +81,20 @@ const struct input_summary *input_summary(const struct input *in);
 /*
  * The step clock of a program nobody changed. Fed with its output as it comes, in any pieces: text
  * lines ("Step 12", "step 12/100", "epoch 2 batch 40/782", {'loss': .., 'epoch': ..}), tqdm bars
- * (with their carriage returns and escapes), Lightning's and Hugging Face's bars and log lines.
- * Several things may count at once (a bar of the epoch, a line a hundred steps, a bar of the
+ * (with their carriage returns and escapes), Lightning's, Keras' and Hugging Face's bars and log
+ * lines. Several things may count at once (a bar of the epoch, a line a hundred steps, a bar of the
  * validation): one source is chosen, the training steps, finest first; bars of validation,
  * download, evaluation, tokenisation never are. Bars that begin anew with each epoch are put one
- * behind the other. One owner, one thread; bounded memory, lines beyond 4 KiB are cut.
+ * behind the other. A count is believed once it has advanced, one given by `regex` at once. Where
+ * only samples are counted ("Train Epoch: 1 [640/60000 (1%)]") these are the steps. One owner, one
+ * thread; bounded memory, lines beyond 4 KiB are cut.
  */
 struct progress;
 
 struct progress_mark {
-    double step;         /* global, never falls except where the program began anew (`restarted`) */
-    double epoch;        /* epochs completed so far; NAN: not known */
+    double step;         /* global, never falls except where the program began anew (`restarted`);
+                            NAN: the program tells its epochs only */
+    double epoch;        /* epochs completed so far, a whole number; NAN: not known */
     double epoch_length; /* steps an epoch; NAN: not known */
     double total;        /* steps the program itself says it will make; NAN: not said */
     bool restarted;      /* the count began anew: another run of the training */
@@ -99,12 +102,15 @@ struct progress_mark {
 
 /*
  * `regex`: POSIX extended, its first group is the step (and its second, if any, the epoch); NULL:
- * find out. -EINVAL: `error` says what is wrong with it.
+ * find out. -EINVAL: `error` says what is wrong with it; -ENOMEM.
  */
 int progress_new(const char *regex, char error[160], struct progress **ret);
 struct progress *progress_free(struct progress *p); /* accepts NULL, returns NULL */
 
-/* True: the bytes moved the clock, *ret is where it stands after the last of them. */
+/*
+ * True: the bytes moved the clock (its step, or the epoch alone), *ret is where it stands after
+ * the last of them.
+ */
 bool progress_feed(struct progress *p, const char *bytes, size_t len, struct progress_mark *ret);
 
 #endif

@@ -75,11 +75,14 @@ struct progress *progress_free(struct progress *p)
 
 static double group_number(const char *text, const regmatch_t *group)
 {
+    char digits[32];
     double number;
     bool is_whole;
-    if (group->rm_so < 0 || !progress_number(text + group->rm_so, &number, &is_whole))
+    if (group->rm_so < 0)
         return NAN;
-    return floor(number);
+    snprintf(digits, sizeof digits, "%.*s", (int) (group->rm_eo - group->rm_so),
+             text + group->rm_so);
+    return progress_number(digits, &number, &is_whole) ? floor(number) : NAN;
 }
 
 /* The user's own pattern is all that counts. */

@@ -122,7 +122,8 @@ static bool is_keras(const char *text, const struct progress_count *c)
 }
 
 /* rich's "Epoch 0/9 ━━━╸ 12/100 0:00:01 • 0:00:09" and tqdm's "12%|███ | 12/100" cut short. */
-static bool is_behind_strokes(const char *text, const struct progress_count *c)
+static bool is_behind_strokes(const char *text, const struct progress_count *c,
+                              struct progress_bar *ret)
 {
     const char *p = c->begin;
     if (isnan(c->total))
@@ -130,13 +131,13 @@ static bool is_behind_strokes(const char *text, const struct progress_count *c)
     while (p > text && p[-1] == ' ')
         p--;
     bool behind_bar = p > text && p[-1] == '|' && memmem(text, (size_t) (p - text), "%|", 2);
-    bool behind_strokes = p - text >= 3 && is_stroke(p - 3) && is_time(skip_blanks(c->end));
-    return behind_bar || behind_strokes;
+    ret->is_rich = p - text >= 3 && is_stroke(p - 3) && is_time(skip_blanks(c->end));
+    return behind_bar || ret->is_rich;
 }
 
 bool progress_bar_parse(const char *text, const struct progress_count *count,
                         struct progress_bar *ret)
 {
     *ret = (struct progress_bar){.unit = BAR_STEPS, .end = count->end + strlen(count->end)};
-    return is_tqdm(count, ret) || is_keras(text, count) || is_behind_strokes(text, count);
+    return is_tqdm(count, ret) || is_keras(text, count) || is_behind_strokes(text, count, ret);
 }

@@ -22,6 +22,7 @@ enum bar_unit {
 struct progress_bar {
     enum bar_unit unit;
     bool is_closed;  /* its last bracket is there */
+    bool is_rich;    /* drawn by rich */
     const char *end; /* what follows is no part of it */
 };
 

@@ -46,7 +46,6 @@ static void begin_source(struct progress_source *s, const struct progress_line *
         .total = line->total,
         .epoch = epoch,
         .length = NAN,
-        .lead_from = line->step,
     };
 }
 
@@ -65,6 +64,7 @@ static bool is_start(const struct progress_source *s, double n)
 static enum move move_on(struct progress_source *s, double n)
 {
     s->stride = n - s->last;
+    s->widest = fmax(s->widest, s->stride);
     s->last = n;
     s->lows = s->strays = 0;
     s->fresh++;
@@ -76,14 +76,15 @@ static enum move move_on(struct progress_source *s, double n)
 static bool is_stray(struct progress_source *s, double n)
 {
     double jump = n - s->last;
-    bool is_far = s->fresh < FRESH && jump > s->length / 2 && jump > 4 * s->stride;
+    bool is_far = s->fresh < FRESH && jump > s->length / 2 && jump > 2 * s->widest;
     return is_far && s->strays++ < MAX_STRAYS;
 }
 
-static enum move begin_epoch(struct progress_source *s, double n, double epoch)
+/* `first`: the first count of the new epoch, `n` the latest. */
+static enum move begin_epoch(struct progress_source *s, double first, double n, double epoch)
 {
     /* A count from 0 ends one stride before the length. */
-    double seen = s->last + (n < 1 ? s->stride : 0);
+    double seen = s->last + (first < 1 ? s->stride : 0);
     s->length = s->total >= s->last ? s->total : seen;
     s->offset += s->length;
     s->last = n;
@@ -98,7 +99,7 @@ static enum move begin_epoch(struct progress_source *s, double n, double epoch)
 static enum move restart(struct progress_source *s, double n, double epoch)
 {
     s->first = s->last = n;
-    s->offset = 0;
+    s->offset = s->widest = 0;
     s->length = NAN;
     s->epoch = epoch;
     s->advances++;
@@ -124,22 +125,23 @@ static enum move fall(struct progress_source *s, const struct progress_line *lin
     bool is_same_epoch = s->tells_epoch && epoch <= s->epoch;
     bool may_be_epoch = s->kind != PROGRESS_GLOBAL && !is_same_epoch && !(epoch < s->epoch);
     if (may_be_epoch && is_complete(s) && is_start(s, n))
-        return begin_epoch(s, n, epoch);
+        return begin_epoch(s, n, n, epoch);
     if (!is_lasting_fall(s, n))
         return MOVE_NONE;
     bool is_epoch = may_be_epoch && is_start(s, s->low_first) && isnan(s->total);
-    return is_epoch ? begin_epoch(s, n, epoch) : restart(s, n, epoch);
+    return is_epoch ? begin_epoch(s, s->low_first, n, epoch) : restart(s, n, epoch);
 }
 
 /* `epoch`: told by the line or by one before it. */
 static enum move observe(struct progress_source *s, const struct progress_line *line, double epoch)
 {
     double n = line->step;
-    s->total = line->total;
+    if (!(s->total >= n) || isfinite(line->total))
+        s->total = line->total;
     s->tells_epoch = line->is_per_epoch;
     bool is_later = isfinite(epoch) && !(epoch <= s->epoch) && s->kind != PROGRESS_GLOBAL;
     if (is_later && (n < s->last || (n == s->last && s->tells_epoch)))
-        return begin_epoch(s, n, epoch);
+        return begin_epoch(s, n, n, epoch);
     if (n < s->last || (s->tells_epoch && epoch < s->epoch))
         return n < s->last ? fall(s, line, epoch) : MOVE_NONE;
     if (n == s->last || is_stray(s, n))
@@ -155,6 +157,7 @@ static void set_epoch(struct progress_epochs *e, const struct progress_line *lin
 {
     e->raw = e->latest = line->epoch;
     e->base = line->epoch_ended || line->epoch < 1 ? 0 : 1;
+    e->are_ended = line->epoch_ended;
     e->total = line->epoch_total;
 }
 
@@ -230,16 +233,15 @@ static void choose(struct progress_clock *c, struct progress_source *s)
     bool is_near = position(s) >= step && position(s) <= step + 2 * moved + s->stride;
     c->shift = !c->chosen || is_near ? 0 : step + moved - position(s);
     c->chosen = s;
-    if (isnan(c->epochs.start) && isfinite(c->epochs.raw) && s->first <= s->stride)
-        c->epochs.start = 0;
+    struct progress_epochs *e = &c->epochs;
+    if (isnan(e->start) && isfinite(e->raw) && !e->are_ended && s->first <= s->stride)
+        e->start = 0;
 }
 
 static void clear_leads(struct progress_clock *c)
 {
-    for (size_t i = 0; i < PROGRESS_SOURCES; i++) {
+    for (size_t i = 0; i < PROGRESS_SOURCES; i++)
         c->sources[i].lead = 0;
-        c->sources[i].lead_from = position(&c->sources[i]);
-    }
 }
 
 static void follow(struct progress_clock *c, struct progress_source *s, enum move move)
@@ -251,8 +253,8 @@ static void follow(struct progress_clock *c, struct progress_source *s, enum mov
         c->epochs.start = NAN;
     }
     if (s != c->chosen) {
-        s->lead++;
-        if (move == MOVE_RESTART)
+        /* The first advance tells the same step as the chosen source's last. */
+        if (++s->lead == 1 || move == MOVE_RESTART)
             s->lead_from = position(s);
         if (!c->chosen || is_better(c, s))
             choose(c, s);
@@ -291,8 +293,10 @@ void progress_clock_note(struct progress_clock *c, const struct progress_line *l
 
 static bool is_per_epoch(const struct progress_clock *c, const struct progress_source *s)
 {
-    bool is_told = s->tells_epoch || (isfinite(c->epochs.raw) && !s->spans_epochs);
-    return s->kind != PROGRESS_GLOBAL && (s->epochs > 0 || is_told);
+    const struct progress_epochs *e = &c->epochs;
+    /* A fraction of an epoch stands beside a count of all; a bar of the epochs has a total. */
+    bool is_told = s->tells_epoch || (isfinite(e->raw) && !(e->are_ended && isnan(e->total)));
+    return s->kind != PROGRESS_GLOBAL && !s->spans_epochs && (s->epochs > 0 || is_told);
 }
 
 static double epochs_done(const struct progress_clock *c)
@@ -306,10 +310,13 @@ static double epochs_done(const struct progress_clock *c)
 static double total_of_epochs(const struct progress_clock *c, double done)
 {
     const struct progress_epochs *e = &c->epochs;
-    /* Lightning's "Epoch 0/9" has ten. */
-    double all = e->total + (e->base < 1 && e->raw >= e->total);
-    double begun = c->shift + c->chosen->offset;
-    return all > done ? begun + (all - done) * c->chosen->total : NAN;
+    const struct progress_source *s = c->chosen;
+    /* "Epoch 0/9" may have ten. The count may still be that of the epoch before. */
+    double all = e->total + (e->base < 1 && !e->are_ended && e->raw >= e->total);
+    double begun = c->shift + s->offset;
+    if (isfinite(s->epoch))
+        done = s->epoch - e->base;
+    return all > done ? begun + (all - done) * s->total : NAN;
 }
 
 static void mark_steps(const struct progress_clock *c, struct progress_mark *ret)

@@ -19,6 +19,7 @@ struct progress_source {
     uint64_t shape; /* 0: not in use */
     enum progress_kind kind;
     double first, last, stride; /* the count as it stands in the lines */
+    double widest;              /* stride so far */
     double total;               /* NAN: not told */
     double offset;
     double epoch;      /* in which `last` was counted; NAN: not told */
@@ -32,7 +33,7 @@ struct progress_source {
     uint64_t lows;     /* counts below `last` that advance */
     double low_first, low;
     uint64_t lead;    /* advances since the chosen source made its last */
-    double lead_from; /* where it stood then */
+    double lead_from; /* where it stood after the first of these */
     uint64_t noted;   /* when it was seen last, in lines */
 };
 
@@ -40,6 +41,7 @@ struct progress_source {
 struct progress_epochs {
     double raw, latest; /* the highest and the last that was told; NAN: none */
     double base;        /* the number of the first */
+    bool are_ended;     /* "0.12": the number is how many are over, the count need not be of one */
     double total;
     double start, length; /* steps at the beginning of this one, steps of the one before */
     uint64_t advances;

@@ -42,13 +42,25 @@ static bool word_is(struct word w, const char *text)
     return strlen(text) == w.len && strncasecmp(w.begin, text, w.len) == 0;
 }
 
+/* "validating" begins with "valid"; "eval_loss" is another word than "eval". */
+static bool word_begins(struct word w, const char *stem, size_t len)
+{
+    if (w.len < len || strncasecmp(w.begin, stem, len) != 0)
+        return false;
+    for (size_t i = len; i < w.len; i++) {
+        if (!isalpha((unsigned char) w.begin[i]))
+            return false;
+    }
+    return true;
+}
+
 /* `list` ends with NULL; "valid*" stands for every word that begins so. */
 static bool word_listed(struct word w, const char *const *list)
 {
     for (; *list; list++) {
         size_t len = strlen(*list) - 1;
         bool is_stem = (*list)[len] == '*';
-        if (is_stem ? w.len >= len && strncasecmp(w.begin, *list, len) == 0 : word_is(w, *list))
+        if (is_stem ? word_begins(w, *list, len) : word_is(w, *list))
             return true;
     }
     return false;
@@ -195,6 +207,19 @@ static bool is_upper_case(struct word w)
     return true;
 }
 
+/* The word that ends before *p, with blanks between; *p goes to its beginning. */
+static struct word take_word_before(const char *text, const char **p)
+{
+    const char *begin = *p;
+    while (begin > text && is_blank(begin[-1]))
+        begin--;
+    const char *end = begin;
+    while (begin > text && (isalpha((unsigned char) begin[-1]) || begin[-1] == '_'))
+        begin--;
+    *p = begin;
+    return (struct word){begin, (size_t) (end - begin)};
+}
+
 /* What stands in front of a keyword at `p`. */
 static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
 {
@@ -203,19 +228,15 @@ static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
         "each",   "accumulation", "save",  "log", "next",   "last",  NULL};
     static const char *const passing[] = {"train",   "training",  "global", "current",
                                           "trained", "optimizer", "at",     NULL};
+    enum lead lead = LEAD_FREE;
     for (;;) {
-        while (p > text && is_blank(p[-1]))
-            p--;
-        const char *end = p;
-        while (p > text && (isalpha((unsigned char) p[-1]) || p[-1] == '_'))
-            p--;
-        struct word w = {p, (size_t) (end - p)};
+        struct word w = take_word_before(text, &p);
         if (w.len == 0 || is_upper_case(w))
-            return LEAD_FREE;
+            return lead;
         if (word_listed(w, settings))
             return LEAD_SETTING;
         if (!word_listed(w, passing))
-            return LEAD_WORDS;
+            lead = LEAD_WORDS;
         *ret_is_global = *ret_is_global || word_is(w, "global");
     }
 }
@@ -228,30 +249,34 @@ static struct word prose_behind(const char *p)
     while (is_word_char(*end))
         end++;
     const char *next = end + strspn(end, " \t");
-    bool is_label = *next == '\0' || isdigit((unsigned char) *next) || strchr(":=|([,", *next);
+    bool is_label = *next == '\0' || isdigit((unsigned char) *next) || strchr(":=|([", *next);
     bool is_prose = isalpha((unsigned char) *p) && !is_label;
     return (struct word){p, is_prose ? (size_t) (end - p) : 0};
 }
 
-/* Whether something that is not the training says it counts: up to `end`. */
-static bool is_other_work(const char *text, const char *end)
+static bool is_other_word(struct word w)
 {
     static const char *const others[] = {
-        "val",         "val_*",     "valid*",    "eval*",     "test",      "tests",
-        "testing",     "predict*",  "infer*",    "download*", "upload*",   "map",
-        "mapping",     "tokeniz*",  "tokenis*",  "loading",   "loaded",    "generat*",
-        "saving",      "sanity",    "filter*",   "fetching",  "extract*",  "preproc*",
-        "pre-proc*",   "preparing", "caching",   "scanning",  "sampling",  "resolving",
-        "flatten*",    "casting",   "grouping",  "convert*",  "shards",    "computing",
-        "creating",    "collect*",  "calibrat*", "quantiz*",  "compiling", "installing",
-        "calculating", "indexing",  "packing",   "building",  "reading",   "embedding",
-        "benchmark*",  NULL};
+        "val",       "valid*",    "eval*",     "test",      "tests",      "testing",
+        "predict*",  "infer*",    "download*", "upload*",   "map",        "mapping",
+        "tokeniz*",  "tokenis*",  "loading",   "loaded",    "generat*",   "saving",
+        "sanity",    "filter*",   "fetching",  "extract*",  "preproc*",   "pre-proc*",
+        "preparing", "caching",   "scanning",  "sampling",  "resolving",  "flatten*",
+        "casting",   "grouping",  "convert*",  "shards",    "computing",  "creating",
+        "collect*",  "calibrat*", "quantiz*",  "compiling", "installing", "calculating",
+        "indexing",  "packing",   "building",  "reading",   "embedding",  "benchmark*",
+        NULL};
+    return w.len > 2 && word_listed(w, others);
+}
+
+/* Whether it is something else than the training that counts, by the words up to `end`. */
+static bool is_other_work(const char *text, const char *end)
+{
     for (const char *p = text; p < end;) {
         const char *begin = p;
         while (p < end && is_word_char(*p))
             p++;
-        struct word w = {begin, (size_t) (p - begin)};
-        if (w.len > 2 && word_listed(w, others))
+        if (is_other_word((struct word){begin, (size_t) (p - begin)}))
             return true;
         p += p < end;
     }
@@ -351,9 +376,14 @@ static bool is_glued(const char *p)
 static bool read_keyword(struct scan *s, const struct progress_count *c)
 {
     struct word w = word_before(s->text, c->begin);
-    enum key key = w.len > 0 ? key_of(last_part(w)) : KEY_NONE;
+    struct word part = last_part(w);
+    enum key key = key_of(part);
     if (key == KEY_NONE || is_glued(c->end))
         return false;
+    /* "eval/step" */
+    if (part.begin > w.begin &&
+        is_other_word((struct word){w.begin, (size_t) (part.begin - 1 - w.begin)}))
+        return true;
     bool is_global = key == KEY_GLOBAL;
     enum lead lead = lead_of(s->text, w.begin, &is_global);
     struct word prose = prose_behind(c->end);
@@ -414,6 +444,8 @@ static bool read_bar(struct scan *s, const struct progress_count *c)
     if (bar.unit == BAR_BYTES || (bar.unit == BAR_DATA && !is_training) || !is_of_training(s, c))
         return true;
     bool has_epoch = isfinite(s->out->epoch);
+    /* Lightning's "Epoch 0/9" has ten. */
+    s->out->epoch_total += bar.is_rich;
     if (!has_epoch && has_listed_word(s->text, c->begin, epochs)) {
         keep_epoch(s, c, true);
         return true;

@@ -223,25 +223,28 @@ enum cgroup_version { CGROUP_NONE, CGROUP_V1, CGROUP_V2 };
 
 /* Everything absent where the hierarchy does not tell it. */
 struct cgroup_memory {
-    double current, limit, swap_current,
-        swap_limit; /* limit: the smallest of it and its ancestors */
+    double current, limit; /* limit: the smallest of it and its ancestors */
+    double swap_current, swap_limit;
     double anon, file, shmem, kernel, inactive_file;
     double working_set;           /* current - inactive_file: what cannot be reclaimed easily */
-    double oom_events, oom_kills; /* since the cgroup was made */
+    double oom_events, oom_kills; /* since the cgroup was made; v1 tells of kills only */
     double pressure_some, pressure_full; /* avg10 of memory.pressure, in percent */
     double stall_seconds;                /* total of `some` */
 };
 
-/* The memory cgroup of a process, its files kept open. */
+/* The memory cgroup of a process, its folder kept open: the one it was in when it was opened. */
 struct cgroup;
 
-/* `sys_root` is usually "" (for tests: a folder that holds sys/fs/cgroup). -ENOENT: in none, or
- * not mounted here. v1, v2 and hybrid trees; a cgroup namespace or container mount too. */
+/*
+ * `sys_root` is usually "" (for tests: a folder that holds sys/fs/cgroup). -ENOENT: in none whose
+ * memory is counted, or not mounted here. v1, v2 and hybrid trees; a cgroup namespace or container
+ * mount too. Where the leaf does not count memory, the nearest ancestor that does is opened.
+ */
 int cgroup_open(const char *proc_root, const char *sys_root, pid_t pid, struct cgroup **ret);
 struct cgroup *cgroup_free(struct cgroup *c); /* accepts NULL, returns NULL */
 enum cgroup_version cgroup_version(const struct cgroup *c);
 const char *cgroup_path(const struct cgroup *c); /* inside the hierarchy: "/user.slice/..." */
-int cgroup_read(struct cgroup *c, struct cgroup_memory *ret);
+int cgroup_read(struct cgroup *c, struct cgroup_memory *ret); /* -ENODEV: it was removed */
 
 /* Parsers of its files, for fuzzing and tests. */
 int cgroup_stat_parse(const char *text, size_t len, struct cgroup_memory *ret);

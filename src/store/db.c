@@ -6,9 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * What the system said last of the file or of its log. Not sqlite3_system_errno(), which asks after
+ * the rollback: by then another call may have gone well or wrong.
+ */
+static int last_errno(sqlite3 *db)
+{
+    sqlite3_file *log = NULL;
+    int error = 0;
+    (void) sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (log && log->pMethods)
+        (void) log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+    if (error == 0)
+        (void) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+    return error ? error : sqlite3_system_errno(db);
+}
+
 static int io_error(sqlite3 *db)
 {
-    switch (sqlite3_system_errno(db)) {
+    switch (last_errno(db)) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:

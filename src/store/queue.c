@@ -55,9 +55,10 @@ void queue_release(struct queue *q)
     queue_init(q);
 }
 
-bool queue_has_room(const struct queue *q)
+bool queue_has_room(const struct queue *q, bool dear)
 {
-    return q->row_count < QUEUE_ROWS && q->text_bytes < QUEUE_BYTES;
+    size_t share = dear ? 1 : 2;
+    return q->row_count < QUEUE_ROWS / share && q->text_bytes < QUEUE_BYTES / share;
 }
 
 /* The array with room for one more element of `size` bytes; NULL: no memory, it stays as it is. */
@@ -82,37 +83,39 @@ void queue_begin(struct queue *q, unsigned statement)
     q->rows[q->row_count] = (struct queue_row){.statement = statement};
 }
 
-static void add_value(struct queue *q, struct queue_value value)
+/* The place for the row's next value, NULL in SQL so far; NULL: no memory. */
+static struct queue_value *add_value(struct queue *q)
 {
-    void *values =
-        q->broken ? NULL : grown(q->values, sizeof value, q->value_count, &q->value_capacity);
+    void *values = NULL;
+    if (!q->broken)
+        values = grown(q->values, sizeof *q->values, q->value_count, &q->value_capacity);
     q->broken = !values;
-    if (!values) {
-        if (value.type == VALUE_TEXT)
-            free(value.text);
-        return;
-    }
+    if (!values)
+        return NULL;
     q->values = values;
-    q->values[q->value_count++] = value;
     q->rows[q->row_count].value_count++;
+    struct queue_value *v = &q->values[q->value_count++];
+    v->type = VALUE_NULL;
+    return v;
 }
 
 void queue_integer(struct queue *q, int64_t value)
 {
-    add_value(q, (struct queue_value){.type = VALUE_INTEGER, .integer = value});
+    struct queue_value *v = add_value(q);
+    if (v)
+        *v = (struct queue_value){.type = VALUE_INTEGER, .integer = value};
 }
 
 void queue_real(struct queue *q, double value)
 {
-    if (isnan(value))
-        queue_null(q);
-    else
-        add_value(q, (struct queue_value){.type = VALUE_REAL, .real = value});
+    struct queue_value *v = add_value(q);
+    if (v && !isnan(value))
+        *v = (struct queue_value){.type = VALUE_REAL, .real = value};
 }
 
 void queue_null(struct queue *q)
 {
-    add_value(q, (struct queue_value){.type = VALUE_NULL});
+    (void) add_value(q);
 }
 
 /* Bytes of the text once what is not UTF-8 has become U+FFFD. */
@@ -149,16 +152,15 @@ static char *copy_repaired(const char *text, size_t max)
 
 void queue_text(struct queue *q, const char *text, size_t max)
 {
-    if (!text) {
-        queue_null(q);
+    struct queue_value *v = add_value(q);
+    if (!v || !text)
         return;
-    }
-    char *copy = copy_repaired(text, max);
-    q->broken = q->broken || !copy;
-    if (!copy)
+    v->text = copy_repaired(text, max);
+    q->broken = !v->text;
+    if (q->broken)
         return;
-    q->text_bytes += strlen(copy);
-    add_value(q, (struct queue_value){.type = VALUE_TEXT, .text = copy});
+    v->type = VALUE_TEXT;
+    q->text_bytes += strlen(v->text);
 }
 
 int queue_end(struct queue *q)

@@ -26,8 +26,11 @@ void queue_init(struct queue *q);
 void queue_release(struct queue *q);
 void queue_clear(struct queue *q);
 
-/* False: so much waits already that only what must not be lost should be added. */
-bool queue_has_room(const struct queue *q);
+/*
+ * False: so much waits already that no more should be added. What is `dear` (a process, a series)
+ * has twice the room of what there is more of anyway (a mark), and so is never crowded out by it.
+ */
+bool queue_has_room(const struct queue *q, bool dear);
 
 /*
  * A row is begun, given its values in the order of the statement's parameters, and ended.

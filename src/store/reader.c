@@ -379,7 +379,7 @@ static int check_file(const char *path, struct store_error *error)
 
 static int check_kind(sqlite3 *db, struct store_error *error)
 {
-    double application, schema, tables;
+    double application = 0, schema = 0, tables = 0;
     int r = db_ask(db, "PRAGMA application_id", &application);
     if (r == 0)
         r = db_ask(db, "PRAGMA user_version", &schema);

@@ -13,7 +13,8 @@
  * the run on a clock that never jumps. Samples of the last minutes stand as they are; older ones
  * are thinned to blocks with floor, mean and maximum, so that a file has a bounded size (24 hours
  * of 25 processes: under 50 MB). The final answer is kept beside them and never thinned.
- * Files are 0600. One owner, one thread.
+ * Files are 0600. A store is for writing (store_create) or for reading (store_open), never for
+ * both. One owner, one thread.
  */
 struct store;
 
@@ -49,16 +50,19 @@ struct store_series {
 
 /* ---- writing ---- */
 
-/* -EEXIST: there is such a file (never overwritten); -errno otherwise. */
+/* -EEXIST: there is such a file (never overwritten); -errno otherwise, and no file is left. */
 int store_create(const char *path, const struct store_run *run, struct store **ret);
 
 /* Closes without a final answer, as a crash would. Accepts NULL, returns NULL. */
 struct store *store_free(struct store *s);
 
 /*
- * All of these only queue into the open transaction; store_commit() makes it durable and visible
- * to readers. After a failed write (-ENOSPC, -EIO) nothing more is written until a commit works
- * again: the run goes on with a gap. Ids are positive; 0 where the write failed.
+ * All of these only queue in memory; store_commit() writes them in one transaction, which readers
+ * see and a killed writer leaves behind. While commits fail (-ENOSPC, -EIO) all of it waits for one
+ * that works, in bounded memory: the last 16384 samples, 8 MB of the rest. What is beyond is lost,
+ * and the run goes on with a gap. Ids are positive; 0: no memory, or too much waits already.
+ * Samples come in the order of time, more or less. Left out is one that is not finite, that is
+ * older than what is still kept sample by sample, or that has a sibling at the very same time.
  */
 int64_t store_add_process(struct store *s, const struct store_process *p);
 void store_update_process(struct store *s, int64_t id, const struct store_process *p);
@@ -67,8 +71,11 @@ void store_add_sample(struct store *s, int64_t series, double seconds, double va
 void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);
 
-/* Call about once a second; thins old samples a little at a time. 0, or -errno once the file
- * cannot be written; 0 again when it can. */
+/*
+ * Call about once a second; thins old samples a little at a time. 0, or -errno once the file
+ * cannot be written; 0 again when it can, which is tried every ten `seconds`. -EBUSY: somebody else
+ * holds a lock for writing; tried again by the next call. It may wait for the disk.
+ */
 int store_commit(struct store *s, double seconds);
 
 /*
@@ -78,7 +85,9 @@ int store_commit(struct store *s, double seconds);
 void store_set_answer(struct store *s, const char *json);
 void store_set_series_answer(struct store *s, int64_t series, const char *json,
                              const char *history_json);
-int store_close(struct store *s, double seconds); /* frees `s` in any case */
+
+/* Frees `s` in any case. Where somebody has the file open, an empty -wal and -shm may stay. */
+int store_close(struct store *s, double seconds);
 
 /* ---- reading ---- */
 
@@ -86,22 +95,25 @@ struct store_error {
     char text[240];
 };
 
-/* True if the file begins as one of ours (any SQLite file). */
+/* True if the file begins as one of ours (any SQLite file). Not for a file that this process has
+ * open: to open and close it once more takes its locks away. */
 bool store_is_one(const char *path);
 
-/* -EINVAL: not a run file; -EPROTO: made by a newer tidemark; error->text says it in words. */
+/* -EINVAL: not a run file; -EPROTO: made by a newer tidemark; -EBADMSG: damaged; -EISDIR, -ENOENT,
+ * -EACCES, ...; error->text says it in words, to stand after the name of the file and a colon. What
+ * is read later may turn out to be damaged, too: -EBADMSG from any of the calls below. */
 int store_open(const char *path, struct store **ret, struct store_error *error);
 
-/* Texts are owned by `s`. */
+/* Texts are owned by `s`. All but store_run() look anew: a file that is being written grows. */
 const struct store_run *store_run(const struct store *s);
 bool store_is_finished(const struct store *s);    /* it has its final answer */
-double store_last_seconds(const struct store *s); /* of the last sample */
+double store_last_seconds(const struct store *s); /* of the last sample; NAN: none */
 const char *store_answer(struct store *s);        /* NULL: none */
 
 /* Calls back in order of id or time; texts are valid during the call. A negative return stops and
  * is handed on. */
 struct store_sample {
-    double seconds, value; /* of a block: its middle and its mean */
+    double seconds, value; /* of a block: the means of its samples */
     double floor, max;     /* of a single sample: the value */
     double count;
 };

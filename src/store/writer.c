@@ -191,11 +191,8 @@ static void add_status(struct queue *q, double status)
         queue_null(q);
 }
 
-void store_update_process(struct store *s, int64_t id, const struct store_process *p)
+static int add_process(struct queue *q, int64_t id, const struct store_process *p)
 {
-    struct queue *q = &s->writer->queue;
-    if (id <= 0 || !queue_has_room(q))
-        return;
     queue_begin(q, ROW_PROCESS);
     queue_integer(q, id);
     queue_integer(q, p->pid);
@@ -208,22 +205,29 @@ void store_update_process(struct store *s, int64_t id, const struct store_proces
     queue_real(q, p->first_seconds);
     queue_real(q, p->last_seconds);
     add_status(q, p->exit_status);
-    (void) queue_end(q);
+    return queue_end(q);
 }
 
 int64_t store_add_process(struct store *s, const struct store_process *p)
 {
     struct writer *w = s->writer;
-    size_t before = w->queue.row_count;
-    store_update_process(s, w->processes + 1, p);
-    return w->queue.row_count > before ? ++w->processes : 0;
+    bool added =
+        queue_has_room(&w->queue, true) && add_process(&w->queue, w->processes + 1, p) == 0;
+    return added ? ++w->processes : 0;
+}
+
+void store_update_process(struct store *s, int64_t id, const struct store_process *p)
+{
+    struct queue *q = &s->writer->queue;
+    if (id > 0 && queue_has_room(q, false))
+        (void) add_process(q, id, p);
 }
 
 int64_t store_add_series(struct store *s, const struct store_series *series)
 {
     struct writer *w = s->writer;
     struct queue *q = &w->queue;
-    if (!queue_has_room(q))
+    if (!queue_has_room(q, true))
         return 0;
     queue_begin(q, ROW_SERIES);
     queue_integer(q, w->series + 1);
@@ -249,7 +253,7 @@ void store_add_mark(struct store *s, double seconds, double step, double epoch)
 {
     struct writer *w = s->writer;
     struct queue *q = &w->queue;
-    if (!isfinite(seconds) || !queue_has_room(q))
+    if (!isfinite(seconds) || !queue_has_room(q, false))
         return;
     queue_begin(q, ROW_MARK);
     queue_real(q, seconds);
@@ -276,7 +280,7 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
 {
     struct writer *w = s->writer;
     struct queue *q = &w->queue;
-    if (!isfinite(seconds) || !queue_has_room(q))
+    if (!isfinite(seconds) || !queue_has_room(q, false))
         return;
     struct event_kind *kind = find_kind(w, what);
     char more[40];
@@ -374,6 +378,18 @@ static int begin_file(struct store *s, const char *path, const struct store_run 
     return flush(s, 0);
 }
 
+/* What was begun in vain: the file, and what SQLite could not remove beside it. */
+static void remove_files(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name = sqlite3_mprintf("%s%s", path, suffixes[i]);
+        if (name)
+            (void) unlink(name);
+        sqlite3_free(name);
+    }
+}
+
 int store_create(const char *path, const struct store_run *run, struct store **ret)
 {
     struct store *s = calloc(1, sizeof *s);
@@ -386,9 +402,8 @@ int store_create(const char *path, const struct store_run *run, struct store **r
     }
     r = begin_file(s, path, run);
     if (r < 0) {
-        /* SQLite removes what it put beside it. */
         store_free(s);
-        (void) unlink(path);
+        remove_files(path);
         return r;
     }
     *ret = s;

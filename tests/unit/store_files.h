@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A folder for one case; folder_end() removes it with what is in it. */
@@ -104,6 +105,19 @@ static inline struct total series_total(struct store *s, int64_t series)
     if (store_each_sample(s, series, add_to_total, &t) < 0)
         t.rows = NAN;
     return t;
+}
+
+/* Runs `visit` as a user who is not root. Skipped (0) where that cannot be. */
+static inline int as_nobody(int (*visit)(const struct folder *f), const struct folder *f)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+            _exit(0);
+        _exit(visit(f));
+    }
+    return pid < 0 || waitpid(pid, &status, 0) < 0 ? 0 : status;
 }
 
 #endif

@@ -6,9 +6,7 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/wait.h>
 
 static int refused(const char *path, char text[240])
 {
@@ -81,19 +79,6 @@ TEST(store__says_that_tables_are_missing)
     change(f.file, "DROP VIEW reading; DROP TABLE mark; CREATE VIEW mark AS SELECT 1 AS seconds");
     CHECK_REFUSED(f.file, -EBADMSG, "damaged: tables are missing");
     folder_end(&f);
-}
-
-/* Runs `visit` as a user who is not root. Skipped (0) where that cannot be. */
-static int as_nobody(int (*visit)(const struct folder *f), const struct folder *f)
-{
-    int status = 0;
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
-            _exit(0);
-        _exit(visit(f));
-    }
-    return pid < 0 || waitpid(pid, &status, 0) < 0 ? 0 : status;
 }
 
 static int is_forbidden(const struct folder *f)

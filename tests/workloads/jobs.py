@@ -1,4 +1,4 @@
-"""Starting the test programs, and finding what they left behind. Used by run.py and check_truth.py."""
+"""Starting the test programs and finding what they left behind: for run.py and check_truth.py."""
 
 import glob
 import os

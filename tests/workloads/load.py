@@ -1,4 +1,4 @@
-"""What the test programs in Python share: options, steps, children. See load.h for the same in C."""
+"""What the test programs in Python share: options, steps, children. load.h is the same for C."""
 
 import argparse
 import ctypes

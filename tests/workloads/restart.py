@@ -2,7 +2,8 @@
 """restart.py: a supervisor that starts its trainer anew every --every steps (200).
 
 Every trainer is a new process that warms up from nothing: 30 MB over its first 50 steps, then flat.
-It prints `step N` from 1 again, or, with --resume, from where the last one stopped.
+It says `trainer pid N`, then `step N` from 1 again, or, with --resume, from where the last one
+stopped.
 
 grows:   nothing, beyond the warm-up of each trainer. Two trainers spliced into one series would be
          a sawtooth, or a leak
@@ -10,6 +11,7 @@ verdict: no leak or inconclusive; never leak; the trainers are processes of thei
          not warm up
 """
 
+import os
 import subprocess
 import sys
 
@@ -20,6 +22,7 @@ WARM_UP_MB = 30
 
 
 def train(options):
+    load.say("trainer pid %d" % os.getpid())
     held = [load.take(16)]
     for n in range(1, options.every + 1):
         if n <= WARM_UP_STEPS and not options.fix:

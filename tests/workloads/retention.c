@@ -23,16 +23,20 @@ struct heap {
     size_t count;
 };
 
+static void *allocate(size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (!block)
+        load_fail("malloc");
+    return memset(block, 0x5a, bytes);
+}
+
 static void grow(struct heap *h, size_t bytes)
 {
     void *holes[SURVIVORS];
     for (int i = 0; i < SURVIVORS; i++) {
-        holes[i] = malloc(bytes);
-        void *stays = malloc(bytes);
-        if (!holes[i] || !stays)
-            load_fail("malloc");
-        memset(holes[i], 0x5a, bytes);
-        h->blocks[h->count++] = memset(stays, 0x5a, bytes);
+        holes[i] = allocate(bytes);
+        h->blocks[h->count++] = allocate(bytes);
     }
     for (int i = 0; i < SURVIVORS; i++)
         free(holes[i]);

@@ -2,7 +2,7 @@
 """tqdm_like.py: a progress bar on standard error, drawn with carriage returns, as tqdm does.
 
 First it says what it sees, a line each on standard output: whether standard input, output and error
-are terminals, how large, and TERM. The bar is as wide as the terminal, 80 where there is none; it is
+are terminals, how large, and TERM. The bar is as wide as the terminal, 80 where there is none:
 `epoch 1:  37%|###       | 37/100 [00:03<00:05, 9.9it/s]`. There are no `step` lines.
 
 grows:   nothing; --leak keeps 64 KB of every step

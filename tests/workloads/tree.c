@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     churners = churners < children ? churners : children;
     load_keep((size_t) shared_mb << 20);
     struct load_times_summary *results = share_results();
-    pid_t churning[MAX_CHURN];
+    pid_t churning[MAX_CHURN] = {0};
     int ready[2];
     if (pipe(ready) != 0)
         load_fail("pipe");

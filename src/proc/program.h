@@ -1,0 +1,28 @@
+/* proc/program.h: which program a command line runs, and what that says about its role. Pure. */
+#ifndef TIDEMARK_PROC_PROGRAM_H
+#define TIDEMARK_PROC_PROGRAM_H
+
+#include <stddef.h>
+
+enum program_sort {
+    PROGRAM_ANY,         /* anything else: may train */
+    PROGRAM_WRAPPER,     /* starts others and waits for them */
+    PROGRAM_HELPER,      /* known to do something else */
+    PROGRAM_COMPILER,    /* compiles kernels or code */
+    PROGRAM_SPAWNED,     /* a worker that multiprocessing started anew, by exec */
+    PROGRAM_FORK_SERVER, /* a helper whose forked children are workers */
+};
+
+struct program {
+    enum program_sort sort;
+    char name[48]; /* printable: "torchrun", "train.py", "torch.distributed.run", "bash" */
+};
+
+/*
+ * Looks through interpreters: of `python -u -m torch.distributed.run x.py` it is the module, of
+ * `/usr/bin/python3 /usr/bin/torchrun x.py` the script. `comm` (may be NULL) stands in where there
+ * are no arguments.
+ */
+void program_identify(const char *arguments, size_t len, const char *comm, struct program *ret);
+
+#endif

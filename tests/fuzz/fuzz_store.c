@@ -1,0 +1,167 @@
+/* tests/fuzz/fuzz_store.c: a run file with changed bytes: three bytes of the input say where (two)
+ * and what (one); the input's first two cut the file. It is opened and read, or refused in words.
+ */
+#include "store/store.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A folder of its own and the one file in it. */
+struct place {
+    char folder[40], path[60];
+};
+
+/* The bytes that all files are made from. */
+struct original {
+    uint8_t bytes[1 << 16];
+    size_t len;
+};
+
+static struct place make_place(void)
+{
+    struct place p = {.folder = "/tmp/tidemark-fuzz-XXXXXX"};
+    if (!mkdtemp(p.folder))
+        abort();
+    snprintf(p.path, sizeof p.path, "%s/run.tide", p.folder);
+    return p;
+}
+
+/* With what SQLite may leave beside a file that claims to have a log. */
+static void remove_place(const struct place *p)
+{
+    static const char *suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char path[70];
+        snprintf(path, sizeof path, "%s%s", p->path, suffixes[i]);
+        (void) unlink(path);
+    }
+    if (rmdir(p->folder) < 0)
+        abort();
+}
+
+/* Few series for long, so that it has blocks of several widths and is small all the same. */
+static void write_run(const char *path)
+{
+    struct store_run run = {.title = "train", .started = 1, .limit_bytes = NAN};
+    struct store *s;
+    if (store_create(path, &run, &s) < 0)
+        abort();
+    int64_t p = store_add_process(s, &(struct store_process){.pid = 1, .role = "trainer"});
+    int64_t x = store_add_series(s, &(struct store_series){.process = p, .kind = "host.rss"});
+    for (int t = 0; t < 3000; t += 10) {
+        store_add_sample(s, x, t, t);
+        store_add_mark(s, t, t, NAN);
+        if (store_commit(s, t) < 0)
+            abort();
+    }
+    store_add_event(s, 5, "note", "text");
+    store_set_answer(s, "{}");
+    store_set_series_answer(s, x, "{}", "[]");
+    if (store_close(s, 3000) < 0)
+        abort();
+}
+
+static void make_original(struct original *o)
+{
+    struct place p = make_place();
+    write_run(p.path);
+    FILE *file = fopen(p.path, "rb");
+    o->len = file ? fread(o->bytes, 1, sizeof o->bytes, file) : 0;
+    if (o->len == 0 || o->len == sizeof o->bytes || fclose(file) != 0)
+        abort();
+    remove_place(&p);
+}
+
+/* The original with the changes that `data` asks for. */
+static size_t change(const struct original *o, const uint8_t *data, size_t size, uint8_t *bytes)
+{
+    memcpy(bytes, o->bytes, o->len);
+    size_t len = o->len;
+    if (size >= 2 && (data[0] || data[1]))
+        len = (size_t) (data[0] << 8 | data[1]) % o->len;
+    for (size_t i = 2; i + 2 < size; i += 3)
+        bytes[(size_t) (data[i] << 8 | data[i + 1]) % o->len] = data[i + 2];
+    return len;
+}
+
+static int on_process(void *c, int64_t id, const struct store_process *p)
+{
+    (void) c;
+    (void) id;
+    return p ? 0 : -1;
+}
+
+static int on_series(void *c, int64_t id, const struct store_series *x)
+{
+    (void) c;
+    (void) id;
+    if (!x->kind)
+        abort();
+    return 0;
+}
+
+static int on_sample(void *c, const struct store_sample *x)
+{
+    (void) c;
+    return x ? 0 : -1;
+}
+
+static int on_mark(void *c, double seconds, double step, double epoch)
+{
+    (void) c;
+    return seconds + step + epoch > 1e300 ? -1 : 0;
+}
+
+static int on_event(void *c, double seconds, const char *what, const char *text)
+{
+    (void) c;
+    (void) seconds;
+    if (!what || !text)
+        abort();
+    return 0;
+}
+
+static void read_all(struct store *s)
+{
+    const char *json, *history;
+    if (!store_run(s))
+        abort();
+    (void) store_is_finished(s);
+    (void) store_last_seconds(s);
+    (void) store_answer(s);
+    (void) store_each_process(s, on_process, NULL);
+    (void) store_each_series(s, on_series, NULL);
+    (void) store_each_sample(s, 1, on_sample, NULL);
+    (void) store_each_mark(s, on_mark, NULL);
+    (void) store_each_event(s, on_event, NULL);
+    (void) store_series_answer(s, 1, &json, &history);
+    store_free(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct original original;
+    static uint8_t bytes[sizeof original.bytes];
+    if (original.len == 0)
+        make_original(&original);
+    struct place p = make_place();
+    size_t len = change(&original, data, size, bytes);
+    FILE *file = fopen(p.path, "wb");
+    if (!file || fwrite(bytes, 1, len, file) != len || fclose(file) != 0)
+        abort();
+    struct store_error error = {""};
+    struct store *s;
+    (void) store_is_one(p.path);
+    if (store_open(p.path, &s, &error) == 0)
+        read_all(s);
+    else if (!error.text[0])
+        abort();
+    remove_place(&p);
+    return 0;
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Runs the programs with known truth under tidemark and compares what it says with the truth.
+
+  python3 tests/workloads/run.py TIDEMARK [NAME...]   # NAME: only the cases whose name contains it
+  python3 tests/workloads/run.py --list
+  python3 tests/workloads/run.py --self-check         # every expectation can fail
+
+TIDEMARK is the program in its build folder; the programs in C are found beside it, in
+tests/workloads. Two cases run at a time. Prints one line each, all that tidemark said where a case
+failed, and `N passed, N failed` last; exit status 1 if one failed.
+"""
+
+import concurrent.futures
+import contextlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import jobs
+import passing
+import self_check
+from cases import CASES, Result, judge
+
+PARALLEL = 2
+LIMIT_SECONDS = 60
+
+
+def tidemark_command(case, tidemark, json_file, target):
+    command = [str(tidemark), case.mode, "--no-store", "--json", str(json_file), *case.options]
+    if case.mode == "watch":
+        return [*command, "--pid", str(target.pid)]
+    return [*command, "--", *target]
+
+
+def run_limited(command, env, folder):
+    """(exit status, stdout, stderr): files, since a process left behind would hold a pipe open."""
+    with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=env,
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            status = "none after %d s" % LIMIT_SECONDS
+    texts = [(folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
+    return status, *texts
+
+
+@contextlib.contextmanager
+def watched_program(case, tidemark, env, folder):
+    """What tidemark is told: the command under `run`, the running program under `watch`."""
+    command = jobs.command(case.program, case.arguments, tidemark.parent)
+    if case.mode == "run":
+        yield command
+        return
+    with open(folder / "program", "wb") as out:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def read_answer(file):
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def run_case(case, tidemark):
+    """(problems, what tidemark said)."""
+    env, mark = jobs.environment()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        json_file = folder / "answer.json"
+        with watched_program(case, tidemark, env, folder) as target:
+            command = tidemark_command(case, tidemark, json_file, target)
+            status, out, err = run_limited(command, env, folder)
+        left = jobs.clean_up(mark)
+        if status == 77:
+            return None, err
+        result = Result(status=status, out=out, err=err, answer=read_answer(json_file))
+        return judge(case, result) + left, describe(result)
+
+
+def last_lines(text, count):
+    """As a terminal would show them: of what is drawn over with a carriage return, the last."""
+    return [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")[-count:]]
+
+
+def describe(result):
+    """What a reader wants to see of a case that failed."""
+    lines = ["exit status %s" % result.status, *last_lines(result.err, 60)]
+    if result.answer is None:
+        return "\n".join([*lines, "no JSON", *last_lines(result.out, 10)])
+    lines.append("JSON: %s: %s" % (result.answer.get("verdict"), result.answer.get("summary")))
+    for s in result.answer.get("series", []):
+        process = s.get("process", {})
+        lines.append(
+            "  %-8s %-14s %-16s %-12s %s"
+            % (
+                process.get("pid", ""),
+                process.get("role", ""),
+                s.get("kind"),
+                s.get("verdict"),
+                s.get("pattern"),
+            )
+        )
+    return "\n".join(lines)
+
+
+def tasks(tidemark):
+    """(name, runs alone, function that returns (problems or None: skipped, what was said))."""
+    for case in CASES:
+        yield case.name, case.alone, lambda c=case: run_case(c, tidemark)
+    for name, function in passing.CHECKS.items():
+        yield name, name in passing.ALONE, lambda f=function: f(tidemark)
+
+
+def timed(function):
+    start = time.monotonic()
+    try:
+        problems, said = function()
+    except Exception as error:  # a check that breaks is a check that failed
+        problems, said = ["%s: %s" % (type(error).__name__, error)], ""
+    return problems, said, time.monotonic() - start
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def report(self, name, problems, said, seconds):
+        if problems is None:
+            print("skip  %-44s %s" % (name, said.strip()), flush=True)
+            return
+        self.passed += not problems
+        self.failed += bool(problems)
+        word = "FAIL" if problems else "ok"
+        print("%-4s  %-44s %6.1f s" % (word, name, seconds), flush=True)
+        for line in [*problems, *said.splitlines()] if problems else []:
+            print("      | " + line, flush=True)
+
+
+def run_all(wanted):
+    tally = Tally()
+    together = [t for t in wanted if not t[1]]
+    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
+        for task, outcome in zip(together, pool.map(lambda t: timed(t[2]), together)):
+            tally.report(task[0], *outcome)
+    for name, _, function in (t for t in wanted if t[1]):
+        tally.report(name, *timed(function))
+    return tally
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments == ["--self-check"]:
+        sys.exit(self_check.main())
+    if arguments == ["--list"]:
+        print("\n".join(t[0] for t in tasks(pathlib.Path("tidemark"))))
+        return
+    if not arguments or arguments[0].startswith("-"):
+        sys.exit(__doc__)
+    tidemark = pathlib.Path(arguments[0]).resolve()
+    wanted = [
+        t for t in tasks(tidemark) if not arguments[1:] or any(a in t[0] for a in arguments[1:])
+    ]
+    if not wanted:
+        sys.exit("no case is called so")
+    tally = run_all(wanted)
+    print("%d passed, %d failed" % (tally.passed, tally.failed))
+    sys.exit(tally.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
