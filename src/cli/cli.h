@@ -26,5 +26,7 @@ const char *cli_suggest(const char *word, const char *const *names, unsigned cou
 int cmd_analyze(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
 
 #endif

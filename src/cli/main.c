@@ -12,6 +12,8 @@ static const char help[] =
     "\n"
     "Tells whether a training job leaks memory or only warms up.\n"
     "\n"
+    "  run -- COMMAND    runs a command and watches all its processes\n"
+    "  watch             watches a running job: --pid N, or --find PATTERN\n"
     "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
     "  compare A B       two runs side by side: the same pattern or not\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
@@ -19,7 +21,7 @@ static const char help[] =
     "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
     "  --version         the version\n"
     "\n"
-    "example: tidemark analyze train.log\n"
+    "example: tidemark run -- python train.py\n"
     "\n"
     "exit status: 0 fine; 1 usage or operational error; 3 a leak (--fail-on) or a\n"
     "broken limit; 4 not enough data\n";
@@ -30,9 +32,8 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"analyze", cmd_analyze},
-    {"compare", cmd_compare},
-    {"check", cmd_check},
+    {"run", cmd_run},         {"watch", cmd_watch}, {"analyze", cmd_analyze},
+    {"compare", cmd_compare}, {"check", cmd_check},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -62,7 +63,7 @@ static void fill_standard_streams(void)
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
-        cli_say("no command given; expected analyze, compare or check ('tidemark --help')");
+        cli_say("no command given; 'tidemark --help' lists them");
         return STATUS_ERROR;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)

@@ -4,6 +4,7 @@
 #include "report/headline.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const struct report_style plain = {.width = FORMAT_MAX_WIDTH};
 
@@ -20,6 +21,10 @@ static void add_process(struct json *j, const struct series_info *info)
         return;
     json_object_begin(j, "process");
     json_integer(j, "pid", info->pid);
+    json_string(j, "role", info->role);
+    if (info->rank)
+        json_number(j, "rank", strtod(info->rank, NULL));
+    json_string(j, "command", info->command);
     json_object_end(j);
 }
 
@@ -210,22 +215,31 @@ void report_json_end(struct json *j)
     buf_addc(j->out, '\n');
 }
 
+void report_json_verdict(struct json *j, const struct report_job *job)
+{
+    struct buf summary = BUF_INIT;
+    json_string(j, "verdict", verdict_name(job->answer->verdict));
+    if (job->answer->severity != SEVERITY_NONE)
+        json_string(j, "severity", severity_name(job->answer->severity));
+    headline_job(&summary, job, &plain);
+    json_string(j, "summary", buf_text(&summary));
+    buf_release(&summary);
+}
+
+void report_json_all_series(struct json *j, const struct report_job *job)
+{
+    json_array_begin(j, "series");
+    for (size_t i = 0; i < job->count; i++)
+        report_json_series(j, NULL, &job->series[i]);
+    json_array_end(j);
+}
+
 void report_json(struct buf *out, const struct report_job *job)
 {
     struct json j;
-    struct buf summary = BUF_INIT;
-
     report_json_begin(&j, out);
-    json_string(&j, "verdict", verdict_name(job->answer->verdict));
-    if (job->answer->severity != SEVERITY_NONE)
-        json_string(&j, "severity", severity_name(job->answer->severity));
-    headline_job(&summary, job, &plain);
-    json_string(&j, "summary", buf_text(&summary));
-    buf_release(&summary);
+    report_json_verdict(&j, job);
     add_job(&j, job);
-    json_array_begin(&j, "series");
-    for (size_t i = 0; i < job->count; i++)
-        report_json_series(&j, NULL, &job->series[i]);
-    json_array_end(&j);
+    report_json_all_series(&j, job);
     report_json_end(&j);
 }

@@ -8,6 +8,10 @@
 void report_json_begin(struct json *j, struct buf *out);
 void report_json_end(struct json *j);
 
+/* "verdict", "severity" and "summary"; "series" with all of them. */
+void report_json_verdict(struct json *j, const struct report_job *job);
+void report_json_all_series(struct json *j, const struct report_job *job);
+
 /* One judged series as an object under `key`; NULL in an array. */
 void report_json_series(struct json *j, const char *key, const struct report_series *s);
 

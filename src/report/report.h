@@ -3,6 +3,7 @@
 #define TIDEMARK_REPORT_H
 
 #include "verdict/verdict.h"
+#include "watch/watch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,6 +60,33 @@ struct report_runs {
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
 void report_comparison_json(struct buf *out, const struct report_runs *runs);
+
+/* ---- a watched job ---- */
+
+/*
+ * `run`, `watch`, `show`: the verdict in one sentence, what was watched and how it ended, the
+ * balance sheet, then the series that need attention, and what else is to be known.
+ */
+void report_run_text(struct buf *out, const struct watch_view *v, const struct report_style *style);
+void report_run_headline(struct buf *out, const struct watch_view *v,
+                         const struct report_style *style);
+void report_run_json(struct buf *out, const struct watch_view *v);
+
+/* The paragraph for the moment at which a series turns to leak; ends with a line end. */
+void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
+                  const struct report_style *style);
+
+/* "12 min | step 412/1000 | job 812 MB, floor 800 MB | ...": one line without a line end, cut to
+ * the style's width; width 0: not cut. */
+void report_status(struct buf *out, const struct watch_status *s, double seconds,
+                   const struct report_style *style);
+
+/*
+ * A view as a text from which it can be made again, byte for byte in every report: what a run file
+ * keeps for `show`. -EINVAL: not such a text; *ret is empty then. Release it as any other view.
+ */
+void report_keep(struct buf *out, const struct watch_view *v);
+int report_recall(const char *text, size_t len, struct watch_view *ret);
 
 /* The chart alone: floor and range of the history, `width` x `height` characters with axes. */
 void report_chart(struct buf *out, const struct report_series *s, unsigned height,

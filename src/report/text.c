@@ -1,4 +1,5 @@
 /* report/text.c: the report of a job for people. */
+#include "report/text.h"
 #include "report/format.h"
 #include "report/headline.h"
 #include "report/table.h"
@@ -30,9 +31,8 @@ static void fact_label(struct buf *out, const char *label, const struct report_s
     buf_release(&padded);
 }
 
-/* Adds the sentence and releases it; nothing if it is empty. */
-static void fact(struct buf *out, const char *label, struct buf *sentence,
-                 const struct report_style *style)
+void text_fact(struct buf *out, const char *label, struct buf *sentence,
+               const struct report_style *style)
 {
     if (sentence->len > 0) {
         fact_label(out, label, style);
@@ -53,7 +53,7 @@ static void add_seen(struct buf *out, const struct report_series *s,
     format_span(&text, a->first_at, a->last_at, s, style);
     if (a->refused > 0)
         buf_addf(&text, "; %llu refused", (unsigned long long) a->refused);
-    fact(out, "seen", &text, style);
+    text_fact(out, "seen", &text, style);
 }
 
 static void add_levels(struct buf *out, const struct report_series *s,
@@ -69,7 +69,24 @@ static void add_levels(struct buf *out, const struct report_series *s,
     series_add_value(&text, a->max, s->info->unit);
     buf_adds(&text, "; floor ");
     format_change(&text, a->floor_first, a->floor_last, s->info->unit, style);
-    fact(out, "level", &text, style);
+    text_fact(out, "level", &text, style);
+}
+
+/* How high, how often, and whether it came down again. */
+static void add_spikes(struct buf *out, const struct report_series *s,
+                       const struct report_style *style)
+{
+    const struct answer *a = s->answer;
+    if (a->spikes.count == 0)
+        return;
+    struct buf text = BUF_INIT;
+    units_add_count(&text, a->spikes.count, 0);
+    buf_addf(&text, " spike%s, %s", a->spikes.count == 1 ? "" : "s",
+             a->spikes.count == 1 ? "" : "half of them higher than ");
+    series_add_value(&text, a->spikes.height, s->info->unit);
+    buf_addf(&text, " above the floor; %s",
+             a->spikes.recovered ? "each came down again" : "the last has not come down yet");
+    text_fact(out, "spikes", &text, style);
 }
 
 /* When the engine first grew wary, knowing only what had come by then. */
@@ -82,14 +99,14 @@ static void add_alarm(struct buf *out, const struct report_series *s,
         buf_adds(&text, a->verdict == VERDICT_LEAK ? "first called a leak at "
                                                    : "called a leak for a while, from ");
         format_position_words(&text, a->alarm_at, s);
-        fact(out, "alarm", &text, style);
+        text_fact(out, "alarm", &text, style);
     } else if (a->suspect) {
         buf_adds(&text, "grows, but not yet for long enough to be judged");
         if (isfinite(a->suspect_at)) {
             buf_adds(&text, "; noticed at ");
             format_position_words(&text, a->suspect_at, s);
         }
-        fact(out, "suspect", &text, style);
+        text_fact(out, "suspect", &text, style);
     }
 }
 
@@ -118,7 +135,7 @@ static void add_naive(struct buf *out, const struct report_series *s,
     format_rate(&text, a->naive.rate, s->info);
     if (isfinite(a->naive.warm_up_share))
         buf_addf(&text, "; %.0f %% of the growth was warm-up", 100 * a->naive.warm_up_share);
-    fact(out, "beware", &text, style);
+    text_fact(out, "beware", &text, style);
 }
 
 /* Whether the reasons say it already. */
@@ -150,7 +167,7 @@ static void add_needs(struct buf *out, const struct report_series *s,
         buf_adds(&text, text.len > 0 ? ": " : "");
         utf8_add_clean(&text, a->needs.why, style->ascii);
     }
-    fact(out, "needs", &text, style);
+    text_fact(out, "needs", &text, style);
 }
 
 /* ---- the forecast ---- */
@@ -243,8 +260,8 @@ static void add_forecast(struct buf *out, const struct report_series *s,
     if (plan.len == 0 && limit.len == 0)
         rate_forecast(&limit, s);
     const char *label = plan.len > 0 ? "" : "forecast";
-    fact(out, "forecast", &plan, style);
-    fact(out, label, &limit, style);
+    text_fact(out, "forecast", &plan, style);
+    text_fact(out, label, &limit, style);
 }
 
 /* ---- phases ---- */
@@ -312,11 +329,11 @@ static void add_identity(struct buf *out, const struct series_info *info, unsign
 {
     const char *dot = format_glyphs(style)->dot;
     struct buf rest = BUF_INIT;
-    if (strcmp(info->kind, info->name) != 0 && strcmp(info->kind, "memory") != 0) {
+    if (!strstr(info->name, info->kind) && strcmp(info->kind, "memory") != 0) {
         buf_addf(&rest, " %s ", dot);
         utf8_add_clean(&rest, info->kind, style->ascii);
     }
-    if (info->device) {
+    if (info->device && !strstr(info->name, info->device)) {
         buf_addf(&rest, " %s ", dot);
         utf8_add_clean(&rest, info->device, style->ascii);
     }
@@ -335,6 +352,7 @@ static void add_body(struct buf *out, const struct report_series *s,
     add_phases(out, s, style);
     add_seen(out, s, style);
     add_levels(out, s, style);
+    add_spikes(out, s, style);
     add_alarm(out, s, style);
     add_forecast(out, s, style);
     add_reasons(out, s->answer, style);
@@ -342,9 +360,7 @@ static void add_body(struct buf *out, const struct report_series *s,
     add_needs(out, s, style);
 }
 
-/* One of several series: a ruled heading and a sentence of its own above the body. */
-static void add_section(struct buf *out, const struct report_series *s,
-                        const struct report_style *style)
+void text_section(struct buf *out, const struct report_series *s, const struct report_style *style)
 {
     struct buf title = BUF_INIT;
     add_identity(&title, s->info, format_width(style) - 6, style);
@@ -432,8 +448,7 @@ static unsigned longest_name(const struct report_job *job, const struct report_s
 }
 
 /* Names tell the series apart: the patterns go, then the floors, before a name becomes short. */
-static void add_summary(struct buf *out, const struct report_job *job,
-                        const struct report_style *style)
+void text_summary(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     static const struct summary_layout layouts[] = {
         {0, true, true}, {0, false, true}, {0, false, false}};
@@ -464,7 +479,7 @@ static void add_sections(struct buf *out, const struct report_job *job,
             if (job->series[i].answer->verdict != verdict_order[k])
                 continue;
             if (shown++ < DETAIL_MOST)
-                add_section(out, &job->series[i], style);
+                text_section(out, &job->series[i], style);
             else
                 left_out++;
         }
@@ -499,9 +514,9 @@ void report_text(struct buf *out, const struct report_job *job, const struct rep
         add_body(out, &job->series[0], style);
         return;
     }
-    add_summary(out, job, style);
+    text_summary(out, job, style);
     for (size_t i = 0; i < job->count && job->count <= DETAIL_ALL; i++)
-        add_section(out, &job->series[i], style);
+        text_section(out, &job->series[i], style);
     if (job->count > DETAIL_ALL)
         add_sections(out, job, style);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -135,8 +136,9 @@ static void finish_track(struct watch *w, struct track *t, void *c)
 
 void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
 {
-    w->ended = seconds;
+    w->ended = w->last_tick = seconds;
     w->end = *end;
+    proc_tree_scan(w->tree);
     machine_tick(w, seconds);
     watch_each_track(w, finish_track, NULL);
 }
@@ -181,9 +183,18 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
     return true;
 }
 
-double watch_step(const struct watch *w)
+double watch_steps(const struct watch *w)
 {
-    return w->clock.now.step;
+    const struct clock_mark *first = clock_first(&w->clock);
+    return first ? w->clock.now.step - first->step + 1 : NAN;
+}
+
+void watch_signal(struct watch *w, int number)
+{
+    proc_tree_scan(w->tree);
+    for (size_t i = 0; i < w->member_count; i++)
+        if (member_is_alive(w->members[i]))
+            kill(w->members[i]->id.pid, number);
 }
 
 size_t watch_alive(const struct watch *w)

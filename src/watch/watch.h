@@ -54,8 +54,11 @@ double watch_tick(struct watch *w, double seconds);
 /* Processes of the job that are alive. */
 size_t watch_alive(const struct watch *w);
 
-/* The step by the program's own count; NAN: it tells none. */
-double watch_step(const struct watch *w);
+/* Steps made since watching began, by the program's own count; NAN: it tells none. */
+double watch_steps(const struct watch *w);
+
+/* Sends a signal to every process of the job. */
+void watch_signal(struct watch *w, int number);
 
 /* What is worth telling at once. Texts are valid until the next tick. */
 enum watch_news_kind {

@@ -1,0 +1,113 @@
+/* cli/cmd_run.c: tidemark run: a command, watched from its first to its last moment. */
+#include "cli/cli.h"
+#include "cli/live.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char help_head[] =
+    "usage: tidemark run [options] -- COMMAND [ARGUMENT...]\n"
+    "\n"
+    "Runs a command and watches the memory of all its processes: live, and with a report at\n"
+    "the end, on standard error. The command's output, input, signals and exit status are its\n"
+    "own. Steps are read from what it prints; a run file keeps every series.\n"
+    "\n"
+    "  --stop-after-steps N       ends the job kindly (SIGTERM) after N steps: for CI\n"
+    "  --duration S               ends it kindly after S seconds\n";
+
+static const char help_tail[] =
+    "\n"
+    "exit status: the command's own; 3 or 4 by --fail-on where that is 0; 126, 127 where it\n"
+    "cannot be run\n"
+    "\n"
+    "example: tidemark run -- python train.py --epochs 3\n";
+
+static int print_help(void)
+{
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s%s%s", help_head, live_help, help_tail);
+    int status = terminal_print(buf_text(&text));
+    buf_release(&text);
+    return status;
+}
+
+/* The command ended as if we had not been there: what killed it kills us. */
+static int pass_on(int wait_status, int verdict_status)
+{
+    if (WIFSIGNALED(wait_status)) {
+        int number = WTERMSIG(wait_status);
+        struct rlimit none = {0, 0};
+        sigset_t set;
+        setrlimit(RLIMIT_CORE, &none);
+        signal(number, SIG_DFL);
+        sigemptyset(&set);
+        sigaddset(&set, number);
+        sigprocmask(SIG_UNBLOCK, &set, NULL);
+        raise(number);
+        return 128 + number;
+    }
+    int status = WEXITSTATUS(wait_status);
+    return status != 0 ? status : verdict_status;
+}
+
+/* It could not be watched: it runs all the same. */
+static void wait_unwatched(struct relay *relay, int *ret_status)
+{
+    char bytes[4096];
+    ssize_t n;
+    cli_say("run: the command goes on unwatched");
+    while ((n = relay_read(relay, bytes, sizeof(bytes), ret_status)) > 0 || n == -EAGAIN)
+        if (n == -EAGAIN)
+            usleep(50000);
+}
+
+static int say_not_run(const char *command, int error)
+{
+    cli_say("run: %s: cannot be run: %s", command, strerror(error));
+    return error == ENOENT ? 127 : 126;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct live_options o = {0};
+    const struct option_spec specs[] = {LIVE_OPTIONS(&o)};
+    int first,
+        r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
+    if (r == OPTIONS_HELP)
+        return print_help();
+    if (r < 0 || live_options_check(&o, argv[0]) < 0)
+        return STATUS_ERROR;
+    if (first == argc) {
+        cli_say("run: no command given; expected: tidemark run [options] -- COMMAND");
+        return STATUS_ERROR;
+    }
+    struct relay *relay;
+    struct relay_options relay_options = {
+        .argv = argv + first,
+        .status_line = !o.quiet && isatty(STDERR_FILENO) && isatty(STDOUT_FILENO),
+    };
+    r = relay_start(&relay_options, &relay);
+    if (r < 0)
+        return say_not_run(argv[first], -r);
+    struct live_job job = {
+        .relay = relay,
+        .argv = (const char *const *) argv + first,
+        .argc = (size_t) (argc - first),
+    };
+    int wait_status = 0, status;
+    if (relay_exec_error(relay) != 0) {
+        status = say_not_run(argv[first], relay_exec_error(relay));
+    } else {
+        status = live_watch(&o, &job, &wait_status);
+        if (status == STATUS_ERROR)
+            wait_unwatched(relay, &wait_status);
+        status = pass_on(wait_status, status);
+    }
+    relay_free(relay);
+    return status;
+}

@@ -1,0 +1,570 @@
+/* cli/live.c: a job being watched: the loop that run and watch share. */
+#include "cli/live.h"
+
+#include "cli/cli.h"
+#include "cli/run_file.h"
+#include "input/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STATUS_SECONDS 1.0
+#define STATUS_FIRST 2.0 /* a shorter command shows no status line */
+#define LINE_SECONDS 5.0 /* between log lines, stretching with the run */
+#define LINE_STRETCH 20.0
+#define LINE_MOST 600.0
+
+/* After the kind request to end, the unkind one. */
+#define PATIENCE_SECONDS 10.0
+
+#define TAILS 2u
+
+const char live_help[] =
+    "  --step-regex RE            how the output tells the step, in a group: 'it ([0-9]+)'\n"
+    "  --epoch N, --horizon N     steps of an epoch; longest harmless ramp\n"
+    "  --plan-steps N, --plan-hours H, --limit 32GB\n"
+    "                             how long the job will run; the memory there is\n"
+    "  --interval S               seconds between samples (default: 0.02, stretching to 1)\n"
+    "  -o, --output FILE          the run file (default: NAME-DATE-TIME.tide); --no-store\n"
+    "  --json FILE                the final answer for programs, - for standard output\n"
+    "  --print-every S            seconds between log lines (default: 5, stretching)\n"
+    "  --log FILE                 log lines and warnings go there; --quiet: none at all\n"
+    "  --on-leak CMD              run by the shell once for each leak as it is found, with the\n"
+    "                             answer's JSON as input, TIDEMARK_PID and TIDEMARK_KIND set\n"
+    "  --fail-on WHAT[,WHAT]      exit 3 on leak[:low|medium|high], 4 on inconclusive\n"
+    "  --ascii, --width N, --color auto|always|never\n";
+
+struct live {
+    const struct live_options *options;
+    const struct live_job *job;
+    struct watch *watch;
+    struct store *store;
+    char *store_path;
+    struct tail *tails[TAILS];
+    unsigned tail_count;
+    struct timespec began;
+    int signals;
+    int out; /* where reports and lines go: standard error under `run` */
+    int log; /* --log; -1: none */
+    struct report_style style;
+    bool row;         /* a status line on the terminal */
+    bool row_is_ours; /* drawn by us, not by the relay */
+    double next_status, next_line;
+    bool over;
+    struct watch_end end;
+    char end_text[80];
+    bool ended_by_option;
+    double kill_at; /* seconds; NAN: nobody is to be killed */
+};
+
+static double seconds_since(const struct timespec *began)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) (now.tv_sec - began->tv_sec) + 1e-9 * (double) (now.tv_nsec - began->tv_nsec);
+}
+
+static double now(const struct live *l)
+{
+    return seconds_since(&l->began);
+}
+
+/* ---- output ---- */
+
+static void write_text(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno != EINTR)
+            return;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t) n : 0;
+    }
+}
+
+static void clear_row(struct live *l)
+{
+    if (l->row && l->row_is_ours)
+        write_text(l->out, "\r\033[K", 4);
+}
+
+/* A line or paragraph for the user, wherever such things go. */
+static void tell(struct live *l, const char *text)
+{
+    if (l->options->quiet)
+        return;
+    if (l->log >= 0) {
+        write_text(l->log, text, strlen(text));
+        return;
+    }
+    if (l->job->relay && l->row && relay_print(l->job->relay, text))
+        return;
+    clear_row(l);
+    write_text(l->out, text, strlen(text));
+}
+
+static void show_status(struct live *l, double seconds)
+{
+    struct watch_status status;
+    struct buf line = BUF_INIT;
+    l->next_status = seconds + STATUS_SECONDS;
+    watch_status(l->watch, &status);
+    struct report_style style = terminal_style(&l->options->view, l->out);
+    report_status(&line, &status, seconds, &style);
+    if (l->row_is_ours) {
+        clear_row(l);
+        write_text(l->out, buf_text(&line), line.len);
+    } else {
+        relay_show(l->job->relay, buf_text(&line));
+    }
+    buf_release(&line);
+}
+
+static void print_line(struct live *l, double seconds)
+{
+    struct watch_status status;
+    struct buf line = BUF_INIT;
+    const struct report_style plain = {.width = 0, .ascii = l->options->view.ascii};
+    double every = l->options->print_every;
+    if (every == 0)
+        every = fmin(fmax(LINE_SECONDS, seconds / LINE_STRETCH), LINE_MOST);
+    l->next_line = seconds + every;
+    watch_status(l->watch, &status);
+    buf_adds(&line, "tidemark: ");
+    report_status(&line, &status, seconds, &plain);
+    buf_addc(&line, '\n');
+    tell(l, buf_text(&line));
+    buf_release(&line);
+}
+
+/* ---- news ---- */
+
+/* The answer as the command's input, without a pipe that could block. */
+static int answer_file(const struct watch_view *view)
+{
+    struct buf json = BUF_INIT;
+    report_run_json(&json, view);
+    int fd = memfd_create("tidemark-answer", MFD_CLOEXEC);
+    if (fd >= 0) {
+        write_text(fd, buf_text(&json), json.len);
+        lseek(fd, 0, SEEK_SET);
+    }
+    buf_release(&json);
+    return fd;
+}
+
+static void run_on_leak(struct live *l, const struct watch_view *view, const struct watch_series *s)
+{
+    int input = answer_file(view);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char number[32];
+        snprintf(number, sizeof(number), "%lld", (long long) s->info.pid);
+        setenv("TIDEMARK_PID", number, 1);
+        setenv("TIDEMARK_KIND", s->info.kind, 1);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        dup2(input, STDIN_FILENO);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execl("/bin/sh", "sh", "-c", l->options->on_leak, (char *) NULL);
+        _exit(127);
+    }
+    if (pid < 0)
+        cli_say("--on-leak: cannot be started: %s", strerror(errno));
+    if (input >= 0)
+        close(input);
+}
+
+static void tell_leak(struct live *l, double seconds, size_t id)
+{
+    struct watch_view view;
+    watch_view_init(l->watch, seconds, &view);
+    for (size_t i = 0; i < view.count; i++) {
+        const struct watch_series *s = &view.series[i];
+        /* The sum of the job is told where none of its parts is. */
+        if (s->id != id || (s->part == PART_TOTAL && view.answer.leaks > 1))
+            continue;
+        struct buf text = BUF_INIT;
+        report_alarm(&text, &view, i, &l->style);
+        tell(l, buf_text(&text));
+        if (l->store)
+            store_add_event(l->store, seconds, "leak", buf_text(&text));
+        buf_release(&text);
+        if (l->options->on_leak)
+            run_on_leak(l, &view, s);
+    }
+    watch_view_release(&view);
+}
+
+static void tell_news(struct live *l, double seconds)
+{
+    static const char *const names[] = {
+        [NEWS_NEAR_LIMIT] = "near-limit", [NEWS_ELSEWHERE] = "elsewhere", [NEWS_STORE] = "store"};
+
+    for (;;) {
+        struct watch_news news = watch_next_news(l->watch);
+        if (news.kind == NEWS_END)
+            return;
+        if (news.kind == NEWS_LEAK) {
+            tell_leak(l, seconds, news.series);
+            continue;
+        }
+        struct buf text = BUF_INIT;
+        buf_addf(&text, "tidemark: %s%s\n",
+                 news.kind == NEWS_NEAR_LIMIT ? "MEMORY NEARLY USED UP: " : "", news.text);
+        tell(l, buf_text(&text));
+        if (l->store && news.kind != NEWS_STORE)
+            store_add_event(l->store, seconds, names[news.kind], news.text);
+        buf_release(&text);
+    }
+}
+
+/* ---- the end ---- */
+
+static void end_watching(struct live *l, const char *by)
+{
+    l->over = true;
+    l->end.interrupted = true;
+    snprintf(l->end_text, sizeof(l->end_text), "%s", by);
+    l->end.by = l->end_text;
+}
+
+/* `run` ends the job kindly; `watch` only stops looking. */
+static void end_by_option(struct live *l, double seconds, const char *by)
+{
+    if (l->ended_by_option)
+        return;
+    end_watching(l, by);
+    l->ended_by_option = true;
+    if (!l->job->relay)
+        return;
+    l->over = false;
+    watch_signal(l->watch, SIGTERM);
+    l->kill_at = seconds + PATIENCE_SECONDS;
+}
+
+static void check_options(struct live *l, double seconds)
+{
+    const struct live_options *o = l->options;
+    char by[80];
+    if (o->duration > 0 && seconds >= o->duration) {
+        snprintf(by, sizeof(by), "ended after %g s as asked", o->duration);
+        end_by_option(l, seconds, by);
+    }
+    if (o->stop_after_steps > 0 && watch_steps(l->watch) >= o->stop_after_steps) {
+        snprintf(by, sizeof(by), "ended after %g steps as asked", o->stop_after_steps);
+        end_by_option(l, seconds, by);
+    }
+    if (seconds >= l->kill_at) {
+        watch_signal(l->watch, SIGKILL);
+        l->kill_at = NAN;
+    }
+}
+
+/* ---- events ---- */
+
+static void read_relay(struct live *l, double seconds)
+{
+    char bytes[4096];
+    ssize_t n;
+    int status = 0;
+    while ((n = relay_read(l->job->relay, bytes, sizeof(bytes), &status)) > 0)
+        watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+    if (n == -EAGAIN)
+        return;
+    l->over = true;
+    l->end.known = n == 0;
+    l->end.status = status;
+}
+
+static void read_tails(struct live *l, double seconds)
+{
+    char bytes[65536];
+    for (unsigned i = 0; i < l->tail_count; i++) {
+        ssize_t n = tail_read(l->tails[i], bytes, sizeof(bytes));
+        if (n > 0)
+            watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+    }
+}
+
+/*
+ * What a person or a scheduler sends to us is meant for the job. The terminal has sent it to the
+ * whole group already.
+ */
+static void read_signals(struct live *l)
+{
+    struct signalfd_siginfo info;
+    while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
+        int number = (int) info.ssi_signo;
+        if (number == SIGCHLD) {
+            continue;
+        } else if (!l->job->relay) {
+            end_watching(l, "watching was ended");
+        } else if (info.ssi_code != SI_KERNEL) {
+            kill(relay_command_pid(l->job->relay), number);
+        }
+        if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
+            l->end.interrupted = true;
+    }
+}
+
+static void wait_until(struct live *l, double next)
+{
+    double left = fmin(fmax(next - now(l), 0), 1);
+    struct timespec timeout = {.tv_sec = (time_t) left,
+                               .tv_nsec = (long) ((left - floor(left)) * 1e9)};
+    struct pollfd p[2] = {{.fd = l->signals, .events = POLLIN},
+                          {.fd = l->job->relay ? relay_fd(l->job->relay) : -1, .events = POLLIN}};
+    if (ppoll(p, 2, &timeout, NULL) <= 0)
+        return;
+    if (p[1].revents)
+        read_relay(l, now(l));
+    if (p[0].revents)
+        read_signals(l);
+}
+
+static void loop(struct live *l)
+{
+    while (!l->over) {
+        double seconds = now(l);
+        if (l->tail_count > 0)
+            read_tails(l, seconds);
+        double next = watch_tick(l->watch, seconds);
+        tell_news(l, seconds);
+        check_options(l, seconds);
+        if (l->row && seconds >= l->next_status)
+            show_status(l, seconds);
+        if (!l->options->quiet && (!l->row || l->log >= 0) && seconds >= l->next_line)
+            print_line(l, seconds);
+        if (!l->job->relay && watch_alive(l->watch) == 0)
+            l->over = true;
+        if (!l->over)
+            wait_until(l, next);
+    }
+}
+
+/* ---- beginning ---- */
+
+static int catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+    sigset_t set;
+    sigemptyset(&set);
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaddset(&set, numbers[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTTOU, SIG_IGN);
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* Three files a process stay open. The command has been started with the limit as it was. */
+static void allow_many_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static void add_tail(struct live *l, const char *path)
+{
+    if (l->tail_count < TAILS && tail_open(path, &l->tails[l->tail_count]) == 0)
+        l->tail_count++;
+}
+
+/* Output that goes to a regular file is read from there. */
+static void open_tails(struct live *l)
+{
+    char paths[2][64];
+    struct stat st[2] = {{0}, {0}};
+    for (int fd = 1; fd <= 2; fd++) {
+        if (l->job->relay)
+            snprintf(paths[fd - 1], sizeof(paths[0]), "/proc/self/fd/%d", fd);
+        else
+            snprintf(paths[fd - 1], sizeof(paths[0]), "/proc/%d/fd/%d", (int) l->job->pids[0], fd);
+        if (stat(paths[fd - 1], &st[fd - 1]) < 0)
+            st[fd - 1].st_ino = 0;
+    }
+    add_tail(l, paths[0]);
+    if (st[0].st_ino != st[1].st_ino || st[0].st_dev != st[1].st_dev)
+        add_tail(l, paths[1]);
+}
+
+static int open_log(struct live *l)
+{
+    l->log = -1;
+    if (!l->options->log)
+        return 0;
+    l->log = open(l->options->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (l->log >= 0)
+        return 0;
+    cli_say("--log: %s: %s", l->options->log, strerror(errno));
+    return -errno;
+}
+
+static int start_watch(struct live *l, const char *command)
+{
+    const struct live_options *o = l->options;
+    struct watch_options options = {
+        .proc_root = "/proc",
+        .interval = o->interval,
+        .horizon = o->horizon,
+        .epoch = o->epoch,
+        .plan_steps = o->plan_steps,
+        .plan_seconds = o->plan_hours * 3600,
+        .limit_bytes = o->limit,
+        .step_regex = o->step_regex,
+        .command = command,
+        .store = l->store,
+    };
+    int r = watch_new(&options, &l->watch);
+    if (r == 0 && l->job->relay)
+        r = watch_add_root(l->watch, relay_pid(l->job->relay), true);
+    for (size_t i = 0; r == 0 && i < l->job->pid_count; i++)
+        r = watch_add_root(l->watch, l->job->pids[i], false);
+    if (r < 0)
+        cli_say("cannot be watched: %s", strerror(-r));
+    return r;
+}
+
+/* ---- the report ---- */
+
+static void write_json(struct live *l, const char *json, size_t len)
+{
+    const char *path = l->options->json;
+    if (strcmp(path, "-") == 0) {
+        write_text(STDOUT_FILENO, json, len);
+        return;
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        cli_say("--json: %s: %s", path, strerror(errno));
+        return;
+    }
+    write_text(fd, json, len);
+    close(fd);
+}
+
+static void print_report(struct live *l, const struct watch_view *view)
+{
+    struct buf out = BUF_INIT;
+    struct report_style style = terminal_style(&l->options->view, l->out);
+    if (l->options->quiet)
+        report_run_headline(&out, view, &style);
+    else
+        report_run_text(&out, view, &style);
+    if (l->store_path && !l->options->quiet)
+        buf_addf(&out, "\n  run file    %s\n", l->store_path);
+    write_text(l->out, buf_text(&out), out.len);
+    buf_release(&out);
+}
+
+static int conclude(struct live *l)
+{
+    double seconds = now(l);
+    struct watch_view view;
+    watch_finish(l->watch, seconds, &l->end);
+    tell_news(l, seconds);
+    clear_row(l);
+    watch_view_init(l->watch, seconds, &view);
+    print_report(l, &view);
+    if (l->options->json || l->store) {
+        struct buf json = BUF_INIT;
+        report_run_json(&json, &view);
+        if (l->options->json)
+            write_json(l, buf_text(&json), json.len);
+        if (l->store)
+            run_file_finish(l->store, seconds, &view, buf_text(&json));
+        l->store = NULL;
+        buf_release(&json);
+    }
+    int status = fail_on_status(&l->options->fail_on, view.answer.verdict, view.answer.severity);
+    watch_view_release(&view);
+    return status;
+}
+
+static void release(struct live *l)
+{
+    watch_free(l->watch);
+    store_free(l->store);
+    free(l->store_path);
+    for (unsigned i = 0; i < l->tail_count; i++)
+        tail_free(l->tails[i]);
+    if (l->log >= 0)
+        close(l->log);
+    close(l->signals);
+}
+
+static bool can_show_row(const struct live *l)
+{
+    const char *term = getenv("TERM");
+    return isatty(l->out) && term && strcmp(term, "dumb") != 0 && !l->options->quiet;
+}
+
+int live_options_check(const struct live_options *o, const char *command)
+{
+    struct progress *progress;
+    char error[160];
+    if (o->plan_steps > 0 && o->plan_hours > 0) {
+        cli_say("%s: --plan-steps and --plan-hours exclude each other", command);
+        return -EINVAL;
+    }
+    if (o->no_store && o->output) {
+        cli_say("%s: --no-store and --output exclude each other", command);
+        return -EINVAL;
+    }
+    if (progress_new(o->step_regex, error, &progress) < 0) {
+        cli_say("%s: --step-regex: %s", command, error);
+        return -EINVAL;
+    }
+    progress_free(progress);
+    return 0;
+}
+
+int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status)
+{
+    struct live l = {.options = o, .job = job, .kill_at = NAN, .log = -1};
+    struct buf command = BUF_INIT;
+    clock_gettime(CLOCK_MONOTONIC, &l.began);
+    l.signals = catch_signals();
+    l.out = job->relay ? STDERR_FILENO : STDOUT_FILENO;
+    l.style = terminal_style(&o->view, l.out);
+    l.row = can_show_row(&l);
+    l.row_is_ours = !job->relay;
+    l.next_status = STATUS_FIRST;
+    l.next_line = o->print_every > 0 ? o->print_every : LINE_SECONDS;
+    allow_many_files();
+    run_file_add_command(&command, job);
+    int r = open_log(&l);
+    if (r == 0 && !o->no_store)
+        run_file_create(o, job, buf_text(&command), &l.store, &l.store_path);
+    if (r == 0)
+        r = start_watch(&l, buf_text(&command));
+    if (r == 0) {
+        open_tails(&l);
+        loop(&l);
+        r = conclude(&l);
+        *ret_status = l.ended_by_option ? 0 : l.end.status;
+    } else {
+        r = STATUS_ERROR;
+    }
+    release(&l);
+    buf_release(&command);
+    return r;
+}

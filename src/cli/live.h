@@ -1,0 +1,74 @@
+/* cli/live.h: a job being watched: the loop that run and watch share. */
+#ifndef TIDEMARK_CLI_LIVE_H
+#define TIDEMARK_CLI_LIVE_H
+
+#include "cli/fail_on.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "watch/watch.h"
+
+/* What the user said; 0, false and NULL: not said. */
+struct live_options {
+    double interval, duration, print_every;
+    double stop_after_steps;
+    double horizon, epoch, plan_steps, plan_hours, limit;
+    const char *step_regex;
+    const char *log;     /* live lines go to this file */
+    const char *on_leak; /* a shell command, given the answer's JSON */
+    const char *json;    /* the final answer goes to this file */
+    const char *output;  /* the run file */
+    bool no_store, quiet;
+    struct fail_on fail_on;
+    struct view_options view;
+};
+
+/* The rows of an option table that fill a struct live_options. */
+#define LIVE_OPTIONS(live)                                                                         \
+    {"interval", OPTION_NUMBER, &(live)->interval, "a number of seconds above 0", NULL},           \
+        {"duration", OPTION_NUMBER, &(live)->duration, "a number of seconds above 0", NULL},       \
+        {"print-every", OPTION_NUMBER, &(live)->print_every, "a number of seconds above 0", NULL}, \
+        {"stop-after-steps", OPTION_NUMBER, &(live)->stop_after_steps,                             \
+         "a number of steps above 0", NULL},                                                       \
+        {"horizon", OPTION_NUMBER, &(live)->horizon, "a number of steps (or seconds) above 0",     \
+         NULL},                                                                                    \
+        {"epoch", OPTION_NUMBER, &(live)->epoch, "the length of an epoch in steps, above 0",       \
+         NULL},                                                                                    \
+        {"plan-steps", OPTION_NUMBER, &(live)->plan_steps, "the last step of the job, above 0",    \
+         NULL},                                                                                    \
+        {"plan-hours", OPTION_NUMBER, &(live)->plan_hours, "a number of hours above 0", NULL},     \
+        {"limit", OPTION_SIZE, &(live)->limit, "a size such as 32GB", NULL},                       \
+        {"step-regex", OPTION_TEXT, &(live)->step_regex,                                           \
+         "a regular expression with a group around the step", NULL},                               \
+        {"log", OPTION_TEXT, &(live)->log, "a file name", NULL},                                   \
+        {"on-leak", OPTION_TEXT, &(live)->on_leak, "a shell command", NULL},                       \
+        {"json", OPTION_TEXT, &(live)->json, "a file name, or - for standard output", NULL},       \
+        {"output", OPTION_TEXT, &(live)->output, "a file name", NULL},                             \
+        {"o", OPTION_TEXT, &(live)->output, "a file name", NULL},                                  \
+        {"no-store", OPTION_FLAG, &(live)->no_store, NULL, NULL},                                  \
+        {"quiet", OPTION_FLAG, &(live)->quiet, NULL, NULL}, VIEW_OPTIONS(&(live)->view),           \
+        FAIL_ON_OPTION(&(live)->fail_on)
+
+/* The text about them for --help. */
+extern const char live_help[];
+
+/* Contradictions, a regular expression that is none. 0, or -EINVAL, said. */
+int live_options_check(const struct live_options *o, const char *command);
+
+/* What is to be watched. */
+struct live_job {
+    struct relay *relay; /* `run`; NULL: processes that are there already */
+    const pid_t *pids;   /* `watch`: these */
+    size_t pid_count;
+    const char *const *argv; /* `run`: the command; NULL otherwise */
+    size_t argc;
+    const char *name; /* what the run file is called after */
+};
+
+/*
+ * Watches until the job ends or the user wants no more, telling what is to be told meanwhile, and
+ * reports. *ret_status is the command's wait status under `run`, 0 where it was ended by an option.
+ * Returns an exit status by --fail-on; STATUS_ERROR: it could not be watched, said.
+ */
+int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status);
+
+#endif

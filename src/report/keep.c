@@ -1,0 +1,590 @@
+/* report/keep.c: a view as a text from which it can be made again. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is kept of each struct, by name ---- */
+
+struct field {
+    const char *name;
+    size_t offset;
+};
+
+#define NUMBER(type, member)                                                                       \
+    {                                                                                              \
+#member, offsetof(struct type, member)                                                     \
+    }
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct field answer_numbers[] = {
+    NUMBER(answer, confidence),
+    NUMBER(answer, first_at),
+    NUMBER(answer, last_at),
+    NUMBER(answer, first_seconds),
+    NUMBER(answer, last_seconds),
+    NUMBER(answer, epoch_length),
+    NUMBER(answer, horizon),
+    NUMBER(answer, plan),
+    NUMBER(answer, limit),
+    NUMBER(answer, min),
+    NUMBER(answer, max),
+    NUMBER(answer, mean),
+    NUMBER(answer, last),
+    NUMBER(answer, floor_first),
+    NUMBER(answer, floor_last),
+    NUMBER(answer, noise),
+    NUMBER(answer, suspect_at),
+    NUMBER(answer, alarm_at),
+    NUMBER(answer, onset_at),
+    NUMBER(answer, onset_seconds),
+    NUMBER(answer, rate),
+    NUMBER(answer, rate_low),
+    NUMBER(answer, rate_high),
+    NUMBER(answer, rate_upper),
+    NUMBER(answer, rate_per_step),
+    NUMBER(answer, rate_per_epoch),
+    NUMBER(answer, rate_per_second),
+    NUMBER(answer, warm_up_end),
+    NUMBER(answer, warm_up_epochs),
+    NUMBER(answer, forecast.plan_value),
+    NUMBER(answer, forecast.plan_low),
+    NUMBER(answer, forecast.plan_high),
+    NUMBER(answer, forecast.limit_at),
+    NUMBER(answer, forecast.limit_low),
+    NUMBER(answer, forecast.limit_high),
+    NUMBER(answer, forecast.limit_seconds),
+    NUMBER(answer, needs.at_least),
+    NUMBER(answer, needs.seconds),
+    NUMBER(answer, naive.rate),
+    NUMBER(answer, naive.warm_up_share),
+    NUMBER(answer, spikes.height),
+};
+
+static const struct field phase_numbers[] = {
+    NUMBER(phase, from),      NUMBER(phase, to),   NUMBER(phase, level_from),
+    NUMBER(phase, level_to),  NUMBER(phase, rate), NUMBER(phase, rate_low),
+    NUMBER(phase, rate_high),
+};
+
+static const struct field block_numbers[] = {
+    NUMBER(history_block, at),   NUMBER(history_block, seconds), NUMBER(history_block, min),
+    NUMBER(history_block, mean), NUMBER(history_block, max),
+};
+
+static const struct field row_numbers[] = {
+    NUMBER(watch_row, pss_first), NUMBER(watch_row, pss),   NUMBER(watch_row, anon),
+    NUMBER(watch_row, file),      NUMBER(watch_row, shmem), NUMBER(watch_row, swap),
+    NUMBER(watch_row, rss),       NUMBER(watch_row, gpu),
+};
+
+static const struct field view_numbers[] = {
+    NUMBER(watch_view, started),
+    NUMBER(watch_view, seconds),
+    NUMBER(watch_view, steps),
+    NUMBER(watch_view, step),
+    NUMBER(watch_view, epochs),
+    NUMBER(watch_view, limit),
+    NUMBER(watch_view, system_first),
+    NUMBER(watch_view, system_last),
+    NUMBER(watch_view, system_total),
+    NUMBER(watch_view, shm_first),
+    NUMBER(watch_view, shm_last),
+    NUMBER(watch_view, unexplained),
+    NUMBER(watch_view, watcher_cpu_seconds),
+    NUMBER(watch_view, watcher_bytes),
+    NUMBER(watch_view, stall_seconds),
+};
+
+/* Everything but the numbers above; all are kept as numbers. */
+enum answer_integer {
+    ANSWER_VERDICT,
+    ANSWER_SUSPECT,
+    ANSWER_SEVERITY,
+    ANSWER_PATTERN,
+    ANSWER_SAMPLES,
+    ANSWER_REFUSED,
+    ANSWER_RESTARTS,
+    ANSWER_MISLEADS,
+    ANSWER_SPIKES,
+    ANSWER_RECOVERED,
+    ANSWER_INTEGERS,
+};
+
+/* ---- writing ---- */
+
+/* JSON has no infinity: it is kept as a word, and what is not known is left out. */
+static void keep_number(struct json *j, const char *key, double value)
+{
+    if (isinf(value))
+        json_string(j, key, value > 0 ? "inf" : "-inf");
+    else if (isnan(value))
+        json_null(j, key);
+    else
+        json_number(j, key, value);
+}
+
+static void keep_numbers(struct json *j, const char *key, const void *from,
+                         const struct field *fields, size_t count)
+{
+    json_array_begin(j, key);
+    for (size_t i = 0; i < count; i++)
+        keep_number(j, NULL, *(const double *) ((const char *) from + fields[i].offset));
+    json_array_end(j);
+}
+
+static void keep_integers(struct json *j, const char *key, const int64_t *values, size_t count)
+{
+    json_array_begin(j, key);
+    for (size_t i = 0; i < count; i++)
+        json_integer(j, NULL, values[i]);
+    json_array_end(j);
+}
+
+static void keep_answer(struct json *j, const struct answer *a)
+{
+    const int64_t integers[ANSWER_INTEGERS] = {
+        [ANSWER_VERDICT] = a->verdict,
+        [ANSWER_SUSPECT] = a->suspect,
+        [ANSWER_SEVERITY] = a->severity,
+        [ANSWER_PATTERN] = a->pattern,
+        [ANSWER_SAMPLES] = (int64_t) a->samples,
+        [ANSWER_REFUSED] = (int64_t) a->refused,
+        [ANSWER_RESTARTS] = (int64_t) a->restarts,
+        [ANSWER_MISLEADS] = a->naive.misleads,
+        [ANSWER_SPIKES] = a->spikes.count,
+        [ANSWER_RECOVERED] = a->spikes.recovered,
+    };
+    keep_integers(j, "integers", integers, ANSWER_INTEGERS);
+    keep_numbers(j, "numbers", a, answer_numbers, COUNT_OF(answer_numbers));
+    json_array_begin(j, "phases");
+    for (unsigned i = 0; i < a->phase_count; i++) {
+        json_integer(j, NULL, a->phases[i].name);
+        keep_numbers(j, NULL, &a->phases[i], phase_numbers, COUNT_OF(phase_numbers));
+    }
+    json_array_end(j);
+    json_array_begin(j, "why");
+    for (unsigned i = 0; i < a->why_count; i++)
+        json_string(j, NULL, a->why[i]);
+    json_array_end(j);
+    json_string(j, "needs", a->needs.why);
+}
+
+static void keep_history(struct json *j, const struct history *h)
+{
+    json_array_begin(j, "history");
+    for (unsigned i = 0; i < h->count; i++) {
+        json_integer(j, NULL, (int64_t) h->blocks[i].count);
+        keep_numbers(j, NULL, &h->blocks[i], block_numbers, COUNT_OF(block_numbers));
+    }
+    json_array_end(j);
+}
+
+static void keep_series(struct json *j, const struct watch_series *s)
+{
+    const struct series_info *info = &s->info;
+    const int64_t what[] = {info->pid, info->unit, info->clock, s->part};
+    json_object_begin(j, NULL);
+    json_string(j, "name", info->name);
+    json_string(j, "kind", info->kind);
+    json_string(j, "device", info->device);
+    json_string(j, "role", info->role);
+    json_string(j, "rank", info->rank);
+    json_string(j, "command", info->command);
+    keep_integers(j, "what", what, COUNT_OF(what));
+    keep_answer(j, &s->answer);
+    keep_history(j, &s->history);
+    json_object_end(j);
+}
+
+static void keep_row(struct json *j, const char *key, const struct watch_row *r)
+{
+    json_object_begin(j, key);
+    json_string(j, "label", r->label);
+    json_integer(j, "processes", r->processes);
+    json_integer(j, "grows", r->grows);
+    keep_numbers(j, "numbers", r, row_numbers, COUNT_OF(row_numbers));
+    json_object_end(j);
+}
+
+void report_keep(struct buf *out, const struct watch_view *v)
+{
+    const int64_t job[] = {v->answer.verdict,
+                           v->answer.severity,
+                           (int64_t) v->answer.deciding,
+                           v->answer.leaks,
+                           v->answer.inconclusives,
+                           v->answer.no_leaks,
+                           v->processes,
+                           v->most_processes,
+                           (int64_t) v->processes_seen,
+                           v->ended,
+                           v->status};
+    struct json j;
+    json_init(&j, out, 0);
+    json_object_begin(&j, NULL);
+    keep_integers(&j, "job", job, COUNT_OF(job));
+    keep_numbers(&j, "numbers", v, view_numbers, COUNT_OF(view_numbers));
+    json_string(&j, "command", v->command);
+    json_string(&j, "limit_source", v->limit_source);
+    json_string(&j, "ending", v->ending);
+    json_array_begin(&j, "notes");
+    for (unsigned i = 0; i < v->note_count; i++)
+        json_string(&j, NULL, v->notes[i]);
+    json_array_end(&j);
+    keep_row(&j, "total", &v->total);
+    json_array_begin(&j, "rows");
+    for (size_t i = 0; i < v->row_count; i++)
+        keep_row(&j, NULL, &v->rows[i]);
+    json_array_end(&j);
+    json_array_begin(&j, "series");
+    for (size_t i = 0; i < v->count; i++)
+        keep_series(&j, &v->series[i]);
+    json_array_end(&j);
+    json_object_end(&j);
+}
+
+/* ---- reading ---- */
+
+/* One member of an object: the value is the next token. Reads or skips it; -EINVAL. */
+typedef int member_reader(struct json_reader *r, const struct json_token *key, void *to);
+
+/* What follows a `{` up to its `}`. */
+static int read_members(struct json_reader *r, member_reader *read, void *to)
+{
+    struct json_token t;
+    for (;;) {
+        if (json_next(r, &t) < 0)
+            return -EINVAL;
+        if (t.type == JSON_OBJECT_END)
+            return 0;
+        if (t.type != JSON_KEY || read(r, &t, to) < 0)
+            return -EINVAL;
+    }
+}
+
+static int expect(struct json_reader *r, enum json_type type)
+{
+    struct json_token t;
+    return json_next(r, &t) == 0 && t.type == type ? 0 : -EINVAL;
+}
+
+static int number_of(const struct json_token *t, double *ret)
+{
+    if (t->type == JSON_NUMBER)
+        *ret = t->number;
+    else if (t->type == JSON_NULL)
+        *ret = NAN;
+    else if (t->type == JSON_STRING)
+        *ret = json_token_is(t, "inf") ? INFINITY : -INFINITY;
+    else
+        return -EINVAL;
+    return 0;
+}
+
+/* Exactly `count` numbers behind a `[`, and the `]`. */
+static int read_rest(struct json_reader *r, double *ret, size_t count)
+{
+    struct json_token t;
+    for (size_t i = 0; i < count; i++)
+        if (json_next(r, &t) < 0 || number_of(&t, &ret[i]) < 0)
+            return -EINVAL;
+    return expect(r, JSON_ARRAY_END);
+}
+
+static int read_array(struct json_reader *r, double *ret, size_t count)
+{
+    return expect(r, JSON_ARRAY_BEGIN) < 0 ? -EINVAL : read_rest(r, ret, count);
+}
+
+#define MOST_NUMBERS 64
+
+static int read_numbers(struct json_reader *r, void *to, const struct field *fields, size_t count)
+{
+    double values[MOST_NUMBERS];
+    if (read_array(r, values, count) < 0)
+        return -EINVAL;
+    for (size_t i = 0; i < count; i++)
+        *(double *) ((char *) to + fields[i].offset) = values[i];
+    return 0;
+}
+
+static bool within(double value, double most)
+{
+    return value >= 0 && value <= most;
+}
+
+static char *text_of(const struct json_token *t)
+{
+    struct buf text = BUF_INIT;
+    json_token_text(t, &text);
+    char *copy = strdup(buf_text(&text));
+    buf_release(&text);
+    if (!copy)
+        abort();
+    return copy;
+}
+
+static int read_text(struct json_reader *r, const char **ret)
+{
+    struct json_token t;
+    if (json_next(r, &t) < 0 || t.type != JSON_STRING)
+        return -EINVAL;
+    free((char *) *ret);
+    *ret = text_of(&t);
+    return 0;
+}
+
+static int read_line(struct json_reader *r, char ret[ANSWER_WHY_LENGTH])
+{
+    const char *text = NULL;
+    if (read_text(r, &text) < 0)
+        return -EINVAL;
+    strncpy(ret, text, ANSWER_WHY_LENGTH - 1);
+    ret[ANSWER_WHY_LENGTH - 1] = '\0';
+    free((char *) text);
+    return 0;
+}
+
+static int read_answer_integers(struct json_reader *r, struct answer *a)
+{
+    double v[ANSWER_INTEGERS];
+    if (read_array(r, v, ANSWER_INTEGERS) < 0 || !within(v[ANSWER_VERDICT], VERDICT_LEAK) ||
+        !within(v[ANSWER_SEVERITY], SEVERITY_HIGH) ||
+        !within(v[ANSWER_PATTERN], PATTERN_ACCELERATING))
+        return -EINVAL;
+    a->verdict = (enum verdict) v[ANSWER_VERDICT];
+    a->suspect = v[ANSWER_SUSPECT] != 0;
+    a->severity = (enum severity) v[ANSWER_SEVERITY];
+    a->pattern = (enum pattern) v[ANSWER_PATTERN];
+    a->samples = within(v[ANSWER_SAMPLES], 1e15) ? (uint64_t) v[ANSWER_SAMPLES] : 0;
+    a->refused = within(v[ANSWER_REFUSED], 1e15) ? (uint64_t) v[ANSWER_REFUSED] : 0;
+    a->restarts = within(v[ANSWER_RESTARTS], 1e15) ? (uint64_t) v[ANSWER_RESTARTS] : 0;
+    a->naive.misleads = v[ANSWER_MISLEADS] != 0;
+    a->spikes.count = within(v[ANSWER_SPIKES], 1e9) ? (unsigned) v[ANSWER_SPIKES] : 0;
+    a->spikes.recovered = v[ANSWER_RECOVERED] != 0;
+    return 0;
+}
+
+static int read_phases(struct json_reader *r, struct answer *a)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (json_next(r, &t) == 0 && t.type == JSON_NUMBER) {
+        if (a->phase_count == ANSWER_PHASES || !within(t.number, PHASE_LEVEL_SHIFT))
+            return -EINVAL;
+        struct phase *p = &a->phases[a->phase_count++];
+        p->name = (enum phase_name) t.number;
+        if (read_numbers(r, p, phase_numbers, COUNT_OF(phase_numbers)) < 0)
+            return -EINVAL;
+    }
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
+static int read_whys(struct json_reader *r, struct answer *a)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (json_next(r, &t) == 0 && t.type == JSON_STRING && a->why_count < ANSWER_WHY) {
+        char *text = text_of(&t);
+        strncpy(a->why[a->why_count], text, ANSWER_WHY_LENGTH - 1);
+        a->why[a->why_count++][ANSWER_WHY_LENGTH - 1] = '\0';
+        free(text);
+    }
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
+static int read_history(struct json_reader *r, struct history *h)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (json_next(r, &t) == 0 && t.type == JSON_NUMBER) {
+        struct history_block block;
+        if (h->count == HISTORY_BLOCKS || !within(t.number, 1e15) ||
+            read_numbers(r, &block, block_numbers, COUNT_OF(block_numbers)) < 0)
+            return -EINVAL;
+        block.count = (uint64_t) t.number;
+        if (!h->blocks)
+            h->blocks = malloc(HISTORY_BLOCKS * sizeof(*h->blocks));
+        if (!h->blocks)
+            abort();
+        h->capacity = HISTORY_BLOCKS;
+        h->blocks[h->count++] = block;
+    }
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
+static int read_what(struct json_reader *r, struct watch_series *s)
+{
+    double v[4];
+    if (read_array(r, v, 4) < 0 || !within(v[0], 1e10) || !within(v[1], SERIES_COUNT) ||
+        !within(v[2], CLOCK_SECONDS) || !within(v[3], PART_TOTAL))
+        return -EINVAL;
+    s->info.pid = (int64_t) v[0];
+    s->info.unit = (enum series_unit) v[1];
+    s->info.clock = (enum series_clock) v[2];
+    s->part = (enum job_part) v[3];
+    return 0;
+}
+
+static int read_series_member(struct json_reader *r, const struct json_token *key, void *to)
+{
+    struct watch_series *s = to;
+    const struct {
+        const char *name;
+        const char **text;
+    } texts[] = {
+        {"name", &s->info.name}, {"kind", &s->info.kind}, {"device", &s->info.device},
+        {"role", &s->info.role}, {"rank", &s->info.rank}, {"command", &s->info.command},
+    };
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (json_token_is(key, texts[i].name))
+            return read_text(r, texts[i].text);
+    if (json_token_is(key, "what"))
+        return read_what(r, s);
+    if (json_token_is(key, "integers"))
+        return read_answer_integers(r, &s->answer);
+    if (json_token_is(key, "numbers"))
+        return read_numbers(r, &s->answer, answer_numbers, COUNT_OF(answer_numbers));
+    if (json_token_is(key, "phases"))
+        return read_phases(r, &s->answer);
+    if (json_token_is(key, "why"))
+        return read_whys(r, &s->answer);
+    if (json_token_is(key, "needs"))
+        return read_line(r, s->answer.needs.why);
+    if (json_token_is(key, "history"))
+        return read_history(r, &s->history);
+    return json_skip(r);
+}
+
+static int read_series(struct json_reader *r, struct watch_view *v)
+{
+    v->series = realloc(v->series, (v->count + 1) * sizeof(*v->series));
+    if (!v->series)
+        abort();
+    struct watch_series *s = &v->series[v->count++];
+    memset(s, 0, sizeof(*s));
+    answer_clear(&s->answer);
+    history_init(&s->history);
+    if (read_members(r, read_series_member, s) < 0)
+        return -EINVAL;
+    return s->info.name && s->info.kind ? 0 : -EINVAL;
+}
+
+static int read_row_member(struct json_reader *r, const struct json_token *key, void *to)
+{
+    struct watch_row *row = to;
+    struct json_token t;
+    if (json_token_is(key, "label"))
+        return read_text(r, (const char **) &row->label);
+    if (json_token_is(key, "numbers"))
+        return read_numbers(r, row, row_numbers, COUNT_OF(row_numbers));
+    bool processes = json_token_is(key, "processes");
+    if (!processes && !json_token_is(key, "grows"))
+        return json_skip(r);
+    if (json_next(r, &t) < 0 || t.type != JSON_NUMBER || !within(t.number, 1e9))
+        return -EINVAL;
+    if (processes)
+        row->processes = (unsigned) t.number;
+    else
+        row->grows = t.number != 0;
+    return 0;
+}
+
+static int read_row(struct json_reader *r, struct watch_view *v)
+{
+    v->rows = realloc(v->rows, (v->row_count + 1) * sizeof(*v->rows));
+    if (!v->rows)
+        abort();
+    struct watch_row *row = &v->rows[v->row_count++];
+    memset(row, 0, sizeof(*row));
+    if (read_members(r, read_row_member, row) < 0)
+        return -EINVAL;
+    return row->label ? 0 : -EINVAL;
+}
+
+/* An array of objects. */
+static int read_objects(struct json_reader *r,
+                        int (*read)(struct json_reader *, struct watch_view *),
+                        struct watch_view *v)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (json_next(r, &t) == 0 && t.type == JSON_OBJECT_BEGIN)
+        if (read(r, v) < 0)
+            return -EINVAL;
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
+static int read_notes(struct json_reader *r, struct watch_view *v)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (json_next(r, &t) == 0 && t.type == JSON_STRING && v->note_count < WATCH_NOTES)
+        v->notes[v->note_count++] = text_of(&t);
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
+static int read_job(struct json_reader *r, struct watch_view *v)
+{
+    double n[11];
+    if (read_array(r, n, 11) < 0 || !within(n[0], VERDICT_LEAK) || !within(n[1], SEVERITY_HIGH))
+        return -EINVAL;
+    v->answer.verdict = (enum verdict) n[0];
+    v->answer.severity = (enum severity) n[1];
+    v->answer.deciding = within(n[2], 1e6) ? (size_t) n[2] : SIZE_MAX;
+    unsigned *counts[] = {&v->answer.leaks, &v->answer.inconclusives, &v->answer.no_leaks,
+                          &v->processes, &v->most_processes};
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        *counts[i] = within(n[3 + i], 1e9) ? (unsigned) n[3 + i] : 0;
+    v->processes_seen = within(n[8], 1e15) ? (uint64_t) n[8] : 0;
+    v->ended = n[9] != 0;
+    v->status = within(n[10], 1e6) ? (int) n[10] : 0;
+    return 0;
+}
+
+static int read_view_member(struct json_reader *r, const struct json_token *key, void *to)
+{
+    struct watch_view *v = to;
+    if (json_token_is(key, "job"))
+        return read_job(r, v);
+    if (json_token_is(key, "numbers"))
+        return read_numbers(r, v, view_numbers, COUNT_OF(view_numbers));
+    if (json_token_is(key, "command"))
+        return read_text(r, (const char **) &v->command);
+    if (json_token_is(key, "limit_source"))
+        return read_text(r, (const char **) &v->limit_source);
+    if (json_token_is(key, "ending"))
+        return read_text(r, (const char **) &v->ending);
+    if (json_token_is(key, "notes"))
+        return read_notes(r, v);
+    if (json_token_is(key, "total"))
+        return expect(r, JSON_OBJECT_BEGIN) < 0 ? -EINVAL
+                                                : read_members(r, read_row_member, &v->total);
+    if (json_token_is(key, "rows"))
+        return read_objects(r, read_row, v);
+    if (json_token_is(key, "series"))
+        return read_objects(r, read_series, v);
+    return json_skip(r);
+}
+
+int report_recall(const char *text, size_t len, struct watch_view *ret)
+{
+    struct json_reader r;
+    memset(ret, 0, sizeof(*ret));
+    json_reader_init(&r, text, len);
+    int e = expect(&r, JSON_OBJECT_BEGIN);
+    if (e == 0)
+        e = read_members(&r, read_view_member, ret);
+    if (e < 0)
+        watch_view_release(ret);
+    return e;
+}

@@ -1,0 +1,387 @@
+/* report/run.c: the report of a watched job: what it was, its balance sheet, its verdict. */
+#include "report/run.h"
+#include "report/format.h"
+#include "report/headline.h"
+#include "report/json.h"
+#include "report/table.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define SECTIONS_MOST 3u /* series shown in full */
+#define SUMMARY_MOST 12u /* lines of the table of series */
+#define INDENT 2u
+
+/* Overhead is worth a sentence from so many processes and so much memory on. */
+#define OVERHEAD_PROCESSES 2
+#define OVERHEAD_BYTES (64.0 * 1024 * 1024)
+
+/* A change of less than this share of a row is no growth. */
+#define STABLE_SHARE 0.05
+
+/* ---- the view as a job ---- */
+
+void run_job_init(struct run_job *j, const struct watch_view *v)
+{
+    j->series = calloc(v->count + 1, sizeof(*j->series));
+    if (!j->series)
+        abort();
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        j->series[i] = (struct report_series){&s->info, &s->answer, &s->history};
+    }
+    j->job = (struct report_job){
+        .series = j->series, .count = v->count, .answer = &v->answer, .source = NULL};
+}
+
+void run_job_release(struct run_job *j)
+{
+    free(j->series);
+}
+
+void report_run_headline(struct buf *out, const struct watch_view *v,
+                         const struct report_style *style)
+{
+    struct run_job j;
+    run_job_init(&j, v);
+    report_headline(out, &j.job, style);
+    run_job_release(&j);
+}
+
+/* ---- facts ---- */
+
+static void add_command(struct buf *out, const struct watch_view *v,
+                        const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    if (v->command)
+        format_clean_cut(&text, v->command, 3 * format_width(style), style);
+    text_fact(out, "command", &text, style);
+}
+
+static void add_watched(struct buf *out, const struct watch_view *v,
+                        const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    units_add_duration(&text, v->seconds);
+    if (isfinite(v->steps)) {
+        buf_adds(&text, ", ");
+        series_add_length(&text, v->steps, false, CLOCK_STEP);
+    }
+    if (v->epochs > 0)
+        buf_addf(&text, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
+    buf_addf(&text, ", %u process%s", v->most_processes, v->most_processes == 1 ? "" : "es");
+    if (v->most_processes > 1)
+        buf_adds(&text, " at a time");
+    if (v->processes_seen > v->most_processes)
+        buf_addf(&text, " (%llu in all)", (unsigned long long) v->processes_seen);
+    text_fact(out, "watched", &text, style);
+}
+
+static void add_ending(struct buf *out, const struct watch_view *v,
+                       const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    if (v->ending)
+        buf_adds(&text, v->ending);
+    text_fact(out, "ended", &text, style);
+}
+
+static void add_limit(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    if (isfinite(v->limit) && v->limit > 0) {
+        units_add_bytes(&text, v->limit);
+        buf_addf(&text, " (%s)", v->limit_source);
+    }
+    text_fact(out, "limit", &text, style);
+}
+
+/* ---- the balance sheet ---- */
+
+/* Columns that are nothing but zeros are left out. */
+struct sheet_layout {
+    bool shmem, swap, gpu, rss;
+};
+
+static void add_bytes(struct table *t, double bytes)
+{
+    if (isfinite(bytes))
+        units_add_bytes(&t->cell, bytes);
+    table_end_cell(t);
+}
+
+static void add_signed(struct table *t, double bytes)
+{
+    if (isfinite(bytes) && bytes > 0)
+        buf_addc(&t->cell, '+');
+    add_bytes(t, bytes);
+}
+
+static void add_row(struct table *t, const char *label, const struct watch_row *row,
+                    const struct sheet_layout *layout)
+{
+    table_add(t, label);
+    add_bytes(t, row->pss);
+    add_bytes(t, row->anon);
+    add_bytes(t, row->file);
+    if (layout->shmem)
+        add_bytes(t, row->shmem);
+    if (layout->swap)
+        add_bytes(t, row->swap);
+    if (layout->gpu)
+        add_bytes(t, row->gpu);
+    add_signed(t, row->pss - row->pss_first);
+    if (layout->rss)
+        add_bytes(t, row->rss);
+}
+
+static void add_heading(struct table *t, const struct sheet_layout *layout)
+{
+    table_add(t, "memory by share");
+    table_add(t, "in all");
+    table_add(t, "anon");
+    table_add(t, "file");
+    if (layout->shmem)
+        table_add(t, "shared");
+    if (layout->swap)
+        table_add(t, "swap");
+    if (layout->gpu)
+        table_add(t, "GPU");
+    table_add(t, "change");
+    if (layout->rss)
+        table_add(t, "by RSS");
+}
+
+/* A row beside the sheet: only what it has in all, and by how much that changed. */
+static void add_beside(struct table *t, const char *label, double last, double change,
+                       const struct sheet_layout *layout)
+{
+    table_add(t, label);
+    add_bytes(t, last);
+    for (unsigned i = 0; i < 2u + layout->shmem + layout->swap + layout->gpu; i++)
+        table_add(t, "");
+    add_signed(t, change);
+    if (layout->rss)
+        table_add(t, "");
+}
+
+static void add_sheet(struct buf *out, const struct watch_view *v)
+{
+    struct sheet_layout layout = {
+        .shmem = v->total.shmem > 0,
+        .swap = v->total.swap > 0,
+        .gpu = v->total.gpu > 0,
+        .rss = v->total.processes > 1,
+    };
+    if (v->row_count == 0)
+        return;
+    struct table t = TABLE_INIT(5u + layout.shmem + layout.swap + layout.gpu + layout.rss);
+    add_heading(&t, &layout);
+    for (size_t i = 0; i < v->row_count; i++)
+        add_row(&t, v->rows[i].label, &v->rows[i], &layout);
+    if (v->row_count > 1)
+        add_row(&t, "the job", &v->total, &layout);
+    if (v->shm_last > v->shm_first)
+        add_beside(&t, "/dev/shm", v->shm_last, v->shm_last - v->shm_first, &layout);
+    add_beside(&t, "the system", v->system_last, v->system_last - v->system_first, &layout);
+    add_beside(&t, "unexplained", NAN, v->unexplained, &layout);
+    buf_addc(out, '\n');
+    table_render(&t, out, INDENT);
+    buf_addc(out, '\n');
+}
+
+/* "20 compile workers: 8.00 GB by RSS, 1.10 GB by share, stable: overhead, not a leak". */
+static void add_overhead(struct buf *out, const struct watch_view *v,
+                         const struct report_style *style)
+{
+    for (size_t i = 0; i < v->row_count; i++) {
+        const struct watch_row *r = &v->rows[i];
+        bool stable = fabs(r->pss - r->pss_first) <= STABLE_SHARE * r->pss_first;
+        if (r->processes < OVERHEAD_PROCESSES || r->grows || !stable || r->rss < OVERHEAD_BYTES)
+            continue;
+        struct buf text = BUF_INIT;
+        buf_addf(&text, "%s: ", r->label);
+        units_add_bytes(&text, r->rss);
+        buf_adds(&text, " by RSS, ");
+        units_add_bytes(&text, r->pss);
+        buf_adds(&text, " by share, stable: constant overhead, not a leak");
+        text_fact(out, "overhead", &text, style);
+    }
+}
+
+/* ---- series ---- */
+
+/* Leaks, then what is open, then the parts that matter; the sum goes where a part says the same. */
+static int rank_of(const struct watch_view *v, size_t i)
+{
+    const struct watch_series *s = &v->series[i];
+    if (s->answer.verdict == VERDICT_LEAK)
+        return s->part == PART_TOTAL ? 5 : 6;
+    if (i == v->answer.deciding)
+        return 4;
+    if (s->answer.verdict == VERDICT_INCONCLUSIVE)
+        return s->answer.suspect ? 3 : s->part == PART_MAIN ? 2 : 0;
+    return s->part == PART_MAIN ? 2 : 1;
+}
+
+static void add_table(struct buf *out, const struct watch_view *v, const struct run_job *j,
+                      const struct report_style *style)
+{
+    struct report_series *shown = calloc(v->count + 1, sizeof(*shown));
+    if (!shown)
+        abort();
+    size_t count = 0;
+    for (int rank = 6; rank >= 0; rank--)
+        for (size_t i = 0; i < v->count && count < SUMMARY_MOST; i++)
+            if (rank_of(v, i) == rank)
+                shown[count++] = j->series[i];
+    struct report_job job = {.series = shown, .count = count, .answer = &v->answer};
+    if (count > 1) {
+        text_summary(out, &job, style);
+        if (v->count > count)
+            buf_addf(out, "  and %zu more, none of them a leak\n", v->count - count);
+    }
+    free(shown);
+}
+
+static void add_sections(struct buf *out, const struct watch_view *v, const struct run_job *j,
+                         const struct report_style *style)
+{
+    unsigned shown = 0;
+    for (size_t i = 0; i < v->count && shown < SECTIONS_MOST; i++) {
+        bool leaks = rank_of(v, i) == 6;
+        if (!leaks && i != v->answer.deciding)
+            continue;
+        text_section(out, &j->series[i], style);
+        shown++;
+    }
+}
+
+/* ---- what else ---- */
+
+static void add_notes(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    for (unsigned i = 0; i < v->note_count; i++) {
+        struct buf text = BUF_INIT;
+        utf8_add_clean(&text, v->notes[i], style->ascii);
+        text_fact(out, i == 0 ? "note" : "", &text, style);
+    }
+}
+
+static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    double share = 100 * v->watcher_cpu_seconds / fmax(v->seconds, 1e-3);
+    buf_addf(&text, "%.2f s of CPU (%.2g %% of a core)", v->watcher_cpu_seconds, share);
+    if (isfinite(v->watcher_bytes)) {
+        buf_adds(&text, ", ");
+        units_add_bytes(&text, v->watcher_bytes);
+    }
+    buf_addf(&text, "; reading shares held the job up for at most %.0f ms",
+             1000 * v->stall_seconds);
+    text_fact(out, "tidemark", &text, style);
+}
+
+void report_run_text(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    struct run_job j;
+    struct buf sentence = BUF_INIT;
+    run_job_init(&j, v);
+    headline_job(&sentence, &j.job, style);
+    buf_addc(out, '\n');
+    format_wrapped(out, buf_text(&sentence), 0, style);
+    buf_release(&sentence);
+    buf_addc(out, '\n');
+    add_command(out, v, style);
+    add_watched(out, v, style);
+    add_ending(out, v, style);
+    add_limit(out, v, style);
+    add_sheet(out, v);
+    add_overhead(out, v, style);
+    add_table(out, v, &j, style);
+    add_sections(out, v, &j, style);
+    buf_addc(out, '\n');
+    add_notes(out, v, style);
+    add_cost(out, v, style);
+    run_job_release(&j);
+}
+
+/* ---- JSON ---- */
+
+static void add_json_job(struct json *j, const struct watch_view *v)
+{
+    json_object_begin(j, "job");
+    json_string(j, "command", v->command);
+    json_number(j, "started", v->started);
+    json_number(j, "steps", v->steps);
+    json_number(j, "last_step", v->step);
+    json_number(j, "epochs", v->epochs);
+    json_number(j, "seconds", v->seconds);
+    json_number(j, "limit_bytes", v->limit > 0 ? v->limit : NAN);
+    json_string(j, "limit_source", v->limit_source);
+    json_integer(j, "processes", v->most_processes);
+    json_integer(j, "processes_seen", (int64_t) v->processes_seen);
+    if (v->ended && WIFEXITED(v->status))
+        json_integer(j, "exit_status", WEXITSTATUS(v->status));
+    if (v->ended && WIFSIGNALED(v->status))
+        json_integer(j, "exit_signal", WTERMSIG(v->status));
+    json_string(j, "ending", v->ending);
+    json_object_begin(j, "overhead");
+    json_number(j, "watcher_cpu_seconds", v->watcher_cpu_seconds);
+    json_number(j, "watcher_bytes", v->watcher_bytes);
+    json_number(j, "target_stall_seconds", v->stall_seconds);
+    json_object_end(j);
+    json_object_end(j);
+}
+
+static void add_json_row(struct json *j, const struct watch_row *r, const char *label)
+{
+    json_object_begin(j, NULL);
+    json_string(j, "who", label);
+    json_integer(j, "processes", r->processes);
+    json_string(j, "kind", "host.pss");
+    json_number(j, "first", r->pss_first);
+    json_number(j, "last", r->pss);
+    json_number(j, "anon", r->anon);
+    json_number(j, "file", r->file);
+    json_number(j, "shmem", r->shmem);
+    json_number(j, "swap", r->swap);
+    json_number(j, "gpu", r->gpu);
+    json_number(j, "rss", r->rss);
+    json_object_end(j);
+}
+
+void report_run_json(struct buf *out, const struct watch_view *v)
+{
+    struct json j;
+    struct run_job job;
+    run_job_init(&job, v);
+    report_json_begin(&j, out);
+    report_json_verdict(&j, &job.job);
+    add_json_job(&j, v);
+    report_json_all_series(&j, &job.job);
+    json_array_begin(&j, "balance");
+    for (size_t i = 0; i < v->row_count; i++)
+        add_json_row(&j, &v->rows[i], v->rows[i].label);
+    if (v->row_count > 0)
+        add_json_row(&j, &v->total, "job");
+    json_array_end(&j);
+    json_object_begin(&j, "system");
+    json_number(&j, "total", v->system_total);
+    json_number(&j, "used_first", v->system_first);
+    json_number(&j, "used_last", v->system_last);
+    json_number(&j, "shm_first", v->shm_first);
+    json_number(&j, "shm_last", v->shm_last);
+    json_object_end(&j);
+    json_number(&j, "unexplained_bytes", v->unexplained);
+    json_array_begin(&j, "notes");
+    for (unsigned i = 0; i < v->note_count; i++)
+        json_string(&j, NULL, v->notes[i]);
+    json_array_end(&j);
+    report_json_end(&j);
+    run_job_release(&job);
+}

@@ -1,0 +1,17 @@
+/* report/text.h: the pieces that reports for people are made of. Private. */
+#ifndef TIDEMARK_REPORT_TEXT_H
+#define TIDEMARK_REPORT_TEXT_H
+
+#include "report/report.h"
+
+/* A word and the sentence beside it, which is released; nothing if the sentence is empty. */
+void text_fact(struct buf *out, const char *label, struct buf *sentence,
+               const struct report_style *style);
+
+/* One line a series, leaks first. */
+void text_summary(struct buf *out, const struct report_job *job, const struct report_style *style);
+
+/* One of several series: a ruled heading and a sentence of its own above chart, phases, reasons. */
+void text_section(struct buf *out, const struct report_series *s, const struct report_style *style);
+
+#endif
