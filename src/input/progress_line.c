@@ -134,11 +134,15 @@ const char *progress_number(const char *p, double *ret, bool *ret_is_whole)
 static const char *take_total(const char *p, double *ret_total)
 {
     bool is_whole;
+    double total;
     const char *q = p + strspn(p, " \t");
     const char *of = text_skip_word(q, "of");
     q = *q == '/' ? q + 1 : of;
-    q = q ? progress_number(q + strspn(q, " \t"), ret_total, &is_whole) : NULL;
-    return q ? q : p;
+    q = q ? progress_number(q + strspn(q, " \t"), &total, &is_whole) : NULL;
+    if (!q || total > COUNT_MAX)
+        return p;
+    *ret_total = total;
+    return q;
 }
 
 static bool take_count(const char *p, struct progress_count *ret)
