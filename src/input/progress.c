@@ -12,17 +12,17 @@
 #define BRACKET_REACH 16 /* escape sequences may stand behind the bracket that closes a bar */
 
 /* What is known of a byte without looking at its neighbours. */
-enum { BYTE_BREAK = 1, BYTE_DIGIT = 2 };
+enum { BYTE_BREAK = 1, BYTE_DIGIT = 2, BYTE_CONTROL = 4 };
 
 struct progress {
     struct progress_clock clock;
     struct progress_mark last; /* that was given out */
     bool has_last, has_regex;
     regex_t regex;
-    unsigned seen;                  /* BYTE_ bits of the segment */
-    size_t len;                     /* of the segment that has not ended */
-    char segment[LINE_MAX_BYTES];   /* as it came */
-    char clean[LINE_MAX_BYTES + 1]; /* without escape sequences */
+    unsigned seen;                    /* BYTE_ bits of the segment */
+    size_t len;                       /* of the segment that has not ended */
+    char segment[LINE_MAX_BYTES + 1]; /* as it came */
+    char clean[LINE_MAX_BYTES + 1];   /* without escape sequences */
 };
 
 static int refuse(char error[160], regex_t *regex, const char *why)
@@ -105,14 +105,13 @@ static bool match_line(const struct progress *p, const char *text, struct progre
 }
 
 /*
- * Reads clean[0, len). A line that has not ended counts only where it is a whole bar: "step 1" may
- * become "step 12". Behind a bar another line may follow, printed to the same terminal.
+ * A line that has not ended counts only where it is a whole bar: "step 1" may become "step 12".
+ * Behind a bar another line may follow, printed to the same terminal.
  */
-static void read_text(struct progress *p, size_t len, bool has_ended)
+static void read_text(struct progress *p, const char *text, bool has_ended)
 {
-    p->clean[len] = '\0';
     struct progress_line line, matched;
-    for (const char *text = p->clean; *text; text += line.length) {
+    for (; *text; text += line.length) {
         bool counts = progress_line_parse(text, &line);
         if (!has_ended && !line.is_bar)
             return;
@@ -147,37 +146,47 @@ static size_t escape_length(const char *text, size_t len, bool *ret_moves)
     return n < len ? n + 1 : len;
 }
 
-static void read_segment(struct progress *p, bool has_ended)
+/* Reads a segment without what drives the terminal; where the cursor moves, a line ends. */
+static void read_drawn(struct progress *p, bool has_ended)
 {
     size_t len = 0;
     for (size_t i = 0; i < p->len;) {
         unsigned char c = (unsigned char) p->segment[i];
         if (c != '\x1b') {
-            p->clean[len++] = c < 0x20 && c != '\t' ? ' ' : (char) c;
+            p->clean[len++] = c < ' ' && c != '\t' ? ' ' : (char) c;
             i++;
             continue;
         }
         bool moves;
         i += escape_length(p->segment + i, p->len - i, &moves);
         if (moves && len > 0) {
-            read_text(p, len, has_ended);
+            p->clean[len] = '\0';
+            read_text(p, p->clean, has_ended);
             len = 0;
         }
     }
-    read_text(p, len, has_ended);
+    p->clean[len] = '\0';
+    read_text(p, p->clean, has_ended);
+}
+
+static void read_segment(struct progress *p, bool has_ended)
+{
+    p->segment[p->len] = '\0';
+    if (p->seen & BYTE_CONTROL)
+        read_drawn(p, has_ended);
+    else
+        read_text(p, p->segment, has_ended);
 }
 
 /* ---- pieces ---- */
 
 static unsigned byte_class(unsigned char c)
 {
-    static const unsigned char classes[256] = {
-        ['\n'] = BYTE_BREAK, ['\r'] = BYTE_BREAK, ['\b'] = BYTE_BREAK, ['0'] = BYTE_DIGIT,
-        ['1'] = BYTE_DIGIT,  ['2'] = BYTE_DIGIT,  ['3'] = BYTE_DIGIT,  ['4'] = BYTE_DIGIT,
-        ['5'] = BYTE_DIGIT,  ['6'] = BYTE_DIGIT,  ['7'] = BYTE_DIGIT,  ['8'] = BYTE_DIGIT,
-        ['9'] = BYTE_DIGIT,
-    };
-    return classes[c];
+    if (c >= ' ')
+        return c >= '0' && c <= '9' ? BYTE_DIGIT : 0;
+    if (c == '\n' || c == '\r' || c == '\b')
+        return BYTE_BREAK;
+    return c == '\t' ? 0 : BYTE_CONTROL;
 }
 
 /* The length of what comes before the next line end; notes what was seen in it. */
@@ -197,7 +206,7 @@ static size_t find_break(struct progress *p, const char *bytes, size_t len)
 
 static void add_bytes(struct progress *p, const char *bytes, size_t len)
 {
-    size_t room = sizeof p->segment - p->len;
+    size_t room = LINE_MAX_BYTES - p->len;
     size_t n = len < room ? len : room;
     memcpy(p->segment + p->len, bytes, n);
     p->len += n;

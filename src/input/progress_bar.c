@@ -6,11 +6,19 @@
 #include <string.h>
 #include <strings.h>
 
+#define BAR_MAX 512 /* bytes of a bar as wide as a terminal */
 #define UNIT_MAX 24 /* the longest unit that is looked for */
 
 static const char *skip_blanks(const char *p)
 {
     return p + strspn(p, " \t");
+}
+
+static const char *skip_blanks_back(const char *text, const char *p)
+{
+    while (p > text && p[-1] == ' ')
+        p--;
+    return p;
 }
 
 static bool is_digit(char c)
@@ -114,9 +122,10 @@ static bool is_tqdm(const struct progress_count *c, struct progress_bar *ret)
 /* Keras' "12/100 [=>....]" or, since version 3, strokes; "12/Unknown - 3s". */
 static bool is_keras(const char *text, const struct progress_count *c)
 {
-    const char *p = skip_blanks(c->end);
-    if (skip_blanks(text) != c->begin)
+    const char *p = skip_blanks_back(text, c->begin);
+    if (p != text)
         return false;
+    p = skip_blanks(c->end);
     bool is_drawn = (*p == '[' && p[1] && strchr("=>.", p[1])) || is_stroke(p);
     return isnan(c->total) ? strncmp(p, "/Unknown", 8) == 0 : is_drawn;
 }
@@ -125,14 +134,13 @@ static bool is_keras(const char *text, const struct progress_count *c)
 static bool is_behind_strokes(const char *text, const struct progress_count *c,
                               struct progress_bar *ret)
 {
-    const char *p = c->begin;
     if (isnan(c->total))
         return false;
-    while (p > text && p[-1] == ' ')
-        p--;
-    bool behind_bar = p > text && p[-1] == '|' && memmem(text, (size_t) (p - text), "%|", 2);
+    const char *p = skip_blanks_back(text, c->begin);
+    size_t reach = p - text < BAR_MAX ? (size_t) (p - text) : BAR_MAX;
+    const char *percent = reach > 0 && p[-1] == '|' ? memrchr(p - reach, '%', reach) : NULL;
     ret->is_rich = p - text >= 3 && is_stroke(p - 3) && is_time(skip_blanks(c->end));
-    return behind_bar || ret->is_rich;
+    return (percent && percent[1] == '|') || ret->is_rich;
 }
 
 bool progress_bar_parse(const char *text, const struct progress_count *count,

@@ -13,6 +13,7 @@
 #define EPOCH_MAX 1e6
 #define SHAPE_LETTERS 24 /* in front of a number: enough to tell what it counts */
 #define MAX_LOOKS 16     /* at numbers that might count, a line: the rest of it is passed over */
+#define LEAD_WORDS_MAX 6 /* in front of a keyword: as far as a setting is looked for */
 
 enum key { KEY_NONE, KEY_STEP, KEY_GLOBAL, KEY_EPOCH };
 
@@ -27,14 +28,31 @@ struct word {
     size_t len; /* 0: none */
 };
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c | 32) >= 'a' && (c | 32) <= 'z';
+}
+
 static bool is_word_char(char c)
 {
-    return isalnum((unsigned char) c) || (c && strchr("_-./", c));
+    return is_letter(c) || is_digit(c) || c == '_' || (c >= '-' && c <= '/');
 }
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
+}
+
+/* What may stand between a word and its number. */
+static bool is_mark(char c)
+{
+    return is_blank(c) || c == ':' || c == '=' || c == '#' || c == '[' || c == '(' || c == '"' ||
+           c == '\'';
 }
 
 static bool word_is(struct word w, const char *text)
@@ -48,7 +66,7 @@ static bool word_begins(struct word w, const char *stem, size_t len)
     if (w.len < len || strncasecmp(w.begin, stem, len) != 0)
         return false;
     for (size_t i = len; i < w.len; i++) {
-        if (!isalpha((unsigned char) w.begin[i]))
+        if (!is_letter(w.begin[i]))
             return false;
     }
     return true;
@@ -58,6 +76,8 @@ static bool word_begins(struct word w, const char *stem, size_t len)
 static bool word_listed(struct word w, const char *const *list)
 {
     for (; *list; list++) {
+        if (((*list)[0] | 32) != (w.begin[0] | 32))
+            continue;
         size_t len = strlen(*list) - 1;
         bool is_stem = (*list)[len] == '*';
         if (is_stem ? word_begins(w, *list, len) : word_is(w, *list))
@@ -70,7 +90,7 @@ static bool word_listed(struct word w, const char *const *list)
 
 static const char *take_digits(const char *p, double *value)
 {
-    for (; isdigit((unsigned char) *p); p++)
+    for (; is_digit(*p); p++)
         *value = *value * 10 + (*p - '0');
     return p;
 }
@@ -93,15 +113,15 @@ static double take_scale(const char **p)
 
 const char *progress_number(const char *p, double *ret, bool *ret_is_whole)
 {
-    if (!isdigit((unsigned char) *p))
+    if (!is_digit(*p))
         return NULL;
     double value = 0, unit = 1;
     const char *q = take_digits(p, &value);
     for (bool grouped = q - p <= 3; grouped && is_group(q);)
         q = take_digits(q + 1, &value);
-    bool has_point = *q == '.' && isdigit((unsigned char) q[1]);
+    bool has_point = *q == '.' && is_digit(q[1]);
     if (has_point) {
-        for (q++; isdigit((unsigned char) *q); q++)
+        for (q++; is_digit(*q); q++)
             value += (*q - '0') * (unit /= 10);
     }
     double scale = take_scale(&q);
@@ -114,11 +134,15 @@ const char *progress_number(const char *p, double *ret, bool *ret_is_whole)
 static const char *take_total(const char *p, double *ret_total)
 {
     bool is_whole;
+    double total;
     const char *q = p + strspn(p, " \t");
     const char *of = text_skip_word(q, "of");
     q = *q == '/' ? q + 1 : of;
-    q = q ? progress_number(q + strspn(q, " \t"), ret_total, &is_whole) : NULL;
-    return q ? q : p;
+    q = q ? progress_number(q + strspn(q, " \t"), &total, &is_whole) : NULL;
+    if (!q || total > COUNT_MAX)
+        return p;
+    *ret_total = total;
+    return q;
 }
 
 static bool take_count(const char *p, struct progress_count *ret)
@@ -136,7 +160,7 @@ static bool take_count(const char *p, struct progress_count *ret)
 /* The word in front of `p`, where only marks stand between. */
 static struct word word_before(const char *text, const char *p)
 {
-    while (p > text && strchr(" \t:=#[(\"'", p[-1]))
+    while (p > text && is_mark(p[-1]))
         p--;
     /* mmengine's "Epoch(train)  [1]" */
     if (p - text > 7 && strncmp(p - 7, "(train)", 7) == 0)
@@ -144,7 +168,7 @@ static struct word word_before(const char *text, const char *p)
     const char *end = p;
     while (p > text && is_word_char(p[-1]))
         p--;
-    return (struct word){p, isdigit((unsigned char) *p) ? 0 : (size_t) (end - p)};
+    return (struct word){p, is_digit(*p) ? 0 : (size_t) (end - p)};
 }
 
 /* "trainer/global_step", "_step": what is said last. */
@@ -214,7 +238,7 @@ static struct word take_word_before(const char *text, const char **p)
     while (begin > text && is_blank(begin[-1]))
         begin--;
     const char *end = begin;
-    while (begin > text && (isalpha((unsigned char) begin[-1]) || begin[-1] == '_'))
+    while (begin > text && (is_letter(begin[-1]) || begin[-1] == '_'))
         begin--;
     *p = begin;
     return (struct word){begin, (size_t) (end - begin)};
@@ -229,7 +253,7 @@ static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
     static const char *const passing[] = {"train",   "training",  "global", "current",
                                           "trained", "optimizer", "at",     NULL};
     enum lead lead = LEAD_FREE;
-    for (;;) {
+    for (int i = 0; i < LEAD_WORDS_MAX; i++) {
         struct word w = take_word_before(text, &p);
         if (w.len == 0 || is_upper_case(w))
             return lead;
@@ -239,6 +263,7 @@ static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
             lead = LEAD_WORDS;
         *ret_is_global = *ret_is_global || word_is(w, "global");
     }
+    return lead;
 }
 
 /* The first word of a sentence behind a number: "Step 1: install the driver". */
@@ -249,8 +274,8 @@ static struct word prose_behind(const char *p)
     while (is_word_char(*end))
         end++;
     const char *next = end + strspn(end, " \t");
-    bool is_label = *next == '\0' || isdigit((unsigned char) *next) || strchr(":=|([", *next);
-    bool is_prose = isalpha((unsigned char) *p) && !is_label;
+    bool is_label = *next == '\0' || is_digit(*next) || strchr(":=|([", *next);
+    bool is_prose = is_letter(*p) && !is_label;
     return (struct word){p, is_prose ? (size_t) (end - p) : 0};
 }
 
@@ -315,9 +340,9 @@ static uint64_t shape_of(const char *text, const char *p, uint64_t hash)
     hash = mix_rank(hash, text, p);
     for (size_t letters = 0; p > text && letters < SHAPE_LETTERS;) {
         const char *end = p;
-        while (p > text && isalpha((unsigned char) p[-1]))
+        while (p > text && is_letter(p[-1]))
             p--;
-        bool is_unit = p > text && p < end && isdigit((unsigned char) p[-1]);
+        bool is_unit = p > text && p < end && is_digit(p[-1]);
         if (!is_unit) {
             hash = mix_word(hash, (struct word){p, (size_t) (end - p)});
             letters += (size_t) (end - p);
@@ -339,7 +364,7 @@ struct scan {
 static bool is_of_training(struct scan *s, const struct progress_count *c)
 {
     s->looks++;
-    return s->looks <= MAX_LOOKS && !is_other_work(s->text, c->begin);
+    return !is_other_work(s->text, c->begin);
 }
 
 /* Keeps the surest count of the line, of equals the first. */
@@ -369,7 +394,7 @@ static void keep_epoch(const struct scan *s, const struct progress_count *c, boo
 static bool is_glued(const char *p)
 {
     return isalnum((unsigned char) *p) || *p == '%' || *p == '_' || *p == '+' ||
-           (*p == '-' && isdigit((unsigned char) p[1]));
+           (*p == '-' && is_digit(p[1]));
 }
 
 /* "step 12", "global_step: 500", "'epoch': 0.12": true where a keyword stands before the number. */
@@ -422,7 +447,7 @@ static bool has_listed_word(const char *text, const char *end, const char *const
 {
     for (const char *p = text; p < end; p++) {
         const char *begin = p;
-        while (p < end && isalpha((unsigned char) *p))
+        while (p < end && is_letter(*p))
             p++;
         if (p > begin && word_listed((struct word){begin, (size_t) (p - begin)}, list))
             return true;
@@ -473,13 +498,55 @@ static bool read_pair(const struct scan *s, const struct progress_count *c)
     return true;
 }
 
+/* The last letters of the keywords, and of "Epoch(train)". */
+static bool ends_keyword(char c)
+{
+    switch (c) {
+    case 'p': /* step */
+    case 's': /* steps */
+    case 'r': /* iter */
+    case 'n': /* iteration */
+    case 'h': /* batch, epoch */
+    case 'x': /* batch_idx */
+    case 'e': /* update */
+    case 'm': /* iter_num */
+    case ')':
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * Most numbers of most lines are told from counts by what is next to them, at little cost: behind a
+ * count stands "/" or, where it is a bar's, "[", or before it a word that ends as the keywords do.
+ */
+static bool might_count(const char *text, const char *p, const char *behind)
+{
+    const char *q = behind;
+    while (is_letter(*q))
+        q++;
+    while (is_blank(*q))
+        q++;
+    if (*q == '/' || *q == '[')
+        return true;
+    for (q = p; q > text && is_mark(q[-1]);)
+        q--;
+    return q == text ? text[0] == '[' : ends_keyword((char) (q[-1] | 32));
+}
+
 /* Reads the number at `p`; returns where to go on, NULL: the line is read. */
 static const char *read_number(struct scan *s, const char *p)
 {
     struct progress_count c;
+    const char *behind = p;
+    while (is_digit(*behind) || *behind == ',' || *behind == '.')
+        behind++;
+    if (!might_count(s->text, p, behind))
+        return behind;
     if (!take_count(p, &c))
-        return p + strspn(p, "0123456789");
-    if (read_bar(s, &c))
+        return behind;
+    if (s->looks >= MAX_LOOKS || read_bar(s, &c))
         return NULL;
     if (!read_keyword(s, &c) && !read_pair(s, &c))
         read_fraction(s, &c);
@@ -492,7 +559,7 @@ bool progress_line_parse(const char *text, struct progress_line *ret)
         .step = NAN, .total = NAN, .epoch = NAN, .epoch_total = NAN, .length = strlen(text)};
     struct scan s = {.text = text, .out = ret};
     for (const char *p = text; p && *p;) {
-        bool is_number = isdigit((unsigned char) *p);
+        bool is_number = is_digit(*p);
         bool is_part = p > text && (p[-1] == '.' || p[-1] == '_' || p[-1] == '-');
         if (is_number && !is_part)
             p = read_number(&s, p);

@@ -68,7 +68,7 @@ void *load_map(size_t bytes);
 void load_unmap(void *map, size_t bytes);
 
 /* Ends the program: what failed, and errno. load_skip(): cannot run here, exit status 77. */
-_Noreturn void load_fail(const char *what);
+__attribute__((noreturn)) void load_fail(const char *what);
 _Noreturn void load_skip(const char *why);
 
 uint64_t load_now_ns(void);

@@ -13,12 +13,18 @@
  */
 #include "load.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 enum { CHURN_BYTES = 4 << 20, CHURN_TIMES = 1 << 18, MAX_CHURN = 64 };
+
+/* What all of them see. The churning begins when everything is touched, and no sooner. */
+struct shared {
+    atomic_bool go;
+    struct load_times_summary results[MAX_CHURN];
+};
 
 static long available_mb(void)
 {
@@ -33,28 +39,31 @@ static long available_mb(void)
     return kb >> 10;
 }
 
-static void churn(struct load_times_summary *result)
+static void churn(struct shared *shared, long index)
 {
     struct load_times times;
     load_times_init(&times, CHURN_TIMES);
+    while (!atomic_load(&shared->go) && !load_stopped())
+        load_sleep_ms(1);
     while (!load_stopped()) {
         uint64_t from = load_now_ns();
         load_unmap(load_map(CHURN_BYTES), CHURN_BYTES);
         load_times_add(&times, load_now_ns() - from);
         load_sleep_ms(1);
     }
-    *result = load_times_summary(&times);
+    shared->results[index] = load_times_summary(&times);
     load_times_release(&times);
 }
 
-static _Noreturn void child_main(size_t bytes, int ready_fd, struct load_times_summary *result)
+/* churning: its number among those that map and unmap, -1: none. */
+static _Noreturn void child_main(size_t bytes, int ready_fd, struct shared *shared, long churning)
 {
     if (bytes > 0)
         load_map(bytes);
     if (write(ready_fd, "", 1) != 1)
         _exit(1);
-    if (result)
-        churn(result);
+    if (churning >= 0)
+        churn(shared, churning);
     else
         load_idle();
     _exit(load_end());
@@ -66,13 +75,11 @@ static void wait_ready(int fd, long children)
     for (long i = 0; i < children && !load_stopped(); i++)
         if (read(fd, &byte, 1) != 1)
             break;
-    puts("ready");
-    fflush(stdout);
 }
 
-static struct load_times_summary *share_results(void)
+static struct shared *share(void)
 {
-    void *map = mmap(NULL, MAX_CHURN * sizeof(struct load_times_summary), PROT_READ | PROT_WRITE,
+    void *map = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
         load_fail("mmap");
@@ -80,14 +87,13 @@ static struct load_times_summary *share_results(void)
 }
 
 /* They are stopped by load_end_child(), so that their results are there. */
-static void print_results(const pid_t *pids, const struct load_times_summary *results,
-                          long churners)
+static void print_results(const pid_t *pids, const struct shared *shared, long churners)
 {
     for (long i = 0; i < churners; i++) {
         char name[32];
         load_end_child(pids[i]);
         snprintf(name, sizeof(name), "churn-%ld", i + 1);
-        load_times_print(name, &results[i]);
+        load_times_print(name, &shared->results[i]);
     }
 }
 
@@ -116,7 +122,7 @@ int main(int argc, char **argv)
     churners = load.fix ? 0 : churners < MAX_CHURN ? churners : MAX_CHURN;
     churners = churners < children ? churners : children;
     load_keep((size_t) shared_mb << 20);
-    struct load_times_summary *results = share_results();
+    struct shared *shared = share();
     pid_t churning[MAX_CHURN] = {0};
     int ready[2];
     if (pipe(ready) != 0)
@@ -124,15 +130,17 @@ int main(int argc, char **argv)
     for (long i = 0; i < children; i++) {
         pid_t pid = load_fork();
         if (pid == 0)
-            child_main(child_bytes(total_mb, shared_mb, children), ready[1],
-                       i < churners ? &results[i] : NULL);
+            child_main(child_bytes(total_mb, shared_mb, children), ready[1], shared,
+                       i < churners ? i : -1);
         if (i < churners)
             churning[i] = pid;
     }
     wait_ready(ready[0], children);
+    puts("ready");
+    atomic_store(&shared->go, true);
     uint64_t end = load_now_ns() + (uint64_t) seconds * 1000000000u;
     for (long n = 1; load_now_ns() < end && !load_stopped(); n++)
         load_step(n);
-    print_results(churning, results, churners);
+    print_results(churning, shared, churners);
     return load_end();
 }
