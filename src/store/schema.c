@@ -33,7 +33,7 @@ const char db_schema[] =
     "CREATE TABLE event ("
     " id INTEGER PRIMARY KEY, seconds REAL NOT NULL, what TEXT NOT NULL, text TEXT);"
 
-    "CREATE TABLE answer (series INTEGER PRIMARY KEY, json TEXT NOT NULL, history TEXT);"
+    "CREATE TABLE answer (json TEXT NOT NULL, report TEXT);"
 
     "CREATE VIEW reading AS"
     " SELECT x.seconds, x.series, process.pid, process.role, process.rank,"

@@ -34,7 +34,7 @@ static const char *const row_texts[ROW_TABLES] = {
     [ROW_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES (?,?,?)",
     [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
     [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
-    [ROW_ANSWER] = "INSERT OR REPLACE INTO answer VALUES (?,?,?)",
+    [ROW_ANSWER] = "INSERT OR REPLACE INTO answer (rowid, json, report) VALUES (1,?,?)",
 };
 
 struct sample {
@@ -300,26 +300,13 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
     (void) queue_end(q);
 }
 
-static void add_answer(struct store *s, int64_t series, const char *json, const char *history)
+void store_set_answer(struct store *s, const char *json, const char *report)
 {
     struct queue *q = &s->writer->queue;
     queue_begin(q, ROW_ANSWER);
-    queue_integer(q, series);
     queue_text(q, json, SIZE_MAX);
-    queue_text(q, history, SIZE_MAX);
+    queue_text(q, report, SIZE_MAX);
     (void) queue_end(q);
-}
-
-void store_set_answer(struct store *s, const char *json)
-{
-    add_answer(s, 0, json, NULL);
-}
-
-void store_set_series_answer(struct store *s, int64_t series, const char *json,
-                             const char *history_json)
-{
-    if (series > 0)
-        add_answer(s, series, json, history_json);
 }
 
 /* ---- the file ---- */

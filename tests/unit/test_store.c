@@ -103,9 +103,9 @@ TEST(store__leaves_absent_what_is_not_known)
     CHECK(!got->command && !got->host && !got->limit_source);
     CHECK(isnan(got->limit_bytes) && isnan(got->plan_steps) && isnan(got->plan_seconds));
     CHECK(isnan(got->horizon) && isnan(got->epoch_length));
-    CHECK(isnan(store_last_seconds(s)) && !store_is_finished(s) && !store_answer(s));
-    const char *json = "", *history = "";
-    CHECK(store_series_answer(s, 1, &json, &history) == 0 && !json && !history);
+    CHECK(isnan(store_last_seconds(s)) && !store_is_finished(s));
+    const char *json = "", *report = "";
+    CHECK(store_answer(s, &json, &report) == 0 && !json && !report);
     store_free(s);
     folder_end(&f);
 }
@@ -179,21 +179,31 @@ TEST(store__gives_back_marks_and_events)
     folder_end(&f);
 }
 
-TEST(store__keeps_the_final_answers)
+TEST(store__keeps_one_final_answer)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    int64_t series = add_series(s, "host.rss");
-    store_set_answer(s, "{\"verdict\": \"leak\"}");
-    store_set_series_answer(s, series, "{\"rate\": 5}", "[1, 2]");
-    store_set_series_answer(s, 0, "not of a series", NULL);
+    store_set_answer(s, "{}", NULL);
+    store_set_answer(s, "{\"verdict\": \"leak\"}", "what show needs");
     s = reopen(&f, s, 4);
-    const char *json, *history;
+    const char *json, *report;
     CHECK(store_is_finished(s));
-    CHECK_TEXT(store_answer(s), "{\"verdict\": \"leak\"}");
-    CHECK(store_series_answer(s, series, &json, &history) == 0);
-    CHECK_TEXT(json, "{\"rate\": 5}");
-    CHECK_TEXT(history, "[1, 2]");
+    CHECK(store_answer(s, &json, &report) == 0);
+    CHECK_TEXT(json, "{\"verdict\": \"leak\"}");
+    CHECK_TEXT(report, "what show needs");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__keeps_an_answer_without_a_report)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    store_set_answer(s, "{}", NULL);
+    s = reopen(&f, s, 4);
+    const char *json, *report = "";
+    CHECK(store_answer(s, &json, &report) == 0 && !report);
+    CHECK_TEXT(json, "{}");
     store_free(s);
     folder_end(&f);
 }
@@ -395,4 +405,17 @@ TEST(store__knows_its_own)
     CHECK(truncate(f.file, 15) == 0);
     CHECK(!store_is_one(f.file));
     folder_end(&f);
+}
+
+TEST(store__takes_nothing_out_of_a_pipe)
+{
+    int ends[2];
+    char path[32], bytes[32];
+    CHECK(pipe(ends) == 0);
+    CHECK(write(ends[1], "SQLite format 3", 16) == 16);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    CHECK(!store_is_one(path));
+    CHECK(read(ends[0], bytes, sizeof bytes) == 16);
+    close(ends[0]);
+    close(ends[1]);
 }
