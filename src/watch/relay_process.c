@@ -350,9 +350,10 @@ static void on_signal(struct relay_process *r)
     }
 }
 
+/* The watcher still looks at us: it lets go when it has seen the end. */
 static bool has_work(const struct relay_process *r)
 {
-    if (!r->has_ended)
+    if (!r->has_ended || r->socket >= 0)
         return true;
     for (unsigned i = 0; i < r->channel_count; i++)
         if (r->channels[i].from >= 0)
@@ -360,7 +361,7 @@ static bool has_work(const struct relay_process *r)
     return false;
 }
 
-/* Until the command has ended and nobody holds its output any more. */
+/* Until the command has ended and neither its kin nor the watcher need us any more. */
 static void serve(struct relay_process *r)
 {
     while (has_work(r)) {

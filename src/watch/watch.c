@@ -53,15 +53,18 @@ static void init_job_tracks(struct watch *w)
         [JOB_ANON] = {"host.anon", SERIES_BYTES, TRACK_JUDGED},
         [JOB_PSS] = {"host.pss", SERIES_BYTES, TRACK_SHOWN},
         [JOB_PROCESSES] = {"processes", SERIES_COUNT, TRACK_JUDGED},
-        [JOB_SHM] = {"host.shm", SERIES_BYTES, TRACK_JUDGED},
+        [JOB_SHM] = {"host.shmem", SERIES_BYTES, TRACK_JUDGED},
         [JOB_CGROUP] = {"cgroup.used", SERIES_BYTES, TRACK_SHOWN},
         [JOB_SYSTEM] = {"system.used", SERIES_BYTES, TRACK_SHOWN},
     };
     for (unsigned i = 0; i < JOB_KINDS; i++) {
-        track_init(&w->job[i], kinds[i].kind, kinds[i].unit, kinds[i].rule);
-        struct store_series s = {.kind = kinds[i].kind, .unit = kinds[i].unit};
+        struct track *t = &w->job[i];
+        track_init(t, kinds[i].kind, kinds[i].unit, kinds[i].rule);
+        if (i == JOB_SHM)
+            t->device = strdup("/dev/shm");
+        struct store_series s = {.kind = t->kind, .unit = t->unit, .device = t->device};
         if (w->options.store)
-            w->job[i].stored = store_add_series(w->options.store, &s);
+            t->stored = store_add_series(w->options.store, &s);
     }
 }
 
@@ -279,7 +282,7 @@ static void share_budget(struct watch *w, struct track *t, void *c)
 static void set_host_limit(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    if (strncmp(t->kind, "host.", 5) == 0 && strcmp(t->kind, "host.shm") != 0 && t->moves)
+    if (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM] && t->moves)
         t->limit = fmax(0, t->last + w->limit - machine_used(w));
 }
 
