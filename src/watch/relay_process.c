@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -241,13 +242,20 @@ static int make_pipe(struct relay_process *r, int outer)
     return 0;
 }
 
+/* What goes nowhere is worth reading all the same: it tells the steps. */
+static bool is_null_device(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 /* A terminal and a pipe get a channel; anything else the command writes to directly. */
 static int make_channel(struct relay_process *r, int outer)
 {
     struct stat st;
     if (fstat(outer, &st) < 0)
         return 0;
-    bool terminal = isatty(outer), pipe = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+    bool terminal = isatty(outer);
+    bool pipe = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || is_null_device(&st);
     if (!terminal && !pipe)
         return 0;
     struct channel *c = NULL;

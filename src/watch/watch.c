@@ -12,6 +12,10 @@
 /* A tick may cost so large a share of one core. */
 #define TICK_SHARE 0.004
 
+/* And so large a one while a run may be over soon. */
+#define EARLY_SHARE 0.05
+#define EARLY_SECONDS 5.0
+
 /* Used up to this share of the limit, a warning comes; below the second it may come again. */
 #define NEAR_LIMIT 0.9
 #define NEAR_LIMIT_OVER 0.8
@@ -161,6 +165,18 @@ static void restart_track(struct watch *w, struct track *t, void *c)
     track_restart(t);
 }
 
+/*
+ * The moment a step is over is the best one to look. At first every millisecond if steps are that
+ * fast, since the whole run may be short; the longer it lasts the more rarely.
+ */
+static double mark_spacing(const struct watch *w, double seconds)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    double since = first ? seconds - first->seconds : 0;
+    double share = since < EARLY_SECONDS ? EARLY_SHARE : TICK_SHARE;
+    return fmin(fmax(fmax(0.001, since / 1000), w->tick_cost / share), 1);
+}
+
 bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len)
 {
     struct progress_mark mark;
@@ -179,10 +195,8 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
     watch_each_track(w, mark_track, &epoch_ended);
     if (w->options.store)
         store_add_mark(w->options.store, seconds, mark.step, mark.epoch);
-    /* The moment a step is over is the best one to look; not more often than pays. */
-    double spacing = fmin(fmax(fmax(0.01, seconds / 2000), w->tick_cost / TICK_SHARE), 1);
     if (w->options.interval == 0)
-        w->next_tick = fmin(w->next_tick, w->last_tick + spacing);
+        w->next_tick = fmin(w->next_tick, w->last_tick + mark_spacing(w, seconds));
     return true;
 }
 
