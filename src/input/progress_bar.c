@@ -88,7 +88,7 @@ static enum bar_unit unit_of(const char *bracket)
     }
     /* "3.1kex/s": rescaled. */
     bool is_scaled = len > 2 && strchr("kMG", *p) && !is_bytes(p, len);
-    return p[len] && len < UNIT_MAX ? judge_unit(p + is_scaled, len - is_scaled) : BAR_STEPS;
+    return len < UNIT_MAX && p[len] ? judge_unit(p + is_scaled, len - is_scaled) : BAR_STEPS;
 }
 
 /* tqdm's "12/100 [00:05<" and, where the total is not known, "12it [00:05, 4.0it/s]". */

@@ -17,6 +17,7 @@ void progress_clock_init(struct progress_clock *c, bool is_trusting)
 {
     memset(c, 0, sizeof *c);
     c->is_trusting = is_trusting;
+    c->done = NAN;
     c->epochs = (struct progress_epochs){
         .raw = NAN, .latest = NAN, .total = NAN, .start = NAN, .length = NAN};
 }
@@ -45,6 +46,7 @@ static void begin_source(struct progress_source *s, const struct progress_line *
         .stride = 1,
         .total = line->total,
         .epoch = epoch,
+        .tells_epoch = line->is_per_epoch,
         .length = NAN,
     };
 }
@@ -122,7 +124,7 @@ static bool is_lasting_fall(struct progress_source *s, double n)
 static enum move fall(struct progress_source *s, const struct progress_line *line, double epoch)
 {
     double n = line->step;
-    bool is_same_epoch = s->tells_epoch && epoch <= s->epoch;
+    bool is_same_epoch = line->is_per_epoch && epoch <= s->epoch;
     bool may_be_epoch = s->kind != PROGRESS_GLOBAL && !is_same_epoch && !(epoch < s->epoch);
     if (may_be_epoch && is_complete(s) && is_start(s, n))
         return begin_epoch(s, n, n, epoch);
@@ -132,23 +134,41 @@ static enum move fall(struct progress_source *s, const struct progress_line *lin
     return is_epoch ? begin_epoch(s, s->low_first, n, epoch) : restart(s, n, epoch);
 }
 
+/*
+ * Whether the epoch has advanced and the count with it begun anew. Where another line told the
+ * epoch, a rank that is behind may still print counts of the last one.
+ */
+static bool begins_epoch(const struct progress_source *s, double n, double epoch, bool tells_epoch)
+{
+    bool is_later = isfinite(epoch) && !(epoch <= s->epoch);
+    bool has_fallen = tells_epoch ? n <= s->last : n < s->last && is_start(s, n);
+    return is_later && has_fallen && s->kind != PROGRESS_GLOBAL && !s->spans_epochs;
+}
+
 /* `epoch`: told by the line or by one before it. */
-static enum move observe(struct progress_source *s, const struct progress_line *line, double epoch)
+static enum move judge(struct progress_source *s, const struct progress_line *line, double epoch)
 {
     double n = line->step;
-    if (!(s->total >= n) || isfinite(line->total))
-        s->total = line->total;
-    s->tells_epoch = line->is_per_epoch;
-    bool is_later = isfinite(epoch) && !(epoch <= s->epoch) && s->kind != PROGRESS_GLOBAL;
-    if (is_later && (n < s->last || (n == s->last && s->tells_epoch)))
+    if (begins_epoch(s, n, epoch, line->is_per_epoch))
         return begin_epoch(s, n, n, epoch);
-    if (n < s->last || (s->tells_epoch && epoch < s->epoch))
-        return n < s->last ? fall(s, line, epoch) : MOVE_NONE;
-    if (n == s->last || is_stray(s, n))
+    if (n < s->last)
+        return fall(s, line, epoch);
+    bool is_late = line->is_per_epoch && epoch < s->epoch;
+    if (n == s->last || is_late || is_stray(s, n))
         return MOVE_NONE;
+    bool is_later = isfinite(epoch) && !(epoch <= s->epoch);
     s->spans_epochs = s->spans_epochs || (is_later && s->epochs == 0);
     s->epoch = epoch;
     return move_on(s, n);
+}
+
+static enum move observe(struct progress_source *s, const struct progress_line *line, double epoch)
+{
+    enum move move = judge(s, line, epoch);
+    s->tells_epoch = line->is_per_epoch;
+    if (isfinite(line->total) || s->last > s->total)
+        s->total = line->total;
+    return move;
 }
 
 /* ---- the epochs that lines tell ---- */
@@ -244,14 +264,22 @@ static void clear_leads(struct progress_clock *c)
         c->sources[i].lead = 0;
 }
 
+/* The chosen source began anew: another run of the training. */
+static void begin_anew(struct progress_clock *c)
+{
+    struct progress_epochs *e = &c->epochs;
+    c->shift = 0;
+    c->done = NAN;
+    c->has_restarted = true;
+    e->raw = e->latest;
+    e->base = e->raw < 1 ? 0 : e->base;
+    e->start = e->length = NAN;
+}
+
 static void follow(struct progress_clock *c, struct progress_source *s, enum move move)
 {
-    if (s == c->chosen && move == MOVE_RESTART) {
-        c->shift = 0;
-        c->has_restarted = true;
-        c->epochs.raw = c->epochs.latest;
-        c->epochs.start = NAN;
-    }
+    if (s == c->chosen && move == MOVE_RESTART)
+        begin_anew(c);
     if (s != c->chosen) {
         /* The first advance tells the same step as the chosen source's last. */
         if (++s->lead == 1 || move == MOVE_RESTART)
@@ -303,7 +331,7 @@ static double epochs_done(const struct progress_clock *c)
 {
     double told = c->epochs.raw - c->epochs.base;
     double counted = c->chosen && c->chosen->epochs > 0 ? (double) c->chosen->epochs : NAN;
-    return fmax(told, counted);
+    return fmax(c->done, fmax(told, counted));
 }
 
 /* Steps the program says it will make, where the count is of one epoch. */
@@ -336,9 +364,10 @@ bool progress_clock_mark(struct progress_clock *c, struct progress_mark *ret)
 {
     if (!c->chosen && c->epochs.advances == 0)
         return false;
+    c->done = epochs_done(c);
     *ret = (struct progress_mark){
         .step = NAN,
-        .epoch = epochs_done(c),
+        .epoch = c->done,
         .epoch_length = NAN,
         .total = NAN,
         .restarted = c->has_restarted,

@@ -279,29 +279,34 @@ static struct word prose_behind(const char *p)
     return (struct word){p, is_prose ? (size_t) (end - p) : 0};
 }
 
+/* Work that counts and is not the training. */
+static const char *const other_work[] = {
+    "val",        "valid*",     "eval*",    "test",      "tests",   "testing",
+    "predicting", "infer*",     "sanity",   "download*", "upload*", "tokeniz*",
+    "tokenis*",   "generating", "sampling", "loading",   "saving",  NULL};
+
+/* The same, where it is the description of a bar. */
+static const char *const other_bars[] = {
+    "map",       "mapping",   "filter*",    "shards",      "fetching",  "extract*",
+    "preproc*",  "preparing", "caching",    "scanning",    "resolving", "flatten*",
+    "casting",   "grouping",  "convert*",   "computing",   "creating",  "collect*",
+    "calibrat*", "quantiz*",  "compiling",  "indexing",    "packing",   "building",
+    "reading",   "embedding", "benchmark*", "calculating", NULL};
+
 static bool is_other_word(struct word w)
 {
-    static const char *const others[] = {
-        "val",       "valid*",    "eval*",     "test",      "tests",      "testing",
-        "predict*",  "infer*",    "download*", "upload*",   "map",        "mapping",
-        "tokeniz*",  "tokenis*",  "loading",   "loaded",    "generat*",   "saving",
-        "sanity",    "filter*",   "fetching",  "extract*",  "preproc*",   "pre-proc*",
-        "preparing", "caching",   "scanning",  "sampling",  "resolving",  "flatten*",
-        "casting",   "grouping",  "convert*",  "shards",    "computing",  "creating",
-        "collect*",  "calibrat*", "quantiz*",  "compiling", "installing", "calculating",
-        "indexing",  "packing",   "building",  "reading",   "embedding",  "benchmark*",
-        NULL};
-    return w.len > 2 && word_listed(w, others);
+    return w.len > 2 && word_listed(w, other_work);
 }
 
 /* Whether it is something else than the training that counts, by the words up to `end`. */
-static bool is_other_work(const char *text, const char *end)
+static bool is_other_work(const char *text, const char *end, bool is_bar)
 {
     for (const char *p = text; p < end;) {
         const char *begin = p;
         while (p < end && is_word_char(*p))
             p++;
-        if (is_other_word((struct word){begin, (size_t) (p - begin)}))
+        struct word w = {begin, (size_t) (p - begin)};
+        if (is_other_word(w) || (is_bar && w.len > 2 && word_listed(w, other_bars)))
             return true;
         p += p < end;
     }
@@ -361,10 +366,10 @@ struct scan {
 };
 
 /* Judges what stands before a number. Costs a pass over the line. */
-static bool is_of_training(struct scan *s, const struct progress_count *c)
+static bool is_of_training(struct scan *s, const struct progress_count *c, bool is_bar)
 {
     s->looks++;
-    return !is_other_work(s->text, c->begin);
+    return !is_other_work(s->text, c->begin, is_bar);
 }
 
 /* Keeps the surest count of the line, of equals the first. */
@@ -378,7 +383,6 @@ static void keep_step(const struct scan *s, const struct progress_count *c, enum
     out->total = c->total >= c->n ? c->total : NAN;
     out->kind = kind;
     out->shape = shape | 1; /* 0 is none */
-    out->is_per_epoch = isfinite(out->epoch) && !out->epoch_ended && kind != PROGRESS_GLOBAL;
 }
 
 static void keep_epoch(const struct scan *s, const struct progress_count *c, bool ended)
@@ -414,7 +418,7 @@ static bool read_keyword(struct scan *s, const struct progress_count *c)
     struct word prose = prose_behind(c->end);
     bool is_count = c->is_whole || key == KEY_EPOCH;
     if (lead == LEAD_SETTING || (lead == LEAD_WORDS && prose.len > 0) || !is_count ||
-        !is_of_training(s, c))
+        !is_of_training(s, c, false))
         return true;
     if (key == KEY_EPOCH)
         keep_epoch(s, c, false);
@@ -434,7 +438,7 @@ static void read_fraction(struct scan *s, const struct progress_count *c)
     bool follows_epoch = isfinite(s->out->epoch) && !s->out->epoch_ended;
     bool is_count = isfinite(c->total) && c->n <= c->total && c->total > 1 && c->is_whole &&
                     !is_glued(c->end) && *c->end != '/' && word_before(s->text, c->begin).len == 0;
-    if (!is_count || (!follows_epoch && !in_brackets) || !is_of_training(s, c))
+    if (!is_count || (!follows_epoch && !in_brackets) || !is_of_training(s, c, false))
         return;
     bool is_share = strncmp(c->end, " (", 2) == 0 && strchr(c->end, '%');
     if (follows_epoch && !is_share)
@@ -466,7 +470,8 @@ static bool read_bar(struct scan *s, const struct progress_count *c)
     s->out->length = (size_t) (bar.end - s->text);
     s->out->is_bar = bar.is_closed;
     bool is_training = has_listed_word(s->text, c->begin, words);
-    if (bar.unit == BAR_BYTES || (bar.unit == BAR_DATA && !is_training) || !is_of_training(s, c))
+    if (bar.unit == BAR_BYTES || (bar.unit == BAR_DATA && !is_training) ||
+        !is_of_training(s, c, true))
         return true;
     bool has_epoch = isfinite(s->out->epoch);
     /* Lightning's "Epoch 0/9" has ten. */
@@ -566,5 +571,6 @@ bool progress_line_parse(const char *text, struct progress_line *ret)
         else
             p += is_number ? strspn(p, "0123456789") : 1;
     }
+    ret->is_per_epoch = isfinite(ret->epoch) && !ret->epoch_ended && ret->kind != PROGRESS_GLOBAL;
     return isfinite(ret->step) || isfinite(ret->epoch);
 }

@@ -57,12 +57,14 @@ struct proc_rollup {
 int proc_rollup_parse(const char *text, size_t len, struct proc_rollup *ret);
 
 /*
- * An open process: its files stay open, so every read is one pread() and can never meet another
- * process that was given the same pid. One owner, one thread.
+ * An open process: two descriptors stay open (raise RLIMIT_NOFILE for hundreds of processes), and
+ * everything is read through them, so that it can never meet another process that was given the
+ * same pid. It stays the same through exec. One owner, one thread.
  */
 struct proc;
 
-int proc_open(const char *root, struct proc_id id, struct proc **ret); /* -ESRCH: gone or another */
+/* -ESRCH: gone, a zombie, or another process; -EMFILE, -ENOMEM. */
+int proc_open(const char *root, struct proc_id id, struct proc **ret);
 struct proc *proc_free(struct proc *p); /* accepts NULL, returns NULL */
 
 /* All three: -ESRCH: it has ended (a zombie too); -EACCES, -EPERM: not for us; -ENOSYS: the kernel
@@ -71,16 +73,21 @@ int proc_read_status(struct proc *p, struct proc_status *ret);
 int proc_read_rollup(struct proc *p, struct proc_rollup *ret);
 int proc_read_fds(struct proc *p, double *ret_count);
 
-/* The arguments, NUL-separated as in /proc/PID/cmdline (empty for kernel threads and zombies). */
+/* The arguments, NUL-separated as in /proc/PID/cmdline (empty for kernel threads and zombies);
+ * replaces what `ret` held, as the next does. */
 int proc_read_arguments(struct proc *p, struct buf *ret);
 
 /* The value of one variable of the environment it was started with. -ENOENT. */
 int proc_read_variable(struct proc *p, const char *name, struct buf *ret);
 
-/* Adds the arguments as one line for people, quoted where needed, secrets redacted. */
+/*
+ * Adds the arguments as one line for people: quoted where needed, clean for a terminal, secrets
+ * replaced by ***: values of telling options and variables (--token, *_KEY=), passwords in URLs,
+ * well-known tokens wherever they stand. Judged word by word: --tokenizer and --max-tokens stay.
+ */
 void proc_add_command(struct buf *out, const char *arguments, size_t len);
 
-/* The same for an argv; the redacted arguments one by one: `index` tells which. */
+/* The same for an argv, one by one and not quoted: `index` tells which. */
 void proc_add_redacted(struct buf *out, const char *const *argv, size_t count, size_t index);
 
 /* ---- the tree ---- */
@@ -88,14 +95,16 @@ void proc_add_redacted(struct buf *out, const char *const *argv, size_t count, s
 /*
  * The processes that descend from the roots, found by scanning. A scan lists the pids of the
  * machine (0.2 ms at 580) and reads `stat` of those it has not seen before only; what is known to
- * be foreign is looked at again from time to time, since pids are reused. A member stays one when
- * it is reparented; children of members are members whatever session or group they are in.
+ * be foreign is looked at again from time to time, since pids are reused; members in every scan.
+ * A member stays one when it is reparented, and leaves as a zombie; children of members are
+ * members whatever session or group they are in. Whose parent ended between two scans is found if
+ * it comes to a root: a child subreaper (the relay) that was added. One owner, one thread.
  */
 struct proc_tree;
 
 struct proc_member {
-    struct proc_stat stat; /* as of the scan it was found in */
-    struct proc_id parent; /* in the tree; pid 0 for a root or where the parent is not a member */
+    struct proc_stat stat; /* as of the last scan */
+    struct proc_id parent; /* when it joined; pid 0 for a root or where that was no member */
     void *user;            /* the caller's own */
 };
 
@@ -114,7 +123,7 @@ struct proc_tree *proc_tree_free(struct proc_tree *t); /* calls no hook; accepts
  */
 int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only);
 
-/* Never a member, nor its descendants: the watcher itself. */
+/* Never a member, nor its descendants, unless one of them is a root: the watcher itself. */
 void proc_tree_exclude(struct proc_tree *t, pid_t pid);
 
 /* Finds who came and who left. The number of members, or -errno. */
@@ -123,7 +132,8 @@ int proc_tree_scan(struct proc_tree *t);
 /* Members in the order they joined; `index` below the last scan's number. */
 struct proc_member *proc_tree_member(struct proc_tree *t, size_t index);
 
-/* So many processes were seen at all, among them those that came and went between two scans. */
+/* So many processes were members, those included that were met as zombies only: they came and went
+ * between two scans. */
 uint64_t proc_tree_seen(const struct proc_tree *t);
 
 /* ---- roles ---- */
@@ -162,15 +172,19 @@ struct role_finding {
 /*
  * Judges a whole tree at once: who wraps, who trains, who helps. Pure. A wrapper is small, stable
  * and the parent of the real one (uv, torchrun, shells, env, time, accelerate, deepspeed, sudo,
- * numactl, ...); the trainer is the largest that is no wrapper, its forked children are data
- * workers, torch's compile workers are told by their arguments.
+ * numactl, ... by name; others because they started the ranks, or only wait for a far larger
+ * child). The first below that are no wrappers train, unless small beside another; their forked
+ * children are data workers; torch's compile workers and helpers are told by their arguments.
+ * Somebody is always the trainer. Judge again as the job goes on: evidence grows.
  */
 void roles_judge(const struct role_evidence *evidence, size_t count, struct role_finding *ret);
 
 /*
- * Picks the process that `pattern` (a part of the command line, or a POSIX extended regular
- * expression) means: the trainer, never a wrapper around it, never `self` or its ancestors or
- * other tidemarks. The caller owns *ret_list (free()) with all that fit.
+ * Picks the process that `pattern` means (a part of the space-joined arguments; where that is in
+ * none, a POSIX extended regular expression): the trainer, not a wrapper around it nor its
+ * workers; never `self`, its ancestors, other tidemarks, or editors and pagers that only mention
+ * it. Of several ranks of one launcher it is the launcher, with ROLE_WRAPPER, so that its tree is
+ * the whole job. The caller owns *ret_list (free()): all that fit, the largest first.
  */
 struct proc_match {
     struct proc_id id;
@@ -179,7 +193,7 @@ struct proc_match {
     char command[256]; /* redacted */
 };
 
-/* How many independent trainers fit: 1 and ret_list[0] is it; 0; several; -EINVAL: bad pattern. */
+/* How many fit (*ret_count): 1 and ret_list[0] is it; 0; several; -EINVAL: bad pattern. */
 int proc_find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
               size_t *ret_count);
 
@@ -193,7 +207,8 @@ struct proc_meminfo {
 int proc_meminfo_parse(const char *text, size_t len, struct proc_meminfo *ret);
 int proc_meminfo_read(const char *root, struct proc_meminfo *ret);
 
-/* What a tmpfs (/dev/shm) holds and could hold. -errno. */
+/* What a tmpfs (/dev/shm) holds and could hold; both absent where it has no limit. -ENOTSUP: it is
+ * none; -errno. */
 int proc_tmpfs_read(const char *path, double *ret_used, double *ret_size);
 
 /*

@@ -138,8 +138,9 @@ int proc_read_status(struct proc *p, struct proc_status *ret)
 {
     struct proc_status s;
     int r = file_read(p->status, &p->text);
-    if (r == 0)
-        r = proc_status_parse(buf_text(&p->text), p->text.len, &s);
+    if (r < 0)
+        return r;
+    r = proc_status_parse(buf_text(&p->text), p->text.len, &s);
     if (r < 0)
         return r;
     /* A zombie has no memory any more, a kernel thread never had. */

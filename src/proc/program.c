@@ -3,234 +3,56 @@
 #include "proc/command.h"
 #include "proc/stat.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 /* ---- known programs ---- */
 
-static const char *const wrappers[] = {
+/* Words between blanks; a * at the end stands for any rest, at the beginning too for anything. */
+static const char wrappers[] =
     /* shells and what runs others in another way */
-    "sh",
-    "bash",
-    "dash",
-    "zsh",
-    "ksh",
-    "fish",
-    "csh",
-    "tcsh",
-    "ash",
-    "busybox",
-    "env",
-    "time",
-    "nice",
-    "ionice",
-    "chrt",
-    "numactl",
-    "taskset",
-    "sudo",
-    "su",
-    "doas",
-    "runuser",
-    "setpriv",
-    "gosu",
-    "su-exec",
-    "xvfb-run",
-    "stdbuf",
-    "unbuffer",
-    "script",
-    "nohup",
-    "setsid",
-    "timeout",
-    "xargs",
-    "parallel",
-    "make",
-    "strace",
-    "ltrace",
-    "gdb",
-    "perf",
-    "nsys",
-    "ncu",
-    "tidemark",
+    "sh bash dash zsh ksh fish csh tcsh ash busybox env time nice ionice chrt numactl taskset sudo "
+    "su doas runuser setpriv gosu su-exec xvfb-run stdbuf unbuffer script nohup setsid timeout "
+    "xargs parallel make strace ltrace gdb perf nsys ncu tidemark "
     /* inits, sessions, containers */
-    "init",
-    "systemd",
-    "tini",
-    "dumb-init",
-    "catatonit",
-    "docker-init",
-    "s6-svscan",
-    "s6-supervise",
-    "supervisord",
-    "tmux*",
-    "screen",
-    "SCREEN",
-    "sshd*",
-    "login",
-    "docker",
-    "podman",
-    "bwrap",
-    "singularity",
-    "apptainer",
-    "starter*",
-    "containerd-shim*",
-    "conmon",
+    "init systemd tini dumb-init catatonit docker-init s6-svscan s6-supervise supervisord tmux* "
+    "screen SCREEN sshd* login docker podman bwrap singularity apptainer starter* conmon "
+    "containerd-shim* "
     /* environments */
-    "uv",
-    "uvx",
-    "conda",
-    "mamba",
-    "micromamba",
-    "poetry",
-    "pixi",
-    "pipenv",
-    "pdm",
-    "hatch",
-    "rye",
+    "uv uvx conda mamba micromamba poetry pixi pipenv pdm hatch rye "
     /* launchers of training */
-    "torchrun",
-    "torch.distributed.run",
-    "torch.distributed.launch",
-    "accelerate",
-    "accelerate-launch",
-    "accelerate.commands.launch",
-    "accelerate.commands.accelerate_cli",
-    "deepspeed",
-    "deepspeed.launcher.*",
-    "horovodrun",
-    "composer",
-    "colossalai",
-    "srun",
-    "sbatch",
-    "slurmstepd*",
-    "slurm_script",
-    "mpirun",
-    "mpiexec*",
-    "orterun",
-    "orted",
-    "prterun",
-    "prted",
-    "hydra_pmi_proxy",
-    "jupyter",
-    "jupyter-*",
-    "jupyterhub*",
-    NULL,
-};
+    "torchrun torch.distributed.run torch.distributed.launch accelerate accelerate-launch "
+    "accelerate.commands.launch accelerate.commands.accelerate_cli deepspeed deepspeed.launcher.* "
+    "horovodrun composer colossalai srun sbatch slurmstepd* slurm_script mpirun mpiexec* orterun "
+    "orted prterun prted hydra_pmi_proxy jupyter jupyter-* jupyterhub*";
 
-static const char *const helpers[] = {
-    "tensorboard",
-    "tensorboard.main",
-    "wandb",
-    "wandb-*",
-    "gpu_stats",
-    "mlflow",
-    "aim",
-    "clearml*",
-    "nvidia-smi",
-    "nvitop",
-    "nvtop",
-    "dcgmi",
-    "rocm-smi",
-    "gpustat",
-    "htop",
-    "top",
-    "ps",
-    "free",
-    "raylet",
-    "gcs_server",
-    "redis-server",
-    "ray",
-    "ray::IDLE*",
-    "ray::Dashboard*",
-    "plasma_store*",
-    "debugpy*",
-    "tee",
-    "cat",
-    "tail",
-    "head",
-    "grep",
-    "sed",
-    "awk",
-    "ts",
-    "less",
-    "more",
-    "sleep",
-    "watch",
-    "git",
-    "git-*",
-    "ssh",
-    "ssh-agent",
-    "rsync",
-    "scp",
-    "curl",
-    "wget",
-    "tar",
-    "gzip",
-    "pigz",
-    "zstd",
-    "uname",
-    "lscpu",
-    "lspci",
-    "which",
-    "hostname",
-    "date",
-    "df",
-    "du",
-    "ls",
-    "find",
-    "ldconfig",
-    "ldd",
-    "file",
-    "cp",
-    "mv",
-    "rm",
-    "mkdir",
-    "gvfs*",
-    "dbus-daemon",
-    NULL,
-};
+static const char helpers[] =
+    "tensorboard tensorboard.main wandb wandb-* gpu_stats mlflow aim clearml* nvidia-smi nvitop "
+    "nvtop dcgmi rocm-smi gpustat htop top ps free raylet gcs_server redis-server ray ray::IDLE* "
+    "ray::Dashboard* plasma_store* debugpy* tee cat tail head grep sed awk ts less more sleep "
+    "watch git git-* ssh ssh-agent rsync scp curl wget tar gzip pigz zstd uname lscpu lspci which "
+    "hostname date df du ls find ldconfig ldd file cp mv rm mkdir dbus-daemon";
 
-static const char *const compilers[] = {
-    "ptxas",
-    "nvcc",
-    "cicc",
-    "cudafe++",
-    "fatbinary",
-    "nvlink",
-    "gcc",
-    "gcc-*",
-    "g++",
-    "g++-*",
-    "cc",
-    "c++",
-    "*-linux-gnu-gcc*",
-    "*-linux-gnu-g++*",
-    "cc1",
-    "cc1plus",
-    "as",
-    "ld",
-    "ld.*",
-    "collect2",
-    "lto1",
-    "clang",
-    "clang-*",
-    "clang++*",
-    "lld",
-    "ninja",
-    "cmake",
-    "rustc",
-    "cargo",
-    "hipcc",
-    "amdclang*",
-    "torch._inductor.compile_worker*",
-    NULL,
-};
+static const char compilers[] =
+    "ptxas nvcc cicc cudafe++ fatbinary nvlink gcc gcc-* g++ g++-* cc c++ *-linux-gnu-gcc* "
+    "*-linux-gnu-g++* cc1 cc1plus as ld ld.* collect2 lto1 clang clang-* clang++* lld ninja cmake "
+    "rustc cargo hipcc amdclang* torch._inductor.compile_worker*";
 
-static bool is_listed(const char *name, const char *const *list)
+static bool fits(const char *name, const char *word, size_t len)
 {
-    for (; *list; list++) {
-        bool fits = strchr(*list, '*') ? fnmatch(*list, name, 0) == 0 : strcmp(*list, name) == 0;
-        if (fits)
+    if (word[len - 1] != '*')
+        return strlen(name) == len && memcmp(name, word, len) == 0;
+    if (word[0] != '*')
+        return strncmp(name, word, len - 1) == 0;
+    return memmem(name, strlen(name), word + 1, len - 2) != NULL;
+}
+
+static bool is_listed(const char *name, const char *list)
+{
+    while (*list) {
+        size_t len = strcspn(list, " ");
+        if (fits(name, list, len))
             return true;
+        list += len + strspn(list + len, " ");
     }
     return false;
 }
@@ -350,13 +172,11 @@ static void identify_python(const struct python *p, const char *interpreter, str
 /* "-bash" is a shell that was logged into; a title may follow the name: "sshd: me@pts/0". */
 static void set_name(struct program *ret, const char *first)
 {
-    char name[sizeof ret->name];
     const char *base = *first == '-' ? first + 1 : first;
     if (!strstr(base, ": "))
         base = base_name(base);
-    copy_clean(name, sizeof name, base);
-    name[strcspn(name, " (")] = '\0';
-    strcpy(ret->name, name);
+    copy_clean(ret->name, sizeof ret->name, base);
+    ret->name[strcspn(ret->name, " (")] = '\0';
 }
 
 /* `list` ends with a NUL. */

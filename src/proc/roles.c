@@ -12,6 +12,8 @@
 /* A process that waits for its child uses less than these shares of the child's. */
 #define WAITING_CPU 0.1
 #define WAITING_SIZE 0.2
+/* Starting an interpreter takes so many seconds of CPU time, and says nothing yet. */
+#define START_UP_CPU 1.0
 /* One spawned by multiprocessing is a rank, and no data worker, where it outweighs its parent so.
  */
 #define SPAWNED_SIZE 2.0
@@ -23,7 +25,8 @@
 struct node {
     struct program program;
     int child, sibling; /* first child, next sibling; -1: none */
-    int heaviest;       /* of it and its descendants, leaving out helpers and compilers */
+    int heaviest; /* of it and its descendants, leaving out helpers, compilers, and forks, whose
+                     memory is their parent's */
 };
 
 struct judge {
@@ -57,6 +60,14 @@ static bool is_small_beside(const struct role_evidence *a, const struct role_evi
                             double cpu, double size)
 {
     return a->cpu_seconds < cpu * b->cpu_seconds && size_of(a) < size * size_of(b);
+}
+
+/* `a` has done nothing since it started but to wait for `b`. */
+static bool only_waits(const struct role_evidence *a, const struct role_evidence *b)
+{
+    double cpu = a->cpu_seconds;
+    return cpu < b->cpu_seconds && cpu < START_UP_CPU + WAITING_CPU * b->cpu_seconds &&
+           size_of(a) < WAITING_SIZE * size_of(b);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -250,8 +261,8 @@ static int child_waited_for(const struct judge *j, int i)
         int heaviest = j->n[c].heaviest;
         if (heaviest < 0)
             continue;
-        bool exec = !j->e[c].forked && (sort == PROGRAM_ANY || sort == PROGRAM_WRAPPER);
-        if (exec && is_small_beside(e, &j->e[heaviest], WAITING_CPU, WAITING_SIZE))
+        bool may_train = sort == PROGRAM_ANY || sort == PROGRAM_WRAPPER;
+        if (may_train && only_waits(e, &j->e[heaviest]))
             return heaviest;
         if (sort == PROGRAM_SPAWNED && is_small_beside(e, &j->e[c], WAITING_CPU, 1 / SPAWNED_SIZE))
             return c;
@@ -320,7 +331,7 @@ static void weigh(struct judge *j, int i)
 {
     enum program_sort sort = j->n[i].program.sort;
     bool counts = sort != PROGRAM_HELPER && sort != PROGRAM_COMPILER && sort != PROGRAM_FORK_SERVER;
-    j->n[i].heaviest = counts ? i : -1;
+    j->n[i].heaviest = counts && !j->e[i].forked ? i : -1;
     for (int c = j->n[i].child; c >= 0; c = j->n[c].sibling) {
         weigh(j, c);
         if (counts)

@@ -112,10 +112,8 @@ static const char *advice(const char *kind)
     } advices[] = {
         {"host.anon", "Look for what is kept every step: losses without .item(), lists of outputs "
                       "or tensors, caches without a bound, callbacks that collect."},
-        {"host.shmem", "Look for shared memory that is mapped and never unmapped: tensors kept "
-                       "from worker processes, shared_memory without close()."},
-        {"host.shm", "Look at /dev/shm: files that are created and never unlinked; shared_memory "
-                     "needs unlink()."},
+        {"host.shmem", "Look for shared memory that is kept: tensors from worker processes, files "
+                       "in /dev/shm that are never unlinked, shared_memory without unlink()."},
         {"gpu.used", "Look for tensors kept on the GPU every step: losses without .item(), "
                      "outputs without .detach().cpu(), graphs kept alive."},
         {"fds", "Look for files, sockets or pipes that are opened and never closed: ls -l "

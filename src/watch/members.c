@@ -33,6 +33,11 @@ static const struct {
     [MEMBER_VSIZE] = {"host.vsize", SERIES_BYTES, TRACK_SHOWN},
 };
 
+double member_grace(double seconds)
+{
+    return fmin(0.1 + seconds / 30, 1);
+}
+
 bool member_is_alive(const struct member *m)
 {
     return isnan(m->ended);
@@ -110,7 +115,7 @@ void members_joined(void *context, struct proc_member *found)
     m->ended = NAN;
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = m->rss_first = NAN;
     m->rollup_seconds = m->anon_at_rollup = NAN;
-    m->next_rollup = m->joined + (m->is_root ? 0.2 : MEMBER_GRACE_SECONDS);
+    m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
     remember(w, m);
@@ -349,7 +354,7 @@ static void tick(struct watch *w, struct member *m, double seconds)
     if (proc_read_status(m->proc, &now) < 0)
         return; /* it has ended: the next scan says so */
     m->now = now;
-    if (!m->has_tracks && (m->is_root || seconds - m->joined >= MEMBER_GRACE_SECONDS))
+    if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
         start_tracks(w, m);
     if (m->has_tracks)
         push_status(w, m, seconds);

@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -241,13 +242,20 @@ static int make_pipe(struct relay_process *r, int outer)
     return 0;
 }
 
+/* What goes nowhere is worth reading all the same: it tells the steps. */
+static bool is_null_device(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+}
+
 /* A terminal and a pipe get a channel; anything else the command writes to directly. */
 static int make_channel(struct relay_process *r, int outer)
 {
     struct stat st;
     if (fstat(outer, &st) < 0)
         return 0;
-    bool terminal = isatty(outer), pipe = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+    bool terminal = isatty(outer);
+    bool pipe = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || is_null_device(&st);
     if (!terminal && !pipe)
         return 0;
     struct channel *c = NULL;
@@ -350,9 +358,10 @@ static void on_signal(struct relay_process *r)
     }
 }
 
+/* The watcher still looks at us: it lets go when it has seen the end. */
 static bool has_work(const struct relay_process *r)
 {
-    if (!r->has_ended)
+    if (!r->has_ended || r->socket >= 0)
         return true;
     for (unsigned i = 0; i < r->channel_count; i++)
         if (r->channels[i].from >= 0)
@@ -360,7 +369,7 @@ static bool has_work(const struct relay_process *r)
     return false;
 }
 
-/* Until the command has ended and nobody holds its output any more. */
+/* Until the command has ended and neither its kin nor the watcher need us any more. */
 static void serve(struct relay_process *r)
 {
     while (has_work(r)) {

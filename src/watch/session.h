@@ -24,9 +24,6 @@ enum member_kind {
     MEMBER_KINDS,
 };
 
-/* A process shorter than this has no series of its own; it is part of the job's sums. */
-#define MEMBER_GRACE_SECONDS 1.0
-
 struct member {
     struct proc_id id, parent;
     struct proc *proc; /* NULL once it has ended */
@@ -133,6 +130,8 @@ void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, c
                     ...) __attribute__((format(printf, 4, 5)));
 
 /* members.c */
+/* A process that lives less long has no series of its own: it is part of the job's sums. */
+double member_grace(double seconds);
 void members_joined(void *context, struct proc_member *m);
 void members_left(void *context, struct proc_member *m);
 void members_tick(struct watch *w, double seconds);

@@ -9,8 +9,8 @@
 #define STILL_BYTES (512.0 * 1024)
 #define STILL_COUNT 1.0
 
-/* Steps count once the engine has seen so many samples on them. */
-#define STEP_SAMPLES 3
+/* A step clock that has stood still for so long tells nothing any more. */
+#define STALE_SECONDS 900.0
 
 /* ---- points ---- */
 
@@ -86,6 +86,7 @@ static void push_by_step(struct track *t, const struct track_terms *terms, doubl
         return;
     if (!t->by_step)
         t->by_step = new_engine(t, terms, CLOCK_STEP);
+    t->step_seconds = seconds;
     engine_push(t->by_step, step, seconds, value);
 }
 
@@ -193,8 +194,8 @@ void track_finish(struct track *t)
 
 static struct engine *deciding_engine(const struct track *t)
 {
-    const struct history *h = t->by_step ? engine_history(t->by_step) : NULL;
-    return h && h->count >= STEP_SAMPLES ? t->by_step : t->by_time;
+    return t->by_step && t->last_seconds - t->step_seconds < STALE_SECONDS ? t->by_step
+                                                                           : t->by_time;
 }
 
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms)

@@ -50,7 +50,8 @@ struct track {
     uint64_t samples;
     double first, last, min, max, sum;
     double first_seconds, last_seconds;
-    double limit; /* for this series, as known now; 0: not known */
+    double step_seconds; /* of the last sample with a step */
+    double limit;        /* for this series, as known now; 0: not known */
 
     struct track_points early;   /* from the beginning, until it moves */
     struct track_points pending; /* since the last mark of the step clock */

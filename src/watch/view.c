@@ -42,7 +42,10 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
     return is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN : PART_BYSTANDER;
 }
 
-/* What stands still is told by its role's line in the balance sheet; trainers are always shown. */
+/* Processes beyond so many are told only where they move. */
+#define STILL_SHOWN 64
+
+/* Of what stands still only the memory is told, of trainers all. */
 static bool is_worth_showing(const struct watch *w, const struct subject *s)
 {
     const struct track *t = s->track;
@@ -52,7 +55,8 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
         return !sums_one && (t->moves || t == &w->job[JOB_ANON]);
     }
-    return t->moves || (is_trainer(s->member) && t->rule == TRACK_JUDGED);
+    bool memory = t == &s->member->tracks[MEMBER_ANON] && w->member_count <= STILL_SHOWN;
+    return t->moves || memory || (is_trainer(s->member) && t->rule == TRACK_JUDGED);
 }
 
 static void add_name(struct buf *out, const struct watch *w, const struct subject *s)
@@ -64,14 +68,14 @@ static void add_name(struct buf *out, const struct watch *w, const struct subjec
         buf_addf(out, "%s %d %s", proc_role_name(s->member->role.role), (int) s->member->id.pid,
                  t->kind);
     else if (t == &w->job[JOB_SHM])
-        buf_adds(out, "/dev/shm");
+        buf_adds(out, t->device);
     else if (t == &w->job[JOB_PROCESSES])
         buf_adds(out, "number of processes");
     else if (t->device)
         buf_addf(out, "%s of all processes", t->kind);
     else
         buf_addf(out, "whole job %s", t->kind);
-    if (t->device)
+    if (t->device && t != &w->job[JOB_SHM])
         buf_addf(out, " %s", t->device);
 }
 

@@ -12,6 +12,10 @@
 /* A tick may cost so large a share of one core. */
 #define TICK_SHARE 0.004
 
+/* And so large a one while a run may be over soon. */
+#define EARLY_SHARE 0.05
+#define EARLY_SECONDS 5.0
+
 /* Used up to this share of the limit, a warning comes; below the second it may come again. */
 #define NEAR_LIMIT 0.9
 #define NEAR_LIMIT_OVER 0.8
@@ -53,15 +57,18 @@ static void init_job_tracks(struct watch *w)
         [JOB_ANON] = {"host.anon", SERIES_BYTES, TRACK_JUDGED},
         [JOB_PSS] = {"host.pss", SERIES_BYTES, TRACK_SHOWN},
         [JOB_PROCESSES] = {"processes", SERIES_COUNT, TRACK_JUDGED},
-        [JOB_SHM] = {"host.shm", SERIES_BYTES, TRACK_JUDGED},
+        [JOB_SHM] = {"host.shmem", SERIES_BYTES, TRACK_JUDGED},
         [JOB_CGROUP] = {"cgroup.used", SERIES_BYTES, TRACK_SHOWN},
         [JOB_SYSTEM] = {"system.used", SERIES_BYTES, TRACK_SHOWN},
     };
     for (unsigned i = 0; i < JOB_KINDS; i++) {
-        track_init(&w->job[i], kinds[i].kind, kinds[i].unit, kinds[i].rule);
-        struct store_series s = {.kind = kinds[i].kind, .unit = kinds[i].unit};
+        struct track *t = &w->job[i];
+        track_init(t, kinds[i].kind, kinds[i].unit, kinds[i].rule);
+        if (i == JOB_SHM)
+            t->device = strdup("/dev/shm");
+        struct store_series s = {.kind = t->kind, .unit = t->unit, .device = t->device};
         if (w->options.store)
-            w->job[i].stored = store_add_series(w->options.store, &s);
+            t->stored = store_add_series(w->options.store, &s);
     }
 }
 
@@ -158,6 +165,18 @@ static void restart_track(struct watch *w, struct track *t, void *c)
     track_restart(t);
 }
 
+/*
+ * The moment a step is over is the best one to look. At first every millisecond if steps are that
+ * fast, since the whole run may be short; the longer it lasts the more rarely.
+ */
+static double mark_spacing(const struct watch *w, double seconds)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    double since = first ? seconds - first->seconds : 0;
+    double share = since < EARLY_SECONDS ? EARLY_SHARE : TICK_SHARE;
+    return fmin(fmax(fmax(0.001, since / 1000), w->tick_cost / share), 1);
+}
+
 bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len)
 {
     struct progress_mark mark;
@@ -176,10 +195,8 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
     watch_each_track(w, mark_track, &epoch_ended);
     if (w->options.store)
         store_add_mark(w->options.store, seconds, mark.step, mark.epoch);
-    /* The moment a step is over is the best one to look; not more often than pays. */
-    double spacing = fmin(fmax(fmax(0.01, seconds / 2000), w->tick_cost / TICK_SHARE), 1);
     if (w->options.interval == 0)
-        w->next_tick = fmin(w->next_tick, w->last_tick + spacing);
+        w->next_tick = fmin(w->next_tick, w->last_tick + mark_spacing(w, seconds));
     return true;
 }
 
@@ -279,7 +296,7 @@ static void share_budget(struct watch *w, struct track *t, void *c)
 static void set_host_limit(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    if (strncmp(t->kind, "host.", 5) == 0 && strcmp(t->kind, "host.shm") != 0 && t->moves)
+    if (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM] && t->moves)
         t->limit = fmax(0, t->last + w->limit - machine_used(w));
 }
 

@@ -12,7 +12,7 @@ static void check_mark(const struct progress_mark *mark, const struct progress_m
 {
     if (isnan(mark->step) && isnan(mark->epoch))
         abort();
-    if (mark->step < before->step && !mark->restarted)
+    if ((mark->step < before->step || mark->epoch < before->epoch) && !mark->restarted)
         abort();
     if (isnan(mark->step) && isfinite(before->step))
         abort();
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct progress *p;
     if (progress_new(choice & 128 ? "s([0-9.]+) ?([0-9.]*)" : NULL, error, &p) < 0)
         abort();
-    struct progress_mark last = {.step = NAN};
+    struct progress_mark last = {.step = NAN, .epoch = NAN};
     for (size_t at = 1; at < size; at += piece) {
         struct progress_mark mark;
         size_t len = size - at < piece ? size - at : piece;

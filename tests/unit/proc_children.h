@@ -16,10 +16,12 @@
 /* Forks a child that runs `body` and then sleeps until it is killed (or its parent dies). */
 static inline pid_t child_start(void (*body)(void))
 {
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid != 0)
         return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(0);
     if (body)
         body();
     for (;;)
@@ -50,7 +52,7 @@ static inline struct proc_id child_id(pid_t pid)
 /* A new folder under /tmp; folder_end() removes it and all in it. */
 static inline void folder_start(char ret[64])
 {
-    strcpy(ret, "/tmp/tidemark-test-XXXXXX");
+    snprintf(ret, 64, "/tmp/tidemark-test-XXXXXX");
     if (!mkdtemp(ret))
         abort();
 }

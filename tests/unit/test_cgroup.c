@@ -142,7 +142,11 @@ TEST(cgroup__of_v2_has_the_smallest_limit_above_it)
     CHECK(m.pressure_some == 4 && isnan(m.pressure_full) && m.stall_seconds == 2);
     CHECK(isnan(m.shmem) && isnan(m.kernel));
     /* Limits are set while a job runs. */
-    folder_write(root, "sys/fs/cgroup/a/memory.max", "2000\n");
+    folder_write(root, "sys/fs/cgroup/a/memory.max", "2500\n");
+    CHECK(cgroup_read(c, &m) == 0);
+    CHECK(m.limit == 2500);
+    /* In a container the top of the mount has one as well. */
+    folder_write(root, "sys/fs/cgroup/memory.max", "2000\n");
     CHECK(cgroup_read(c, &m) == 0);
     CHECK(m.limit == 2000);
     char gone[128];

@@ -126,6 +126,7 @@ static void start_daemon(void)
         pid_t daemon = fork();
         if (daemon == 0) {
             setsid();
+            alarm(60);
             tell(getpid());
             for (;;)
                 pause();
@@ -160,6 +161,7 @@ TEST(tree__keeps_who_is_reparented)
     pid_t child = fork();
     if (child == 0) {
         pid_t orphan = fork();
+        alarm(60);
         if (orphan > 0)
             tell(orphan);
         for (;;)

@@ -291,6 +291,48 @@ TEST(progress__reads_steps_after_a_line_without_an_end)
     CHECK(told.marks == 1 && told.mark.step == 2);
 }
 
+TEST(progress__is_not_led_astray_by_metrics_in_front)
+{
+    CHECK_READS("mAP: 0.45 step @\n");
+    CHECK_READS("Generator loss 0.3, step @\n");
+    CHECK_READS("{\"eval_loss\": 0.3, \"step\": @}\n");
+}
+
+TEST(progress__ignores_a_slower_rank_behind_the_heading_of_an_epoch)
+{
+    char *text = lines_of("step @ loss 1\n", 1, 1, 50), twice[4000];
+    snprintf(twice, sizeof twice, "epoch 1\n%sepoch 2\nstep 49 loss 1\n%s", text, text);
+    free(text);
+    struct told told = tell(twice);
+    CHECK(told.mark.step == 100 && told.mark.epoch_length == 50 && !told.fell);
+}
+
+TEST(progress__knows_epochs_of_several_lengths)
+{
+    struct told told = tell("epoch 1 batch 1/70\nepoch 1 batch 70/70\nepoch 2 batch 1/90\n"
+                            "epoch 2 batch 90/90\nepoch 3 batch 1/50\n");
+    CHECK(told.mark.step == 161 && told.mark.epoch_length == 50 && told.mark.epoch == 2);
+}
+
+TEST(progress__knows_a_step_that_goes_on_over_epochs)
+{
+    char text[8000] = "";
+    for (int i = 1; i <= 90; i++)
+        snprintf(text + strlen(text), 100, "{\"step\": %d, \"epoch\": %d}\n", i, (i - 1) / 30);
+    struct told told = tell(text);
+    CHECK(told.mark.step == 90 && told.mark.epoch == 2 && told.mark.epoch_length == 30);
+    CHECK(isnan(told.mark.total));
+}
+
+TEST(progress__begins_the_epochs_anew_with_the_program)
+{
+    char *text = lines_of("step @/1000 loss 1\n", 0, 1, 100), twice[8000];
+    snprintf(twice, sizeof twice, "epoch 1\nepoch 2\n%sepoch 0\n%s", text, text);
+    free(text);
+    struct told told = tell(twice);
+    CHECK(told.restarts == 1 && told.mark.step == 99 && told.mark.epoch == 0);
+}
+
 TEST(progress__puts_epochs_one_behind_the_other)
 {
     struct told told = tell("Epoch 1 batch 781/782\nEpoch 1 batch 782/782\nEpoch 2 batch 1/782\n");

@@ -297,6 +297,18 @@ TEST(roles__see_who_only_waits)
     CHECK(role(launcher) == ROLE_WRAPPER);
     CHECK(found[shell].role == ROLE_WRAPPER && found[real].role == ROLE_TRAINER);
     CHECK_TEXT(found[launcher].why, "waits for real.py: 0 % of its CPU time, 4 % of its memory");
+    /* The first seconds: each has only started its interpreter. */
+    weigh(launcher, 20, 0.4);
+    weigh(real, 500, 1.5);
+    CHECK(role(launcher) == ROLE_WRAPPER);
+    /* A fork counts its parent's memory as its own, and has done nothing. */
+    int worker = fork_of(real);
+    weigh(worker, 600, 0);
+    CHECK(role(launcher) == ROLE_WRAPPER);
+    CHECK(found[worker].role == ROLE_DATA_WORKER);
+    weigh(real, 500, 0.3);
+    CHECK(role(launcher) == ROLE_TRAINER);
+    weigh(real, 500, 100);
     /* It works itself: what it started helps. */
     weigh(launcher, 20, 50);
     CHECK(role(launcher) == ROLE_TRAINER);

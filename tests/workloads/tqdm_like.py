@@ -3,7 +3,7 @@
 
 First it says what it sees, a line each on standard output: whether standard input, output and error
 are terminals, how large, and TERM. The bar is as wide as the terminal, 80 where there is none:
-`epoch 1:  37%|###       | 37/100 [00:03<00:05, 9.9it/s]`. There are no `step` lines.
+`train:  37%|###       | 37/100 [00:03<00:05, 9.9it/s]`. There are no `step` lines.
 
 grows:   nothing; --leak keeps 64 KB of every step
 verdict: no leak (leak, host.anon or host.private, role trainer); what it prints must be the same as
@@ -31,7 +31,7 @@ def clock(seconds):
 def bar(done, total, seconds, width):
     rate = done / seconds if seconds > 0 else 0.0
     left = (total - done) / rate if rate else 0.0
-    head = "epoch 1: %3d%%|" % (100 * done // total)
+    head = "train: %3d%%|" % (100 * done // total)
     tail = "| %d/%d [%s<%s, %.1fit/s]" % (done, total, clock(seconds), clock(left), rate)
     room = max(1, width - len(head) - len(tail) - 1)
     return head + ("#" * (room * done // total)).ljust(room) + tail
