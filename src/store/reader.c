@@ -148,6 +148,7 @@ static int visit_series(void *c, sqlite3_stmt *row)
         .device = column_text(row, 3),
         .name = column_text(row, 4),
         .unit = counted ? SERIES_COUNT : SERIES_BYTES,
+        .limit = fmax(0, column_real(row, 6)),
     };
     return caller->series(caller->context, sqlite3_column_int64(row, 0), &x);
 }
@@ -156,7 +157,7 @@ int store_each_series(struct store *s,
                       int (*visit)(void *c, int64_t id, const struct store_series *x), void *c)
 {
     struct caller caller = {.series = visit, .context = c};
-    return each(s, "SELECT id, process, kind, device, name, unit FROM series ORDER BY id",
+    return each(s, "SELECT id, process, kind, device, name, unit, capacity FROM series ORDER BY id",
                 visit_series, &caller);
 }
 

@@ -46,6 +46,7 @@ struct store_series {
     int64_t process; /* the id of a process, 0: of the job as a whole */
     const char *kind, *device, *name;
     enum series_unit unit;
+    double limit; /* what it may take, in its unit, as last known; 0: not known */
 };
 
 /* ---- writing ---- */
@@ -67,9 +68,15 @@ struct store *store_free(struct store *s);
 int64_t store_add_process(struct store *s, const struct store_process *p);
 void store_update_process(struct store *s, int64_t id, const struct store_process *p);
 int64_t store_add_series(struct store *s, const struct store_series *series);
+void store_set_series_limit(struct store *s, int64_t series, double limit);
 void store_add_sample(struct store *s, int64_t series, double seconds, double value);
 void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);
+
+/* What turns out while it runs: the memory there is, how many steps the program itself says it will
+ * make, how long its epochs are. NAN and NULL: as it was. */
+void store_set_terms(struct store *s, double limit_bytes, const char *limit_source,
+                     double plan_steps, double epoch_length);
 
 /*
  * Call about once a second; thins old samples a little at a time. 0, or -errno once the file

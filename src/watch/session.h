@@ -71,6 +71,11 @@ struct sheet {
     struct watch_row total;
 };
 
+/* What the run file was last told. */
+struct recorded_terms {
+    double limit, total, epoch_length;
+};
+
 struct watch {
     struct watch_options options;
     struct proc_tree *tree;
@@ -109,6 +114,7 @@ struct watch {
     double ended;         /* seconds; NAN: still going on */
     struct watch_end end;
     int store_error;
+    struct recorded_terms recorded;
     bool near_limit_told, elsewhere_told;
 
     struct watch_news news[16];

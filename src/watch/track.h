@@ -44,6 +44,7 @@ struct track {
     enum series_unit unit;
     enum track_rule rule;
     int64_t stored; /* its number in the run file; 0: none */
+    double stored_limit;
     bool moves;
     bool alarmed; /* that it leaks has been told */
 

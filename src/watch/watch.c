@@ -135,6 +135,30 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only)
     return proc_tree_add_root(w->tree, pid, children_only);
 }
 
+/* A new limit is recorded at once, one that wanders when it has gone so far. */
+#define RECORDED_CHANGE 0.05
+
+static void record_limit(struct watch *w, struct track *t, void *c)
+{
+    bool moved = fabs(t->limit - t->stored_limit) > RECORDED_CHANGE * t->stored_limit;
+    if (t->stored == 0 || t->limit == t->stored_limit || (!moved && !c))
+        return;
+    store_set_series_limit(w->options.store, t->stored, t->limit);
+    t->stored_limit = t->limit;
+}
+
+/* What the run file is judged by when it is read again; the whole truth with `finally`. */
+static void record_terms(struct watch *w, bool finally)
+{
+    const struct recorded_terms now = {w->limit, w->clock.total, w->clock.epoch_length};
+    if (memcmp(&now, &w->recorded, sizeof(now)) != 0)
+        store_set_terms(w->options.store, now.limit, w->limit_source,
+                        w->options.plan_steps > 0 ? (double) NAN : now.total,
+                        w->options.epoch > 0 ? (double) NAN : now.epoch_length);
+    w->recorded = now;
+    watch_each_track(w, record_limit, finally ? w : NULL);
+}
+
 static void finish_track(struct watch *w, struct track *t, void *c)
 {
     (void) w, (void) c;
@@ -148,6 +172,8 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     proc_tree_scan(w->tree);
     machine_tick(w, seconds);
     watch_each_track(w, finish_track, NULL);
+    if (w->options.store)
+        record_terms(w, true);
 }
 
 /* ---- the step clock ---- */
@@ -322,6 +348,7 @@ static void commit(struct watch *w, double seconds)
     w->next_commit = seconds + 1;
     if (!w->options.store)
         return;
+    record_terms(w, false);
     int r = store_commit(w->options.store, seconds);
     if (r < 0 && w->store_error == 0)
         watch_add_news(w, NEWS_STORE, 0, "the run file cannot be written (%s): watching goes on",
