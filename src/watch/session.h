@@ -96,6 +96,7 @@ struct watch {
     double oom_kills_first; /* of the machine */
     struct gpu *gpu;
     struct track *devices; /* the whole device, where the driver names no processes */
+    size_t device_count;
     char gpu_why[GPU_WHY_LENGTH];
     bool gpu_has_pids;
     struct proc_survey *survey_first;
@@ -127,6 +128,8 @@ struct watch {
     bool joined_late;
 };
 
+void watch_init_job(struct watch *w);
+
 /* Calls `visit` for every track of the job and its processes. */
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
                       void *c);
@@ -144,6 +147,8 @@ void members_tick(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 bool member_is_alive(const struct member *m);
+void member_init_tracks(struct member *m);
+enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* machine.c */
@@ -156,7 +161,20 @@ double machine_used(const struct watch *w); /* against w->limit; NAN: not known 
 double machine_oom_kills(const char *proc_root);
 
 /* view.c */
+
+/* A track and whose it is; member NULL: the job's own. */
+struct subject {
+    struct track *track;
+    const struct member *member;
+    size_t id;
+};
+
+/* Texts are copied; watch_release_info() frees them. */
+void watch_fill_info(const struct watch *w, const struct subject *s, struct series_info *ret);
 void watch_release_info(struct series_info *info);
+
+/* Adds every series that is worth showing, and the job's answer. */
+void watch_judge(struct watch *w, struct watch_view *v);
 
 /* sheet.c */
 void sheet_take(struct watch *w, double seconds);

@@ -138,6 +138,11 @@ static void note(struct track *t, double seconds, double value)
     t->max = fmax(t->max, value);
 }
 
+bool track_would_move(const struct track *t, double min, double max)
+{
+    return max - min > (t->unit == SERIES_BYTES ? STILL_BYTES : STILL_COUNT);
+}
+
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value)
 {
     if (!isfinite(value))
@@ -151,8 +156,7 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
         return;
     }
     points_add(&t->early, seconds, value);
-    double still = t->unit == SERIES_BYTES ? STILL_BYTES : STILL_COUNT;
-    if (t->max - t->min > still)
+    if (track_would_move(t, t->min, t->max))
         start_engines(t, terms);
 }
 

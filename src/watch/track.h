@@ -47,6 +47,7 @@ struct track {
     double stored_limit;
     bool moves;
     bool alarmed; /* that it leaks has been told */
+    bool asked;   /* somebody wants to see just this one */
 
     uint64_t samples;
     double first, last, min, max, sum;
@@ -64,6 +65,9 @@ void track_release(struct track *t);
 
 /* What is not a number is passed over: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
+
+/* Whether values of that range are more than standing still. */
+bool track_would_move(const struct track *t, double min, double max);
 
 /* The step clock has a new mark: what waited gets its steps. */
 void track_mark(struct track *t, const struct track_terms *terms);

@@ -34,7 +34,7 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
 {
     for (unsigned i = 0; i < JOB_KINDS; i++)
         visit(w, &w->job[i], c);
-    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+    for (size_t i = 0; i < w->device_count; i++)
         visit(w, &w->devices[i], c);
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
@@ -47,7 +47,7 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
 
 /* ---- beginning and end ---- */
 
-static void init_job_tracks(struct watch *w)
+void watch_init_job(struct watch *w)
 {
     static const struct {
         const char *kind;
@@ -98,7 +98,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         return r;
     }
     proc_tree_exclude(w->tree, getpid());
-    init_job_tracks(w);
+    watch_init_job(w);
     machine_open(w);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
