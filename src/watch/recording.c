@@ -185,7 +185,45 @@ static void place_entry(struct recording *r, struct entry *e)
     t->stored = e->id;
     e->subject = (struct subject){.track = t, .member = member_of(r, e->process)};
     watch_fill_info(&r->watch, &e->subject, &e->shown.info);
-    e->shown.judged = t->rule == TRACK_JUDGED;
+}
+
+static int measure_sample(void *context, const struct store_sample *x)
+{
+    struct entry *e = context;
+    e->min = fmin(e->min, x->floor);
+    e->max = fmax(e->max, x->max);
+    e->last = x->value;
+    return 0;
+}
+
+static int measure(struct recording *r)
+{
+    int result = 0;
+    for (size_t i = 0; i < r->count && result == 0; i++)
+        result = store_each_sample(r->store, r->entries[i].id, measure_sample, &r->entries[i]);
+    return result;
+}
+
+static const struct entry *entry_of(const struct recording *r, const struct track *t)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].subject.track == t)
+            return &r->entries[i];
+    return NULL;
+}
+
+/* The sum of one process is that process. */
+static void find_judged(struct recording *r)
+{
+    struct watch *w = &r->watch;
+    const struct entry *processes = entry_of(r, &w->job[JOB_PROCESSES]);
+    w->most_processes = processes && processes->max > 1 ? (unsigned) processes->max : 1;
+    for (size_t i = 0; i < r->count; i++) {
+        struct entry *e = &r->entries[i];
+        const struct track *t = e->subject.track;
+        bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
+        e->shown.judged = t->rule == TRACK_JUDGED && !sums_one;
+    }
 }
 
 int recording_new(struct store *store, struct recording **ret)
@@ -203,13 +241,16 @@ int recording_new(struct store *store, struct recording **ret)
         e = store_each_mark(store, add_mark, r);
     if (e == 0)
         e = store_each_series(store, add_entry, r);
+    find_forked(w);
+    for (size_t i = 0; i < r->count; i++)
+        place_entry(r, &r->entries[i]);
+    if (e == 0)
+        e = measure(r);
     if (e < 0) {
         recording_free(r);
         return e;
     }
-    find_forked(w);
-    for (size_t i = 0; i < r->count; i++)
-        place_entry(r, &r->entries[i]);
+    find_judged(r);
     *ret = r;
     return 0;
 }
@@ -286,23 +327,6 @@ int recording_each_sample(struct recording *r, size_t index,
 
 /* ---- judged again ---- */
 
-static int measure_sample(void *context, const struct store_sample *x)
-{
-    struct entry *e = context;
-    e->min = fmin(e->min, x->floor);
-    e->max = fmax(e->max, x->max);
-    e->last = x->value;
-    return 0;
-}
-
-static const struct entry *entry_of(const struct recording *r, const struct track *t)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (r->entries[i].subject.track == t)
-            return &r->entries[i];
-    return NULL;
-}
-
 /* What was in use at the end, of all that counts against the limit. */
 static double used_at_end(const struct recording *r, const char *source)
 {
@@ -362,8 +386,6 @@ static void choose(struct recording *r, const struct recording_options *o)
         moving += e->played && t->rule == TRACK_JUDGED && track_would_move(t, e->min, e->max);
     }
     r->watch.terms.series = moving > 0 ? moving : 1;
-    const struct entry *processes = entry_of(r, &r->watch.job[JOB_PROCESSES]);
-    r->watch.most_processes = processes && processes->max > 1 ? (unsigned) processes->max : 1;
 }
 
 struct player {
@@ -425,12 +447,6 @@ static int play(struct recording *r, const struct entry *e, bool by_time)
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret)
 {
-    for (size_t i = 0; i < r->count; i++) {
-        struct entry *e = &r->entries[i];
-        int result = store_each_sample(r->store, e->id, measure_sample, e);
-        if (result < 0)
-            return result;
-    }
     set_terms(r, options);
     set_limits(r, options);
     choose(r, options);

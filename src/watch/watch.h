@@ -171,8 +171,8 @@ struct recording;
 
 struct recorded_series {
     struct series_info info; /* named as in a view; texts belong to the recording */
-    bool judged;             /* by `run`; false: recorded for the eye only */
-    double limit;            /* as last known; 0: not known */
+    bool judged;  /* by `run`; false: recorded for the eye, or the sum of a single process */
+    double limit; /* as last known; 0: not known */
 };
 
 int recording_new(struct store *store, struct recording **ret); /* -errno of reading */
