@@ -14,8 +14,10 @@ static const char help[] =
     "\n"
     "  run -- COMMAND    runs a command and watches all its processes\n"
     "  watch             watches a running job: --pid N, or --find PATTERN\n"
+    "  show RUN.tide     the report of a recorded run again\n"
     "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
     "  compare A B       two runs side by side: the same pattern or not\n"
+    "  export RUN.tide   the samples of a recorded run as CSV or JSON lines\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
     "\n"
     "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
@@ -32,8 +34,9 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"run", cmd_run},         {"watch", cmd_watch}, {"analyze", cmd_analyze},
-    {"compare", cmd_compare}, {"check", cmd_check},
+    {"run", cmd_run},         {"watch", cmd_watch},     {"show", cmd_show},
+    {"analyze", cmd_analyze}, {"compare", cmd_compare}, {"check", cmd_check},
+    {"export", cmd_export},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
