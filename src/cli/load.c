@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/load_run.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -440,6 +441,7 @@ static void keep_exact(struct judgement *j, const char *selector)
 {
     size_t kept = 0;
     for (size_t i = 0; i < j->job.count; i++) {
+        assert(j->series[i].info);
         if (strcasecmp(j->series[i].info->name, selector) != 0)
             continue;
         j->series[kept] = j->series[i];

@@ -131,8 +131,11 @@ static void keep_numbers(struct json *j, const char *key, const void *from,
                          const struct field *fields, size_t count)
 {
     json_array_begin(j, key);
-    for (size_t i = 0; i < count; i++)
-        keep_number(j, NULL, *(const double *) ((const char *) from + fields[i].offset));
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        memcpy(&value, (const char *) from + fields[i].offset, sizeof(value));
+        keep_number(j, NULL, value);
+    }
     json_array_end(j);
 }
 
@@ -318,7 +321,7 @@ static int read_numbers(struct json_reader *r, void *to, const struct field *fie
     if (read_array(r, values, count) < 0)
         return -EINVAL;
     for (size_t i = 0; i < count; i++)
-        *(double *) ((char *) to + fields[i].offset) = values[i];
+        memcpy((char *) to + fields[i].offset, &values[i], sizeof(values[i]));
     return 0;
 }
 

@@ -147,11 +147,18 @@ static void record_limit(struct watch *w, struct track *t, void *c)
     t->stored_limit = t->limit;
 }
 
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
 /* What the run file is judged by when it is read again; the whole truth with `finally`. */
 static void record_terms(struct watch *w, bool finally)
 {
     const struct recorded_terms now = {w->limit, w->clock.total, w->clock.epoch_length};
-    if (memcmp(&now, &w->recorded, sizeof(now)) != 0)
+    const struct recorded_terms *then = &w->recorded;
+    if (!same(now.limit, then->limit) || !same(now.total, then->total) ||
+        !same(now.epoch_length, then->epoch_length))
         store_set_terms(w->options.store, now.limit, w->limit_source,
                         w->options.plan_steps > 0 ? (double) NAN : now.total,
                         w->options.epoch > 0 ? (double) NAN : now.epoch_length);

@@ -67,7 +67,7 @@ static struct answer answer_of(const struct made_run *run)
 {
     struct folder f = folder_begin();
     struct recording_options none = {0};
-    struct watch_view v;
+    struct watch_view v = {0};
     write_run(&f, run);
     if (judge(&f, &none, &v) < 0 || v.count != 1)
         abort();
