@@ -37,15 +37,16 @@ enum {
     ROW_TABLES
 };
 
-#define UPDATE_TERMS                                                                               \
-    "UPDATE run SET limit_bytes = coalesce(?1, limit_bytes),"                                      \
-    " limit_source = coalesce(?2, limit_source), plan_steps = coalesce(?3, plan_steps),"           \
-    " epoch_length = coalesce(?4, epoch_length)"
+/* What is not told stays as it was. */
+static const char update_terms[] =
+    "UPDATE run SET limit_bytes = coalesce(?1, limit_bytes),"
+    " limit_source = coalesce(?2, limit_source), plan_steps = coalesce(?3, plan_steps),"
+    " epoch_length = coalesce(?4, epoch_length)";
 
 /* None can fail for what it is given: a row that does not fit is left out, not tried for ever. */
 static const char *const row_texts[ROW_TABLES] = {
     [ROW_RUN] = "INSERT OR IGNORE INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-    [ROW_TERMS] = UPDATE_TERMS,
+    [ROW_TERMS] = update_terms,
     [ROW_PROCESS] = "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     [ROW_SERIES] = "INSERT OR IGNORE INTO series VALUES (?,?,?,?,?,?,?)",
     [ROW_LIMIT] = "UPDATE series SET capacity = ?2 WHERE id = ?1",
