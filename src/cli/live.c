@@ -31,6 +31,7 @@
 #define PATIENCE_SECONDS 10.0
 
 #define TAILS 2u
+#define TAIL_REST_NS 1000000L
 
 const char live_help[] =
     "  --step-regex RE            how the output tells the step, in a group: 'it ([0-9]+)'\n"
@@ -327,10 +328,16 @@ static void wait_until(struct live *l, double next)
     double left = fmin(fmax(next - now(l), 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
-    struct pollfd p[2] = {{.fd = l->signals, .events = POLLIN},
-                          {.fd = l->job->relay ? relay_fd(l->job->relay) : -1, .events = POLLIN}};
-    if (ppoll(p, 2, &timeout, NULL) <= 0)
+    struct pollfd p[2 + TAILS] = {
+        {.fd = l->signals, .events = POLLIN},
+        {.fd = l->job->relay ? relay_fd(l->job->relay) : -1, .events = POLLIN}};
+    for (unsigned i = 0; i < l->tail_count; i++)
+        p[2 + i] = (struct pollfd){.fd = tail_changes(l->tails[i]), .events = POLLIN};
+    if (ppoll(p, 2 + l->tail_count, &timeout, NULL) <= 0)
         return;
+    /* A program that writes all the time does not keep us busy all the time. */
+    if (!p[0].revents && !p[1].revents)
+        nanosleep(&(struct timespec){.tv_nsec = TAIL_REST_NS}, NULL);
     if (p[1].revents)
         read_relay(l, now(l));
     if (p[0].revents)
