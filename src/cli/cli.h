@@ -28,5 +28,6 @@ int cmd_compare(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 
 #endif

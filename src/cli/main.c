@@ -17,6 +17,7 @@ static const char help[] =
     "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
     "  compare A B       two runs side by side: the same pattern or not\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
+    "  doctor            what works on this machine, what does not, and what to do\n"
     "\n"
     "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
     "  --version         the version\n"
@@ -33,7 +34,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", cmd_run},         {"watch", cmd_watch}, {"analyze", cmd_analyze},
-    {"compare", cmd_compare}, {"check", cmd_check},
+    {"compare", cmd_compare}, {"check", cmd_check}, {"doctor", cmd_doctor},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
