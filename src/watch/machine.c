@@ -180,26 +180,25 @@ static struct member *alive_member(struct watch *w, pid_t pid)
     return NULL;
 }
 
+/* Whether the driver's pids are those of this system; a container may see others, or none. */
 static bool read_processes(struct watch *w, size_t device, double seconds, double headroom)
 {
     const struct gpu_process *list;
     size_t count;
     if (gpu_read_processes(w->gpu, device, &list, &count) < 0)
         return false;
-    bool ours = false;
+    bool known = false;
     for (size_t i = 0; i < count; i++) {
         struct member *m = alive_member(w, list[i].pid);
         if (m)
             push_process(w, m, device, seconds, list[i].used_bytes, headroom);
-        ours = ours || (m && isfinite(list[i].used_bytes));
+        struct proc_stat stat;
+        known = known || m || proc_stat_read(w->options.proc_root, list[i].pid, &stat) == 0;
     }
-    return ours;
+    return known;
 }
 
-/*
- * Where the driver names no process of ours (a container that hides pids), the whole device is
- * watched instead, but only while it is in use.
- */
+/* Where the driver names no process that we know, whole devices are watched instead. */
 void machine_read_gpu(struct watch *w, double seconds)
 {
     for (size_t i = 0; w->gpu && i < gpu_device_count(w->gpu); i++) {

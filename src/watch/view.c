@@ -42,6 +42,14 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
     return is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN : PART_BYSTANDER;
 }
 
+/* A device whose users are not told counts when more of it is used than when watching began. */
+#define DEVICE_BYTES (64.0 * 1024 * 1024)
+
+static bool device_is_used(const struct watch *w, const struct track *t)
+{
+    return !w->gpu_has_pids && t->max - t->first > DEVICE_BYTES;
+}
+
 /* Processes beyond so many are told only where they move. */
 #define STILL_SHOWN 64
 
@@ -51,6 +59,8 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
     const struct track *t = s->track;
     if (t->rule == TRACK_SHOWN || t->samples == 0)
         return false;
+    if (!s->member && t->device && t != &w->job[JOB_SHM])
+        return device_is_used(w, t);
     if (!s->member) {
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
         return !sums_one && (t->moves || t == &w->job[JOB_ANON]);
@@ -295,7 +305,10 @@ static void add_notes(const struct watch *w, struct watch_view *v)
                     "--step-regex 'step ([0-9]+)' says how");
     if (w->gpu_why[0] && !w->gpu)
         add_note(v, "no GPU series: %s", w->gpu_why);
-    if (w->devices && !w->gpu_has_pids)
+    bool blind = false;
+    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+        blind = blind || device_is_used(w, &w->devices[i]);
+    if (blind)
         add_note(v, "the driver names no process of this job: GPU memory is of whole devices");
     if (without > 0)
         add_note(v,
@@ -316,7 +329,7 @@ static int urgency(const struct watch *w, const struct subject *s)
 {
     const struct track *t = s->track;
     enum job_part part = part_of(w, s);
-    if (t->rule != TRACK_JUDGED || t->samples == 0)
+    if (!is_worth_showing(w, s) || t->rule != TRACK_JUDGED)
         return 0;
     if (track_leaks(t))
         return part == PART_TOTAL ? 8 : 9;
