@@ -34,7 +34,7 @@ void run_job_init(struct run_job *j, const struct watch_view *v)
         j->series[i] = (struct report_series){&s->info, &s->answer, &s->history};
     }
     j->job = (struct report_job){
-        .series = j->series, .count = v->count, .answer = &v->answer, .source = NULL};
+        .series = j->series, .count = v->count, .answer = &v->answer, .watched = true};
 }
 
 void run_job_release(struct run_job *j)

@@ -15,7 +15,9 @@
 #define ELSEWHERE_BYTES (200.0 * 1024 * 1024)
 #define ELSEWHERE_SHARE 0.25
 
-#define SURVEY_SECONDS 30.0
+/* Seconds between two surveys of the machine, rarer as time goes on. */
+#define SURVEY_LEAST 5.0
+#define SURVEY_MOST 30.0
 
 /* ---- system, cgroup, /dev/shm ---- */
 
@@ -243,16 +245,17 @@ static void name_grower(struct watch *w, const struct proc_survey *now, double s
     buf_addf(&text, ": pid %d (%s) grew by ", (int) g.id.pid, g.comm);
     units_add_bytes(&text, g.now - g.before);
     buf_addf(&text, "; if that is the training, watch it: tidemark watch --pid %d", (int) g.id.pid);
-    watch_add_news(w, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
-    buf_release(&text);
-    w->elsewhere_told = true;
+    if (w->elsewhere.len == 0)
+        watch_add_news(w, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
+    buf_release(&w->elsewhere);
+    w->elsewhere = text;
 }
 
 void machine_look_elsewhere(struct watch *w, double seconds)
 {
     double system = w->job[JOB_SYSTEM].last;
     double tree = w->job[JOB_ANON].last;
-    w->next_survey = seconds + SURVEY_SECONDS;
+    w->next_survey = seconds + fmin(fmax(seconds, SURVEY_LEAST), SURVEY_MOST);
     if (!w->survey_first) {
         if (proc_survey_take(w->options.proc_root, &w->survey_first) == 0) {
             w->system_at_survey = system;
@@ -261,7 +264,7 @@ void machine_look_elsewhere(struct watch *w, double seconds)
         return;
     }
     double grown = system - w->system_at_survey, job = tree - w->tree_at_survey;
-    if (w->elsewhere_told || !(grown > ELSEWHERE_BYTES) || job > ELSEWHERE_SHARE * grown)
+    if (!(grown > ELSEWHERE_BYTES) || job > ELSEWHERE_SHARE * grown)
         return;
     struct proc_survey *now;
     if (proc_survey_take(w->options.proc_root, &now) < 0)

@@ -109,7 +109,8 @@ struct watch {
     double ended;         /* seconds; NAN: still going on */
     struct watch_end end;
     int store_error;
-    bool near_limit_told, elsewhere_told;
+    bool near_limit_told;
+    struct buf elsewhere; /* who grows while the job does not; empty: nobody */
 
     struct watch_news news[16];
     unsigned news_count;

@@ -300,6 +300,11 @@ static unsigned count_without_pss(const struct watch *w)
 static void add_notes(const struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
+    if (w->elsewhere.len > 0)
+        add_note(v, "%s", buf_text(&w->elsewhere));
+    if (track_is_wary(&w->job[JOB_SHM]))
+        add_note(v,
+                 "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
     if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
                     "--step-regex 'step ([0-9]+)' says how");

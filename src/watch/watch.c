@@ -123,6 +123,7 @@ struct watch *watch_free(struct watch *w)
     progress_free(w->progress);
     sheet_release(&w->sheet);
     watch_release_info(&w->status_series);
+    buf_release(&w->elsewhere);
     for (unsigned i = 0; i < sizeof(w->news_texts) / sizeof(w->news_texts[0]); i++)
         buf_release(&w->news_texts[i]);
     free(w);
@@ -147,6 +148,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     w->end = *end;
     proc_tree_scan(w->tree);
     machine_tick(w, seconds);
+    machine_look_elsewhere(w, seconds);
     watch_each_track(w, finish_track, NULL);
 }
 
