@@ -196,8 +196,7 @@ static void tell_leak(struct live *l, double seconds, size_t id)
     watch_view_init(l->watch, seconds, &view);
     for (size_t i = 0; i < view.count; i++) {
         const struct watch_series *s = &view.series[i];
-        /* The sum of the job is told where none of its parts is. */
-        if (s->id != id || (s->part == PART_TOTAL && view.answer.leaks > 1))
+        if (s->id != id)
             continue;
         struct buf text = BUF_INIT;
         report_alarm(&text, &view, i, &l->style);

@@ -1,12 +1,14 @@
 /* watch/machine.c: what surrounds the job: system RAM, its cgroup, /dev/shm, the GPUs. */
 #include "watch/session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHM_PATH "/dev/shm"
@@ -127,6 +129,71 @@ void machine_tick(struct watch *w, double seconds)
         w->job[JOB_SHM].limit = size;
         watch_push(w, &w->job[JOB_SHM], seconds, used);
     }
+}
+
+/* ---- whose is what lies in /dev/shm? ---- */
+
+static bool is_owner(const struct watch *w, uid_t uid)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->now.uid == (int64_t) uid)
+            return true;
+    return false;
+}
+
+/* A number in the name that is a process: of the job (1), of somebody else (-1), none (0). */
+static int named_process(const struct watch *w, const char *name)
+{
+    for (const char *s = name; *s; s++) {
+        if (*s < '0' || *s > '9')
+            continue;
+        char *end;
+        long pid = strtol(s, &end, 10);
+        struct proc_stat stat;
+        for (size_t i = 0; i < w->member_count; i++)
+            if (w->members[i]->id.pid == pid)
+                return 1;
+        if (end - s >= 2 && pid > 1 && pid < 5000000 &&
+            proc_stat_read(w->options.proc_root, (pid_t) pid, &stat) == 0)
+            return -1;
+        s = end - 1;
+    }
+    return 0;
+}
+
+/*
+ * /dev/shm is shared by all jobs. What came since the start and carries another live process's
+ * number, or belongs to another user, is not ours; what carries no name may be.
+ */
+static bool shm_is_foreign(const struct watch *w)
+{
+    DIR *folder = opendir(SHM_PATH);
+    if (!folder)
+        return false;
+    double theirs = 0, all = 0;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat st;
+        if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode) || (double) st.st_ctim.tv_sec < w->started - 1)
+            continue;
+        double bytes = 512.0 * (double) st.st_blocks;
+        all += bytes;
+        if (!is_owner(w, st.st_uid) || named_process(w, entry->d_name) < 0)
+            theirs += bytes;
+    }
+    closedir(folder);
+    return theirs > all / 2;
+}
+
+/* Asked only while it grows, and not at every look: there may be many files. */
+void machine_attribute_shm(struct watch *w, double seconds)
+{
+    struct track *t = &w->job[JOB_SHM];
+    if (seconds < w->next_shm || !(t->max - t->first > 0))
+        return;
+    w->next_shm = seconds + fmin(fmax(0.5, seconds / 20), 10);
+    t->rule = shm_is_foreign(w) ? TRACK_FOREIGN : TRACK_JUDGED;
 }
 
 /* ---- GPUs ---- */

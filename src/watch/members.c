@@ -214,6 +214,17 @@ void members_left(void *context, struct proc_member *found)
     keep_ended_few(w);
 }
 
+bool member_is_wary(const struct member *m)
+{
+    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
+        if (track_is_wary(&m->tracks[i]))
+            return true;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (track_is_wary(&m->gpu[i]))
+            return true;
+    return false;
+}
+
 /* ---- roles ---- */
 
 static int index_of(const struct watch *w, struct proc_id id)

@@ -101,6 +101,7 @@ struct watch {
 
     /* When what is due, in seconds. */
     double next_tick, next_scan, next_machine, next_gpu, next_roles, next_survey, next_commit;
+    double next_shm;
     double last_tick;
     double tick_cost; /* CPU seconds of one tick, smoothed */
 
@@ -139,12 +140,14 @@ void members_tick(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 bool member_is_alive(const struct member *m);
+bool member_is_wary(const struct member *m); /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* machine.c */
 void machine_open(struct watch *w);
 void machine_release(struct watch *w);
 void machine_tick(struct watch *w, double seconds);
+void machine_attribute_shm(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
 void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */

@@ -250,10 +250,19 @@ struct watch_news watch_next_news(struct watch *w)
     return first;
 }
 
+static bool a_member_is_wary(const struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (member_is_wary(w->members[i]))
+            return true;
+    return false;
+}
+
+/* The sum is told only where none of its parts is on the way to be. */
 static void look_for_leaks(struct watch *w, struct track *t, void *index)
 {
     size_t *i = index;
-    if (track_leaks(t) && !t->alarmed) {
+    if (track_leaks(t) && !t->alarmed && (t != &w->job[JOB_ANON] || !a_member_is_wary(w))) {
         t->alarmed = true;
         watch_add_news(w, NEWS_LEAK, *i, "%s", t->kind);
     }
@@ -306,6 +315,7 @@ static void set_host_limit(struct watch *w, struct track *t, void *c)
 static void review(struct watch *w, double seconds)
 {
     machine_tick(w, seconds);
+    machine_attribute_shm(w, seconds);
     unsigned engines = 0;
     watch_each_track(w, count_engines, &engines);
     if (engines > w->terms.series || 2 * engines < w->terms.series) {
