@@ -12,8 +12,9 @@
 /* Ended processes whose series are kept. */
 #define ENDED_KEPT 128u
 
-/* A round may hold up the process that long at most, as a share of time. */
+/* A round may hold up a process for this share of time, and cost that share of a core in all. */
 #define STALL_SHARE 0.001
+#define ROUND_SHARE 0.0015
 #define LEAST_ROUND_SECONDS 0.5
 
 static const struct {
@@ -41,6 +42,11 @@ double member_grace(double seconds)
 bool member_is_alive(const struct member *m)
 {
     return isnan(m->ended);
+}
+
+bool member_is_trainer(const struct member *m)
+{
+    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK;
 }
 
 /* ---- coming and going ---- */
@@ -159,12 +165,17 @@ static void forget(struct watch *w, size_t index)
             (w->member_count - index) * sizeof(*w->members));
 }
 
+static bool matters(const struct member *m)
+{
+    return member_is_alive(m) || member_is_trainer(m) || member_leaks(m);
+}
+
 /* The oldest ended process that does not matter goes. */
 static void keep_ended_few(struct watch *w)
 {
     size_t ended = w->member_count - w->alive;
     for (size_t i = 0; i < w->member_count && ended > ENDED_KEPT; i++) {
-        if (member_is_alive(w->members[i]) || member_leaks(w->members[i]))
+        if (matters(w->members[i]))
             continue;
         forget(w, i--);
         ended--;
@@ -323,7 +334,9 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
-    m->next_rollup = seconds + fmax(fmax(LEAST_ROUND_SECONDS, took / STALL_SHARE), seconds / 500);
+    double round = (double) w->alive * took / ROUND_SHARE;
+    m->next_rollup =
+        seconds + fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
     if (m->rollup_error < 0)
         return;
     m->rollup_seconds = seconds;

@@ -140,7 +140,8 @@ void members_tick(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 bool member_is_alive(const struct member *m);
-bool member_is_wary(const struct member *m); /* one of its series leaks or is suspect */
+bool member_is_trainer(const struct member *m); /* or a rank */
+bool member_is_wary(const struct member *m);    /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* machine.c */

@@ -57,7 +57,7 @@ static void add_row(struct watch_row *to, const struct watch_row *row)
 /* Trainers and ranks, and whoever grows, stand for themselves; others with their role. */
 static bool stands_alone(const struct member *m)
 {
-    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK || member_is_wary(m);
+    return member_is_trainer(m) || member_is_wary(m);
 }
 
 static void append(struct sheet *s, const struct watch_row *row)

@@ -27,11 +27,6 @@ struct subject {
     size_t id;
 };
 
-static bool is_trainer(const struct member *m)
-{
-    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK;
-}
-
 static enum job_part part_of(const struct watch *w, const struct subject *s)
 {
     const char *kind = s->track->kind;
@@ -39,7 +34,8 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
         return PART_MAIN;
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
-    return is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN : PART_BYSTANDER;
+    return member_is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN
+                                                                          : PART_BYSTANDER;
 }
 
 /* A device whose users are not told counts when more of it is used than when watching began. */
@@ -48,6 +44,13 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
 static bool device_is_used(const struct watch *w, const struct track *t)
 {
     return !w->gpu_has_pids && t->max - t->first > DEVICE_BYTES;
+}
+
+/* What turned private was there before: the process itself grew by much less. */
+static bool is_copied(const struct member *m)
+{
+    const struct track *private = &m->tracks[MEMBER_PRIVATE], *anon = &m->tracks[MEMBER_ANON];
+    return anon->last - anon->first < 0.5 * (private->last - private->first);
 }
 
 /* Processes beyond so many are told only where they move. */
@@ -65,8 +68,10 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
         return !sums_one && (t->moves || t == &w->job[JOB_ANON]);
     }
+    if (t == &s->member->tracks[MEMBER_PRIVATE] && !is_copied(s->member))
+        return false;
     bool memory = t == &s->member->tracks[MEMBER_ANON] && w->member_count <= STILL_SHOWN;
-    return t->moves || memory || (is_trainer(s->member) && t->rule == TRACK_JUDGED);
+    return t->moves || memory || (member_is_trainer(s->member) && t->rule == TRACK_JUDGED);
 }
 
 static void add_name(struct buf *out, const struct watch *w, const struct subject *s)

@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A tick may cost so large a share of one core. */
-#define TICK_SHARE 0.004
+/* Ticks and scans may cost so large a share of one core. */
+#define TICK_SHARE 0.002
+#define SCAN_SHARE 0.001
 
 /* And so large a one while a run may be over soon. */
 #define EARLY_SHARE 0.05
@@ -379,7 +380,7 @@ static void scan(struct watch *w, double seconds)
     w->last_tick = seconds;
     proc_tree_scan(w->tree);
     double cost = cpu_seconds() - before;
-    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 20), 1), fmin(cost / TICK_SHARE, 5));
+    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 20), 1), fmin(cost / SCAN_SHARE, 5));
 }
 
 double watch_tick(struct watch *w, double seconds)
