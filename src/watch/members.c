@@ -119,8 +119,8 @@ void members_joined(void *context, struct proc_member *found)
     m->is_root = found->parent.pid == 0;
     m->joined = w->last_tick;
     m->ended = NAN;
-    m->rollup.pss = m->rollup.private_bytes = m->pss_first = m->rss_first = NAN;
-    m->rollup_seconds = m->anon_at_rollup = NAN;
+    m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
+    m->rollup_seconds = m->anon_at_rollup = m->anon_first = NAN;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
@@ -341,10 +341,8 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
         return;
     m->rollup_seconds = seconds;
     m->anon_at_rollup = m->now.anon;
-    if (isnan(m->pss_first)) {
+    if (isnan(m->pss_first))
         m->pss_first = m->rollup.pss;
-        m->rss_first = m->now.rss;
-    }
     if (m->has_tracks) {
         push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
         push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
@@ -378,12 +376,24 @@ static void tick(struct watch *w, struct member *m, double seconds)
     if (proc_read_status(m->proc, &now) < 0)
         return; /* it has ended: the next scan says so */
     m->now = now;
+    if (isnan(m->anon_first))
+        m->anon_first = now.anon;
     if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
         start_tracks(w, m);
     if (m->has_tracks)
         push_status(w, m, seconds);
     if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
         read_rollup(w, m, seconds);
+}
+
+/*
+ * What it adds to the job's memory. A forked process begins with its parent's pages: they are there
+ * once, so only what came since counts. That a page of them becomes private is no growth either.
+ */
+static double own_anon(const struct member *m)
+{
+    double anon = m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
+    return m->forked ? fmax(0, anon - m->anon_first) : anon;
 }
 
 void members_tick(struct watch *w, double seconds)
@@ -395,7 +405,7 @@ void members_tick(struct watch *w, double seconds)
         if (!member_is_alive(m))
             continue;
         tick(w, m, seconds);
-        anon += isnan(m->now.anon) ? 0 : m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
+        anon += isnan(m->now.anon) ? 0 : own_anon(m);
         double share = member_pss(m);
         whole = whole && (!isnan(share) || !m->has_tracks);
         pss += isnan(share) ? 0 : share;

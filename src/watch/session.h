@@ -45,7 +45,7 @@ struct member {
     struct proc_rollup rollup; /* of the last round */
     double rollup_seconds, next_rollup;
     double anon_at_rollup;
-    double pss_first, rss_first;
+    double anon_first, pss_first;
     int rollup_error;
 };
 
