@@ -120,7 +120,7 @@ void members_joined(void *context, struct proc_member *found)
     m->joined = w->last_tick;
     m->ended = NAN;
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
-    m->rollup_seconds = m->anon_at_rollup = m->anon_first = NAN;
+    m->rollup_seconds = m->anon_at_rollup = m->inherited = NAN;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
@@ -296,6 +296,15 @@ void members_judge_roles(struct watch *w, double seconds)
 
 /* ---- samples ---- */
 
+/* 0: none, or not for us to know. */
+static double limit_of(pid_t pid, enum __rlimit_resource what)
+{
+    struct rlimit limit;
+    if (prlimit(pid, what, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    return (double) limit.rlim_cur;
+}
+
 static void start_tracks(struct watch *w, struct member *m)
 {
     for (unsigned i = 0; i < MEMBER_KINDS; i++)
@@ -305,9 +314,9 @@ static void start_tracks(struct watch *w, struct member *m)
         m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
     m->has_tracks = true;
     store_member(w, m);
-    struct rlimit files;
-    if (prlimit(m->id.pid, RLIMIT_NOFILE, NULL, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
-        m->tracks[MEMBER_FDS].limit = (double) files.rlim_cur;
+    m->tracks[MEMBER_FDS].limit = limit_of(m->id.pid, RLIMIT_NOFILE);
+    m->tracks[MEMBER_THREADS].limit = limit_of(m->id.pid, RLIMIT_NPROC);
+    w->job[JOB_PROCESSES].limit = m->tracks[MEMBER_THREADS].limit;
 }
 
 static void push(struct watch *w, struct member *m, enum member_kind kind, double seconds,
@@ -376,8 +385,10 @@ static void tick(struct watch *w, struct member *m, double seconds)
     if (proc_read_status(m->proc, &now) < 0)
         return; /* it has ended: the next scan says so */
     m->now = now;
-    if (isnan(m->anon_first))
-        m->anon_first = now.anon;
+    if (isnan(m->inherited)) {
+        const struct member *parent = find_member(w, m->parent);
+        m->inherited = fmin(now.anon, parent ? parent->now.anon : now.anon);
+    }
     if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
         start_tracks(w, m);
     if (m->has_tracks)
@@ -393,7 +404,7 @@ static void tick(struct watch *w, struct member *m, double seconds)
 static double own_anon(const struct member *m)
 {
     double anon = m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
-    return m->forked ? fmax(0, anon - m->anon_first) : anon;
+    return m->forked ? fmax(0, anon - m->inherited) : anon;
 }
 
 void members_tick(struct watch *w, double seconds)

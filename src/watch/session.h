@@ -45,7 +45,8 @@ struct member {
     struct proc_rollup rollup; /* of the last round */
     double rollup_seconds, next_rollup;
     double anon_at_rollup;
-    double anon_first, pss_first;
+    double inherited; /* of its anonymous memory, from the process that forked it */
+    double pss_first;
     int rollup_error;
 };
 

@@ -380,7 +380,8 @@ static void scan(struct watch *w, double seconds)
     w->last_tick = seconds;
     proc_tree_scan(w->tree);
     double cost = cpu_seconds() - before;
-    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 20), 1), fmin(cost / SCAN_SHARE, 5));
+    double share = seconds < EARLY_SECONDS ? EARLY_SHARE : SCAN_SHARE;
+    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(cost / share, 5));
 }
 
 double watch_tick(struct watch *w, double seconds)
