@@ -220,7 +220,8 @@ void headline_job(struct buf *out, const struct report_job *job, const struct re
         return;
     }
     if (answer->deciding >= job->count) {
-        buf_adds(out, "no series");
+        buf_adds(out,
+                 job->watched ? "the job ended before its memory could be looked at" : "no series");
         return;
     }
     const struct report_series *deciding = &job->series[answer->deciding];

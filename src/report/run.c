@@ -276,8 +276,9 @@ static void add_notes(struct buf *out, const struct watch_view *v, const struct 
 static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    double share = 100 * v->watcher_cpu_seconds / fmax(v->seconds, 1e-3);
-    buf_addf(&text, "%.2f s of CPU (%.2g %% of a core)", v->watcher_cpu_seconds, share);
+    buf_addf(&text, "%.2f s of CPU", v->watcher_cpu_seconds);
+    if (v->seconds >= 1)
+        buf_addf(&text, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
     if (isfinite(v->watcher_bytes)) {
         buf_adds(&text, ", ");
         units_add_bytes(&text, v->watcher_bytes);
