@@ -15,8 +15,8 @@ test: ## every test and check; installs what is missing; last line: N passed, N 
 	@tools/install-packages build test
 	@tools/test
 
-demo: ## what tidemark says of real series; installs what is missing
-	@tools/install-packages build
+demo: ## tidemark watches real programs and reads recordings; installs what is missing
+	@tools/install-packages build demo
 	@tools/build build
 	@tools/demo build/tidemark
 

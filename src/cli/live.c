@@ -31,6 +31,7 @@
 #define PATIENCE_SECONDS 10.0
 
 #define TAILS 2u
+#define TAIL_REST_NS 1000000L
 
 const char live_help[] =
     "  --step-regex RE            how the output tells the step, in a group: 'it ([0-9]+)'\n"
@@ -195,8 +196,7 @@ static void tell_leak(struct live *l, double seconds, size_t id)
     watch_view_init(l->watch, seconds, &view);
     for (size_t i = 0; i < view.count; i++) {
         const struct watch_series *s = &view.series[i];
-        /* The sum of the job is told where none of its parts is. */
-        if (s->id != id || (s->part == PART_TOTAL && view.answer.leaks > 1))
+        if (s->id != id)
             continue;
         struct buf text = BUF_INIT;
         report_alarm(&text, &view, i, &l->style);
@@ -262,11 +262,11 @@ static void check_options(struct live *l, double seconds)
     const struct live_options *o = l->options;
     char by[80];
     if (o->duration > 0 && seconds >= o->duration) {
-        snprintf(by, sizeof(by), "ended after %g s as asked", o->duration);
+        snprintf(by, sizeof(by), "by tidemark after %g s, as asked", o->duration);
         end_by_option(l, seconds, by);
     }
     if (o->stop_after_steps > 0 && watch_steps(l->watch) >= o->stop_after_steps) {
-        snprintf(by, sizeof(by), "ended after %g steps as asked", o->stop_after_steps);
+        snprintf(by, sizeof(by), "by tidemark after %g steps, as asked", o->stop_after_steps);
         end_by_option(l, seconds, by);
     }
     if (seconds >= l->kill_at) {
@@ -313,7 +313,7 @@ static void read_signals(struct live *l)
         if (number == SIGCHLD) {
             continue;
         } else if (!l->job->relay) {
-            end_watching(l, "watching was ended");
+            end_watching(l, "watching was ended by the user");
         } else if (info.ssi_code != SI_KERNEL) {
             kill(relay_command_pid(l->job->relay), number);
         }
@@ -327,10 +327,16 @@ static void wait_until(struct live *l, double next)
     double left = fmin(fmax(next - now(l), 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
-    struct pollfd p[2] = {{.fd = l->signals, .events = POLLIN},
-                          {.fd = l->job->relay ? relay_fd(l->job->relay) : -1, .events = POLLIN}};
-    if (ppoll(p, 2, &timeout, NULL) <= 0)
+    struct pollfd p[2 + TAILS] = {
+        {.fd = l->signals, .events = POLLIN},
+        {.fd = l->job->relay ? relay_fd(l->job->relay) : -1, .events = POLLIN}};
+    for (unsigned i = 0; i < l->tail_count; i++)
+        p[2 + i] = (struct pollfd){.fd = tail_changes(l->tails[i]), .events = POLLIN};
+    if (ppoll(p, 2 + l->tail_count, &timeout, NULL) <= 0)
         return;
+    /* A program that writes all the time does not keep us busy all the time. */
+    if (!p[0].revents && !p[1].revents)
+        nanosleep(&(struct timespec){.tv_nsec = TAIL_REST_NS}, NULL);
     if (p[1].revents)
         read_relay(l, now(l));
     if (p[0].revents)

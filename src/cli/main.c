@@ -19,6 +19,7 @@ static const char help[] =
     "  compare A B       two runs side by side: the same pattern or not\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
     "  export RUN.tide   the samples of a recorded run as CSV or JSON lines\n"
+    "  doctor            what works on this machine, what does not, and what to do\n"
     "\n"
     "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
     "  --version         the version\n"
@@ -36,7 +37,7 @@ struct command {
 static const struct command commands[] = {
     {"run", cmd_run},         {"watch", cmd_watch},     {"show", cmd_show},
     {"analyze", cmd_analyze}, {"compare", cmd_compare}, {"check", cmd_check},
-    {"export", cmd_export},
+    {"export", cmd_export},   {"doctor", cmd_doctor},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -182,9 +182,16 @@ static void add_subject(struct buf *out, const struct report_job *job,
         buf_addc(out, ' ');
 }
 
-/* "none of 5 series leaks; 1 is inconclusive". */
-static void no_leak_job(struct buf *out, const struct report_job *job)
+/* "none of 5 series leaks; 1 is inconclusive"; of a watched job its trainer's story before that. */
+static void no_leak_job(struct buf *out, const struct report_job *job,
+                        const struct report_style *style)
 {
+    if (job->watched && job->answer->deciding < job->count) {
+        const struct report_series *s = &job->series[job->answer->deciding];
+        add_subject(out, job, s, style);
+        headline_series(out, s);
+        buf_adds(out, "; ");
+    }
     buf_addf(out, "none of %zu series leaks", job->count);
     unsigned open = job->answer->inconclusives;
     if (open > 0)
@@ -209,11 +216,12 @@ void headline_job(struct buf *out, const struct report_job *job, const struct re
     format_verdict(out, answer->verdict, answer->severity, style);
     buf_adds(out, ": ");
     if (job->count > 1 && answer->verdict == VERDICT_NO_LEAK) {
-        no_leak_job(out, job);
+        no_leak_job(out, job, style);
         return;
     }
     if (answer->deciding >= job->count) {
-        buf_adds(out, "no series");
+        buf_adds(out,
+                 job->watched ? "the job ended before its memory could be looked at" : "no series");
         return;
     }
     const struct report_series *deciding = &job->series[answer->deciding];

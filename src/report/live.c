@@ -8,6 +8,8 @@
 
 /* ---- the status line ---- */
 
+#define EARLY_SECONDS 120.0
+
 static void add_step(struct buf *out, const struct watch_status *s, const char *bar)
 {
     if (!isfinite(s->step))
@@ -40,8 +42,8 @@ static void add_rate(struct buf *out, const struct watch_status *s, const char *
     format_rate(out, s->rate, &s->series);
 }
 
-static void add_verdict(struct buf *out, const struct watch_status *s, const char *bar,
-                        const struct report_style *style)
+static void add_verdict(struct buf *out, const struct watch_status *s, double seconds,
+                        const char *bar, const struct report_style *style)
 {
     buf_adds(out, bar);
     if (s->verdict == VERDICT_LEAK || s->suspect) {
@@ -55,7 +57,9 @@ static void add_verdict(struct buf *out, const struct watch_status *s, const cha
         buf_adds(out, "not enough data yet");
     }
     format_color(out, FORMAT_RESET, style);
-    if (s->verdict == VERDICT_INCONCLUSIVE && isfinite(s->needs) && s->needs > 0) {
+    /* Before the first step the time would be all there is, and its answer takes too long. */
+    bool early = s->series.clock == CLOCK_SECONDS && seconds < EARLY_SECONDS;
+    if (s->verdict == VERDICT_INCONCLUSIVE && s->needs > 0 && isfinite(s->needs) && !early) {
         buf_adds(out, ", ");
         format_more(out, s->needs, s->series.clock);
     }
@@ -78,7 +82,7 @@ void report_status(struct buf *out, const struct watch_status *s, double seconds
     add_step(&line, s, bar);
     add_total(&line, s, bar);
     add_rate(&line, s, bar);
-    add_verdict(&line, s, bar, style);
+    add_verdict(&line, s, seconds, bar, style);
     add_limit(&line, s, bar);
     if (style->width > 0 && format_columns(buf_text(&line)) >= style->width) {
         const struct report_style plain = {.width = style->width, .ascii = style->ascii};
@@ -87,7 +91,7 @@ void report_status(struct buf *out, const struct watch_status *s, double seconds
         add_step(&line, s, bar);
         add_total(&line, s, bar);
         add_rate(&line, s, bar);
-        add_verdict(&line, s, bar, &plain);
+        add_verdict(&line, s, seconds, bar, &plain);
         format_clean_cut(out, buf_text(&line), style->width - 1, style);
     } else {
         buf_add(out, buf_text(&line), line.len);

@@ -27,6 +27,7 @@ struct report_job {
     size_t count;
     const struct job_answer *answer;
     const char *source; /* file name; NULL: absent */
+    bool watched;       /* a running job: the one series that matters most is always named */
 };
 
 /* The report of `analyze`: the verdict in one sentence, then for each series, or of many for those

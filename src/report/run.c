@@ -34,7 +34,7 @@ void run_job_init(struct run_job *j, const struct watch_view *v)
         j->series[i] = (struct report_series){&s->info, &s->answer, &s->history};
     }
     j->job = (struct report_job){
-        .series = j->series, .count = v->count, .answer = &v->answer, .source = NULL};
+        .series = j->series, .count = v->count, .answer = &v->answer, .watched = true};
 }
 
 void run_job_release(struct run_job *j)
@@ -191,7 +191,6 @@ static void add_sheet(struct buf *out, const struct watch_view *v)
     add_beside(&t, "unexplained", NAN, v->unexplained, &layout);
     buf_addc(out, '\n');
     table_render(&t, out, INDENT);
-    buf_addc(out, '\n');
 }
 
 /* "20 compile workers: 8.00 GB by RSS, 1.10 GB by share, stable: overhead, not a leak". */
@@ -204,6 +203,7 @@ static void add_overhead(struct buf *out, const struct watch_view *v,
         if (r->processes < OVERHEAD_PROCESSES || r->grows || !stable || r->rss < OVERHEAD_BYTES)
             continue;
         struct buf text = BUF_INIT;
+        buf_addc(out, '\n');
         buf_addf(&text, "%s: ", r->label);
         units_add_bytes(&text, r->rss);
         buf_adds(&text, " by RSS, ");
@@ -241,6 +241,7 @@ static void add_table(struct buf *out, const struct watch_view *v, const struct 
                 shown[count++] = j->series[i];
     struct report_job job = {.series = shown, .count = count, .answer = &v->answer};
     if (count > 1) {
+        buf_addc(out, '\n');
         text_summary(out, &job, style);
         if (v->count > count)
             buf_addf(out, "  and %zu more, none of them a leak\n", v->count - count);
@@ -275,8 +276,9 @@ static void add_notes(struct buf *out, const struct watch_view *v, const struct 
 static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    double share = 100 * v->watcher_cpu_seconds / fmax(v->seconds, 1e-3);
-    buf_addf(&text, "%.2f s of CPU (%.2g %% of a core)", v->watcher_cpu_seconds, share);
+    buf_addf(&text, "%.2f s of CPU", v->watcher_cpu_seconds);
+    if (v->seconds >= 1)
+        buf_addf(&text, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
     if (isfinite(v->watcher_bytes)) {
         buf_adds(&text, ", ");
         units_add_bytes(&text, v->watcher_bytes);

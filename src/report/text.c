@@ -81,8 +81,7 @@ static void add_spikes(struct buf *out, const struct report_series *s,
         return;
     struct buf text = BUF_INIT;
     units_add_count(&text, a->spikes.count, 0);
-    buf_addf(&text, " spike%s, %s", a->spikes.count == 1 ? "" : "s",
-             a->spikes.count == 1 ? "" : "half of them higher than ");
+    buf_addf(&text, ", %s", a->spikes.count == 1 ? "" : "typically ");
     series_add_value(&text, a->spikes.height, s->info->unit);
     buf_addf(&text, " above the floor; %s",
              a->spikes.recovered ? "each came down again" : "the last has not come down yet");

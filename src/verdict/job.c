@@ -17,7 +17,9 @@ static int weight(const struct answer *a, enum job_part part)
     case VERDICT_LEAK:
         return 100 + 10 * (int) a->severity;
     case VERDICT_INCONCLUSIVE:
-        return !counts(a) || part == PART_BYSTANDER ? 0 : a->suspect ? 60 : 50;
+        if (!counts(a) || part == PART_BYSTANDER)
+            return part == PART_MAIN;
+        return a->suspect ? 60 : 50;
     default:
         return part == PART_BYSTANDER ? 5 : 10;
     }

@@ -1,12 +1,14 @@
 /* watch/machine.c: what surrounds the job: system RAM, its cgroup, /dev/shm, the GPUs. */
 #include "watch/session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHM_PATH "/dev/shm"
@@ -15,7 +17,9 @@
 #define ELSEWHERE_BYTES (200.0 * 1024 * 1024)
 #define ELSEWHERE_SHARE 0.25
 
-#define SURVEY_SECONDS 30.0
+/* Seconds between two surveys of the machine, rarer as time goes on. */
+#define SURVEY_LEAST 5.0
+#define SURVEY_MOST 30.0
 
 /* ---- system, cgroup, /dev/shm ---- */
 
@@ -127,6 +131,71 @@ void machine_tick(struct watch *w, double seconds)
     }
 }
 
+/* ---- whose is what lies in /dev/shm? ---- */
+
+static bool is_owner(const struct watch *w, uid_t uid)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->now.uid == (int64_t) uid)
+            return true;
+    return false;
+}
+
+/* A number in the name that is a process: of the job (1), of somebody else (-1), none (0). */
+static int named_process(const struct watch *w, const char *name)
+{
+    for (const char *s = name; *s; s++) {
+        if (*s < '0' || *s > '9')
+            continue;
+        char *end;
+        long pid = strtol(s, &end, 10);
+        struct proc_stat stat;
+        for (size_t i = 0; i < w->member_count; i++)
+            if (w->members[i]->id.pid == pid)
+                return 1;
+        if (end - s >= 2 && pid > 1 && pid < 5000000 &&
+            proc_stat_read(w->options.proc_root, (pid_t) pid, &stat) == 0)
+            return -1;
+        s = end - 1;
+    }
+    return 0;
+}
+
+/*
+ * /dev/shm is shared by all jobs. What came since the start and carries another live process's
+ * number, or belongs to another user, is not ours; what carries no name may be.
+ */
+static bool shm_is_foreign(const struct watch *w)
+{
+    DIR *folder = opendir(SHM_PATH);
+    if (!folder)
+        return false;
+    double theirs = 0, all = 0;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat st;
+        if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(st.st_mode) || (double) st.st_ctim.tv_sec < w->started - 1)
+            continue;
+        double bytes = 512.0 * (double) st.st_blocks;
+        all += bytes;
+        if (!is_owner(w, st.st_uid) || named_process(w, entry->d_name) < 0)
+            theirs += bytes;
+    }
+    closedir(folder);
+    return theirs > all / 2;
+}
+
+/* Asked only while it grows, and not at every look: there may be many files. */
+void machine_attribute_shm(struct watch *w, double seconds)
+{
+    struct track *t = &w->job[JOB_SHM];
+    if (seconds < w->next_shm || !(t->max - t->first > 0))
+        return;
+    w->next_shm = seconds + fmin(fmax(0.5, seconds / 20), 10);
+    t->rule = shm_is_foreign(w) ? TRACK_FOREIGN : TRACK_JUDGED;
+}
+
 /* ---- GPUs ---- */
 
 static void device_name(const struct gpu_device *d, char *ret, size_t size)
@@ -180,26 +249,25 @@ static struct member *alive_member(struct watch *w, pid_t pid)
     return NULL;
 }
 
+/* Whether the driver's pids are those of this system; a container may see others, or none. */
 static bool read_processes(struct watch *w, size_t device, double seconds, double headroom)
 {
     const struct gpu_process *list;
     size_t count;
     if (gpu_read_processes(w->gpu, device, &list, &count) < 0)
         return false;
-    bool ours = false;
+    bool known = false;
     for (size_t i = 0; i < count; i++) {
         struct member *m = alive_member(w, list[i].pid);
         if (m)
             push_process(w, m, device, seconds, list[i].used_bytes, headroom);
-        ours = ours || (m && isfinite(list[i].used_bytes));
+        struct proc_stat stat;
+        known = known || m || proc_stat_read(w->options.proc_root, list[i].pid, &stat) == 0;
     }
-    return ours;
+    return known;
 }
 
-/*
- * Where the driver names no process of ours (a container that hides pids), the whole device is
- * watched instead, but only while it is in use.
- */
+/* Where the driver names no process that we know, whole devices are watched instead. */
 void machine_read_gpu(struct watch *w, double seconds)
 {
     for (size_t i = 0; w->gpu && i < gpu_device_count(w->gpu); i++) {
@@ -246,16 +314,17 @@ static void name_grower(struct watch *w, const struct proc_survey *now, double s
     buf_addf(&text, ": pid %d (%s) grew by ", (int) g.id.pid, g.comm);
     units_add_bytes(&text, g.now - g.before);
     buf_addf(&text, "; if that is the training, watch it: tidemark watch --pid %d", (int) g.id.pid);
-    watch_add_news(w, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
-    buf_release(&text);
-    w->elsewhere_told = true;
+    if (w->elsewhere.len == 0)
+        watch_add_news(w, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
+    buf_release(&w->elsewhere);
+    w->elsewhere = text;
 }
 
 void machine_look_elsewhere(struct watch *w, double seconds)
 {
     double system = w->job[JOB_SYSTEM].last;
     double tree = w->job[JOB_ANON].last;
-    w->next_survey = seconds + SURVEY_SECONDS;
+    w->next_survey = seconds + fmin(fmax(seconds, SURVEY_LEAST), SURVEY_MOST);
     if (!w->survey_first) {
         if (proc_survey_take(w->options.proc_root, &w->survey_first) == 0) {
             w->system_at_survey = system;
@@ -264,7 +333,7 @@ void machine_look_elsewhere(struct watch *w, double seconds)
         return;
     }
     double grown = system - w->system_at_survey, job = tree - w->tree_at_survey;
-    if (w->elsewhere_told || !(grown > ELSEWHERE_BYTES) || job > ELSEWHERE_SHARE * grown)
+    if (!(grown > ELSEWHERE_BYTES) || job > ELSEWHERE_SHARE * grown)
         return;
     struct proc_survey *now;
     if (proc_survey_take(w->options.proc_root, &now) < 0)

@@ -12,8 +12,9 @@
 /* Ended processes whose series are kept. */
 #define ENDED_KEPT 128u
 
-/* A round may hold up the process that long at most, as a share of time. */
+/* A round may hold up a process for this share of time, and cost that share of a core in all. */
 #define STALL_SHARE 0.001
+#define ROUND_SHARE 0.0015
 #define LEAST_ROUND_SECONDS 0.5
 
 static const struct {
@@ -41,6 +42,11 @@ double member_grace(double seconds)
 bool member_is_alive(const struct member *m)
 {
     return isnan(m->ended);
+}
+
+bool member_is_trainer(const struct member *m)
+{
+    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK;
 }
 
 /* ---- coming and going ---- */
@@ -113,8 +119,8 @@ void members_joined(void *context, struct proc_member *found)
     m->is_root = found->parent.pid == 0;
     m->joined = w->last_tick;
     m->ended = NAN;
-    m->rollup.pss = m->rollup.private_bytes = m->pss_first = m->rss_first = NAN;
-    m->rollup_seconds = m->anon_at_rollup = NAN;
+    m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
+    m->rollup_seconds = m->anon_at_rollup = m->inherited = NAN;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
@@ -159,12 +165,17 @@ static void forget(struct watch *w, size_t index)
             (w->member_count - index) * sizeof(*w->members));
 }
 
+static bool matters(const struct member *m)
+{
+    return member_is_alive(m) || member_is_trainer(m) || member_leaks(m);
+}
+
 /* The oldest ended process that does not matter goes. */
 static void keep_ended_few(struct watch *w)
 {
     size_t ended = w->member_count - w->alive;
     for (size_t i = 0; i < w->member_count && ended > ENDED_KEPT; i++) {
-        if (member_is_alive(w->members[i]) || member_leaks(w->members[i]))
+        if (matters(w->members[i]))
             continue;
         forget(w, i--);
         ended--;
@@ -212,6 +223,17 @@ void members_left(void *context, struct proc_member *found)
                 break;
             }
     keep_ended_few(w);
+}
+
+bool member_is_wary(const struct member *m)
+{
+    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
+        if (track_is_wary(&m->tracks[i]))
+            return true;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (track_is_wary(&m->gpu[i]))
+            return true;
+    return false;
 }
 
 /* ---- roles ---- */
@@ -274,6 +296,15 @@ void members_judge_roles(struct watch *w, double seconds)
 
 /* ---- samples ---- */
 
+/* 0: none, or not for us to know. */
+static double limit_of(pid_t pid, enum __rlimit_resource what)
+{
+    struct rlimit limit;
+    if (prlimit(pid, what, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    return (double) limit.rlim_cur;
+}
+
 void member_init_tracks(struct member *m)
 {
     for (unsigned i = 0; i < MEMBER_KINDS; i++)
@@ -296,9 +327,9 @@ static void start_tracks(struct watch *w, struct member *m)
     if (m->forked)
         m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
     store_member(w, m);
-    struct rlimit files;
-    if (prlimit(m->id.pid, RLIMIT_NOFILE, NULL, &files) == 0 && files.rlim_cur != RLIM_INFINITY)
-        m->tracks[MEMBER_FDS].limit = (double) files.rlim_cur;
+    m->tracks[MEMBER_FDS].limit = limit_of(m->id.pid, RLIMIT_NOFILE);
+    m->tracks[MEMBER_THREADS].limit = limit_of(m->id.pid, RLIMIT_NPROC);
+    w->job[JOB_PROCESSES].limit = m->tracks[MEMBER_THREADS].limit;
 }
 
 static void push(struct watch *w, struct member *m, enum member_kind kind, double seconds,
@@ -325,15 +356,15 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
-    m->next_rollup = seconds + fmax(fmax(LEAST_ROUND_SECONDS, took / STALL_SHARE), seconds / 500);
+    double round = (double) w->alive * took / ROUND_SHARE;
+    m->next_rollup =
+        seconds + fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
     if (m->rollup_error < 0)
         return;
     m->rollup_seconds = seconds;
     m->anon_at_rollup = m->now.anon;
-    if (isnan(m->pss_first)) {
+    if (isnan(m->pss_first))
         m->pss_first = m->rollup.pss;
-        m->rss_first = m->now.rss;
-    }
     if (m->has_tracks) {
         push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
         push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
@@ -367,12 +398,26 @@ static void tick(struct watch *w, struct member *m, double seconds)
     if (proc_read_status(m->proc, &now) < 0)
         return; /* it has ended: the next scan says so */
     m->now = now;
+    if (isnan(m->inherited)) {
+        const struct member *parent = find_member(w, m->parent);
+        m->inherited = fmin(now.anon, parent ? parent->now.anon : now.anon);
+    }
     if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
         start_tracks(w, m);
     if (m->has_tracks)
         push_status(w, m, seconds);
     if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
         read_rollup(w, m, seconds);
+}
+
+/*
+ * What it adds to the job's memory. A forked process begins with its parent's pages: they are there
+ * once, so only what came since counts. That a page of them becomes private is no growth either.
+ */
+static double own_anon(const struct member *m)
+{
+    double anon = m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
+    return m->forked ? fmax(0, anon - m->inherited) : anon;
 }
 
 void members_tick(struct watch *w, double seconds)
@@ -384,7 +429,7 @@ void members_tick(struct watch *w, double seconds)
         if (!member_is_alive(m))
             continue;
         tick(w, m, seconds);
-        anon += isnan(m->now.anon) ? 0 : m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
+        anon += isnan(m->now.anon) ? 0 : own_anon(m);
         double share = member_pss(m);
         whole = whole && (!isnan(share) || !m->has_tracks);
         pss += isnan(share) ? 0 : share;

@@ -45,7 +45,8 @@ struct member {
     struct proc_rollup rollup; /* of the last round */
     double rollup_seconds, next_rollup;
     double anon_at_rollup;
-    double pss_first, rss_first;
+    double inherited; /* of its anonymous memory, from the process that forked it */
+    double pss_first;
     int rollup_error;
 };
 
@@ -107,6 +108,7 @@ struct watch {
 
     /* When what is due, in seconds. */
     double next_tick, next_scan, next_machine, next_gpu, next_roles, next_survey, next_commit;
+    double next_shm;
     double last_tick;
     double tick_cost; /* CPU seconds of one tick, smoothed */
 
@@ -116,7 +118,8 @@ struct watch {
     struct watch_end end;
     int store_error;
     struct recorded_terms recorded;
-    bool near_limit_told, elsewhere_told;
+    bool near_limit_told;
+    struct buf elsewhere; /* who grows while the job does not; empty: nobody */
 
     struct watch_news news[16];
     unsigned news_count;
@@ -149,12 +152,15 @@ struct member *member_free(struct member *m);
 bool member_is_alive(const struct member *m);
 void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
+bool member_is_trainer(const struct member *m); /* or a rank */
+bool member_is_wary(const struct member *m);    /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* machine.c */
 void machine_open(struct watch *w);
 void machine_release(struct watch *w);
 void machine_tick(struct watch *w, double seconds);
+void machine_attribute_shm(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
 void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */

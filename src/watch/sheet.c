@@ -23,17 +23,6 @@ static double present(double value)
     return isfinite(value) ? value : 0;
 }
 
-static bool member_is_wary(const struct member *m)
-{
-    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
-        if (track_is_wary(&m->tracks[i]))
-            return true;
-    for (size_t i = 0; i < m->gpu_count; i++)
-        if (track_is_wary(&m->gpu[i]))
-            return true;
-    return false;
-}
-
 /* Without PSS, resident memory is all there is: too much, where pages are shared. */
 static void add_member(struct watch_row *row, const struct member *m)
 {
@@ -68,7 +57,7 @@ static void add_row(struct watch_row *to, const struct watch_row *row)
 /* Trainers and ranks, and whoever grows, stand for themselves; others with their role. */
 static bool stands_alone(const struct member *m)
 {
-    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK || member_is_wary(m);
+    return member_is_trainer(m) || member_is_wary(m);
 }
 
 static void append(struct sheet *s, const struct watch_row *row)

@@ -5,13 +5,25 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 struct tail {
     int fd;
+    int changes; /* inotify; -1: the file system does not tell */
     off_t at;
 };
+
+static int watch_changes(const char *path)
+{
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd >= 0 && inotify_add_watch(fd, path, IN_MODIFY) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
 
 int tail_open(const char *path, struct tail **ret)
 {
@@ -26,7 +38,7 @@ int tail_open(const char *path, struct tail **ret)
     struct tail *t = malloc(sizeof(*t));
     if (!t)
         abort();
-    *t = (struct tail){fd, st.st_size};
+    *t = (struct tail){fd, watch_changes(path), st.st_size};
     *ret = t;
     return 0;
 }
@@ -36,13 +48,28 @@ struct tail *tail_free(struct tail *t)
     if (!t)
         return NULL;
     close(t->fd);
+    if (t->changes >= 0)
+        close(t->changes);
     free(t);
     return NULL;
+}
+
+int tail_changes(const struct tail *t)
+{
+    return t->changes;
+}
+
+static void forget_changes(const struct tail *t)
+{
+    char events[4096];
+    while (t->changes >= 0 && read(t->changes, events, sizeof(events)) > 0)
+        ;
 }
 
 ssize_t tail_read(struct tail *t, char *bytes, size_t size)
 {
     struct stat st;
+    forget_changes(t);
     if (fstat(t->fd, &st) == 0 && st.st_size < t->at)
         t->at = st.st_size; /* truncated: goes on from its new end */
     ssize_t n = pread(t->fd, bytes, size, t->at);

@@ -223,6 +223,18 @@ bool track_is_wary(const struct track *t)
 /* Growth that the rule explains is no leak, whatever it looks like. */
 static void explain_growth(const struct track *t, struct answer *a)
 {
+    static const struct {
+        enum pattern pattern;
+        const char *why;
+    } explanations[] = {
+        [TRACK_FILE_PAGES] = {PATTERN_PAGE_CACHE,
+                              "Pages of files: the kernel takes them back when memory is needed."},
+        [TRACK_PRIVATE_COPY] = {PATTERN_COPY_ON_WRITE,
+                                "Pages shared at the fork become private as they are touched; the "
+                                "process itself does not grow, so that ends."},
+        [TRACK_FOREIGN] = {PATTERN_UNKNOWN, "Most of what grows is of other jobs: the files carry "
+                                            "their process numbers or another owner."},
+    };
     bool grew = a->floor_last - a->floor_first > STILL_BYTES;
     if (t->rule == TRACK_JUDGED || !grew)
         return;
@@ -231,13 +243,9 @@ static void explain_growth(const struct track *t, struct answer *a)
     a->suspect = false;
     a->alarm_at = a->suspect_at = NAN;
     a->rate_upper = NAN;
-    a->pattern = t->rule == TRACK_FILE_PAGES ? PATTERN_PAGE_CACHE : PATTERN_COPY_ON_WRITE;
+    a->pattern = explanations[t->rule].pattern;
     a->why_count = 1;
-    const char *why = t->rule == TRACK_FILE_PAGES
-                          ? "Pages of files: the kernel takes them back when memory is needed."
-                          : "Pages shared at the fork become private as they are touched; the "
-                            "process itself does not grow, so that ends.";
-    strcpy(a->why[0], why);
+    strcpy(a->why[0], explanations[t->rule].why);
     a->needs.at_least = a->needs.seconds = NAN;
     a->needs.why[0] = '\0';
 }

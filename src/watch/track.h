@@ -11,6 +11,7 @@ enum track_rule {
     TRACK_JUDGED,       /* growth that lasts is a leak */
     TRACK_FILE_PAGES,   /* given back when memory is needed: no leak */
     TRACK_PRIVATE_COPY, /* pages shared at fork become private: bounded, no leak */
+    TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
 };
 
 /* What holds for all series of a job. 0: not known. */

@@ -20,11 +20,6 @@ static char *copy(const char *text)
 
 /* ---- which series, and what they are to the job ---- */
 
-static bool is_trainer(const struct member *m)
-{
-    return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK;
-}
-
 static enum job_part part_of(const struct watch *w, const struct subject *s)
 {
     const char *kind = s->track->kind;
@@ -32,7 +27,23 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
         return PART_MAIN;
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
-    return is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN : PART_BYSTANDER;
+    return member_is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN
+                                                                          : PART_BYSTANDER;
+}
+
+/* A device whose users are not told counts when more of it is used than when watching began. */
+#define DEVICE_BYTES (64.0 * 1024 * 1024)
+
+static bool device_is_used(const struct watch *w, const struct track *t)
+{
+    return !w->gpu_has_pids && t->max - t->first > DEVICE_BYTES;
+}
+
+/* What turned private was there before: the process itself grew by much less. */
+static bool is_copied(const struct member *m)
+{
+    const struct track *private = &m->tracks[MEMBER_PRIVATE], *anon = &m->tracks[MEMBER_ANON];
+    return anon->last - anon->first < 0.5 * (private->last - private->first);
 }
 
 /* Processes beyond so many are told only where they move. */
@@ -46,12 +57,16 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
         return false;
     if (t->asked)
         return true;
+    if (!s->member && t->device && t != &w->job[JOB_SHM])
+        return device_is_used(w, t);
     if (!s->member) {
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
         return !sums_one && (t->moves || t == &w->job[JOB_ANON]);
     }
+    if (t == &s->member->tracks[MEMBER_PRIVATE] && !is_copied(s->member))
+        return false;
     bool memory = t == &s->member->tracks[MEMBER_ANON] && w->member_count <= STILL_SHOWN;
-    return t->moves || memory || (is_trainer(s->member) && t->rule == TRACK_JUDGED);
+    return t->moves || memory || (member_is_trainer(s->member) && t->rule == TRACK_JUDGED);
 }
 
 static void add_name(struct buf *out, const struct watch *w, const struct subject *s)
@@ -290,12 +305,20 @@ static unsigned count_without_pss(const struct watch *w)
 static void add_notes(const struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
+    if (w->elsewhere.len > 0)
+        add_note(v, "%s", buf_text(&w->elsewhere));
+    if (track_is_wary(&w->job[JOB_SHM]))
+        add_note(v,
+                 "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
     if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
                     "--step-regex 'step ([0-9]+)' says how");
     if (w->gpu_why[0] && !w->gpu)
         add_note(v, "no GPU series: %s", w->gpu_why);
-    if (w->devices && !w->gpu_has_pids)
+    bool blind = false;
+    for (size_t i = 0; i < w->device_count; i++)
+        blind = blind || device_is_used(w, &w->devices[i]);
+    if (blind)
         add_note(v, "the driver names no process of this job: GPU memory is of whole devices");
     if (without > 0)
         add_note(v,
@@ -316,7 +339,7 @@ static int urgency(const struct watch *w, const struct subject *s)
 {
     const struct track *t = s->track;
     enum job_part part = part_of(w, s);
-    if (t->rule != TRACK_JUDGED || t->samples == 0)
+    if (!is_worth_showing(w, s) || t->rule != TRACK_JUDGED)
         return 0;
     if (track_leaks(t))
         return part == PART_TOTAL ? 8 : 9;

@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A tick may cost so large a share of one core. */
-#define TICK_SHARE 0.004
+/* Ticks and scans may cost so large a share of one core. */
+#define TICK_SHARE 0.002
+#define SCAN_SHARE 0.001
 
 /* And so large a one while a run may be over soon. */
 #define EARLY_SHARE 0.05
@@ -123,6 +124,7 @@ struct watch *watch_free(struct watch *w)
     progress_free(w->progress);
     sheet_release(&w->sheet);
     watch_release_info(&w->status_series);
+    buf_release(&w->elsewhere);
     for (unsigned i = 0; i < sizeof(w->news_texts) / sizeof(w->news_texts[0]); i++)
         buf_release(&w->news_texts[i]);
     free(w);
@@ -178,6 +180,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     w->end = *end;
     proc_tree_scan(w->tree);
     machine_tick(w, seconds);
+    machine_look_elsewhere(w, seconds);
     watch_each_track(w, finish_track, NULL);
     if (w->options.store)
         record_terms(w, true);
@@ -281,10 +284,19 @@ struct watch_news watch_next_news(struct watch *w)
     return first;
 }
 
+static bool a_member_is_wary(const struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (member_is_wary(w->members[i]))
+            return true;
+    return false;
+}
+
+/* The sum is told only where none of its parts is on the way to be. */
 static void look_for_leaks(struct watch *w, struct track *t, void *index)
 {
     size_t *i = index;
-    if (track_leaks(t) && !t->alarmed) {
+    if (track_leaks(t) && !t->alarmed && (t != &w->job[JOB_ANON] || !a_member_is_wary(w))) {
         t->alarmed = true;
         watch_add_news(w, NEWS_LEAK, *i, "%s", t->kind);
     }
@@ -337,6 +349,7 @@ static void set_host_limit(struct watch *w, struct track *t, void *c)
 static void review(struct watch *w, double seconds)
 {
     machine_tick(w, seconds);
+    machine_attribute_shm(w, seconds);
     unsigned engines = 0;
     watch_each_track(w, count_engines, &engines);
     if (engines > w->terms.series || 2 * engines < w->terms.series) {
@@ -401,7 +414,8 @@ static void scan(struct watch *w, double seconds)
     w->last_tick = seconds;
     proc_tree_scan(w->tree);
     double cost = cpu_seconds() - before;
-    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 20), 1), fmin(cost / TICK_SHARE, 5));
+    double share = seconds < EARLY_SECONDS ? EARLY_SHARE : SCAN_SHARE;
+    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(cost / share, 5));
 }
 
 double watch_tick(struct watch *w, double seconds)

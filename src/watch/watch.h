@@ -249,6 +249,7 @@ struct tail;
 /* From its present end on; a path such as "/proc/PID/fd/1" will do. -EINVAL: no regular file. */
 int tail_open(const char *path, struct tail **ret);
 struct tail *tail_free(struct tail *t);
+int tail_changes(const struct tail *t); /* readable when there is more; -1: look now and then */
 ssize_t tail_read(struct tail *t, char *bytes, size_t size); /* 0: nothing new */
 
 #endif

@@ -104,3 +104,55 @@ TEST(job__takes_the_first_of_equals)
     };
     CHECK(judge_all(answers, 2).deciding == 0);
 }
+
+/* ---- parts of a watched job ---- */
+
+static struct job_answer judge_parts(const struct answer *answers, const enum job_part *parts,
+                                     size_t count)
+{
+    const struct answer *all[8];
+    for (size_t i = 0; i < count; i++)
+        all[i] = &answers[i];
+    struct job_answer job;
+    job_judge(all, parts, count, &job);
+    return job;
+}
+
+TEST(job__is_decided_although_a_bystander_is_not)
+{
+    struct answer answers[] = {
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 1 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 2 * GB),
+    };
+    enum job_part parts[] = {PART_MAIN, PART_BYSTANDER};
+    struct job_answer job = judge_parts(answers, parts, 2);
+    CHECK(job.verdict == VERDICT_NO_LEAK && job.deciding == 0);
+    parts[1] = PART_MAIN;
+    job = judge_parts(answers, parts, 2);
+    CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 1);
+}
+
+TEST(job__leaks_if_a_bystander_does)
+{
+    struct answer answers[] = {
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 9 * GB),
+        answered(VERDICT_LEAK, SEVERITY_LOW, 1 * GB),
+    };
+    enum job_part parts[] = {PART_MAIN, PART_BYSTANDER};
+    struct job_answer job = judge_parts(answers, parts, 2);
+    CHECK(job.verdict == VERDICT_LEAK && job.deciding == 1);
+}
+
+TEST(job__names_the_part_before_the_sum)
+{
+    struct answer answers[] = {
+        answered(VERDICT_LEAK, SEVERITY_HIGH, 9 * GB),
+        answered(VERDICT_LEAK, SEVERITY_LOW, 1 * GB),
+    };
+    enum job_part parts[] = {PART_TOTAL, PART_BYSTANDER};
+    struct job_answer job = judge_parts(answers, parts, 2);
+    CHECK(job.deciding == 1 && job.severity == SEVERITY_HIGH);
+    answers[1] = answered(VERDICT_NO_LEAK, SEVERITY_NONE, 1 * GB);
+    job = judge_parts(answers, parts, 2);
+    CHECK(job.verdict == VERDICT_LEAK && job.deciding == 0);
+}
