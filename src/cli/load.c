@@ -477,6 +477,7 @@ void judgement_init(struct judgement *j, const struct load *l)
     j->job.series = j->series;
     j->job.answer = &j->answer;
     j->job.source = l->path;
+    j->job.watched = l->run != NULL;
 }
 
 void judgement_release(struct judgement *j)

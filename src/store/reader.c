@@ -149,6 +149,7 @@ static int visit_series(void *c, sqlite3_stmt *row)
         .name = column_text(row, 4),
         .unit = counted ? SERIES_COUNT : SERIES_BYTES,
         .limit = fmax(0, column_real(row, 6)),
+        .rule = column_text(row, 7),
     };
     return caller->series(caller->context, sqlite3_column_int64(row, 0), &x);
 }
@@ -157,8 +158,9 @@ int store_each_series(struct store *s,
                       int (*visit)(void *c, int64_t id, const struct store_series *x), void *c)
 {
     struct caller caller = {.series = visit, .context = c};
-    return each(s, "SELECT id, process, kind, device, name, unit, capacity FROM series ORDER BY id",
-                visit_series, &caller);
+    return each(
+        s, "SELECT id, process, kind, device, name, unit, capacity, rule FROM series ORDER BY id",
+        visit_series, &caller);
 }
 
 static int visit_mark(void *c, sqlite3_stmt *row)

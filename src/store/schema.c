@@ -14,7 +14,8 @@ const char db_schema[] =
 
     "CREATE TABLE series ("
     " id INTEGER PRIMARY KEY, process INTEGER REFERENCES process (id),"
-    " kind TEXT NOT NULL, device TEXT, name TEXT, unit TEXT NOT NULL, capacity REAL);"
+    " kind TEXT NOT NULL, device TEXT, name TEXT, unit TEXT NOT NULL,"
+    " capacity REAL, rule TEXT);"
 
     /* Time first: a second of all series is one page at the end, and the oldest go in one piece. */
     "CREATE TABLE sample ("

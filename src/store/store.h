@@ -46,7 +46,8 @@ struct store_series {
     int64_t process; /* the id of a process, 0: of the job as a whole */
     const char *kind, *device, *name;
     enum series_unit unit;
-    double limit; /* what it may take, in its unit, as last known; 0: not known */
+    double limit;     /* what it may take, in its unit, as last known; 0: not known */
+    const char *rule; /* how its growth is to be read, as last known; NULL: not told */
 };
 
 /* ---- writing ---- */
@@ -68,7 +69,7 @@ struct store *store_free(struct store *s);
 int64_t store_add_process(struct store *s, const struct store_process *p);
 void store_update_process(struct store *s, int64_t id, const struct store_process *p);
 int64_t store_add_series(struct store *s, const struct store_series *series);
-void store_set_series_limit(struct store *s, int64_t series, double limit);
+void store_update_series(struct store *s, int64_t series, double limit, const char *rule);
 void store_add_sample(struct store *s, int64_t series, double seconds, double value);
 void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);

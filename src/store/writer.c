@@ -48,8 +48,8 @@ static const char *const row_texts[ROW_TABLES] = {
     [ROW_RUN] = "INSERT OR IGNORE INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     [ROW_TERMS] = update_terms,
     [ROW_PROCESS] = "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-    [ROW_SERIES] = "INSERT OR IGNORE INTO series VALUES (?,?,?,?,?,?,?)",
-    [ROW_LIMIT] = "UPDATE series SET capacity = ?2 WHERE id = ?1",
+    [ROW_SERIES] = "INSERT OR IGNORE INTO series VALUES (?,?,?,?,?,?,?,?)",
+    [ROW_LIMIT] = "UPDATE series SET capacity = ?2, rule = ?3 WHERE id = ?1",
     [ROW_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES (?,?,?)",
     [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
     [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
@@ -256,10 +256,11 @@ int64_t store_add_series(struct store *s, const struct store_series *series)
     queue_text(q, series->name, QUEUE_TEXT_BYTES);
     queue_text(q, series_unit_name(series->unit), QUEUE_TEXT_BYTES);
     queue_real(q, series->limit > 0 ? series->limit : (double) NAN);
+    queue_text(q, series->rule, QUEUE_TEXT_BYTES);
     return queue_end(q) < 0 ? 0 : ++w->series;
 }
 
-void store_set_series_limit(struct store *s, int64_t series, double limit)
+void store_update_series(struct store *s, int64_t series, double limit, const char *rule)
 {
     struct queue *q = &s->writer->queue;
     if (series <= 0 || !queue_has_room(q, false))
@@ -267,6 +268,7 @@ void store_set_series_limit(struct store *s, int64_t series, double limit)
     queue_begin(q, ROW_LIMIT);
     queue_integer(q, series);
     queue_real(q, limit > 0 ? limit : (double) NAN);
+    queue_text(q, rule, QUEUE_TEXT_BYTES);
     (void) queue_end(q);
 }
 

@@ -16,6 +16,7 @@ struct entry {
     char *kind, *device;
     enum series_unit unit;
     struct subject subject;
+    char *rule;
     struct recorded_series shown;
     double min, max, last; /* of all its samples; last NAN: it has none */
     bool played;
@@ -69,7 +70,6 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
     if (!m)
         abort();
     m->id = (struct proc_id){.pid = (pid_t) p->pid, .start = p->start};
-    m->parent.pid = (pid_t) p->parent_pid;
     m->role.role = role_named(p->role);
     m->role.rank = p->rank;
     m->command = copy(p->command);
@@ -92,6 +92,7 @@ static int add_entry(void *context, int64_t id, const struct store_series *x)
         .kind = copy(x->kind),
         .device = copy(x->device),
         .unit = x->unit,
+        .rule = copy(x->rule),
         .shown = {.limit = x->limit},
         .min = INFINITY,
         .max = -INFINITY,
@@ -108,20 +109,6 @@ static int add_mark(void *context, double seconds, double step, double epoch)
     r->marks = grown(r->marks, r->mark_count, sizeof(*r->marks));
     r->marks[r->mark_count++] = (struct mark){seconds, step, epoch};
     return 0;
-}
-
-/* What a forked process shares with its parent turns private by being touched. */
-static void find_forked(struct watch *w)
-{
-    for (size_t i = 0; i < w->member_count; i++) {
-        struct member *m = w->members[i];
-        for (size_t k = 0; k < w->member_count && m->command; k++) {
-            const struct member *parent = w->members[k];
-            if (parent->id.pid == m->parent.pid && parent->command &&
-                strcmp(parent->command, m->command) == 0)
-                m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
-        }
-    }
 }
 
 static struct member *member_of(const struct recording *r, int64_t process)
@@ -183,6 +170,9 @@ static void place_entry(struct recording *r, struct entry *e)
     if (!t || t->stored > 0)
         t = other_track(r, e);
     t->stored = e->id;
+    for (enum track_rule rule = TRACK_SHOWN; e->rule && rule <= TRACK_FOREIGN; rule++)
+        if (strcmp(track_rule_name(rule), e->rule) == 0)
+            t->rule = rule;
     e->subject = (struct subject){.track = t, .member = member_of(r, e->process)};
     watch_fill_info(&r->watch, &e->subject, &e->shown.info);
 }
@@ -221,6 +211,8 @@ static void find_judged(struct recording *r)
     for (size_t i = 0; i < r->count; i++) {
         struct entry *e = &r->entries[i];
         const struct track *t = e->subject.track;
+        w->gpu_has_pids =
+            w->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
         e->shown.judged = t->rule == TRACK_JUDGED && !sums_one;
     }
@@ -241,7 +233,6 @@ int recording_new(struct store *store, struct recording **ret)
         e = store_each_mark(store, add_mark, r);
     if (e == 0)
         e = store_each_series(store, add_entry, r);
-    find_forked(w);
     for (size_t i = 0; i < r->count; i++)
         place_entry(r, &r->entries[i]);
     if (e == 0)
@@ -269,6 +260,7 @@ struct recording *recording_free(struct recording *r)
         watch_release_info(&r->entries[i].shown.info);
         free(r->entries[i].kind);
         free(r->entries[i].device);
+        free(r->entries[i].rule);
     }
     free(w->members);
     free(r->process_ids);

@@ -152,8 +152,8 @@ struct member *member_free(struct member *m);
 bool member_is_alive(const struct member *m);
 void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
-bool member_is_trainer(const struct member *m); /* or a rank */
-bool member_is_wary(const struct member *m);    /* one of its series leaks or is suspect */
+bool member_is_trainer(const struct member *m);    /* or a rank */
+bool member_is_wary(const struct member *m);       /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* machine.c */

@@ -12,6 +12,16 @@
 /* A step clock that has stood still for so long tells nothing any more. */
 #define STALE_SECONDS 900.0
 
+const char *track_rule_name(enum track_rule rule)
+{
+    static const char *const names[] = {
+        [TRACK_SHOWN] = "shown",           [TRACK_JUDGED] = "judged",
+        [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
+        [TRACK_FOREIGN] = "foreign",
+    };
+    return names[rule];
+}
+
 /* ---- points ---- */
 
 static void points_clear(struct track_points *p)

@@ -14,6 +14,9 @@ enum track_rule {
     TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
 };
 
+/* As run files call it: "judged". */
+const char *track_rule_name(enum track_rule rule);
+
 /* What holds for all series of a job. 0: not known. */
 struct track_terms {
     const struct step_clock *clock;
@@ -44,8 +47,9 @@ struct track {
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
     enum track_rule rule;
-    int64_t stored; /* its number in the run file; 0: none */
-    double stored_limit;
+    int64_t stored;      /* its number in the run file; 0: none */
+    double stored_limit; /* what the run file was last told */
+    enum track_rule stored_rule;
     bool moves;
     bool alarmed; /* that it leaks has been told */
     bool asked;   /* somebody wants to see just this one */

@@ -140,13 +140,15 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only)
 /* A new limit is recorded at once, one that wanders when it has gone so far. */
 #define RECORDED_CHANGE 0.05
 
-static void record_limit(struct watch *w, struct track *t, void *c)
+static void record_track(struct watch *w, struct track *t, void *finally)
 {
-    bool moved = fabs(t->limit - t->stored_limit) > RECORDED_CHANGE * t->stored_limit;
-    if (t->stored == 0 || t->limit == t->stored_limit || (!moved && !c))
+    double moved = fabs(t->limit - t->stored_limit);
+    bool changed = finally ? moved > 0 : moved > RECORDED_CHANGE * t->stored_limit;
+    if (t->stored == 0 || (!changed && t->rule == t->stored_rule))
         return;
-    store_set_series_limit(w->options.store, t->stored, t->limit);
+    store_update_series(w->options.store, t->stored, t->limit, track_rule_name(t->rule));
     t->stored_limit = t->limit;
+    t->stored_rule = t->rule;
 }
 
 static bool same(double a, double b)
@@ -165,7 +167,7 @@ static void record_terms(struct watch *w, bool finally)
                         w->options.plan_steps > 0 ? (double) NAN : now.total,
                         w->options.epoch > 0 ? (double) NAN : now.epoch_length);
     w->recorded = now;
-    watch_each_track(w, record_limit, finally ? w : NULL);
+    watch_each_track(w, record_track, finally ? w : NULL);
 }
 
 static void finish_track(struct watch *w, struct track *t, void *c)

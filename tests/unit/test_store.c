@@ -38,8 +38,9 @@ static int hear_process(void *c, int64_t id, const struct store_process *p)
 
 static int hear_series(void *c, int64_t id, const struct store_series *x)
 {
-    return hear(c, "%d: of %d %s %s %s %s %g\n", (int) id, (int) x->process, x->kind,
-                or_none(x->device), or_none(x->name), series_unit_name(x->unit), x->limit);
+    return hear(c, "%d: of %d %s %s %s %s %g %s\n", (int) id, (int) x->process, x->kind,
+                or_none(x->device), or_none(x->name), series_unit_name(x->unit), x->limit,
+                or_none(x->rule));
 }
 
 static int hear_sample(void *c, const struct store_sample *x)
@@ -137,12 +138,12 @@ TEST(store__gives_back_series_and_samples)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    struct store_series rss = {3, "host.rss", NULL, NULL, SERIES_BYTES, 0};
-    struct store_series tensors = {0, "py.tensors", "cuda:0", "all", SERIES_COUNT, 0};
+    struct store_series rss = {3, "host.rss", NULL, NULL, SERIES_BYTES, 0, NULL};
+    struct store_series tensors = {0, "py.tensors", "cuda:0", "all", SERIES_COUNT, 0, "shown"};
     int64_t a = store_add_series(s, &rss), b = store_add_series(s, &tensors);
     CHECK(a == 1 && b == 2);
-    store_set_series_limit(s, a, 4000);
-    store_set_series_limit(s, a, 5000);
+    store_update_series(s, a, 4000, NULL);
+    store_update_series(s, a, 5000, "judged");
     store_add_sample(s, a, 0.5, 0x1p40 + 1);
     store_add_sample(s, b, 0.5, 12.25);
     store_add_sample(s, a, 1.5, 7);
@@ -152,8 +153,8 @@ TEST(store__gives_back_series_and_samples)
     CHECK(store_each_sample(s, a, hear_sample, &h) == 0);
     CHECK(store_each_sample(s, b, hear_sample, &h) == 0);
     CHECK(store_each_sample(s, 3, hear_sample, &h) == 0);
-    CHECK_TEXT(h.text, "1: of 3 host.rss none none bytes 5000\n"
-                       "2: of 0 py.tensors cuda:0 all count 0\n"
+    CHECK_TEXT(h.text, "1: of 3 host.rss none none bytes 5000 judged\n"
+                       "2: of 0 py.tensors cuda:0 all count 0 shown\n"
                        "0.5: 1099511627777 1099511627777 1099511627777 1\n"
                        "1.5: 7 7 7 1\n"
                        "0.5: 12.25 12.25 12.25 1\n");
