@@ -365,10 +365,13 @@ static void read_relay(struct live *l, double seconds)
     l->end.status = status;
 }
 
-/*
- * What a person or a scheduler sends to us is meant for the job. The terminal has sent it to the
- * whole group already.
- */
+/* Keys go to the whole group; that the terminal is closed is told to the session's leader only. */
+static bool only_we_have_it(const struct signalfd_siginfo *info)
+{
+    return info->ssi_code != SI_KERNEL || (info->ssi_signo == SIGHUP && getsid(0) == getpid());
+}
+
+/* What a person or a scheduler sends to us is meant for the job. */
 static void read_signals(struct live *l)
 {
     struct signalfd_siginfo info;
@@ -378,7 +381,7 @@ static void read_signals(struct live *l)
             reap_helpers(l);
         else if (!l->job->relay)
             end_watching(l, "watching was ended");
-        else if (info.ssi_code != SI_KERNEL)
+        else if (only_we_have_it(&info))
             relay_signal(l->job->relay, number);
         if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
             l->end.interrupted = true;
