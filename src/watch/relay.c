@@ -116,10 +116,11 @@ int relay_exec_error(const struct relay *r)
     return r->exec_error;
 }
 
-/* The relay is gone without a word: the command is our own child now. */
+/* The relay is gone without a word: once it has ended, the command is our own child. */
 static ssize_t wait_for_command(struct relay *r, int *ret_status)
 {
-    waitpid(r->pid, NULL, WNOHANG);
+    if (waitpid(r->pid, NULL, WNOHANG) == 0)
+        return -EAGAIN;
     pid_t pid = waitpid(r->command, ret_status, WNOHANG);
     return pid == r->command ? 0 : pid == 0 ? -EAGAIN : -EPIPE;
 }
