@@ -10,12 +10,13 @@ void clock_init(struct step_clock *c)
     c->then = c->now = (struct clock_mark){NAN, NAN};
 }
 
-/* Every second mark goes, the last stays. */
+/* Every second mark goes; the first, from which steps are counted, and the last stay. */
 static void thin(struct step_clock *c)
 {
     unsigned kept = 0;
-    for (unsigned i = c->count % 2 == 0; i < c->count; i += 2)
+    for (unsigned i = 0; i < c->count; i += 2)
         c->marks[kept++] = c->marks[i];
+    c->marks[kept - 1] = c->marks[c->count - 1];
     c->count = kept;
     c->spacing = (c->marks[kept - 1].seconds - c->marks[0].seconds) / CLOCK_MARKS;
 }
