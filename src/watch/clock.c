@@ -15,7 +15,7 @@ static void thin(struct step_clock *c)
 {
     const struct clock_mark last = c->marks[c->count - 1];
     unsigned kept = 1;
-    c->spacing = (last.seconds - c->marks[0].seconds) / (CLOCK_MARKS / 2);
+    c->spacing = 2 * (last.seconds - c->marks[0].seconds) / CLOCK_MARKS;
     for (unsigned i = 1; i < c->count - 1; i++)
         if (c->marks[i].seconds - c->marks[kept - 1].seconds > c->spacing)
             c->marks[kept++] = c->marks[i];
