@@ -97,7 +97,6 @@ int cmd_run(int argc, char **argv)
         return say_not_run(argv[first], -r);
     struct live_job job = {
         .relay = relay,
-        .has_row = relay_options.status_line,
         .argv = (const char *const *) argv + first,
         .argc = (size_t) (argc - first),
     };

@@ -623,7 +623,7 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     l.signals = catch_signals(job->relay != NULL);
     l.out = job->relay ? STDERR_FILENO : STDOUT_FILENO;
     l.style = terminal_style(&o->view, l.out);
-    l.row = job->relay ? job->has_row : live_has_row(o, l.out);
+    l.row = job->relay ? relay_has_row(job->relay) : live_has_row(o, l.out);
     l.row_is_ours = !job->relay;
     l.next_status = STATUS_FIRST;
     l.next_line = o->print_every > 0 ? o->print_every : LINE_SECONDS;

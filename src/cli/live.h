@@ -60,7 +60,6 @@ bool live_has_row(const struct live_options *o, int fd);
 /* What is to be watched. */
 struct live_job {
     struct relay *relay; /* `run`; NULL: processes that are there already */
-    bool has_row;        /* the relay keeps the terminal's last row for the status */
     const pid_t *pids;   /* `watch`: these */
     size_t pid_count;
     const char *const *argv; /* `run`: the command; NULL otherwise */

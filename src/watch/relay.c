@@ -28,7 +28,7 @@ void relay_signal_set(sigset_t *ret)
 static int await_start(struct relay *r)
 {
     char packet[RELAY_PACKET];
-    struct relay_started started = {-1, EIO};
+    struct relay_started started = {-1, EIO, false};
     ssize_t n;
     do {
         n = recv(r->socket, packet, sizeof(packet), 0);
@@ -39,6 +39,8 @@ static int await_start(struct relay *r)
         return -started.error;
     r->command = started.command;
     r->exec_error = started.error;
+    r->has_terminal = started.has_terminal;
+    r->has_row = r->has_row && r->has_terminal;
     return 0;
 }
 
@@ -73,7 +75,6 @@ int relay_start(const struct relay_options *options, struct relay **ret)
     if (!r)
         abort();
     r->socket = -1;
-    r->has_terminal = isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
     r->has_row = options->status_line;
     int error = fork_relay(r, options);
     if (error == 0)
@@ -109,6 +110,11 @@ pid_t relay_command_pid(const struct relay *r)
 int relay_fd(const struct relay *r)
 {
     return r->socket;
+}
+
+bool relay_has_row(const struct relay *r)
+{
+    return r->has_row;
 }
 
 int relay_exec_error(const struct relay *r)

@@ -24,6 +24,7 @@ enum relay_message {
 struct relay_started {
     pid_t command; /* negative: there is none */
     int error;     /* errno of what failed; 0: it runs */
+    bool has_terminal;
 };
 
 #define RELAY_PACKET (RELAY_READ + 1)

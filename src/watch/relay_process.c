@@ -221,20 +221,20 @@ static bool wants_channel(int outer)
     return S_ISFIFO(st.st_mode) || isatty(outer);
 }
 
-static int make_channel(struct relay_process *r, int outer)
+/* Where none can be made, for want of a terminal or of files, the command writes directly, too. */
+static void make_channel(struct relay_process *r, int outer)
 {
+    struct channel *c = &r->channels[r->channel_count];
     if (!wants_channel(outer))
-        return 0;
+        return;
     for (unsigned i = 0; i < r->channel_count; i++) {
         if (same_file(outer, r->channels[i].outer)) {
             r->channels[i].is_for[outer] = true;
-            return 0;
+            return;
         }
     }
-    struct channel *c = &r->channels[r->channel_count];
-    int e = channel_open(c, outer);
-    if (e < 0)
-        return e;
+    if (channel_open(c, outer) < 0)
+        return;
     c->is_for[outer] = true;
     r->channel_count++;
     if (c->is_terminal) {
@@ -242,7 +242,6 @@ static int make_channel(struct relay_process *r, int outer)
         ioctl(outer, TIOCGWINSZ, &r->row.size);
         fit_inner_size(r);
     }
-    return 0;
 }
 
 /* ---- the command ---- */
@@ -481,12 +480,12 @@ _Noreturn void relay_main(const struct relay_options *options, int socket, const
     sigaction(SIGCHLD, &plain, &surroundings.child);
     r.signals = watch_signals();
     int error = r.signals < 0 ? errno : 0;
-    for (int fd = 1; fd <= 2 && error == 0; fd++)
-        error = -make_channel(&r, fd);
+    for (int fd = 1; fd <= 2; fd++)
+        make_channel(&r, fd);
     r.command = -1;
     if (error == 0)
         error = start_command(&r, options->argv, &surroundings);
-    struct relay_started started = {r.command, error};
+    struct relay_started started = {r.command, error, r.terminal != NULL};
     tell(&r, RELAY_STARTED, &started, sizeof(started));
     if (r.command > 0)
         serve(&r);

@@ -192,6 +192,7 @@ pid_t relay_command_pid(const struct relay *r);
 int relay_fd(const struct relay *r);         /* readable when relay_read() has something; negative:
                                                 the relay is gone, SIGCHLD says so instead */
 int relay_exec_error(const struct relay *r); /* errno of execvp(), 0: it runs */
+bool relay_has_row(const struct relay *r);   /* relay_show() shows something */
 
 /*
  * What the command wrote since, for the step clock: whole lines, of a flood not all; nothing is

@@ -9,7 +9,7 @@ import time
 
 from bench import check, equal, python, state_of, wait_until
 
-# Counts signals, in itself and in a child of its group, until `--go` is written.
+# Counts signals, in itself and in a child of its group, until a file `go` is there.
 COUNTER = """
 import os, signal, sys, time
 count = {}

@@ -4,7 +4,7 @@ import re
 import signal
 import time
 
-from bench import COLUMNS, ROWS, check, equal, python, wait_until
+from bench import ROWS, Skipped, check, equal, python, wait_until
 
 # What the status line looks like, wherever it stands.
 STATUS = re.compile(r"^\d+ (s|min)\b.* · job ")
@@ -252,3 +252,15 @@ def watching_on_a_terminal(b):
     equal(terminal.status(), 0, "status", terminal.text)
     check(not any(STATUS.search(s) for s in terminal.screen.lines()), "it is left", terminal.text)
     equal(sleeper.poll(), None, "the job")
+
+
+def where_no_terminal_can_be_made(b):
+    """A container without /dev/ptmx: the program writes to the terminal itself, and is watched."""
+    script = 'mount --bind /dev/null /dev/ptmx && exec "$@"'
+    command = b.under(["sh", "-c", "echo out; test -t 1 && exit 7"], "--print-every", "0.1")
+    terminal = b.terminal(["unshare", "-m", "sh", "-c", script, "sh", *command])
+    terminal.read()
+    if "mount:" in terminal.text or "unshare:" in terminal.text:
+        raise Skipped("cannot mount: " + terminal.text.strip())
+    equal(terminal.status(), 7, "status", terminal.text)
+    check("out\r\n" in terminal.text and "watched" in terminal.text, "output", terminal.text)

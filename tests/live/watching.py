@@ -67,8 +67,8 @@ def processes_that_are_not_there(b):
 
 def the_job_ends_while_it_is_watched(b):
     """It becomes a zombie that nobody reaps: watching ends with a report."""
-    parent = b.start(python("import os, time\nif os.fork() == 0: time.sleep(1); os._exit(3)\n"
-                            "time.sleep(30)"))
+    text = "import os, time\nif os.fork() == 0: time.sleep(1); os._exit(3)\ntime.sleep(30)"
+    parent = b.start(python(text))
     child = wait_until(lambda: children_of(parent.pid), "the child")[0]
     done = _watch(b, "--pid", child, "--duration", 15)
     equal(done.returncode, 0, "status", done.stderr)
@@ -125,8 +125,8 @@ def found_by_its_command(b):
     wrapper = b.start(["bash", "-c", script, mark])
     trainer = wait_until(lambda: children_of(wrapper.pid), "the trainer")[0]
     time.sleep(0.3)
-    done = b.run(["sh", "-c", "'%s' watch --no-store --find %s --duration 0.7; exit $?"
-                  % (b.tidemark, mark)])
+    command = "'%s' watch --no-store --find %s --duration 0.7; exit $?" % (b.tidemark, mark)
+    done = b.run(["sh", "-c", command])
     equal(done.returncode, 0, "status", done.stderr)
     check(str(trainer) in done.stdout.decode(), "the trainer is %d" % trainer, done.stdout)
     check(mark + ".py" in done.stdout.decode(), "it is not named", done.stdout)
