@@ -54,6 +54,9 @@ extern const char live_help[];
 /* Contradictions, a regular expression that is none. 0, or -EINVAL, said. */
 int live_options_check(const struct live_options *o, const char *command);
 
+/* Whether a status line can be shown on a descriptor: a terminal that knows escape sequences. */
+bool live_has_row(const struct live_options *o, int fd);
+
 /* What is to be watched. */
 struct live_job {
     struct relay *relay; /* `run`; NULL: processes that are there already */

@@ -6,6 +6,7 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -177,28 +178,40 @@ struct relay_options {
     bool status_line;  /* keep the last row of the terminal for relay_show() */
 };
 
+/* The signals that are for the command, whoever gets them. */
+void relay_signal_set(sigset_t *ret);
+
 /* 0; -errno: no process or terminal could be made. A command that cannot be executed ends with
- * status 126 or 127 as in a shell, relay_exec_error() says why. */
+ * status 126 or 127 as in a shell, relay_exec_error() says why. The signals that are for the
+ * command are blocked in the caller from now on: it takes them from a signalfd. */
 int relay_start(const struct relay_options *options, struct relay **ret);
 struct relay *relay_free(struct relay *r); /* the command goes on; accepts NULL */
 
 pid_t relay_pid(const struct relay *r); /* parent of the command, subreaper of its kin */
 pid_t relay_command_pid(const struct relay *r);
-int relay_fd(const struct relay *r);         /* readable when relay_read() has something */
+int relay_fd(const struct relay *r);         /* readable when relay_read() has something; negative:
+                                                the relay is gone, SIGCHLD says so instead */
 int relay_exec_error(const struct relay *r); /* errno of execvp(), 0: it runs */
+bool relay_has_row(const struct relay *r);   /* relay_show() shows something */
 
 /*
- * What the command wrote since, for the step clock; nothing is lost to the user if nobody reads.
- * > 0: so many bytes; 0: the command has ended, *ret_status is its wait status; -EAGAIN: nothing
- * now; -EPIPE: the relay is gone.
+ * What the command wrote since, for the step clock: whole lines, of a flood not all; nothing is
+ * lost to the user if nobody reads. > 0: so many bytes; 0: the command has ended, *ret_status is
+ * its wait status; -EAGAIN: nothing now; -EPIPE: nobody knows how it ended.
  */
+#define RELAY_READ 8192 /* no more at once */
 ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status);
 
 /* The status line, in place of the last; empty: none. Only with `status_line` on a terminal. */
 void relay_show(struct relay *r, const char *line);
 
-/* Text for the user between the lines of the command's output. False: there is no terminal. */
+/* Text for the user between the lines of the command's output. False: there is no terminal, or
+ * nobody who could. */
 bool relay_print(struct relay *r, const char *text);
+
+/* A signal that came to us and is meant for the command. Not sent where the sender sent it to the
+ * whole process group, and thereby to the command. */
+void relay_signal(struct relay *r, int number);
 
 /* Reads what a regular file got appended since: the output of a command that writes to one. */
 struct tail;
@@ -207,6 +220,12 @@ struct tail;
 int tail_open(const char *path, struct tail **ret);
 struct tail *tail_free(struct tail *t);
 int tail_changes(const struct tail *t); /* readable when there is more; -1: look now and then */
-ssize_t tail_read(struct tail *t, char *bytes, size_t size); /* 0: nothing new */
+
+/* 0: nothing new. Of a flood the last megabyte. */
+ssize_t tail_read(struct tail *t, char *bytes, size_t size);
+
+/* Passes over a text that somebody else has just written to the file, if it is there. What the
+ * program wrote before it is passed over with it: read that first. */
+void tail_skip(struct tail *t, const char *text, size_t len);
 
 #endif
