@@ -45,10 +45,10 @@ def a_bar_above_the_status(b):
     terminal = b.terminal(b.under(b.workload("tqdm_like.py", "--steps", 150, "--step-ms", 20)))
     while terminal.read_some(0.1):
         lines = terminal.screen.lines()
-        bars = [line for line in lines if line.startswith("epoch 1:")]
+        bars = [line for line in lines if line.startswith("train:")]
         check(len(bars) <= 1, "more than one bar", *lines)
         check(_status_rows(terminal.screen) in ([], [ROWS - 1]), "the status line", *lines)
-    bars = [line for line in terminal.screen.everything() if line.startswith("epoch 1:")]
+    bars = [line for line in terminal.screen.everything() if line.startswith("train:")]
     equal(len(bars), 1, "bars at the end", terminal.text)
     check("150/150" in bars[0], "the bar is not the last one", bars[0])
 
