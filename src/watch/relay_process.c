@@ -207,10 +207,12 @@ static bool same_file(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What goes nowhere is worth reading all the same: it tells the steps. */
-static bool is_null_device(const struct stat *st)
+/* What goes nowhere is worth reading all the same: it tells the steps. One that is closed at the
+ * command's start only stands in for a stream that was closed before us. */
+static bool goes_nowhere(int outer, const struct stat *st)
 {
-    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3);
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3) &&
+           !(fcntl(outer, F_GETFD) & FD_CLOEXEC);
 }
 
 /* Terminals, pipes and sockets are passed on; anything else the command writes to directly, and
@@ -225,7 +227,7 @@ static bool wants_channel(int outer)
     if (S_ISSOCK(st.st_mode))
         return getsockopt(outer, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM &&
                !same_file(outer, STDIN_FILENO);
-    return S_ISFIFO(st.st_mode) || is_null_device(&st) || isatty(outer);
+    return S_ISFIFO(st.st_mode) || goes_nowhere(outer, &st) || isatty(outer);
 }
 
 /* Where none can be made, for want of a terminal or of files, the command writes directly, too. */
