@@ -1,6 +1,8 @@
 /* base/utf8.c: what is a character in bytes from outside. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_length(const char *text)
 {
     const unsigned char *s = (const unsigned char *) text;
@@ -27,7 +29,8 @@ void utf8_add_clean(struct buf *b, const char *text, bool ascii)
         unsigned char c = (unsigned char) s[0];
         /* 0xc2 0x80 to 0xc2 0x9f are the second set of control characters. */
         bool control = c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char) s[1] < 0xa0);
-        if (len == 0 || control || (ascii && len > 1))
+        bool repaired = strncmp(s, "\xef\xbf\xbd", 3) == 0;
+        if (len == 0 || control || repaired || (ascii && len > 1))
             buf_addc(b, '?');
         else
             buf_add(b, s, len);

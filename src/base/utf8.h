@@ -15,7 +15,8 @@ size_t utf8_length(const char *text);
 
 /*
  * Adds a text from outside that must not drive a terminal: control characters and what is not
- * UTF-8 become '?', and with `ascii` everything beyond ASCII too.
+ * UTF-8, or was not before it was repaired (U+FFFD), become '?', and with `ascii` everything beyond
+ * ASCII too.
  */
 void utf8_add_clean(struct buf *b, const char *text, bool ascii);
 

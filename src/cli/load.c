@@ -2,7 +2,9 @@
 #include "cli/load.h"
 
 #include "cli/cli.h"
+#include "cli/load_run.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +63,7 @@ static bool holds_words(const char *text, const char *words)
     return false;
 }
 
-static bool names_series(const char *selector, const struct series_info *info)
+bool load_names_series(const char *selector, const struct series_info *info)
 {
     char *end;
     long long pid = strtoll(selector, &end, 10);
@@ -97,7 +99,7 @@ static int sink_series(void *context, const struct series_info *info,
     s->info.name = copy(info->name);
     s->info.kind = copy(info->kind);
     s->info.device = copy(info->device);
-    s->selected = !l->selector || names_series(l->selector, info);
+    s->selected = !l->selector || load_names_series(l->selector, info);
     return (int) slot;
 }
 
@@ -248,8 +250,9 @@ int load_open(const char *argument, const struct load_options *options, struct l
     l->fd = -1;
     split_argument(l, argument);
 
-    int r = open_source(l);
-    if (r >= 0) {
+    bool is_run = strcmp(l->path, "-") != 0 && store_is_one(l->path);
+    int r = is_run ? load_run_check(l) : open_source(l);
+    if (r >= 0 && !is_run) {
         struct input_sink sink = {
             .context = l,
             .series = sink_series,
@@ -273,6 +276,7 @@ struct load *load_free(struct load *l)
     if (!l)
         return NULL;
     input_free(l->input);
+    load_run_release(l);
     for (size_t i = 0; i < l->count; i++)
         release_series(&l->series[i]);
     free(l->series);
@@ -298,6 +302,8 @@ static void say_error(const struct load *l, int error)
 
 int load_read(struct load *l)
 {
+    if (!l->input)
+        return load_run_read(l);
     int r = input_read(l->input);
     if (r < 0 && !l->hook_failed)
         say_error(l, r);
@@ -357,6 +363,8 @@ static void say_found(const struct load *l)
 
 int load_finish(struct load *l)
 {
+    if (!l->input)
+        return 0;
     int r = input_finish(l->input);
     if (r < 0) {
         if (!l->hook_failed)
@@ -394,58 +402,88 @@ int load_file(const char *argument, const struct load_options *options, struct l
 
 /* ---- the answers ---- */
 
-static bool is_called_exactly(const struct load *l, const struct loaded_series *s)
+/* Room for `count` answers. */
+static void make_room(struct judgement *j, size_t count)
 {
-    return s->engine && strcasecmp(s->info.name, l->selector) == 0;
+    *j = (struct judgement){0};
+    j->series = calloc(count + 1, sizeof(*j->series));
+    j->parts = calloc(count + 1, sizeof(*j->parts));
+    j->answers = calloc(count + 1, sizeof(*j->answers));
+    if (!j->series || !j->parts || !j->answers)
+        abort();
+}
+
+static void add_loaded(struct judgement *j, const struct loaded_series *s)
+{
+    struct answer *a = &j->answers[j->job.count];
+    engine_answer(s->engine, a);
+    j->series[j->job.count++] = (struct report_series){
+        .info = &s->info,
+        .answer = a,
+        .history = engine_history(s->engine),
+    };
+}
+
+static void add_recorded(struct judgement *j, const struct watch_series *s)
+{
+    j->parts[j->job.count] = s->part;
+    j->answers[j->job.count] = s->answer;
+    j->series[j->job.count] = (struct report_series){
+        .info = &s->info,
+        .answer = &j->answers[j->job.count],
+        .history = &s->history,
+    };
+    j->job.count++;
 }
 
 /* "VRAM" means the series of just that name where there is one, and else also "VRAM delta". */
-static bool selects_exactly(const struct load *l)
+static void keep_exact(struct judgement *j, const char *selector)
 {
-    for (size_t i = 0; l->selector && i < l->count; i++) {
-        if (is_called_exactly(l, &l->series[i]))
-            return true;
+    size_t kept = 0;
+    for (size_t i = 0; i < j->job.count; i++) {
+        assert(j->series[i].info);
+        if (strcasecmp(j->series[i].info->name, selector) != 0)
+            continue;
+        j->series[kept] = j->series[i];
+        j->parts[kept++] = j->parts[i];
     }
-    return false;
+    if (kept > 0)
+        j->job.count = kept;
+}
+
+static void judge(struct judgement *j)
+{
+    const struct answer **answers = calloc(j->job.count + 1, sizeof(*answers));
+    if (!answers)
+        abort();
+    for (size_t i = 0; i < j->job.count; i++)
+        answers[i] = j->series[i].answer;
+    job_judge(answers, j->parts, j->job.count, &j->answer);
+    free(answers);
 }
 
 void judgement_init(struct judgement *j, const struct load *l)
 {
-    *j = (struct judgement){0};
-    j->series = calloc(l->count + 1, sizeof(*j->series));
-    j->answers = calloc(l->count + 1, sizeof(*j->answers));
-    const struct answer **answers = calloc(l->count + 1, sizeof(*answers));
-    if (!j->series || !j->answers || !answers)
-        abort();
-
-    size_t count = 0;
-    bool exact = selects_exactly(l);
-    for (size_t i = 0; i < l->count; i++) {
-        const struct loaded_series *s = &l->series[i];
-        if (!s->engine || (exact && !is_called_exactly(l, s)))
-            continue;
-        engine_answer(s->engine, &j->answers[count]);
-        answers[count] = &j->answers[count];
-        j->series[count] = (struct report_series){
-            .info = &s->info,
-            .answer = &j->answers[count],
-            .history = engine_history(s->engine),
-        };
-        count++;
-    }
-    job_judge(answers, NULL, count, &j->answer);
-    free(answers);
-    j->job = (struct report_job){
-        .series = j->series,
-        .count = count,
-        .answer = &j->answer,
-        .source = l->path,
-    };
+    size_t recorded = l->run ? l->run->count : 0;
+    make_room(j, l->count + recorded);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->series[i].engine)
+            add_loaded(j, &l->series[i]);
+    for (size_t i = 0; i < recorded; i++)
+        add_recorded(j, &l->run->series[i]);
+    if (l->selector)
+        keep_exact(j, l->selector);
+    judge(j);
+    j->job.series = j->series;
+    j->job.answer = &j->answer;
+    j->job.source = l->path;
+    j->job.watched = l->run != NULL;
 }
 
 void judgement_release(struct judgement *j)
 {
     free(j->series);
+    free(j->parts);
     free(j->answers);
     *j = (struct judgement){0};
 }

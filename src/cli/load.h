@@ -1,4 +1,4 @@
-/* cli/load.h: a file through the readers into one engine a series. */
+/* cli/load.h: a file through the readers into one engine a series; a run file judged again. */
 #ifndef TIDEMARK_CLI_LOAD_H
 #define TIDEMARK_CLI_LOAD_H
 
@@ -60,7 +60,8 @@ struct load {
     char *path;                         /* as the user wrote it, without the selector */
     char *selector;                     /* what stood after '#', or --series; NULL: all series */
     int fd;
-    struct input *input;
+    struct input *input;    /* NULL: it is a run file, and `run` is what it was judged to be */
+    struct watch_view *run; /* NULL before it was read */
     struct loaded_series *series;
     size_t count;
     bool plan_noted;
@@ -86,11 +87,15 @@ int load_finish(struct load *l);
 /* All three at once. */
 int load_file(const char *argument, const struct load_options *options, struct load **ret);
 
+/* Whether a selector means a series: words of its name, its kind or its pid. */
+bool load_names_series(const char *selector, const struct series_info *info);
+
 /* The answers of all series so far. */
 struct judgement {
     struct report_job job;
     struct job_answer answer;
     struct report_series *series;
+    enum job_part *parts;
     struct answer *answers;
 };
 

@@ -15,9 +15,11 @@ static const char help[] =
     "\n"
     "  run -- COMMAND    runs a command and watches all its processes\n"
     "  watch             watches a running job: --pid N, or --find PATTERN\n"
+    "  show RUN.tide     the report of a recorded run again\n"
     "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
     "  compare A B       two runs side by side: the same pattern or not\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
+    "  export RUN.tide   the samples of a recorded run as CSV or JSON lines\n"
     "  doctor            what works on this machine, what does not, and what to do\n"
     "\n"
     "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
@@ -35,8 +37,9 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"run", cmd_run, true},          {"watch", cmd_watch, false}, {"analyze", cmd_analyze, false},
-    {"compare", cmd_compare, false}, {"check", cmd_check, false}, {"doctor", cmd_doctor, false},
+    {"run", cmd_run, true},        {"watch", cmd_watch, false},     {"show", cmd_show, false},
+    {"export", cmd_export, false}, {"analyze", cmd_analyze, false}, {"compare", cmd_compare, false},
+    {"check", cmd_check, false},   {"doctor", cmd_doctor, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

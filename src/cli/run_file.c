@@ -153,7 +153,7 @@ void run_file_finish(struct store *store, double seconds, const struct watch_vie
 {
     struct buf kept = BUF_INIT;
     report_keep(&kept, view);
-    store_set_answer(store, json);
+    store_set_answer(store, json, buf_text(&kept));
     int r = store_close(store, seconds);
     if (r < 0)
         cli_say("the run file lacks the final answer: %s", strerror(-r));

@@ -117,6 +117,7 @@ static const char *kind_of(const struct words *w)
         {"object objects", "py.objects"},
         {"fd fds handles", "fds"},
         {"threads", "threads"},
+        {"processes", "processes"},
         {"reserved", "torch.reserved"},
         {"allocated alloc", "torch.allocated"},
         {"pinned", "torch.pinned"},
@@ -195,7 +196,7 @@ static enum name_role value_role(const struct words *w)
     bool is_load = has_any(w, "cpu") && !has_any(w, MEMORY_WORDS) && !has_any(w, UNIT_WORDS);
     if (has_any(w, NOISE_WORDS) || is_capacity || is_load)
         return NAME_NOISE;
-    if (has_any(w, COUNT_WORDS) && !has_any(w, UNIT_WORDS))
+    if ((has_any(w, COUNT_WORDS) && !has_any(w, UNIT_WORDS)) || only(w, "processes"))
         return NAME_COUNT;
     if (numbered_gpu || has_any(w, MEMORY_WORDS) || has_any(w, UNIT_WORDS) ||
         (has_any(w, "gpu cuda host") && has_any(w, "used usage private file")))

@@ -34,7 +34,7 @@ struct table {
     size_t count, capacity;
     bool is_chosen; /* roles were given to all columns there are */
     bool by_time;   /* the clock column holds moments */
-    size_t clock, seconds, epoch, pid;
+    size_t clock, seconds, epoch, pid, unit;
     uint64_t rows;
     bool names_series; /* a column tells whose the values are */
     bool told_clock;
@@ -224,17 +224,37 @@ static bool column_is_number(struct table *t, size_t index)
     return col && parse_cell(t, col, &q) == 0;
 }
 
+/*
+ * The long form: "kind" and "value" in a row. What stands beside them ("floor", "max", "count") is
+ * about that value, unless its name is one of a counter.
+ */
+static bool is_long_form(const struct table *t)
+{
+    bool generic = false;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct name_meaning *m = &t->columns[i].meaning;
+        bool counter =
+            m->role == NAME_MEMORY || (m->role == NAME_COUNT && strcmp(m->kind, "memory") != 0);
+        if (counter)
+            return false;
+        generic = generic || m->is_generic;
+    }
+    return generic && find_role(t, NAME_METRIC) != NO_COLUMN;
+}
+
 /* The columns that hold values, by the user's word, by their names, or because nothing else does.
  */
 static size_t choose_values(struct table *t)
 {
     const char *wanted = t->c->options->value_columns;
+    bool long_form = is_long_form(t);
     size_t found = 0;
     for (size_t i = 0; i < t->count; i++) {
         struct column *col = &t->columns[i];
         enum name_role role = col->meaning.role;
-        col->is_value = wanted ? name_listed(wanted, col->name, strlen(col->name), i + 1)
+        bool holds = long_form ? col->meaning.is_generic
                                : (role == NAME_MEMORY || role == NAME_COUNT) && i != t->clock;
+        col->is_value = wanted ? name_listed(wanted, col->name, strlen(col->name), i + 1) : holds;
         found += col->is_value;
     }
     for (size_t i = 0; i < t->count && !wanted && found == 0; i++) {
@@ -308,6 +328,7 @@ static void choose(struct table *t)
     t->seconds = t->by_time ? t->clock : find_role(t, NAME_TIME);
     t->epoch = find_role(t, NAME_EPOCH);
     t->pid = find_role(t, NAME_PID);
+    t->unit = find_named(t, "unit");
     t->names_series = t->pid != NO_COLUMN || find_role(t, NAME_OWNER) != NO_COLUMN ||
                       find_role(t, NAME_METRIC) != NO_COLUMN ||
                       find_role(t, NAME_DEVICE) != NO_COLUMN;
@@ -338,8 +359,9 @@ int table_explain(struct table *t)
         value++;
     int r;
     if (s->skipped > 0)
-        r = collect_error(t->c, s->first_skipped, "no row could be read, the first because of %s",
-                          s->skip_reason);
+        r = collect_error(t->c, s->first_skipped, "no row could be read, the first because of %s%s",
+                          s->skip_reason,
+                          !t->by_time && t->seconds != NO_COLUMN ? "; --time judges by time" : "");
     else if (value < t->count)
         r = collect_error(t->c, 0, "no number in %s '%.40s'", t->style.columns_are,
                           t->columns[value].name);
@@ -375,6 +397,18 @@ static double option_unit(const struct table *t, enum series_unit *ret_unit)
     return t->c->options->unit ? name_unit(t->c->options->unit, ret_unit) : 0;
 }
 
+/* The unit that the row itself tells in a column of that name; 0 where it does not. */
+static double cell_unit(const struct table *t, enum series_unit *ret_unit)
+{
+    char text[16];
+    const struct column *cell = cell_at(t, t->unit);
+    if (!cell || cell->len >= sizeof text)
+        return 0;
+    memcpy(text, cell->cell, cell->len);
+    text[cell->len] = '\0';
+    return name_unit(text, ret_unit);
+}
+
 /* Where nothing tells the unit, the first number does for all of its column. */
 static double assume_unit(struct table *t, struct column *col, double value)
 {
@@ -400,6 +434,8 @@ static double plain_unit(struct table *t, struct column *col, const struct name_
     if (isfinite(m->unit))
         return m->unit;
     double unit = option_unit(t, ret_unit);
+    if (unit == 0)
+        unit = cell_unit(t, ret_unit);
     return unit > 0 ? unit : assume_unit(t, col, value);
 }
 
@@ -618,7 +654,8 @@ static bool is_mixed(const struct table *t, const struct column *col, const stru
 {
     if (q->has_unit)
         return col->assumed > 0;
-    bool is_told = m->role == NAME_COUNT || isfinite(m->unit) || t->c->options->unit;
+    bool is_told =
+        m->role == NAME_COUNT || isfinite(m->unit) || t->c->options->unit || cell_at(t, t->unit);
     return !is_told && col->has_units && q->value != 0;
 }
 

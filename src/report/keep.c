@@ -131,8 +131,11 @@ static void keep_numbers(struct json *j, const char *key, const void *from,
                          const struct field *fields, size_t count)
 {
     json_array_begin(j, key);
-    for (size_t i = 0; i < count; i++)
-        keep_number(j, NULL, *(const double *) ((const char *) from + fields[i].offset));
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        memcpy(&value, (const char *) from + fields[i].offset, sizeof(value));
+        keep_number(j, NULL, value);
+    }
     json_array_end(j);
 }
 
@@ -272,14 +275,24 @@ static int expect(struct json_reader *r, enum json_type type)
     return json_next(r, &t) == 0 && t.type == type ? 0 : -EINVAL;
 }
 
+/* The next token is of that type; else *ret is what came instead, JSON_END where it is no JSON. */
+static bool next_is(struct json_reader *r, enum json_type type, struct json_token *ret)
+{
+    if (json_next(r, ret) < 0)
+        ret->type = JSON_END;
+    return ret->type == type;
+}
+
 static int number_of(const struct json_token *t, double *ret)
 {
     if (t->type == JSON_NUMBER)
         *ret = t->number;
     else if (t->type == JSON_NULL)
         *ret = NAN;
-    else if (t->type == JSON_STRING)
-        *ret = json_token_is(t, "inf") ? INFINITY : -INFINITY;
+    else if (t->type == JSON_STRING && json_token_is(t, "inf"))
+        *ret = INFINITY;
+    else if (t->type == JSON_STRING && json_token_is(t, "-inf"))
+        *ret = -INFINITY;
     else
         return -EINVAL;
     return 0;
@@ -308,7 +321,7 @@ static int read_numbers(struct json_reader *r, void *to, const struct field *fie
     if (read_array(r, values, count) < 0)
         return -EINVAL;
     for (size_t i = 0; i < count; i++)
-        *(double *) ((char *) to + fields[i].offset) = values[i];
+        memcpy((char *) to + fields[i].offset, &values[i], sizeof(values[i]));
     return 0;
 }
 
@@ -338,14 +351,30 @@ static int read_text(struct json_reader *r, const char **ret)
     return 0;
 }
 
+/* A sentence, cut to whole characters where it is too long. */
+static void line_of(const struct json_token *t, char ret[ANSWER_WHY_LENGTH])
+{
+    struct buf text = BUF_INIT;
+    size_t used = 0;
+    json_token_text(t, &text);
+    for (const char *s = buf_text(&text); *s;) {
+        size_t len = utf8_length(s);
+        if (used + (len ? len : 1) >= ANSWER_WHY_LENGTH)
+            break;
+        memcpy(ret + used, len ? s : "?", len ? len : 1);
+        used += len ? len : 1;
+        s += len ? len : 1;
+    }
+    ret[used] = '\0';
+    buf_release(&text);
+}
+
 static int read_line(struct json_reader *r, char ret[ANSWER_WHY_LENGTH])
 {
-    const char *text = NULL;
-    if (read_text(r, &text) < 0)
+    struct json_token t;
+    if (!next_is(r, JSON_STRING, &t))
         return -EINVAL;
-    strncpy(ret, text, ANSWER_WHY_LENGTH - 1);
-    ret[ANSWER_WHY_LENGTH - 1] = '\0';
-    free((char *) text);
+    line_of(&t, ret);
     return 0;
 }
 
@@ -374,7 +403,7 @@ static int read_phases(struct json_reader *r, struct answer *a)
     struct json_token t;
     if (expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (json_next(r, &t) == 0 && t.type == JSON_NUMBER) {
+    while (next_is(r, JSON_NUMBER, &t)) {
         if (a->phase_count == ANSWER_PHASES || !within(t.number, PHASE_LEVEL_SHIFT))
             return -EINVAL;
         struct phase *p = &a->phases[a->phase_count++];
@@ -390,11 +419,8 @@ static int read_whys(struct json_reader *r, struct answer *a)
     struct json_token t;
     if (expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (json_next(r, &t) == 0 && t.type == JSON_STRING && a->why_count < ANSWER_WHY) {
-        char *text = text_of(&t);
-        strncpy(a->why[a->why_count], text, ANSWER_WHY_LENGTH - 1);
-        a->why[a->why_count++][ANSWER_WHY_LENGTH - 1] = '\0';
-        free(text);
+    while (next_is(r, JSON_STRING, &t) && a->why_count < ANSWER_WHY) {
+        line_of(&t, a->why[a->why_count++]);
     }
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
 }
@@ -404,10 +430,11 @@ static int read_history(struct json_reader *r, struct history *h)
     struct json_token t;
     if (expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (json_next(r, &t) == 0 && t.type == JSON_NUMBER) {
+    while (next_is(r, JSON_NUMBER, &t)) {
         struct history_block block;
         if (h->count == HISTORY_BLOCKS || !within(t.number, 1e15) ||
-            read_numbers(r, &block, block_numbers, COUNT_OF(block_numbers)) < 0)
+            read_numbers(r, &block, block_numbers, COUNT_OF(block_numbers)) < 0 ||
+            !isfinite(block.at + block.min + block.mean + block.max))
             return -EINVAL;
         block.count = (uint64_t) t.number;
         if (!h->blocks)
@@ -509,6 +536,17 @@ static int read_row(struct json_reader *r, struct watch_view *v)
     return row->label ? 0 : -EINVAL;
 }
 
+/* The sum has no label, and a view does not own one for it. */
+static int read_total(struct json_reader *r, struct watch_row *total)
+{
+    int e = expect(r, JSON_OBJECT_BEGIN);
+    if (e == 0)
+        e = read_members(r, read_row_member, total);
+    free(total->label);
+    total->label = NULL;
+    return e;
+}
+
 /* An array of objects. */
 static int read_objects(struct json_reader *r,
                         int (*read)(struct json_reader *, struct watch_view *),
@@ -517,7 +555,7 @@ static int read_objects(struct json_reader *r,
     struct json_token t;
     if (expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (json_next(r, &t) == 0 && t.type == JSON_OBJECT_BEGIN)
+    while (next_is(r, JSON_OBJECT_BEGIN, &t))
         if (read(r, v) < 0)
             return -EINVAL;
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
@@ -528,7 +566,7 @@ static int read_notes(struct json_reader *r, struct watch_view *v)
     struct json_token t;
     if (expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (json_next(r, &t) == 0 && t.type == JSON_STRING && v->note_count < WATCH_NOTES)
+    while (next_is(r, JSON_STRING, &t) && v->note_count < WATCH_NOTES)
         v->notes[v->note_count++] = text_of(&t);
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
 }
@@ -567,8 +605,7 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
     if (json_token_is(key, "notes"))
         return read_notes(r, v);
     if (json_token_is(key, "total"))
-        return expect(r, JSON_OBJECT_BEGIN) < 0 ? -EINVAL
-                                                : read_members(r, read_row_member, &v->total);
+        return read_total(r, &v->total);
     if (json_token_is(key, "rows"))
         return read_objects(r, read_row, v);
     if (json_token_is(key, "series"))
@@ -584,6 +621,10 @@ int report_recall(const char *text, size_t len, struct watch_view *ret)
     int e = expect(&r, JSON_OBJECT_BEGIN);
     if (e == 0)
         e = read_members(&r, read_view_member, ret);
+    if (e == 0)
+        e = expect(&r, JSON_END);
+    if (e == 0 && ret->limit > 0 && !ret->limit_source)
+        e = -EINVAL;
     if (e < 0)
         watch_view_release(ret);
     return e;

@@ -19,7 +19,7 @@
 struct reader {
     struct store_run run;
     char *run_texts[4];
-    char *answer, *series_json, *series_history;
+    char *json, *report;
     double sorted_version; /* of the data that were sorted; NAN: none were */
 };
 
@@ -29,9 +29,8 @@ void reader_free(struct reader *r)
         return;
     for (size_t i = 0; i < sizeof r->run_texts / sizeof *r->run_texts; i++)
         free(r->run_texts[i]);
-    free(r->answer);
-    free(r->series_json);
-    free(r->series_history);
+    free(r->json);
+    free(r->report);
     free(r);
 }
 
@@ -149,6 +148,8 @@ static int visit_series(void *c, sqlite3_stmt *row)
         .device = column_text(row, 3),
         .name = column_text(row, 4),
         .unit = counted ? SERIES_COUNT : SERIES_BYTES,
+        .limit = fmax(0, column_real(row, 6)),
+        .rule = column_text(row, 7),
     };
     return caller->series(caller->context, sqlite3_column_int64(row, 0), &x);
 }
@@ -157,8 +158,9 @@ int store_each_series(struct store *s,
                       int (*visit)(void *c, int64_t id, const struct store_series *x), void *c)
 {
     struct caller caller = {.series = visit, .context = c};
-    return each(s, "SELECT id, process, kind, device, name, unit FROM series ORDER BY id",
-                visit_series, &caller);
+    return each(
+        s, "SELECT id, process, kind, device, name, unit, capacity, rule FROM series ORDER BY id",
+        visit_series, &caller);
 }
 
 static int visit_mark(void *c, sqlite3_stmt *row)
@@ -252,7 +254,7 @@ double store_last_seconds(const struct store *s)
     return r < 0 ? (double) NAN : last;
 }
 
-/* ---- run and answers ---- */
+/* ---- run and answer ---- */
 
 static int visit_run(void *c, sqlite3_stmt *row)
 {
@@ -280,42 +282,27 @@ const struct store_run *store_run(const struct store *s)
 bool store_is_finished(const struct store *s)
 {
     double found;
-    return db_ask(s->db, "SELECT 1 FROM answer WHERE series = 0", &found) == 0;
+    return db_ask(s->db, "SELECT 1 FROM answer", &found) == 0;
 }
 
 static int visit_answer(void *c, sqlite3_stmt *row)
 {
-    keep_text(c, column_text(row, 0));
-    return 0;
-}
-
-const char *store_answer(struct store *s)
-{
-    keep_text(&s->reader->answer, NULL);
-    (void) each(s, "SELECT json FROM answer WHERE series = 0", visit_answer, &s->reader->answer);
-    return s->reader->answer;
-}
-
-static int visit_series_answer(void *c, sqlite3_stmt *row)
-{
     struct reader *r = c;
-    keep_text(&r->series_json, column_text(row, 0));
-    keep_text(&r->series_history, column_text(row, 1));
+    keep_text(&r->json, column_text(row, 0));
+    keep_text(&r->report, column_text(row, 1));
     return 0;
 }
 
-int store_series_answer(struct store *s, int64_t series, const char **ret_json,
-                        const char **ret_history_json)
+int store_answer(struct store *s, const char **ret_json, const char **ret_report)
 {
     struct reader *reader = s->reader;
-    keep_text(&reader->series_json, NULL);
-    keep_text(&reader->series_history, NULL);
-    int r = each_of_series(s, "SELECT json, history FROM answer WHERE series = ?1", series,
-                           visit_series_answer, reader);
+    keep_text(&reader->json, NULL);
+    keep_text(&reader->report, NULL);
+    int r = each(s, "SELECT json, report FROM answer LIMIT 1", visit_answer, reader);
     if (r < 0)
         return r;
-    *ret_json = reader->series_json;
-    *ret_history_json = reader->series_history;
+    *ret_json = reader->json;
+    *ret_report = reader->report;
     return 0;
 }
 
@@ -328,7 +315,10 @@ bool store_is_one(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    ssize_t len = read(fd, head, sizeof head);
+    struct stat st;
+    bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    /* What is read from a pipe would be missing to whoever reads it next. */
+    ssize_t len = is_file ? read(fd, head, sizeof head) : -1;
     close(fd);
     return len == (ssize_t) sizeof head && memcmp(head, magic, sizeof magic) == 0;
 }

@@ -14,7 +14,8 @@ const char db_schema[] =
 
     "CREATE TABLE series ("
     " id INTEGER PRIMARY KEY, process INTEGER REFERENCES process (id),"
-    " kind TEXT NOT NULL, device TEXT, name TEXT, unit TEXT NOT NULL);"
+    " kind TEXT NOT NULL, device TEXT, name TEXT, unit TEXT NOT NULL,"
+    " capacity REAL, rule TEXT);"
 
     /* Time first: a second of all series is one page at the end, and the oldest go in one piece. */
     "CREATE TABLE sample ("
@@ -33,7 +34,7 @@ const char db_schema[] =
     "CREATE TABLE event ("
     " id INTEGER PRIMARY KEY, seconds REAL NOT NULL, what TEXT NOT NULL, text TEXT);"
 
-    "CREATE TABLE answer (series INTEGER PRIMARY KEY, json TEXT NOT NULL, history TEXT);"
+    "CREATE TABLE answer (json TEXT NOT NULL, report TEXT);"
 
     "CREATE VIEW reading AS"
     " SELECT x.seconds, x.series, process.pid, process.role, process.rank,"

@@ -46,6 +46,8 @@ struct store_series {
     int64_t process; /* the id of a process, 0: of the job as a whole */
     const char *kind, *device, *name;
     enum series_unit unit;
+    double limit;     /* what it may take, in its unit, as last known; 0: not known */
+    const char *rule; /* how its growth is to be read, as last known; NULL: not told */
 };
 
 /* ---- writing ---- */
@@ -67,9 +69,15 @@ struct store *store_free(struct store *s);
 int64_t store_add_process(struct store *s, const struct store_process *p);
 void store_update_process(struct store *s, int64_t id, const struct store_process *p);
 int64_t store_add_series(struct store *s, const struct store_series *series);
+void store_update_series(struct store *s, int64_t series, double limit, const char *rule);
 void store_add_sample(struct store *s, int64_t series, double seconds, double value);
 void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);
+
+/* What turns out while it runs: the memory there is, how many steps the program itself says it will
+ * make, how long its epochs are. NAN and NULL: as it was. */
+void store_set_terms(struct store *s, double limit_bytes, const char *limit_source,
+                     double plan_steps, double epoch_length);
 
 /*
  * Call about once a second; thins old samples a little at a time. 0, or -errno once the file
@@ -79,14 +87,13 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
 int store_commit(struct store *s, double seconds);
 
 /*
- * The final answer: the report's JSON of the job and, for each series that was judged, its own
- * with the blocks of its history. Then the file is closed to one file without -wal and -shm.
+ * The final answer: the report's JSON, and the text from which `show` makes the report again (NULL:
+ * none).
  */
-void store_set_answer(struct store *s, const char *json);
-void store_set_series_answer(struct store *s, int64_t series, const char *json,
-                             const char *history_json);
+void store_set_answer(struct store *s, const char *json, const char *report);
 
-/* Frees `s` in any case. Where somebody has the file open, an empty -wal and -shm may stay. */
+/* Closes to one file without -wal and -shm. Frees `s` in any case. Where somebody has the file
+ * open, an empty -wal and -shm may stay. */
 int store_close(struct store *s, double seconds);
 
 /* ---- reading ---- */
@@ -108,7 +115,9 @@ int store_open(const char *path, struct store **ret, struct store_error *error);
 const struct store_run *store_run(const struct store *s);
 bool store_is_finished(const struct store *s);    /* it has its final answer */
 double store_last_seconds(const struct store *s); /* of the last sample; NAN: none */
-const char *store_answer(struct store *s);        /* NULL: none */
+
+/* NULL: none. Both are valid until the next call. */
+int store_answer(struct store *s, const char **ret_json, const char **ret_report);
 
 /* Calls back in order of id or time; texts are valid during the call. A negative return stops and
  * is handed on. */
@@ -129,9 +138,5 @@ int store_each_mark(struct store *s,
 int store_each_event(struct store *s,
                      int (*visit)(void *c, double seconds, const char *what, const char *text),
                      void *c);
-
-/* NULL: none; both valid until the next call. */
-int store_series_answer(struct store *s, int64_t series, const char **ret_json,
-                        const char **ret_history_json);
 
 #endif

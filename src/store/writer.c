@@ -24,17 +24,36 @@
 /* New marks after which to look whether there are too many. */
 #define MARKS_TO_LOOK 512
 
-enum { ROW_RUN, ROW_PROCESS, ROW_SERIES, ROW_SAMPLE, ROW_MARK, ROW_EVENT, ROW_ANSWER, ROW_TABLES };
+enum {
+    ROW_RUN,
+    ROW_TERMS,
+    ROW_PROCESS,
+    ROW_SERIES,
+    ROW_LIMIT,
+    ROW_SAMPLE,
+    ROW_MARK,
+    ROW_EVENT,
+    ROW_ANSWER,
+    ROW_TABLES
+};
+
+/* What is not told stays as it was. */
+static const char update_terms[] =
+    "UPDATE run SET limit_bytes = coalesce(?1, limit_bytes),"
+    " limit_source = coalesce(?2, limit_source), plan_steps = coalesce(?3, plan_steps),"
+    " epoch_length = coalesce(?4, epoch_length)";
 
 /* None can fail for what it is given: a row that does not fit is left out, not tried for ever. */
 static const char *const row_texts[ROW_TABLES] = {
     [ROW_RUN] = "INSERT OR IGNORE INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    [ROW_TERMS] = update_terms,
     [ROW_PROCESS] = "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-    [ROW_SERIES] = "INSERT OR IGNORE INTO series VALUES (?,?,?,?,?,?)",
+    [ROW_SERIES] = "INSERT OR IGNORE INTO series VALUES (?,?,?,?,?,?,?,?)",
+    [ROW_LIMIT] = "UPDATE series SET capacity = ?2, rule = ?3 WHERE id = ?1",
     [ROW_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES (?,?,?)",
     [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
     [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
-    [ROW_ANSWER] = "INSERT OR REPLACE INTO answer VALUES (?,?,?)",
+    [ROW_ANSWER] = "INSERT OR REPLACE INTO answer (rowid, json, report) VALUES (1,?,?)",
 };
 
 struct sample {
@@ -236,7 +255,35 @@ int64_t store_add_series(struct store *s, const struct store_series *series)
     queue_text(q, series->device, QUEUE_TEXT_BYTES);
     queue_text(q, series->name, QUEUE_TEXT_BYTES);
     queue_text(q, series_unit_name(series->unit), QUEUE_TEXT_BYTES);
+    queue_real(q, series->limit > 0 ? series->limit : (double) NAN);
+    queue_text(q, series->rule, QUEUE_TEXT_BYTES);
     return queue_end(q) < 0 ? 0 : ++w->series;
+}
+
+void store_update_series(struct store *s, int64_t series, double limit, const char *rule)
+{
+    struct queue *q = &s->writer->queue;
+    if (series <= 0 || !queue_has_room(q, false))
+        return;
+    queue_begin(q, ROW_LIMIT);
+    queue_integer(q, series);
+    queue_real(q, limit > 0 ? limit : (double) NAN);
+    queue_text(q, rule, QUEUE_TEXT_BYTES);
+    (void) queue_end(q);
+}
+
+void store_set_terms(struct store *s, double limit_bytes, const char *limit_source,
+                     double plan_steps, double epoch_length)
+{
+    struct queue *q = &s->writer->queue;
+    if (!queue_has_room(q, false))
+        return;
+    queue_begin(q, ROW_TERMS);
+    queue_real(q, limit_bytes);
+    queue_text(q, limit_source, QUEUE_TEXT_BYTES);
+    queue_real(q, plan_steps);
+    queue_real(q, epoch_length);
+    (void) queue_end(q);
 }
 
 void store_add_sample(struct store *s, int64_t series, double seconds, double value)
@@ -300,26 +347,13 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
     (void) queue_end(q);
 }
 
-static void add_answer(struct store *s, int64_t series, const char *json, const char *history)
+void store_set_answer(struct store *s, const char *json, const char *report)
 {
     struct queue *q = &s->writer->queue;
     queue_begin(q, ROW_ANSWER);
-    queue_integer(q, series);
     queue_text(q, json, SIZE_MAX);
-    queue_text(q, history, SIZE_MAX);
+    queue_text(q, report, SIZE_MAX);
     (void) queue_end(q);
-}
-
-void store_set_answer(struct store *s, const char *json)
-{
-    add_answer(s, 0, json, NULL);
-}
-
-void store_set_series_answer(struct store *s, int64_t series, const char *json,
-                             const char *history_json)
-{
-    if (series > 0)
-        add_answer(s, series, json, history_json);
 }
 
 /* ---- the file ---- */

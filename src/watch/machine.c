@@ -97,7 +97,7 @@ void machine_open(struct watch *w)
 
 void machine_release(struct watch *w)
 {
-    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+    for (size_t i = 0; i < w->device_count; i++)
         track_release(&w->devices[i]);
     free(w->devices);
     gpu_free(w->gpu);
@@ -279,8 +279,10 @@ void machine_read_gpu(struct watch *w, double seconds)
             w->gpu_has_pids = true;
         if (w->gpu_has_pids)
             continue;
-        if (!w->devices)
+        if (!w->devices) {
             w->devices = new_tracks(w->gpu);
+            w->device_count = gpu_device_count(w->gpu);
+        }
         store_track(w, &w->devices[i], 0);
         w->devices[i].limit = load.total_bytes;
         watch_push(w, &w->devices[i], seconds, load.used_bytes);

@@ -305,14 +305,27 @@ static double limit_of(pid_t pid, enum __rlimit_resource what)
     return (double) limit.rlim_cur;
 }
 
-static void start_tracks(struct watch *w, struct member *m)
+void member_init_tracks(struct member *m)
 {
     for (unsigned i = 0; i < MEMBER_KINDS; i++)
         track_init(&m->tracks[i], member_kinds[i].kind, member_kinds[i].unit, member_kinds[i].rule);
+    m->has_tracks = true;
+}
+
+enum member_kind member_kind_of(const char *kind)
+{
+    unsigned i = 0;
+    while (i < MEMBER_KINDS && strcmp(member_kinds[i].kind, kind) != 0)
+        i++;
+    return (enum member_kind) i;
+}
+
+static void start_tracks(struct watch *w, struct member *m)
+{
+    member_init_tracks(m);
     /* What a forked process shares turns private by being touched. */
     if (m->forked)
         m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
-    m->has_tracks = true;
     store_member(w, m);
     m->tracks[MEMBER_FDS].limit = limit_of(m->id.pid, RLIMIT_NOFILE);
     m->tracks[MEMBER_THREADS].limit = limit_of(m->id.pid, RLIMIT_NPROC);

@@ -72,6 +72,11 @@ struct sheet {
     struct watch_row total;
 };
 
+/* What the run file was last told. */
+struct recorded_terms {
+    double limit, total, epoch_length;
+};
+
 struct watch {
     struct watch_options options;
     struct proc_tree *tree;
@@ -92,6 +97,7 @@ struct watch {
     double oom_kills_first; /* of the machine */
     struct gpu *gpu;
     struct track *devices; /* the whole device, where the driver names no processes */
+    size_t device_count;
     char gpu_why[GPU_WHY_LENGTH];
     bool gpu_has_pids;
     struct proc_survey *survey_first;
@@ -111,6 +117,7 @@ struct watch {
     double ended;         /* seconds; NAN: still going on */
     struct watch_end end;
     int store_error;
+    struct recorded_terms recorded;
     bool near_limit_told;
     struct buf elsewhere; /* who grows while the job does not; empty: nobody */
 
@@ -123,6 +130,8 @@ struct watch {
     double held_first;                /* by the job when watching began; 0 under `run` */
     bool joined_late;
 };
+
+void watch_init_job(struct watch *w);
 
 /* Calls `visit` for every track of the job and its processes. */
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
@@ -141,8 +150,10 @@ void members_tick(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 bool member_is_alive(const struct member *m);
-bool member_is_trainer(const struct member *m); /* or a rank */
-bool member_is_wary(const struct member *m);    /* one of its series leaks or is suspect */
+void member_init_tracks(struct member *m);
+enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
+bool member_is_trainer(const struct member *m);    /* or a rank */
+bool member_is_wary(const struct member *m);       /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* machine.c */
@@ -156,7 +167,20 @@ double machine_used(const struct watch *w); /* against w->limit; NAN: not known 
 double machine_oom_kills(const char *proc_root);
 
 /* view.c */
+
+/* A track and whose it is; member NULL: the job's own. */
+struct subject {
+    struct track *track;
+    const struct member *member;
+    size_t id;
+};
+
+/* Texts are copied; watch_release_info() frees them. */
+void watch_fill_info(const struct watch *w, const struct subject *s, struct series_info *ret);
 void watch_release_info(struct series_info *info);
+
+/* Adds every series that is worth showing, and the job's answer. */
+void watch_judge(struct watch *w, struct watch_view *v);
 
 /* sheet.c */
 void sheet_take(struct watch *w, double seconds);

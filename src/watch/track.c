@@ -12,6 +12,16 @@
 /* A step clock that has stood still for so long tells nothing any more. */
 #define STALE_SECONDS 900.0
 
+const char *track_rule_name(enum track_rule rule)
+{
+    static const char *const names[] = {
+        [TRACK_SHOWN] = "shown",           [TRACK_JUDGED] = "judged",
+        [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
+        [TRACK_FOREIGN] = "foreign",
+    };
+    return names[rule];
+}
+
 /* ---- points ---- */
 
 static void points_clear(struct track_points *p)
@@ -138,6 +148,11 @@ static void note(struct track *t, double seconds, double value)
     t->max = fmax(t->max, value);
 }
 
+bool track_would_move(const struct track *t, double min, double max)
+{
+    return max - min > (t->unit == SERIES_BYTES ? STILL_BYTES : STILL_COUNT);
+}
+
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value)
 {
     if (!isfinite(value))
@@ -151,8 +166,7 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
         return;
     }
     points_add(&t->early, seconds, value);
-    double still = t->unit == SERIES_BYTES ? STILL_BYTES : STILL_COUNT;
-    if (t->max - t->min > still)
+    if (track_would_move(t, t->min, t->max))
         start_engines(t, terms);
 }
 

@@ -14,6 +14,9 @@ enum track_rule {
     TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
 };
 
+/* As run files call it: "judged". */
+const char *track_rule_name(enum track_rule rule);
+
 /* What holds for all series of a job. 0: not known. */
 struct track_terms {
     const struct step_clock *clock;
@@ -44,9 +47,12 @@ struct track {
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
     enum track_rule rule;
-    int64_t stored; /* its number in the run file; 0: none */
+    int64_t stored;      /* its number in the run file; 0: none */
+    double stored_limit; /* what the run file was last told */
+    enum track_rule stored_rule;
     bool moves;
     bool alarmed; /* that it leaks has been told */
+    bool asked;   /* somebody wants to see just this one */
 
     uint64_t samples;
     double first, last, min, max, sum;
@@ -64,6 +70,9 @@ void track_release(struct track *t);
 
 /* What is not a number is passed over: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
+
+/* Whether values of that range are more than standing still. */
+bool track_would_move(const struct track *t, double min, double max);
 
 /* The step clock has a new mark: what waited gets its steps. */
 void track_mark(struct track *t, const struct track_terms *terms);

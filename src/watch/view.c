@@ -20,13 +20,6 @@ static char *copy(const char *text)
 
 /* ---- which series, and what they are to the job ---- */
 
-/* A track and whose it is; member NULL: the job's own. */
-struct subject {
-    struct track *track;
-    const struct member *member;
-    size_t id;
-};
-
 static enum job_part part_of(const struct watch *w, const struct subject *s)
 {
     const char *kind = s->track->kind;
@@ -62,6 +55,8 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
     const struct track *t = s->track;
     if (t->rule == TRACK_SHOWN || t->samples == 0)
         return false;
+    if (t->asked)
+        return true;
     if (!s->member && t->device && t != &w->job[JOB_SHM])
         return device_is_used(w, t);
     if (!s->member) {
@@ -94,8 +89,7 @@ static void add_name(struct buf *out, const struct watch *w, const struct subjec
         buf_addf(out, " %s", t->device);
 }
 
-/* Texts are copied; watch_release_info() frees them. */
-static void fill_info(const struct watch *w, const struct subject *s, struct series_info *ret)
+void watch_fill_info(const struct watch *w, const struct subject *s, struct series_info *ret)
 {
     const struct track *t = s->track;
     struct buf name = BUF_INIT;
@@ -137,7 +131,7 @@ static void each_subject(struct watch *w,
         s.track = &w->job[i];
         visit(w, &s, c);
     }
-    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++, s.id++) {
+    for (size_t i = 0; i < w->device_count; i++, s.id++) {
         s.track = &w->devices[i];
         visit(w, &s, c);
     }
@@ -181,7 +175,7 @@ static void add_series(struct watch *w, struct subject *s, void *context)
     series->id = s->id;
     series->part = part_of(w, s);
     track_answer(s->track, &w->terms, &series->answer, &history);
-    fill_info(w, s, &series->info);
+    watch_fill_info(w, s, &series->info);
     copy_history(history, &series->history);
 }
 
@@ -198,6 +192,12 @@ static void judge(struct watch_view *v)
     job_judge(answers, parts, v->count, &v->answer);
     free(answers);
     free(parts);
+}
+
+void watch_judge(struct watch *w, struct watch_view *v)
+{
+    each_subject(w, add_series, v);
+    judge(v);
 }
 
 /* ---- the balance sheet ---- */
@@ -316,7 +316,7 @@ static void add_notes(const struct watch *w, struct watch_view *v)
     if (w->gpu_why[0] && !w->gpu)
         add_note(v, "no GPU series: %s", w->gpu_why);
     bool blind = false;
-    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+    for (size_t i = 0; i < w->device_count; i++)
         blind = blind || device_is_used(w, &w->devices[i]);
     if (blind)
         add_note(v, "the driver names no process of this job: GPU memory is of whole devices");
@@ -378,7 +378,7 @@ void watch_status(struct watch *w, struct watch_status *ret)
     ret->needs = answer.verdict == VERDICT_INCONCLUSIVE ? answer.needs.at_least : NAN;
     ret->limit_seconds = answer.forecast.limit_seconds;
     watch_release_info(&w->status_series);
-    fill_info(w, &best, &w->status_series);
+    watch_fill_info(w, &best, &w->status_series);
     ret->series = w->status_series;
 }
 
@@ -410,8 +410,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
 void watch_view_init(struct watch *w, double seconds, struct watch_view *ret)
 {
     *ret = (struct watch_view){0};
-    each_subject(w, add_series, ret);
-    judge(ret);
+    watch_judge(w, ret);
     fill_facts(w, seconds, ret);
     copy_sheet(w, ret);
     describe_end(w, ret);

@@ -35,7 +35,7 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
 {
     for (unsigned i = 0; i < JOB_KINDS; i++)
         visit(w, &w->job[i], c);
-    for (size_t i = 0; w->devices && i < gpu_device_count(w->gpu); i++)
+    for (size_t i = 0; i < w->device_count; i++)
         visit(w, &w->devices[i], c);
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
@@ -48,7 +48,7 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
 
 /* ---- beginning and end ---- */
 
-static void init_job_tracks(struct watch *w)
+void watch_init_job(struct watch *w)
 {
     static const struct {
         const char *kind;
@@ -99,7 +99,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         return r;
     }
     proc_tree_exclude(w->tree, getpid());
-    init_job_tracks(w);
+    watch_init_job(w);
     machine_open(w);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
@@ -137,6 +137,39 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only)
     return proc_tree_add_root(w->tree, pid, children_only);
 }
 
+/* A new limit is recorded at once, one that wanders when it has gone so far. */
+#define RECORDED_CHANGE 0.05
+
+static void record_track(struct watch *w, struct track *t, void *finally)
+{
+    double moved = fabs(t->limit - t->stored_limit);
+    bool changed = finally ? moved > 0 : moved > RECORDED_CHANGE * t->stored_limit;
+    if (t->stored == 0 || (!changed && t->rule == t->stored_rule))
+        return;
+    store_update_series(w->options.store, t->stored, t->limit, track_rule_name(t->rule));
+    t->stored_limit = t->limit;
+    t->stored_rule = t->rule;
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* What the run file is judged by when it is read again; the whole truth with `finally`. */
+static void record_terms(struct watch *w, bool finally)
+{
+    const struct recorded_terms now = {w->limit, w->clock.total, w->clock.epoch_length};
+    const struct recorded_terms *then = &w->recorded;
+    if (!same(now.limit, then->limit) || !same(now.total, then->total) ||
+        !same(now.epoch_length, then->epoch_length))
+        store_set_terms(w->options.store, now.limit, w->limit_source,
+                        w->options.plan_steps > 0 ? (double) NAN : now.total,
+                        w->options.epoch > 0 ? (double) NAN : now.epoch_length);
+    w->recorded = now;
+    watch_each_track(w, record_track, finally ? w : NULL);
+}
+
 static void finish_track(struct watch *w, struct track *t, void *c)
 {
     (void) w, (void) c;
@@ -151,6 +184,8 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     machine_tick(w, seconds);
     machine_look_elsewhere(w, seconds);
     watch_each_track(w, finish_track, NULL);
+    if (w->options.store)
+        record_terms(w, true);
 }
 
 /* ---- the step clock ---- */
@@ -335,6 +370,7 @@ static void commit(struct watch *w, double seconds)
     w->next_commit = seconds + 1;
     if (!w->options.store)
         return;
+    record_terms(w, false);
     int r = store_commit(w->options.store, seconds);
     if (r < 0 && w->store_error == 0)
         watch_add_news(w, NEWS_STORE, 0, "the run file cannot be written (%s): watching goes on",

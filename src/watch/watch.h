@@ -162,6 +162,49 @@ struct watch_status {
 
 void watch_status(struct watch *w, struct watch_status *ret);
 
+/* ---- a recorded run ---- */
+
+/*
+ * A run file as it was seen: what each series is called, and at which step each of its samples was
+ * taken. The store must outlive it. One owner, one thread.
+ */
+struct recording;
+
+struct recorded_series {
+    struct series_info info; /* named as in a view; texts belong to the recording */
+    bool judged;  /* by `run`; false: recorded for the eye, or the sum of a single process */
+    double limit; /* as last known; 0: not known */
+};
+
+int recording_new(struct store *store, struct recording **ret); /* -errno of reading */
+struct recording *recording_free(struct recording *r);          /* accepts NULL, returns NULL */
+
+size_t recording_count(const struct recording *r);
+const struct recorded_series *recording_series(const struct recording *r, size_t index);
+bool recording_has_steps(const struct recording *r);
+
+/* Every sample or block in order of time, with its step; NAN: not known. A negative return stops
+ * and is handed on. */
+int recording_each_sample(struct recording *r, size_t index,
+                          int (*visit)(void *c, double step, const struct store_sample *x),
+                          void *c);
+
+/* 0 and NULL: as it was recorded. */
+struct recording_options {
+    double horizon, epoch, plan_steps, plan_seconds, limit_bytes;
+    bool by_time;                                                   /* as if no steps were known */
+    bool (*wanted)(void *context, const struct recorded_series *s); /* NULL: what `run` judges */
+    void *context;
+};
+
+/*
+ * Judges it again by what is recorded: the same rules, parts and false-alarm budget as `run` has,
+ * so that the answer is the same but for what has been thinned since. Fills the view's series and
+ * answer, nothing else. At most once a recording. -errno of reading.
+ */
+int recording_judge(struct recording *r, const struct recording_options *options,
+                    struct watch_view *ret);
+
 /* ---- the relay ---- */
 
 /*

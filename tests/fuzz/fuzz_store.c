@@ -61,8 +61,7 @@ static void write_run(const char *path)
             abort();
     }
     store_add_event(s, 5, "note", "text");
-    store_set_answer(s, "{}");
-    store_set_series_answer(s, x, "{}", "[]");
+    store_set_answer(s, "{}", "{}");
     if (store_close(s, 3000) < 0)
         abort();
 }
@@ -129,18 +128,17 @@ static int on_event(void *c, double seconds, const char *what, const char *text)
 
 static void read_all(struct store *s)
 {
-    const char *json, *history;
+    const char *json, *report;
     if (!store_run(s))
         abort();
     (void) store_is_finished(s);
     (void) store_last_seconds(s);
-    (void) store_answer(s);
+    (void) store_answer(s, &json, &report);
     (void) store_each_process(s, on_process, NULL);
     (void) store_each_series(s, on_series, NULL);
     (void) store_each_sample(s, 1, on_sample, NULL);
     (void) store_each_mark(s, on_mark, NULL);
     (void) store_each_event(s, on_event, NULL);
-    (void) store_series_answer(s, 1, &json, &history);
     store_free(s);
 }
 

@@ -306,6 +306,35 @@ TEST(csv__skips_cells_of_another_unit_than_those_before)
     CHECK(record_text("step,mem_mb\n1,5 GB\n2,6\n")->summary.skipped == 0);
 }
 
+TEST(csv__takes_the_unit_that_a_row_tells)
+{
+    struct record *r = record_text("seconds,step,pid,role,kind,device,unit,value,floor,max,count\n"
+                                   "0.5,1,7,trainer,host.shmem,,bytes,4096,4096,4096,1\n"
+                                   "0.5,1,7,trainer,fds,,count,12,12,12,1\n"
+                                   "0.5,1,,job,processes,,count,3,3,3,1\n"
+                                   "0.5,1,,job,system.used,,MB,5,4,6,8\n");
+    CHECK(r->result == 0 && r->count == 4);
+    CHECK_TEXT(r->series[0].name, "trainer host.shmem pid 7");
+    CHECK(r->series[0].value[0] == 4096 && r->series[0].unit == SERIES_BYTES);
+    CHECK(r->series[1].value[0] == 12 && r->series[1].unit == SERIES_COUNT);
+    CHECK_TEXT(r->series[2].kind, "processes");
+    CHECK(r->series[2].value[0] == 3 && r->series[2].unit == SERIES_COUNT);
+    CHECK(r->series[3].value[0] == 5 * MB && r->series[3].unit == SERIES_BYTES);
+    CHECK(r->series[0].step[0] == 1 && r->series[0].seconds[0] == 0.5);
+}
+
+TEST(csv__takes_a_counter_for_a_value_beside_the_long_form)
+{
+    CHECK(record_text("step,kind,value,rss_mb\n1,a,5,6\n2,a,7,8\n")->series[0].value[0] == 6 * MB);
+    CHECK(record_text("step,value,max\n1,5,6\n2,7,8\n")->count == 2);
+}
+
+TEST(csv__tells_of_time_where_no_row_has_a_step)
+{
+    struct record *r = record_text("seconds,step,rss_mb\n1,,5\n2,,6\n");
+    CHECK(r->result == -EINVAL && strstr(r->summary.error, "--time"));
+}
+
 TEST(csv__says_which_column_holds_no_number)
 {
     struct record *r = record_text("step,rss_mb\n1,nan\n2,nan\n3,n/a\n");

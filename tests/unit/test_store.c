@@ -38,8 +38,9 @@ static int hear_process(void *c, int64_t id, const struct store_process *p)
 
 static int hear_series(void *c, int64_t id, const struct store_series *x)
 {
-    return hear(c, "%d: of %d %s %s %s %s\n", (int) id, (int) x->process, x->kind,
-                or_none(x->device), or_none(x->name), series_unit_name(x->unit));
+    return hear(c, "%d: of %d %s %s %s %s %g %s\n", (int) id, (int) x->process, x->kind,
+                or_none(x->device), or_none(x->name), series_unit_name(x->unit), x->limit,
+                or_none(x->rule));
 }
 
 static int hear_sample(void *c, const struct store_sample *x)
@@ -103,9 +104,9 @@ TEST(store__leaves_absent_what_is_not_known)
     CHECK(!got->command && !got->host && !got->limit_source);
     CHECK(isnan(got->limit_bytes) && isnan(got->plan_steps) && isnan(got->plan_seconds));
     CHECK(isnan(got->horizon) && isnan(got->epoch_length));
-    CHECK(isnan(store_last_seconds(s)) && !store_is_finished(s) && !store_answer(s));
-    const char *json = "", *history = "";
-    CHECK(store_series_answer(s, 1, &json, &history) == 0 && !json && !history);
+    CHECK(isnan(store_last_seconds(s)) && !store_is_finished(s));
+    const char *json = "", *report = "";
+    CHECK(store_answer(s, &json, &report) == 0 && !json && !report);
     store_free(s);
     folder_end(&f);
 }
@@ -137,10 +138,12 @@ TEST(store__gives_back_series_and_samples)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    struct store_series rss = {3, "host.rss", NULL, NULL, SERIES_BYTES};
-    struct store_series tensors = {0, "py.tensors", "cuda:0", "all", SERIES_COUNT};
+    struct store_series rss = {3, "host.rss", NULL, NULL, SERIES_BYTES, 0, NULL};
+    struct store_series tensors = {0, "py.tensors", "cuda:0", "all", SERIES_COUNT, 0, "shown"};
     int64_t a = store_add_series(s, &rss), b = store_add_series(s, &tensors);
     CHECK(a == 1 && b == 2);
+    store_update_series(s, a, 4000, NULL);
+    store_update_series(s, a, 5000, "judged");
     store_add_sample(s, a, 0.5, 0x1p40 + 1);
     store_add_sample(s, b, 0.5, 12.25);
     store_add_sample(s, a, 1.5, 7);
@@ -150,12 +153,31 @@ TEST(store__gives_back_series_and_samples)
     CHECK(store_each_sample(s, a, hear_sample, &h) == 0);
     CHECK(store_each_sample(s, b, hear_sample, &h) == 0);
     CHECK(store_each_sample(s, 3, hear_sample, &h) == 0);
-    CHECK_TEXT(h.text, "1: of 3 host.rss none none bytes\n"
-                       "2: of 0 py.tensors cuda:0 all count\n"
+    CHECK_TEXT(h.text, "1: of 3 host.rss none none bytes 5000 judged\n"
+                       "2: of 0 py.tensors cuda:0 all count 0 shown\n"
                        "0.5: 1099511627777 1099511627777 1099511627777 1\n"
                        "1.5: 7 7 7 1\n"
                        "0.5: 12.25 12.25 12.25 1\n");
     CHECK(store_last_seconds(s) == 1.5);
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__learns_the_terms_while_it_runs)
+{
+    struct folder f = folder_begin();
+    struct store_run run = plain_run();
+    struct store *s;
+    run.plan_steps = 700;
+    CHECK(store_create(f.file, &run, &s) == 0);
+    store_set_terms(s, 5e9, "RAM", NAN, NAN);
+    store_set_terms(s, 4e9, "cgroup", 900, 50);
+    store_set_terms(s, NAN, NULL, NAN, NAN);
+    s = reopen(&f, s, 1);
+    const struct store_run *got = store_run(s);
+    CHECK(got->limit_bytes == 4e9 && got->plan_steps == 900 && got->epoch_length == 50);
+    CHECK_TEXT(got->limit_source, "cgroup");
+    CHECK(isnan(got->plan_seconds) && isnan(got->horizon));
     store_free(s);
     folder_end(&f);
 }
@@ -179,21 +201,31 @@ TEST(store__gives_back_marks_and_events)
     folder_end(&f);
 }
 
-TEST(store__keeps_the_final_answers)
+TEST(store__keeps_one_final_answer)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    int64_t series = add_series(s, "host.rss");
-    store_set_answer(s, "{\"verdict\": \"leak\"}");
-    store_set_series_answer(s, series, "{\"rate\": 5}", "[1, 2]");
-    store_set_series_answer(s, 0, "not of a series", NULL);
+    store_set_answer(s, "{}", NULL);
+    store_set_answer(s, "{\"verdict\": \"leak\"}", "what show needs");
     s = reopen(&f, s, 4);
-    const char *json, *history;
+    const char *json, *report;
     CHECK(store_is_finished(s));
-    CHECK_TEXT(store_answer(s), "{\"verdict\": \"leak\"}");
-    CHECK(store_series_answer(s, series, &json, &history) == 0);
-    CHECK_TEXT(json, "{\"rate\": 5}");
-    CHECK_TEXT(history, "[1, 2]");
+    CHECK(store_answer(s, &json, &report) == 0);
+    CHECK_TEXT(json, "{\"verdict\": \"leak\"}");
+    CHECK_TEXT(report, "what show needs");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__keeps_an_answer_without_a_report)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    store_set_answer(s, "{}", NULL);
+    s = reopen(&f, s, 4);
+    const char *json, *report = "";
+    CHECK(store_answer(s, &json, &report) == 0 && !report);
+    CHECK_TEXT(json, "{}");
     store_free(s);
     folder_end(&f);
 }
@@ -395,4 +427,17 @@ TEST(store__knows_its_own)
     CHECK(truncate(f.file, 15) == 0);
     CHECK(!store_is_one(f.file));
     folder_end(&f);
+}
+
+TEST(store__takes_nothing_out_of_a_pipe)
+{
+    int ends[2];
+    char path[32], bytes[32];
+    CHECK(pipe(ends) == 0);
+    CHECK(write(ends[1], "SQLite format 3", 16) == 16);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    CHECK(!store_is_one(path));
+    CHECK(read(ends[0], bytes, sizeof bytes) == 16);
+    close(ends[0]);
+    close(ends[1]);
 }

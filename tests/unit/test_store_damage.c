@@ -115,7 +115,7 @@ static void write_rich(const struct folder *f)
         if (t % 4 == 0 && store_commit(s, t) < 0)
             abort();
     }
-    store_set_answer(s, "{}");
+    store_set_answer(s, "{}", "{}");
     if (store_close(s, 1500) < 0)
         abort();
 }
@@ -149,19 +149,18 @@ static int nothing_event(void *c, double seconds, const char *what, const char *
 /* Reads all there is. */
 static void read_all(const struct folder *f)
 {
-    const char *json, *history;
+    const char *json, *report;
     struct store *s = open_plain(f);
     if (!s)
         return;
     (void) store_is_finished(s);
-    (void) store_answer(s);
+    (void) store_answer(s, &json, &report);
     (void) store_last_seconds(s);
     (void) store_each_process(s, nothing_process, NULL);
     (void) store_each_series(s, nothing_series, NULL);
     (void) series_total(s, 1);
     (void) store_each_mark(s, nothing_mark, NULL);
     (void) store_each_event(s, nothing_event, NULL);
-    (void) store_series_answer(s, 1, &json, &history);
     store_free(s);
 }
 

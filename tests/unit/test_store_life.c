@@ -36,7 +36,7 @@ TEST(store__is_read_while_it_is_written)
     CHECK(series_total(r, series).rows == 25 && store_last_seconds(r) == 24);
     store_add_sample(w, series, 25, 1);
     CHECK(series_total(r, series).rows == 25);
-    store_set_answer(w, "{}");
+    store_set_answer(w, "{}", NULL);
     CHECK(store_close(w, 26) == 0);
     CHECK(series_total(r, series).rows == 26 && store_is_finished(r));
     store_free(r);
@@ -113,7 +113,7 @@ TEST(store__freed_without_an_answer_is_not_finished)
     struct store *s = create_plain(&f);
     int64_t series = add_series(s, "host.rss");
     CHECK(write_seconds(s, series, 0, 5) == 0);
-    store_set_answer(s, "never committed");
+    store_set_answer(s, "never committed", NULL);
     CHECK(!store_free(s));
     s = open_plain(&f);
     CHECK(s && !store_is_finished(s) && series_total(s, series).rows == 5);
@@ -244,7 +244,7 @@ static void run_out_of_room(const struct folder *f)
     CHECK(mount("tidemark", f->path, "tmpfs", MS_REMOUNT, "size=64m") == 0);
     CHECK(store_commit(s, full + 311) == 0);
     CHECK(fill(s, series, full + 312, full + 330) == -1);
-    store_set_answer(s, "{}");
+    store_set_answer(s, "{}", NULL);
     CHECK(store_close(s, full + 330) == 0);
     r = open_plain(f);
     CHECK(r && store_is_finished(r));

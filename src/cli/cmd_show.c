@@ -1,0 +1,163 @@
+/* cli/cmd_show.c: tidemark show: the report of a recorded run again. */
+#include "cli/cli.h"
+#include "cli/fail_on.h"
+#include "cli/load_run.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tidemark show RUN.tide [options]\n"
+    "\n"
+    "Prints the report of a run that 'tidemark run' or 'watch' has recorded. A run\n"
+    "that has no final answer (it still goes on, or its watcher was killed) is judged\n"
+    "by what was recorded so far.\n"
+    "\n"
+    "  --json                   the answer for programs, see docs/JSON.md\n"
+    "  --quiet                  the verdict's sentence alone\n"
+    "  --ascii, --width N, --color auto|always|never\n"
+    "  --fail-on WHAT[,WHAT]    exit 3 on leak[:low|medium|high], 4 on inconclusive\n"
+    "                           (default: exit 0 on any verdict)\n"
+    "\n"
+    "'tidemark analyze RUN.tide' judges it anew, with other limits, plans or clocks;\n"
+    "'tidemark export RUN.tide' gives its samples.\n"
+    "\n"
+    "example: tidemark show train-20261115-081500.tide\n";
+
+struct show {
+    struct view_options view;
+    struct fail_on fail_on;
+    bool json, quiet;
+};
+
+/* The exit status; what was to be printed is released. */
+static int print(struct buf *out, int status)
+{
+    int r = terminal_write(out);
+    buf_release(out);
+    return r < 0 ? STATUS_ERROR : status;
+}
+
+/* ---- the final answer ---- */
+
+/* Reads "verdict" and "severity" of the answer's JSON; what is not there is inconclusive. */
+static void read_verdict(const char *json, enum verdict *ret_verdict, enum severity *ret_severity)
+{
+    struct json_reader r;
+    struct json_token key, value;
+    *ret_verdict = VERDICT_INCONCLUSIVE;
+    *ret_severity = SEVERITY_NONE;
+    json_reader_init(&r, json, strlen(json));
+    if (json_next(&r, &key) < 0 || key.type != JSON_OBJECT_BEGIN)
+        return;
+    while (json_next(&r, &key) == 0 && key.type == JSON_KEY) {
+        struct json_reader at = r;
+        if (json_skip(&r) < 0 || json_next(&at, &value) < 0 || value.type != JSON_STRING)
+            continue;
+        for (int i = VERDICT_INCONCLUSIVE; i <= VERDICT_LEAK && json_token_is(&key, "verdict"); i++)
+            if (json_token_is(&value, verdict_name((enum verdict) i)))
+                *ret_verdict = (enum verdict) i;
+        for (int i = SEVERITY_LOW; i <= SEVERITY_HIGH && json_token_is(&key, "severity"); i++)
+            if (json_token_is(&value, severity_name((enum severity) i)))
+                *ret_severity = (enum severity) i;
+    }
+}
+
+static int show_json(const struct show *s, const char *json)
+{
+    struct buf out = BUF_INIT;
+    enum verdict verdict;
+    enum severity severity;
+    read_verdict(json, &verdict, &severity);
+    buf_adds(&out, json);
+    return print(&out, fail_on_status(&s->fail_on, verdict, severity));
+}
+
+static int show_view(const struct show *s, const struct watch_view *v)
+{
+    struct buf out = BUF_INIT;
+    struct report_style style = terminal_style(&s->view, STDOUT_FILENO);
+    if (s->quiet)
+        report_run_headline(&out, v, &style);
+    else
+        report_run_text(&out, v, &style);
+    return print(&out, fail_on_status(&s->fail_on, v->answer.verdict, v->answer.severity));
+}
+
+/* ---- without one ---- */
+
+static int judge_recorded(const struct show *s, const char *path)
+{
+    const struct load_options options = {.quiet = true};
+    struct report_style style = terminal_style(&s->view, STDOUT_FILENO);
+    struct buf out = BUF_INIT;
+    struct judgement j;
+    struct load *l;
+    if (load_file(path, &options, &l) < 0)
+        return STATUS_ERROR;
+    judgement_init(&j, l);
+    if (s->json)
+        report_json(&out, &j.job);
+    else if (s->quiet)
+        report_headline(&out, &j.job, &style);
+    else
+        report_text(&out, &j.job, &style);
+    int status = fail_on_status(&s->fail_on, j.answer.verdict, j.answer.severity);
+    judgement_release(&j);
+    load_free(l);
+    return print(&out, status);
+}
+
+/* ---- the command ---- */
+
+static int show_run(const struct show *s, const char *path)
+{
+    struct store *store;
+    const char *json, *report;
+    if (load_run_open(path, &store) < 0)
+        return STATUS_ERROR;
+    int r = store_answer(store, &json, &report), status = -1;
+    struct watch_view view;
+    if (r < 0) {
+        cli_say("%s: cannot be read: %s", path, strerror(-r));
+        status = STATUS_ERROR;
+    } else if (!json) {
+        cli_say("%s: this run has no final answer: the watcher ended before the job, or still "
+                "watches; judged from what was recorded",
+                path);
+    } else if (s->json) {
+        status = show_json(s, json);
+    } else if (!report || report_recall(report, strlen(report), &view) < 0) {
+        cli_say("%s: its report was kept by another version of tidemark; judged from what was "
+                "recorded",
+                path);
+    } else {
+        status = show_view(s, &view);
+        watch_view_release(&view);
+    }
+    store_free(store);
+    return status >= 0 ? status : judge_recorded(s, path);
+}
+
+int cmd_show(int argc, char **argv)
+{
+    struct show s = {0};
+    const struct option_spec specs[] = {
+        VIEW_OPTIONS(&s.view),
+        {"json", OPTION_FLAG, &s.json, NULL, NULL},
+        {"quiet", OPTION_FLAG, &s.quiet, NULL, NULL},
+        FAIL_ON_OPTION(&s.fail_on),
+    };
+    int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
+    if (r < 0)
+        return STATUS_ERROR;
+    if (files != 1) {
+        cli_say("%s: got %d files, expected one run file, such as train.tide", argv[0], files);
+        return STATUS_ERROR;
+    }
+    return show_run(&s, argv[1]);
+}

@@ -1,0 +1,140 @@
+/* cli/load_run.c: a run file as a source of analyze, compare and check. */
+#include "cli/load_run.h"
+
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_SAID 8u
+
+int load_run_open(const char *path, struct store **ret)
+{
+    struct store_error error;
+    int r = store_open(path, ret, &error);
+    if (r < 0)
+        cli_say("%s: %s", path, error.text);
+    return r;
+}
+
+int load_run_check(const struct load *l)
+{
+    const struct input_options *o = &l->options->input;
+    const char *wrong = o->follow          ? "--follow is for logs; 'tidemark show' tells how far"
+                                             " a run has come"
+                        : o->batch         ? "--batch reads JSON lines; 'tidemark export --jsonl'"
+                                             " makes them"
+                        : o->clock_column  ? "--clock is for tables; --steps and --time choose"
+                        : o->value_columns ? "--value is for tables; --series chooses"
+                        : o->unit          ? "--unit is for tables and logs; it knows its units"
+                                           : NULL;
+    if (wrong)
+        cli_say("%s: a run file: %s", l->path, wrong);
+    return wrong ? -EINVAL : 0;
+}
+
+/* What is recorded for the eye is judged where its kind is asked for, not with all of a process. */
+static bool is_wanted(void *context, const struct recorded_series *s)
+{
+    const struct load *l = context;
+    if (!load_names_series(l->selector, &s->info))
+        return false;
+    return s->judged || strcasestr(l->selector, s->info.kind);
+}
+
+static void say_unselected(const struct load *l, const struct recording *recording)
+{
+    struct buf names = BUF_INIT;
+    size_t count = recording_count(recording);
+    for (size_t i = 0; i < count && i < NAMES_SAID; i++)
+        buf_addf(&names, "%s'%s'", i ? ", " : "", recording_series(recording, i)->info.name);
+    if (count > NAMES_SAID)
+        buf_addf(&names, " and %zu more", count - NAMES_SAID);
+    cli_say("%s: no series is called '%s'; there are %s", l->path, l->selector, buf_text(&names));
+    buf_release(&names);
+}
+
+/* "python train.py, 12 min, 700 steps". */
+static void say_found(const struct load *l, const struct store *store)
+{
+    struct buf text = BUF_INIT;
+    const struct store_run *run = store_run(store);
+    double seconds = store_last_seconds(store);
+    if (run->title)
+        buf_addf(&text, ": %s", run->title);
+    if (isfinite(seconds)) {
+        buf_adds(&text, ", ");
+        units_add_duration(&text, seconds);
+    }
+    if (!store_is_finished(store))
+        buf_adds(&text, ", without a final answer");
+    cli_say("%s: read as a run file%s", l->path, buf_text(&text));
+    buf_release(&text);
+}
+
+static int check_found(const struct load *l, const struct recording *recording)
+{
+    if (l->run->count > 0)
+        return 0;
+    if (l->selector)
+        say_unselected(l, recording);
+    else
+        cli_say("%s: nothing was recorded: the watcher ended before the first samples", l->path);
+    return -EINVAL;
+}
+
+static int judge(struct load *l, struct recording *recording)
+{
+    const struct load_options *o = l->options;
+    struct recording_options options = {
+        .horizon = o->horizon,
+        .epoch = o->epoch,
+        .plan_steps = o->plan_steps,
+        .plan_seconds = o->plan_hours * 3600,
+        .limit_bytes = o->limit,
+        .by_time = o->time,
+        .wanted = l->selector ? is_wanted : NULL,
+        .context = l,
+    };
+    if (o->steps && !recording_has_steps(recording)) {
+        cli_say("%s: --steps: the run told no steps", l->path);
+        return -EINVAL;
+    }
+    l->run = calloc(1, sizeof(*l->run));
+    if (!l->run)
+        abort();
+    int r = recording_judge(recording, &options, l->run);
+    if (r < 0)
+        cli_say("%s: cannot be read: %s", l->path, strerror(-r));
+    return r < 0 ? r : check_found(l, recording);
+}
+
+int load_run_read(struct load *l)
+{
+    struct store *store;
+    struct recording *recording;
+    int r = load_run_open(l->path, &store);
+    if (r < 0)
+        return r;
+    r = recording_new(store, &recording);
+    if (r < 0) {
+        cli_say("%s: cannot be read: %s", l->path, strerror(-r));
+    } else {
+        r = judge(l, recording);
+        recording_free(recording);
+    }
+    if (r == 0 && !l->options->quiet)
+        say_found(l, store);
+    store_free(store);
+    return r;
+}
+
+void load_run_release(struct load *l)
+{
+    if (l->run)
+        watch_view_release(l->run);
+    free(l->run);
+    l->run = NULL;
+}

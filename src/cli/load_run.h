@@ -1,0 +1,17 @@
+/* cli/load_run.h: a run file as a source of analyze, compare and check. */
+#ifndef TIDEMARK_CLI_LOAD_RUN_H
+#define TIDEMARK_CLI_LOAD_RUN_H
+
+#include "cli/load.h"
+
+/* Opens a run file. -errno, said. The caller frees *ret. */
+int load_run_open(const char *path, struct store **ret);
+
+/* What was asked for can be done with a run file. -EINVAL, said. */
+int load_run_check(const struct load *l);
+
+/* Judges it: fills l->run. -errno, said. */
+int load_run_read(struct load *l);
+void load_run_release(struct load *l);
+
+#endif

@@ -1,0 +1,454 @@
+/* watch/recording.c: a run file as it was seen, and judged again. */
+#include "watch/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mark {
+    double seconds, step, epoch;
+};
+
+/* A series of the file and the track it is played into. */
+struct entry {
+    int64_t id, process;
+    char *kind, *device;
+    enum series_unit unit;
+    struct subject subject;
+    char *rule;
+    struct recorded_series shown;
+    double min, max, last; /* of all its samples; last NAN: it has none */
+    bool played;
+};
+
+/* The watch never ticks: its members and tracks are those of the file. */
+struct recording {
+    struct store *store;
+    struct watch watch;
+    int64_t *process_ids; /* of watch.members, in the same order */
+    struct mark *marks;
+    size_t mark_count;
+    struct entry *entries;
+    size_t count;
+};
+
+/* The array with room for one more; it doubles at powers of two. */
+static void *grown(void *array, size_t count, size_t size)
+{
+    if ((count & (count - 1)) != 0)
+        return array;
+    void *larger = reallocarray(array, count ? 2 * count : 1, size);
+    if (!larger)
+        abort();
+    return larger;
+}
+
+static char *copy(const char *text)
+{
+    char *result = text ? strdup(text) : NULL;
+    if (text && !result)
+        abort();
+    return result;
+}
+
+/* ---- what is in the file ---- */
+
+static enum proc_role role_named(const char *name)
+{
+    for (enum proc_role role = ROLE_UNKNOWN; name && role <= ROLE_HELPER; role++)
+        if (strcmp(proc_role_name(role), name) == 0)
+            return role;
+    return ROLE_UNKNOWN;
+}
+
+static int add_process(void *context, int64_t id, const struct store_process *p)
+{
+    struct recording *r = context;
+    struct watch *w = &r->watch;
+    struct member *m = calloc(1, sizeof(*m));
+    if (!m)
+        abort();
+    m->id = (struct proc_id){.pid = (pid_t) p->pid, .start = p->start};
+    m->role.role = role_named(p->role);
+    m->role.rank = p->rank;
+    m->command = copy(p->command);
+    m->ended = p->last_seconds;
+    member_init_tracks(m);
+    r->process_ids = grown(r->process_ids, w->member_count, sizeof(*r->process_ids));
+    w->members = grown(w->members, w->member_count, sizeof(struct member *));
+    r->process_ids[w->member_count] = id;
+    w->members[w->member_count++] = m;
+    return 0;
+}
+
+static int add_entry(void *context, int64_t id, const struct store_series *x)
+{
+    struct recording *r = context;
+    r->entries = grown(r->entries, r->count, sizeof(*r->entries));
+    r->entries[r->count++] = (struct entry){
+        .id = id,
+        .process = x->process,
+        .kind = copy(x->kind),
+        .device = copy(x->device),
+        .unit = x->unit,
+        .rule = copy(x->rule),
+        .shown = {.limit = x->limit},
+        .min = INFINITY,
+        .max = -INFINITY,
+        .last = NAN,
+    };
+    return 0;
+}
+
+static int add_mark(void *context, double seconds, double step, double epoch)
+{
+    struct recording *r = context;
+    if (!isfinite(seconds))
+        return 0;
+    r->marks = grown(r->marks, r->mark_count, sizeof(*r->marks));
+    r->marks[r->mark_count++] = (struct mark){seconds, step, epoch};
+    return 0;
+}
+
+static struct member *member_of(const struct recording *r, int64_t process)
+{
+    for (size_t i = 0; i < r->watch.member_count; i++)
+        if (r->process_ids[i] == process)
+            return r->watch.members[i];
+    return NULL;
+}
+
+static struct track *job_track(struct watch *w, const struct entry *e)
+{
+    for (unsigned i = 0; i < JOB_KINDS; i++) {
+        const char *device = w->job[i].device;
+        bool same_device =
+            device && e->device ? strcmp(device, e->device) == 0 : !device && !e->device;
+        if (same_device && strcmp(w->job[i].kind, e->kind) == 0)
+            return &w->job[i];
+    }
+    return NULL;
+}
+
+/* The track that a process or a job has anyway; NULL: it is one of those beside them. */
+static struct track *known_track(struct recording *r, const struct entry *e)
+{
+    struct member *m = member_of(r, e->process);
+    if (!m)
+        return job_track(&r->watch, e);
+    enum member_kind kind = e->device ? MEMBER_KINDS : member_kind_of(e->kind);
+    return kind < MEMBER_KINDS ? &m->tracks[kind] : NULL;
+}
+
+static struct track *other_tracks(size_t count)
+{
+    struct track *tracks = calloc(count + 1, sizeof(*tracks));
+    if (!tracks)
+        abort();
+    return tracks;
+}
+
+/* GPUs, and counters that this version does not read itself: as many as the file has. */
+static struct track *other_track(struct recording *r, const struct entry *e)
+{
+    struct member *m = member_of(r, e->process);
+    struct track **tracks = m ? &m->gpu : &r->watch.devices;
+    size_t *count = m ? &m->gpu_count : &r->watch.device_count;
+    if (!*tracks)
+        *tracks = other_tracks(r->count);
+    struct track *t = &(*tracks)[(*count)++];
+    track_init(t, e->kind, e->unit, TRACK_JUDGED);
+    t->device = copy(e->device);
+    return t;
+}
+
+static void place_entry(struct recording *r, struct entry *e)
+{
+    struct track *t = known_track(r, e);
+    /* A damaged file may hold a series twice. */
+    if (!t || t->stored > 0)
+        t = other_track(r, e);
+    t->stored = e->id;
+    for (enum track_rule rule = TRACK_SHOWN; e->rule && rule <= TRACK_FOREIGN; rule++)
+        if (strcmp(track_rule_name(rule), e->rule) == 0)
+            t->rule = rule;
+    e->subject = (struct subject){.track = t, .member = member_of(r, e->process)};
+    watch_fill_info(&r->watch, &e->subject, &e->shown.info);
+}
+
+static int measure_sample(void *context, const struct store_sample *x)
+{
+    struct entry *e = context;
+    e->min = fmin(e->min, x->floor);
+    e->max = fmax(e->max, x->max);
+    e->last = x->value;
+    return 0;
+}
+
+static int measure(struct recording *r)
+{
+    int result = 0;
+    for (size_t i = 0; i < r->count && result == 0; i++)
+        result = store_each_sample(r->store, r->entries[i].id, measure_sample, &r->entries[i]);
+    return result;
+}
+
+static const struct entry *entry_of(const struct recording *r, const struct track *t)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->entries[i].subject.track == t)
+            return &r->entries[i];
+    return NULL;
+}
+
+/* The sum of one process is that process. */
+static void find_judged(struct recording *r)
+{
+    struct watch *w = &r->watch;
+    const struct entry *processes = entry_of(r, &w->job[JOB_PROCESSES]);
+    w->most_processes = processes && processes->max > 1 ? (unsigned) processes->max : 1;
+    for (size_t i = 0; i < r->count; i++) {
+        struct entry *e = &r->entries[i];
+        const struct track *t = e->subject.track;
+        w->gpu_has_pids =
+            w->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
+        bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
+        e->shown.judged = t->rule == TRACK_JUDGED && !sums_one;
+    }
+}
+
+int recording_new(struct store *store, struct recording **ret)
+{
+    struct recording *r = calloc(1, sizeof(*r));
+    if (!r)
+        abort();
+    struct watch *w = &r->watch;
+    r->store = store;
+    w->terms.clock = &w->clock;
+    clock_init(&w->clock);
+    watch_init_job(w);
+    int e = store_each_process(store, add_process, r);
+    if (e == 0)
+        e = store_each_mark(store, add_mark, r);
+    if (e == 0)
+        e = store_each_series(store, add_entry, r);
+    for (size_t i = 0; i < r->count; i++)
+        place_entry(r, &r->entries[i]);
+    if (e == 0)
+        e = measure(r);
+    if (e < 0) {
+        recording_free(r);
+        return e;
+    }
+    find_judged(r);
+    *ret = r;
+    return 0;
+}
+
+struct recording *recording_free(struct recording *r)
+{
+    if (!r)
+        return NULL;
+    struct watch *w = &r->watch;
+    for (size_t i = 0; i < w->member_count; i++)
+        member_free(w->members[i]);
+    for (unsigned i = 0; i < JOB_KINDS; i++)
+        track_release(&w->job[i]);
+    machine_release(w);
+    for (size_t i = 0; i < r->count; i++) {
+        watch_release_info(&r->entries[i].shown.info);
+        free(r->entries[i].kind);
+        free(r->entries[i].device);
+        free(r->entries[i].rule);
+    }
+    free(w->members);
+    free(r->process_ids);
+    free(r->entries);
+    free(r->marks);
+    free(r);
+    return NULL;
+}
+
+size_t recording_count(const struct recording *r)
+{
+    return r->count;
+}
+
+const struct recorded_series *recording_series(const struct recording *r, size_t index)
+{
+    return &r->entries[index].shown;
+}
+
+bool recording_has_steps(const struct recording *r)
+{
+    unsigned steps = 0;
+    for (size_t i = 0; i < r->mark_count && steps < 2; i++)
+        steps += isfinite(r->marks[i].step);
+    return steps >= 2;
+}
+
+/* ---- samples with their steps ---- */
+
+struct stepper {
+    const struct recording *r;
+    struct step_clock clock;
+    size_t next; /* mark */
+    int (*visit)(void *c, double step, const struct store_sample *x);
+    void *context;
+};
+
+static int visit_stepped(void *context, const struct store_sample *x)
+{
+    struct stepper *s = context;
+    for (; s->next < s->r->mark_count && !(s->clock.now.seconds >= x->seconds); s->next++) {
+        const struct mark *m = &s->r->marks[s->next];
+        if (isfinite(m->step))
+            clock_mark(&s->clock, m->seconds, m->step);
+    }
+    return s->visit(s->context, clock_step_lately(&s->clock, x->seconds), x);
+}
+
+int recording_each_sample(struct recording *r, size_t index,
+                          int (*visit)(void *c, double step, const struct store_sample *x), void *c)
+{
+    struct stepper s = {.r = r, .visit = visit, .context = c};
+    clock_init(&s.clock);
+    return store_each_sample(r->store, r->entries[index].id, visit_stepped, &s);
+}
+
+/* ---- judged again ---- */
+
+/* What was in use at the end, of all that counts against the limit. */
+static double used_at_end(const struct recording *r, const char *source)
+{
+    const struct watch *w = &r->watch;
+    bool cgroup = strcmp(source, "cgroup") == 0, ram = strcmp(source, "RAM") == 0;
+    const struct entry *e = entry_of(r, &w->job[cgroup ? JOB_CGROUP : ram ? JOB_SYSTEM : JOB_PSS]);
+    if (!cgroup && !ram && (!e || isnan(e->last)))
+        e = entry_of(r, &w->job[JOB_ANON]);
+    return e ? e->last : NAN;
+}
+
+/* What is recorded of a limit holds, unless the user says another. */
+static void set_limits(struct recording *r, const struct recording_options *o)
+{
+    const struct store_run *run = store_run(r->store);
+    bool told = o->limit_bytes > 0;
+    double limit = told ? o->limit_bytes : run->limit_bytes;
+    double used = used_at_end(r, told || !run->limit_source ? "--limit" : run->limit_source);
+    for (size_t i = 0; i < r->count; i++) {
+        struct entry *e = &r->entries[i];
+        struct track *t = e->subject.track;
+        bool host = strncmp(e->kind, "host.", 5) == 0 && t != &r->watch.job[JOB_SHM];
+        double left = e->last + limit - used;
+        t->limit = host && (told || e->shown.limit == 0) && isfinite(left) ? fmax(0, left)
+                                                                           : e->shown.limit;
+    }
+}
+
+static double first_known(double told, double recorded)
+{
+    return told > 0 ? told : recorded > 0 ? recorded : 0;
+}
+
+static void set_terms(struct recording *r, const struct recording_options *o)
+{
+    const struct store_run *run = store_run(r->store);
+    r->watch.terms = (struct track_terms){
+        .clock = &r->watch.clock,
+        .horizon = first_known(o->horizon, run->horizon),
+        .epoch = first_known(o->epoch, run->epoch_length),
+        .plan_steps = first_known(o->plan_steps, run->plan_steps),
+        .plan_seconds = first_known(o->plan_seconds, run->plan_seconds),
+    };
+}
+
+/* Who is played, and how many of them share the false-alarm budget. */
+static void choose(struct recording *r, const struct recording_options *o)
+{
+    unsigned moving = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        struct entry *e = &r->entries[i];
+        struct track *t = e->subject.track;
+        e->played = !o->wanted || o->wanted(o->context, &e->shown);
+        t->asked = e->played && o->wanted;
+        if (t->asked && t->rule == TRACK_SHOWN)
+            t->rule = TRACK_JUDGED;
+        moving += e->played && t->rule == TRACK_JUDGED && track_would_move(t, e->min, e->max);
+    }
+    r->watch.terms.series = moving > 0 ? moving : 1;
+}
+
+struct player {
+    struct recording *r;
+    struct track *track;
+    const struct mark *next, *end;
+};
+
+/* As watch_feed_output() does for all tracks at once. */
+static void play_mark(struct recording *r, struct track *t, const struct mark *m)
+{
+    struct step_clock *clock = &r->watch.clock;
+    bool epoch_ended = m->epoch > clock->epoch;
+    clock->epoch = m->epoch;
+    if (m->step < clock->now.step)
+        track_restart(t);
+    if (isfinite(m->step))
+        clock_mark(clock, m->seconds, m->step);
+    else
+        clock->now.seconds = m->seconds;
+    track_mark(t, &r->watch.terms);
+    if (epoch_ended)
+        track_epoch(t, &r->watch.terms);
+}
+
+static void play_marks(struct player *p, double until)
+{
+    for (; p->next < p->end && p->next->seconds <= until; p->next++)
+        play_mark(p->r, p->track, p->next);
+}
+
+/*
+ * A block stands for its samples by its floor, its mean and its peak. By the floor alone the single
+ * samples that follow would look like growth, by the mean alone a floor under spikes would be lost.
+ */
+static int play_sample(void *context, const struct store_sample *x)
+{
+    struct player *p = context;
+    play_marks(p, x->seconds);
+    track_push(p->track, &p->r->watch.terms, x->seconds, x->floor);
+    if (x->count > 1) {
+        track_push(p->track, &p->r->watch.terms, x->seconds, x->value);
+        track_push(p->track, &p->r->watch.terms, x->seconds, x->max);
+    }
+    return 0;
+}
+
+static int play(struct recording *r, const struct entry *e, bool by_time)
+{
+    struct player p = {.r = r, .track = e->subject.track, .next = r->marks};
+    p.end = r->marks + (by_time ? 0 : r->mark_count);
+    clock_init(&r->watch.clock);
+    int result = store_each_sample(r->store, e->id, play_sample, &p);
+    play_marks(&p, INFINITY);
+    track_finish(p.track);
+    return result;
+}
+
+int recording_judge(struct recording *r, const struct recording_options *options,
+                    struct watch_view *ret)
+{
+    set_terms(r, options);
+    set_limits(r, options);
+    choose(r, options);
+    for (size_t i = 0; i < r->count; i++) {
+        struct entry *e = &r->entries[i];
+        int result = e->played ? play(r, e, options->by_time) : 0;
+        if (result < 0)
+            return result;
+    }
+    *ret = (struct watch_view){0};
+    watch_judge(&r->watch, ret);
+    return 0;
+}

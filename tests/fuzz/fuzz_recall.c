@@ -1,0 +1,47 @@
+/* tests/fuzz/fuzz_recall.c: a kept report from a stranger's run file: refused, or every report of
+ * it can be written, and what is kept of it again is the same. */
+#include "report/report.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_reports(const struct watch_view *v)
+{
+    static const struct report_style styles[] = {{80, true, false}, {40, false, true}};
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        report_run_text(&out, v, &styles[i]);
+        report_run_headline(&out, v, &styles[i]);
+    }
+    report_run_json(&out, v);
+    buf_release(&out);
+}
+
+static void keep_again(const struct watch_view *v)
+{
+    struct buf kept = BUF_INIT, again = BUF_INIT;
+    struct watch_view recalled;
+    report_keep(&kept, v);
+    if (report_recall(buf_text(&kept), kept.len, &recalled) < 0)
+        abort();
+    report_keep(&again, &recalled);
+    if (again.len != kept.len || memcmp(buf_text(&again), buf_text(&kept), kept.len) != 0)
+        abort();
+    watch_view_release(&recalled);
+    buf_release(&kept);
+    buf_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct watch_view v;
+    if (report_recall((const char *) data, size, &v) < 0)
+        return 0;
+    write_reports(&v);
+    keep_again(&v);
+    watch_view_release(&v);
+    return 0;
+}

@@ -1,0 +1,295 @@
+/* tests/unit/test_keep.c: a view kept as a text and made again. */
+#include "report/report.h"
+
+#include "answers.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- views ---- */
+
+static char *copy(const char *text)
+{
+    char *result = text ? strdup(text) : NULL;
+    if (text && !result)
+        abort();
+    return result;
+}
+
+/* The view owns what it is given. */
+static void add_series(struct watch_view *v, const struct made_series *m, enum job_part part)
+{
+    v->series = realloc(v->series, (v->count + 1) * sizeof *v->series);
+    if (!v->series)
+        abort();
+    struct watch_series *s = &v->series[v->count];
+    *s = (struct watch_series){.id = v->count++, .answer = m->answer, .part = part};
+    s->info = m->info;
+    s->info.name = copy(m->info.name);
+    s->info.kind = copy(m->info.kind);
+    s->info.device = copy(m->info.device);
+    s->info.role = copy("trainer");
+    s->info.rank = copy("0");
+    s->info.command = copy("python train.py");
+    s->history = m->history;
+}
+
+static void add_row(struct watch_view *v, const char *label, double bytes)
+{
+    v->rows = realloc(v->rows, (v->row_count + 1) * sizeof *v->rows);
+    if (!v->rows)
+        abort();
+    v->rows[v->row_count++] = (struct watch_row){.label = copy(label),
+                                                 .processes = 4,
+                                                 .pss_first = bytes / 2,
+                                                 .pss = bytes,
+                                                 .anon = bytes / 3,
+                                                 .file = NAN,
+                                                 .rss = 2 * bytes,
+                                                 .grows = true};
+}
+
+/* A job of two series, of which one leaks. */
+static struct watch_view make_view(void)
+{
+    struct watch_view v = {
+        .command = copy("python train.py --name 'a \"b\" \\ c'"),
+        .started = 1763193600.125,
+        .seconds = 1.0 / 3,
+        .steps = 1980,
+        .step = 1981,
+        .epochs = 2,
+        .processes = 1,
+        .most_processes = 5,
+        .processes_seen = 17,
+        .limit = 32 * GB,
+        .limit_source = copy("cgroup"),
+        .system_first = GB,
+        .system_last = 3 * GB,
+        .system_total = 64 * GB,
+        .shm_first = NAN,
+        .shm_last = NAN,
+        .unexplained = -5 * MB,
+        .watcher_cpu_seconds = 0.07,
+        .watcher_bytes = 4 * MB,
+        .stall_seconds = 0.004,
+        .ended = true,
+        .status = 256,
+        .ending = copy("ended with status 1"),
+        .answer = {VERDICT_LEAK, SEVERITY_LOW, 0, 1, 0, 1},
+    };
+    struct made_series leak, run;
+    make_leak(&leak);
+    make_run_2(&run);
+    add_series(&v, &leak, PART_MAIN);
+    add_series(&v, &run, PART_BYSTANDER);
+    add_row(&v, "trainer 4242", 2 * GB);
+    add_row(&v, "4 data workers", GB);
+    v.total = v.rows[0];
+    v.total.label = NULL;
+    v.notes[v.note_count++] = copy("no GPU series: no NVIDIA driver");
+    return v;
+}
+
+/* ---- the same before and after ---- */
+
+static void render(const struct watch_view *v, struct buf *out)
+{
+    static const struct report_style styles[] = {
+        {80, false, false}, {100, true, false}, {60, false, true}};
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        report_run_text(out, v, &styles[i]);
+        report_run_headline(out, v, &styles[i]);
+    }
+    report_run_json(out, v);
+}
+
+/* Whether every report of the view made again is the same; releases the view. */
+static bool survives(struct watch_view *v)
+{
+    struct buf before = BUF_INIT, after = BUF_INIT, kept = BUF_INIT, again = BUF_INIT;
+    struct watch_view recalled;
+    render(v, &before);
+    report_keep(&kept, v);
+    bool same = report_recall(buf_text(&kept), kept.len, &recalled) == 0;
+    if (same) {
+        render(&recalled, &after);
+        report_keep(&again, &recalled);
+        same = strcmp(buf_text(&before), buf_text(&after)) == 0 &&
+               strcmp(buf_text(&kept), buf_text(&again)) == 0;
+        watch_view_release(&recalled);
+    }
+    watch_view_release(v);
+    buf_release(&before);
+    buf_release(&after);
+    buf_release(&kept);
+    buf_release(&again);
+    return same;
+}
+
+TEST(keep__gives_the_same_reports_again)
+{
+    struct watch_view v = make_view();
+    CHECK(survives(&v));
+}
+
+TEST(keep__knows_a_job_without_series)
+{
+    struct watch_view v = {.limit = NAN, .seconds = 1, .answer = {.deciding = SIZE_MAX}};
+    CHECK(survives(&v));
+    struct buf kept = BUF_INIT;
+    struct watch_view recalled;
+    v.answer.deciding = SIZE_MAX;
+    report_keep(&kept, &v);
+    CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
+    CHECK(recalled.answer.deciding == SIZE_MAX && recalled.count == 0);
+    watch_view_release(&recalled);
+    buf_release(&kept);
+}
+
+TEST(keep__knows_what_is_not_finite)
+{
+    struct watch_view v = make_view();
+    v.seconds = v.steps = v.unexplained = v.system_last = NAN;
+    v.stall_seconds = INFINITY;
+    v.rows[0].pss = -INFINITY;
+    struct answer *a = &v.series[0].answer;
+    a->rate_low = -INFINITY;
+    a->rate_high = a->forecast.limit_at = INFINITY;
+    a->phases[0].rate_high = INFINITY;
+    struct buf kept = BUF_INIT;
+    struct watch_view recalled;
+    report_keep(&kept, &v);
+    CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
+    CHECK(isnan(recalled.seconds) && isinf(recalled.stall_seconds));
+    CHECK(recalled.rows[0].pss == -INFINITY);
+    CHECK(recalled.series[0].answer.rate_low == -INFINITY);
+    CHECK(recalled.series[0].answer.forecast.limit_at == INFINITY);
+    CHECK(recalled.series[0].answer.phases[0].rate_high == INFINITY);
+    watch_view_release(&recalled);
+    buf_release(&kept);
+    CHECK(survives(&v));
+}
+
+TEST(keep__knows_many_series)
+{
+    struct watch_view v = make_view();
+    for (unsigned i = 0; i < 500; i++) {
+        struct made_series m;
+        char name[40];
+        make_run_2(&m);
+        snprintf(name, sizeof name, "data worker %u host.anon", i);
+        m.info.name = name;
+        m.info.pid = 4194304 + i;
+        add_series(&v, &m, PART_BYSTANDER);
+    }
+    v.answer.deciding = 501;
+    CHECK(survives(&v));
+}
+
+TEST(keep__knows_long_and_odd_texts)
+{
+    struct watch_view v = make_view();
+    char *text = calloc(1, 100001);
+    CHECK(text);
+    for (unsigned i = 0; i < 100000; i++)
+        text[i] = (char) (i % 255 + 1);
+    free(v.command);
+    v.command = text;
+    free(v.notes[0]);
+    v.notes[0] = copy("\xff\xfe and \x1b[31m and \xc3\xa4");
+    for (unsigned i = 0; i < ANSWER_WHY; i++) {
+        memset(v.series[0].answer.why[i], 'w', ANSWER_WHY_LENGTH - 1);
+        v.series[0].answer.why[i][ANSWER_WHY_LENGTH - 1] = '\0';
+    }
+    v.series[0].answer.why_count = ANSWER_WHY;
+    memset(v.series[1].answer.needs.why, 'n', ANSWER_WHY_LENGTH - 1);
+    v.series[1].answer.needs.why[ANSWER_WHY_LENGTH - 1] = '\0';
+    while (v.note_count < WATCH_NOTES)
+        v.notes[v.note_count++] = copy("another");
+    CHECK(survives(&v));
+}
+
+/* ---- what is not such a text ---- */
+
+/* Whether it is refused, and leaves nothing behind. */
+static bool is_refused(const char *text, size_t len)
+{
+    struct watch_view v;
+    int r = report_recall(text, len, &v);
+    bool empty = r == 0 || (!v.series && !v.rows && !v.command && v.count == 0);
+    watch_view_release(&v);
+    return r == -EINVAL && empty;
+}
+
+TEST(keep__refuses_a_text_that_is_cut)
+{
+    struct watch_view v = make_view();
+    struct buf kept = BUF_INIT;
+    report_keep(&kept, &v);
+    for (size_t len = 0; len < kept.len; len++) {
+        char *exact = malloc(len + 1);
+        CHECK(exact);
+        memcpy(exact, buf_text(&kept), len);
+        bool refused = is_refused(exact, len);
+        free(exact);
+        CHECK(refused);
+    }
+    buf_release(&kept);
+    watch_view_release(&v);
+}
+
+TEST(keep__survives_any_changed_byte)
+{
+    struct watch_view v = make_view();
+    struct buf kept = BUF_INIT, out = BUF_INIT;
+    report_keep(&kept, &v);
+    for (size_t i = 0; i < kept.len; i++) {
+        char before = kept.text[i];
+        struct watch_view changed;
+        kept.text[i] = "\"[]{},0-ex"[i % 10];
+        if (report_recall(buf_text(&kept), kept.len, &changed) == 0)
+            render(&changed, &out);
+        watch_view_release(&changed);
+        kept.text[i] = before;
+        buf_clear(&out);
+    }
+    buf_release(&kept);
+    buf_release(&out);
+    watch_view_release(&v);
+}
+
+TEST(keep__refuses_what_no_view_has)
+{
+    static const char *const texts[] = {
+        "",
+        "null",
+        "[]",
+        "{}x",
+        "{\"command\": 5}",
+        "{\"job\": [3,0,0,0,0,0,0,0,0,0,0]}",
+        "{\"job\": [0,0]}",
+        "{\"series\": [{}]}",
+        "{\"series\": [{\"name\": \"a\"}]}",
+        "{\"series\": [{\"name\": \"a\", \"kind\": \"b\", \"what\": [0,0,2,0]}]}",
+        "{\"series\": [{\"name\": \"a\", \"kind\": \"b\", \"history\": [1,[1,2,3,null,5]]}]}",
+        "{\"series\": [{\"name\": \"a\", \"kind\": \"b\", \"phases\": [9,[0,0,0,0,0,0,0]]}]}",
+        "{\"rows\": [{\"grows\": 1}]}",
+        "{\"total\": {\"label\": \"kept by nobody\"}, \"rows\": 1}",
+        "{\"notes\": [1]}",
+        "{\"numbers\": [\"five\",0,0,0,0,0,0,0,0,0,0,0,0,0,0]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        CHECK(is_refused(texts[i], strlen(texts[i])));
+}
+
+TEST(keep__passes_over_what_a_later_version_adds)
+{
+    static const char text[] =
+        "{\"new\": {\"a\": [1]}, \"total\": {\"label\": \"x\", \"more\": 1}}";
+    struct watch_view v;
+    CHECK(report_recall(text, strlen(text), &v) == 0);
+    CHECK(!v.total.label);
+    watch_view_release(&v);
+}
