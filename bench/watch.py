@@ -110,17 +110,29 @@ def install_peers(venv):
 # ---- what is compared ----
 
 
+def new_run_file(folder):
+    return folder / f"run-{time.monotonic_ns()}.tide"
+
+
+def check_recorded(run_file):
+    if not run_file.exists() or run_file.stat().st_size == 0:
+        sys.exit(f"bench/watch.py: {run_file} was not recorded: the numbers would be too good")
+
+
 class Watcher:
     def __init__(self, name, command, warm, seconds):
         self.name, self.command, self.warm, self.seconds = name, command, warm, seconds
         self.cpu = self.wall = self.start_cpu = self.peak = 0.0
         self.windows = []  # (from, to) in ns of CLOCK_MONOTONIC
+        self.shares = []  # of a core, in each of them
 
     def measure(self, pid, folder):
         if not self.command:
             self.look(None)
             return
-        command = [a.format(pid=pid, folder=folder) for a in self.command]
+        # An existing run file is left alone, and recording is a part of the cost: a new one each.
+        run_file = new_run_file(folder)
+        command = [a.format(pid=pid, folder=folder, run_file=run_file) for a in self.command]
         with open(folder / "watcher.log", "a") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
         try:
@@ -131,6 +143,8 @@ class Watcher:
             self.look(process)
         finally:
             end(process)
+        if "{run_file}" in self.command:
+            check_recorded(run_file)
 
     def look(self, process):
         before = cpu_seconds(process.pid) if process else 0
@@ -138,7 +152,9 @@ class Watcher:
         time.sleep(self.seconds)
         now = time.monotonic_ns()
         if process:
-            self.cpu += cpu_seconds(process.pid) - before
+            used = cpu_seconds(process.pid) - before
+            self.cpu += used
+            self.shares.append(used / ((now - begin) / 1e9))
             self.peak = max(self.peak, peak_mb(process.pid))
             self.start_cpu = max(self.start_cpu, before)
         self.wall += (now - begin) / 1e9
@@ -149,7 +165,7 @@ class Watcher:
 
 
 def tidemark(build, *options):
-    command = [str(build / "tidemark"), "watch", "--pid", "{pid}", "-o", "{folder}/run.tide"]
+    command = [str(build / "tidemark"), "watch", "--pid", "{pid}", "-o", "{run_file}"]
     return [*command, *options]
 
 
@@ -214,13 +230,13 @@ def print_tree_table(all_watchers, times):
     nobody, unit = all_watchers[0], all_watchers[1]
     median = statistics.mean(s.median for s in steps[nobody])
     p99 = statistics.mean(s.p99 for s in steps[nobody])
-    form = "%-30s %9s %9s %7s %8s %8s  %-17s %-17s %s"
+    form = "%-30s %9s  %-19s %6s %8s %8s  %-17s %-17s %s"
     print(form % ("", "CPU s/min", "% of core", "ratio", "start, s", "peak MB",
                   "step, median", "step, p99", "held up, ms/min"))
     for w in all_watchers:
         cells = ["-"] * 5
         if w.command:
-            cells = ["%.3f" % (60 * w.share()), "%.2f" % (100 * w.share()),
+            cells = ["%.3f" % (60 * w.share()), spread("%.2f", [100 * x for x in w.shares]),
                      "%.1f" % (w.share() / unit.share()), "%.2f" % w.start_cpu, "%.1f" % w.peak]
         print(form % (w.name, *cells, spread("%.2f", [s.median / median for s in steps[w]]),
                       spread("%.2f", [s.p99 / p99 for s in steps[w]]),
@@ -230,6 +246,7 @@ def print_tree_table(all_watchers, times):
     print("step: the job's own, against nobody's (%.2f ms, p99 %.2f ms); held up: the time in which"
           % (median, p99))
     print("it neither ran nor waited for a core; (least-most): of the windows, nobody's is noise")
+    print("tidemark reads shares in bursts: where its windows differ, take longer ones (--seconds)")
     print(ASKED)
 
 
@@ -313,8 +330,8 @@ def bench_instructions(build, folder):
             command = ["valgrind", "--tool=callgrind",
                        f"--callgrind-out-file={folder}/callgrind.{i}",
                        *tidemark(build, "--interval", "1", "--duration", str(seconds))]
-            command = [a.format(pid=job.pid, folder=folder) for a in command]
-            command[command.index("-o") + 1] += str(i)
+            run_file = new_run_file(folder)
+            command = [a.format(pid=job.pid, run_file=run_file) for a in command]
             runs.append(subprocess.Popen(command, stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL))
         for r in runs:
@@ -381,15 +398,19 @@ def bench_relay(build, folder):
         ("300 k lines, a write each", through_pipe, ["stdbuf", "-oL", "seq", "-f", line, "300000"]),
         ("300 k lines to a terminal", through_terminal, ["seq", "-f", line, "300000"]),
     ]
-    run = [str(build / "tidemark"), "run", "--log", f"{folder}/relay.log", "-o",
-           f"{folder}/relay.tide", "--"]
+    run = [str(build / "tidemark"), "run", "--log", f"{folder}/relay.log", "-o"]
     form = "%-30s %9s %9s %9s  %-17s %9s"
     print(form % ("output under `run`", "alone, s", "run, s", "ratio", "(least-most)",
                   "CPU s more"))
     for name, way, command in cases:
         alone, under = [], []
         for order in (alone, under, under, alone, alone, under):
-            order.append(timed(way, command if order is alone else run + command))
+            run_file = new_run_file(folder)
+            if order is alone:
+                order.append(timed(way, command))
+            else:
+                order.append(timed(way, [*run, str(run_file), "--", *command]))
+                check_recorded(run_file)
         ratios = [u[0] / a[0] for a, u in zip(alone, under)]
         a, u = (statistics.median(x[0] for x in y) for y in (alone, under))
         more = statistics.median(x[1] for x in under) - statistics.median(x[1] for x in alone)
