@@ -501,7 +501,7 @@ static void open_log(struct live *l)
         cli_say("--log: %s: %s", l->options->log, strerror(errno));
 }
 
-static int start_watch(struct live *l, const char *command)
+static int start_watch(struct live *l, const char *command, const char *arguments)
 {
     const struct live_options *o = l->options;
     struct watch_options options = {
@@ -514,6 +514,7 @@ static int start_watch(struct live *l, const char *command)
         .limit_bytes = o->limit,
         .step_regex = o->step_regex,
         .command = command,
+        .arguments = arguments,
         .store = l->store,
     };
     int r = watch_new(&options, &l->watch);
@@ -624,7 +625,7 @@ int live_options_check(const struct live_options *o, const char *command)
 int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status)
 {
     struct live l = {.options = o, .job = job, .kill_at = NAN, .log = -1};
-    struct buf command = BUF_INIT;
+    struct buf command = BUF_INIT, arguments = BUF_INIT;
     clock_gettime(CLOCK_MONOTONIC, &l.began);
     l.signals = catch_signals(job->relay != NULL);
     l.out = job->relay ? STDERR_FILENO : STDOUT_FILENO;
@@ -635,10 +636,11 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     l.next_line = o->print_every > 0 ? o->print_every : LINE_SECONDS;
     allow_many_files();
     run_file_add_command(&command, job);
+    run_file_add_arguments(&arguments, job);
     open_log(&l);
     if (!o->no_store)
-        run_file_create(o, job, buf_text(&command), &l.store, &l.store_path);
-    int r = start_watch(&l, buf_text(&command));
+        run_file_create(o, buf_text(&command), buf_text(&arguments), &l.store, &l.store_path);
+    int r = start_watch(&l, buf_text(&command), buf_text(&arguments));
     if (r == 0) {
         open_tails(&l);
         loop(&l);
@@ -649,5 +651,6 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     }
     release(&l);
     buf_release(&command);
+    buf_release(&arguments);
     return r;
 }

@@ -62,9 +62,8 @@ struct live_job {
     struct relay *relay; /* `run`; NULL: processes that are there already */
     const pid_t *pids;   /* `watch`: these */
     size_t pid_count;
-    const char *const *argv; /* `run`: the command; NULL otherwise */
+    const char *const *argv; /* its command */
     size_t argc;
-    const char *name; /* what the run file is called after */
 };
 
 /*

@@ -31,6 +31,7 @@ struct watch_options {
     double limit_bytes;
     const char *step_regex; /* checked by progress_new() before */
     const char *command;    /* for people, redacted */
+    const char *arguments;  /* the same as a JSON array */
     struct store *store;    /* not owned; NULL: nothing is recorded */
 };
 
@@ -103,7 +104,9 @@ struct watch_series {
 
 /* A line of the balance sheet: a process, or all of one role. Bytes; NAN: not known. */
 struct watch_row {
-    char *label; /* "trainer 4242", "data worker" */
+    char *label; /* "trainer 4242", "3 data workers" */
+    enum proc_role role;
+    int64_t pid; /* 0: several */
     unsigned processes;
     double pss_first, pss;          /* its share of what it shares, so that rows add up */
     double anon, file, shmem, swap; /* of the same sum */
@@ -120,7 +123,7 @@ struct watch_view {
     size_t count;
     struct job_answer answer;
 
-    char *command;
+    char *command, *arguments;           /* for people; as a JSON array of texts */
     double started;                      /* wall clock */
     double seconds, steps, step, epochs; /* watched; steps made meanwhile; where it stands */
     unsigned processes, most_processes;
