@@ -20,7 +20,7 @@ demo: ## tidemark watches real programs and reads recordings; installs what is m
 	@tools/build build
 	@tools/demo build/tidemark
 
-bench: build ## samples a second, memory and instructions of the engine
+bench: build ## what the engine and watching cost, beside psutil and psrecord (5 minutes, 10 GB)
 	@tools/install-packages --check bench
 	@bench/run build
 

@@ -26,7 +26,7 @@ struct series_info {
     const char *kind; /* never NULL */
     const char *device;
     int64_t pid;
-    const char *role, *rank, *command; /* of a watched process */
+    const char *role, *rank, *command, *start; /* of a watched process */
     enum series_unit unit;
     enum series_clock clock;
     double resolution; /* one unit of the last printed digit where the source rounds; else 0 */

@@ -58,7 +58,7 @@ static int pass_on(int wait_status, int verdict_status)
 /* It could not be watched: it runs all the same. */
 static void wait_unwatched(struct relay *relay, int *ret_status)
 {
-    char bytes[4096];
+    char bytes[RELAY_READ];
     ssize_t n;
     cli_say("run: the command goes on unwatched");
     while ((n = relay_read(relay, bytes, sizeof(bytes), ret_status)) > 0 || n == -EAGAIN)
@@ -87,9 +87,10 @@ int cmd_run(int argc, char **argv)
         return STATUS_ERROR;
     }
     struct relay *relay;
+    /* Where output goes elsewhere by a pipe, what else writes to the terminal is not known. */
     struct relay_options relay_options = {
         .argv = argv + first,
-        .status_line = !o.quiet && isatty(STDERR_FILENO) && isatty(STDOUT_FILENO),
+        .status_line = live_has_row(&o, STDERR_FILENO) && isatty(STDOUT_FILENO),
     };
     r = relay_start(&relay_options, &relay);
     if (r < 0)

@@ -103,8 +103,8 @@ static int find(const struct watch_target *t, pid_t *ret)
     }
 }
 
-/* What the process is called, redacted. -ESRCH, said. */
-static int name_process(pid_t pid, struct buf *ret)
+/* Its arguments, NUL-separated; the name of its program where it has none. -ESRCH, said. */
+static int read_arguments(pid_t pid, struct buf *ret)
 {
     struct proc_stat stat;
     struct proc *proc = NULL;
@@ -117,14 +117,23 @@ static int name_process(pid_t pid, struct buf *ret)
         cli_say("watch: there is no process %d", (int) pid);
         return r;
     }
-    struct buf arguments = BUF_INIT;
-    if (proc_read_arguments(proc, &arguments) == 0 && arguments.len > 0)
-        proc_add_command(ret, buf_text(&arguments), arguments.len);
-    else
+    if (proc_read_arguments(proc, ret) < 0 || ret->len == 0)
         buf_adds(ret, stat.comm);
-    buf_release(&arguments);
     proc_free(proc);
     return 0;
+}
+
+/* The texts between the NULs; the caller frees the array. */
+static const char **split_arguments(const struct buf *arguments, size_t *ret_count)
+{
+    const char *text = buf_text(arguments);
+    const char **argv = calloc(arguments->len + 1, sizeof(*argv));
+    if (!argv)
+        abort();
+    *ret_count = 0;
+    for (size_t i = 0; i < arguments->len; i += strlen(text + i) + 1)
+        argv[(*ret_count)++] = text + i;
+    return argv;
 }
 
 int cmd_watch(int argc, char **argv)
@@ -143,13 +152,15 @@ int cmd_watch(int argc, char **argv)
     if (r < 0 || check_usage(&t, argv[0], operands) < 0 || live_options_check(&o, argv[0]) < 0)
         return STATUS_ERROR;
     pid_t pid = (pid_t) t.pid;
-    struct buf name = BUF_INIT;
-    if ((t.pattern && find(&t, &pid) < 0) || name_process(pid, &name) < 0) {
-        buf_release(&name);
+    struct buf arguments = BUF_INIT;
+    if ((t.pattern && find(&t, &pid) < 0) || read_arguments(pid, &arguments) < 0) {
+        buf_release(&arguments);
         return STATUS_ERROR;
     }
-    struct live_job job = {.pids = &pid, .pid_count = 1, .name = buf_text(&name)};
+    struct live_job job = {.pids = &pid, .pid_count = 1};
+    job.argv = split_arguments(&arguments, &job.argc);
     int unused, status = live_watch(&o, &job, &unused);
-    buf_release(&name);
+    free((void *) job.argv);
+    buf_release(&arguments);
     return status;
 }

@@ -33,6 +33,12 @@
 #define TAILS 2u
 #define TAIL_REST_NS 1000000L
 
+/* Packets of output read in one go: samples are due as well. */
+#define PACKETS 64
+
+/* Commands of --on-leak that may be under way at once. */
+#define HELPERS 16u
+
 const char live_help[] =
     "  --step-regex RE            how the output tells the step, in a group: 'it ([0-9]+)'\n"
     "  --epoch N, --horizon N     steps of an epoch; longest harmless ramp\n"
@@ -68,7 +74,8 @@ struct live {
     struct watch_end end;
     char end_text[80];
     bool ended_by_option;
-    double kill_at; /* seconds; NAN: nobody is to be killed */
+    pid_t helpers[HELPERS]; /* commands of --on-leak under way; 0: none */
+    double kill_at;         /* seconds; NAN: nobody is to be killed */
 };
 
 static double seconds_since(const struct timespec *began)
@@ -89,11 +96,35 @@ static void write_text(int fd, const char *text, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, text, len);
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd p = {.fd = fd, .events = POLLOUT};
+            poll(&p, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
             return;
+        }
         text += n > 0 ? n : 0;
         len -= n > 0 ? (size_t) n : 0;
     }
+}
+
+static void read_tails(struct live *l, double seconds)
+{
+    char bytes[65536];
+    for (unsigned i = 0; i < l->tail_count; i++) {
+        ssize_t n;
+        while ((n = tail_read(l->tails[i], bytes, sizeof(bytes))) > 0)
+            watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+    }
+}
+
+/* Where the command writes to the same file, what we write is not its output. */
+static void write_own(struct live *l, const char *text, size_t len)
+{
+    if (l->tail_count > 0)
+        read_tails(l, now(l));
+    write_text(l->out, text, len);
+    for (unsigned i = 0; i < l->tail_count; i++)
+        tail_skip(l->tails[i], text, len);
 }
 
 static void clear_row(struct live *l)
@@ -111,10 +142,10 @@ static void tell(struct live *l, const char *text)
         write_text(l->log, text, strlen(text));
         return;
     }
-    if (l->job->relay && l->row && relay_print(l->job->relay, text))
+    if (l->job->relay && isatty(l->out) && relay_print(l->job->relay, text))
         return;
     clear_row(l);
-    write_text(l->out, text, strlen(text));
+    write_own(l, text, strlen(text));
 }
 
 static void show_status(struct live *l, double seconds)
@@ -167,27 +198,67 @@ static int answer_file(const struct watch_view *view)
     return fd;
 }
 
+static _Noreturn void become_helper(const struct live *l, const struct watch_series *s, int input)
+{
+    char number[32];
+    snprintf(number, sizeof(number), "%lld", (long long) s->info.pid);
+    setenv("TIDEMARK_PID", number, 1);
+    setenv("TIDEMARK_KIND", s->info.kind, 1);
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGTTOU, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    dup2(input, STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execl("/bin/sh", "sh", "-c", l->options->on_leak, (char *) NULL);
+    _exit(127);
+}
+
+static pid_t *find_helper(struct live *l, pid_t pid)
+{
+    for (unsigned i = 0; i < HELPERS; i++)
+        if (l->helpers[i] == pid)
+            return &l->helpers[i];
+    return NULL;
+}
+
 static void run_on_leak(struct live *l, const struct watch_view *view, const struct watch_series *s)
 {
-    int input = answer_file(view);
-    pid_t pid = fork();
-    if (pid == 0) {
-        char number[32];
-        snprintf(number, sizeof(number), "%lld", (long long) s->info.pid);
-        setenv("TIDEMARK_PID", number, 1);
-        setenv("TIDEMARK_KIND", s->info.kind, 1);
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        dup2(input, STDIN_FILENO);
-        dup2(STDERR_FILENO, STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", l->options->on_leak, (char *) NULL);
-        _exit(127);
+    pid_t *slot = find_helper(l, 0);
+    if (!slot) {
+        cli_say("--on-leak: not started: %u of them have not ended", HELPERS);
+        return;
     }
+    int input = answer_file(view);
+    pid_t pid = input < 0 ? -1 : fork();
+    if (pid == 0)
+        become_helper(l, s, input);
     if (pid < 0)
         cli_say("--on-leak: cannot be started: %s", strerror(errno));
+    else
+        *slot = pid;
     if (input >= 0)
         close(input);
+}
+
+static void reap_helpers(struct live *l)
+{
+    for (unsigned i = 0; i < HELPERS; i++) {
+        int status;
+        if (l->helpers[i] == 0 || waitpid(l->helpers[i], &status, WNOHANG) == 0)
+            continue;
+        l->helpers[i] = 0;
+        struct buf text = BUF_INIT;
+        if (WIFSIGNALED(status))
+            buf_addf(&text, "tidemark: --on-leak: ended by signal %d\n", WTERMSIG(status));
+        else if (WEXITSTATUS(status) != 0)
+            buf_addf(&text, "tidemark: --on-leak: exit status %d\n", WEXITSTATUS(status));
+        if (text.len > 0)
+            tell(l, buf_text(&text));
+        buf_release(&text);
+    }
 }
 
 static void tell_leak(struct live *l, double seconds, size_t id)
@@ -279,44 +350,39 @@ static void check_options(struct live *l, double seconds)
 
 static void read_relay(struct live *l, double seconds)
 {
-    char bytes[4096];
-    ssize_t n;
+    char bytes[RELAY_READ];
+    ssize_t n = 1;
     int status = 0;
-    while ((n = relay_read(l->job->relay, bytes, sizeof(bytes), &status)) > 0)
-        watch_feed_output(l->watch, seconds, bytes, (size_t) n);
-    if (n == -EAGAIN)
+    for (unsigned i = 0; i < PACKETS && n > 0; i++) {
+        n = relay_read(l->job->relay, bytes, sizeof(bytes), &status);
+        if (n > 0)
+            watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+    }
+    if (n == -EAGAIN || n > 0)
         return;
     l->over = true;
     l->end.known = n == 0;
     l->end.status = status;
 }
 
-static void read_tails(struct live *l, double seconds)
+/* Keys go to the whole group; that the terminal is closed is told to the session's leader only. */
+static bool only_we_have_it(const struct signalfd_siginfo *info)
 {
-    char bytes[65536];
-    for (unsigned i = 0; i < l->tail_count; i++) {
-        ssize_t n = tail_read(l->tails[i], bytes, sizeof(bytes));
-        if (n > 0)
-            watch_feed_output(l->watch, seconds, bytes, (size_t) n);
-    }
+    return info->ssi_code != SI_KERNEL || (info->ssi_signo == SIGHUP && getsid(0) == getpid());
 }
 
-/*
- * What a person or a scheduler sends to us is meant for the job. The terminal has sent it to the
- * whole group already.
- */
+/* What a person or a scheduler sends to us is meant for the job. */
 static void read_signals(struct live *l)
 {
     struct signalfd_siginfo info;
     while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
         int number = (int) info.ssi_signo;
-        if (number == SIGCHLD) {
-            continue;
-        } else if (!l->job->relay) {
+        if (number == SIGCHLD)
+            reap_helpers(l);
+        else if (!l->job->relay)
             end_watching(l, "watching was ended by the user");
-        } else if (info.ssi_code != SI_KERNEL) {
-            kill(relay_command_pid(l->job->relay), number);
-        }
+        else if (only_we_have_it(&info))
+            relay_signal(l->job->relay, number);
         if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
             l->end.interrupted = true;
     }
@@ -337,10 +403,10 @@ static void wait_until(struct live *l, double next)
     /* A program that writes all the time does not keep us busy all the time. */
     if (!p[0].revents && !p[1].revents)
         nanosleep(&(struct timespec){.tv_nsec = TAIL_REST_NS}, NULL);
-    if (p[1].revents)
-        read_relay(l, now(l));
     if (p[0].revents)
         read_signals(l);
+    if (p[1].revents || (l->job->relay && p[1].fd < 0))
+        read_relay(l, now(l));
 }
 
 static void loop(struct live *l)
@@ -365,16 +431,29 @@ static void loop(struct live *l)
 
 /* ---- beginning ---- */
 
-static int catch_signals(void)
+/* What was ignored when we came (nohup) stays so, unless it is for the command to decide. */
+static void leave_ignored(sigset_t *set)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
+    for (int i = 1; i < NSIG; i++) {
+        struct sigaction before;
+        if (sigismember(set, i) == 1 && sigaction(i, NULL, &before) == 0 &&
+            before.sa_handler == SIG_IGN)
+            sigdelset(set, i);
+    }
+}
+
+static int catch_signals(bool has_command)
+{
     sigset_t set;
-    sigemptyset(&set);
-    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        sigaddset(&set, numbers[i]);
+    relay_signal_set(&set);
+    if (!has_command)
+        leave_ignored(&set);
+    sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGCHLD, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTTOU, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
@@ -412,19 +491,17 @@ static void open_tails(struct live *l)
         add_tail(l, paths[1]);
 }
 
-static int open_log(struct live *l)
+/* Without it the lines go where they would have gone: that is no reason not to watch. */
+static void open_log(struct live *l)
 {
-    l->log = -1;
     if (!l->options->log)
-        return 0;
+        return;
     l->log = open(l->options->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (l->log >= 0)
-        return 0;
-    cli_say("--log: %s: %s", l->options->log, strerror(errno));
-    return -errno;
+    if (l->log < 0)
+        cli_say("--log: %s: %s", l->options->log, strerror(errno));
 }
 
-static int start_watch(struct live *l, const char *command)
+static int start_watch(struct live *l, const char *command, const char *arguments)
 {
     const struct live_options *o = l->options;
     struct watch_options options = {
@@ -437,11 +514,13 @@ static int start_watch(struct live *l, const char *command)
         .limit_bytes = o->limit,
         .step_regex = o->step_regex,
         .command = command,
+        .arguments = arguments,
         .store = l->store,
     };
     int r = watch_new(&options, &l->watch);
+    /* Where the relay has been killed already, there is an end to report all the same. */
     if (r == 0 && l->job->relay)
-        r = watch_add_root(l->watch, relay_pid(l->job->relay), true);
+        watch_add_root(l->watch, relay_pid(l->job->relay), true);
     for (size_t i = 0; r == 0 && i < l->job->pid_count; i++)
         r = watch_add_root(l->watch, l->job->pids[i], false);
     if (r < 0)
@@ -477,7 +556,7 @@ static void print_report(struct live *l, const struct watch_view *view)
         report_run_text(&out, view, &style);
     if (l->store_path && !l->options->quiet)
         buf_addf(&out, "\n  run file    %s\n", l->store_path);
-    write_text(l->out, buf_text(&out), out.len);
+    write_own(l, buf_text(&out), out.len);
     buf_release(&out);
 }
 
@@ -517,10 +596,10 @@ static void release(struct live *l)
     close(l->signals);
 }
 
-static bool can_show_row(const struct live *l)
+bool live_has_row(const struct live_options *o, int fd)
 {
     const char *term = getenv("TERM");
-    return isatty(l->out) && term && strcmp(term, "dumb") != 0 && !l->options->quiet;
+    return isatty(fd) && term && term[0] && strcmp(term, "dumb") != 0 && !o->quiet;
 }
 
 int live_options_check(const struct live_options *o, const char *command)
@@ -546,22 +625,22 @@ int live_options_check(const struct live_options *o, const char *command)
 int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status)
 {
     struct live l = {.options = o, .job = job, .kill_at = NAN, .log = -1};
-    struct buf command = BUF_INIT;
+    struct buf command = BUF_INIT, arguments = BUF_INIT;
     clock_gettime(CLOCK_MONOTONIC, &l.began);
-    l.signals = catch_signals();
+    l.signals = catch_signals(job->relay != NULL);
     l.out = job->relay ? STDERR_FILENO : STDOUT_FILENO;
     l.style = terminal_style(&o->view, l.out);
-    l.row = can_show_row(&l);
+    l.row = job->relay ? relay_has_row(job->relay) : live_has_row(o, l.out);
     l.row_is_ours = !job->relay;
     l.next_status = STATUS_FIRST;
     l.next_line = o->print_every > 0 ? o->print_every : LINE_SECONDS;
     allow_many_files();
     run_file_add_command(&command, job);
-    int r = open_log(&l);
-    if (r == 0 && !o->no_store)
-        run_file_create(o, job, buf_text(&command), &l.store, &l.store_path);
-    if (r == 0)
-        r = start_watch(&l, buf_text(&command));
+    run_file_add_arguments(&arguments, job);
+    open_log(&l);
+    if (!o->no_store)
+        run_file_create(o, buf_text(&command), buf_text(&arguments), &l.store, &l.store_path);
+    int r = start_watch(&l, buf_text(&command), buf_text(&arguments));
     if (r == 0) {
         open_tails(&l);
         loop(&l);
@@ -572,5 +651,6 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     }
     release(&l);
     buf_release(&command);
+    buf_release(&arguments);
     return r;
 }

@@ -54,14 +54,16 @@ extern const char live_help[];
 /* Contradictions, a regular expression that is none. 0, or -EINVAL, said. */
 int live_options_check(const struct live_options *o, const char *command);
 
+/* Whether a status line can be shown on a descriptor: a terminal that knows escape sequences. */
+bool live_has_row(const struct live_options *o, int fd);
+
 /* What is to be watched. */
 struct live_job {
     struct relay *relay; /* `run`; NULL: processes that are there already */
     const pid_t *pids;   /* `watch`: these */
     size_t pid_count;
-    const char *const *argv; /* `run`: the command; NULL otherwise */
+    const char *const *argv; /* its command */
     size_t argc;
-    const char *name; /* what the run file is called after */
 };
 
 /*

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,12 +33,13 @@ static const char help[] =
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
+    bool keeps_signals; /* for the command it starts */
 };
 
 static const struct command commands[] = {
-    {"run", cmd_run},         {"watch", cmd_watch},     {"show", cmd_show},
-    {"analyze", cmd_analyze}, {"compare", cmd_compare}, {"check", cmd_check},
-    {"export", cmd_export},   {"doctor", cmd_doctor},
+    {"run", cmd_run, true},        {"watch", cmd_watch, false},     {"show", cmd_show, false},
+    {"export", cmd_export, false}, {"analyze", cmd_analyze, false}, {"compare", cmd_compare, false},
+    {"check", cmd_check, false},   {"doctor", cmd_doctor, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -55,11 +57,14 @@ static int unknown_command(const char *word)
     return STATUS_ERROR;
 }
 
-/* A file opened while 0, 1 or 2 is closed would become standard input, output or error. */
+/*
+ * A file opened while 0, 1 or 2 is closed would become standard input, output or error. For the
+ * command of `run` they are closed as before.
+ */
 static void fill_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
             _exit(STATUS_ERROR);
     }
 }
@@ -75,8 +80,13 @@ static int run(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0)
         return terminal_print("tidemark " TIDEMARK_VERSION "\n");
     for (unsigned i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        /* A parent may have left it ignored; a reader that goes away shall end us without a word.
+         */
+        if (!commands[i].keeps_signals)
+            signal(SIGPIPE, SIG_DFL);
+        return commands[i].run(argc - 1, argv + 1);
     }
     return unknown_command(argv[1]);
 }
@@ -84,7 +94,5 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
-    /* A parent may have left it ignored; a reader that goes away shall end us without a word. */
-    signal(SIGPIPE, SIG_DFL);
     return run(argc, argv);
 }

@@ -20,12 +20,9 @@ void run_file_add_command(struct buf *out, const struct live_job *job)
             buf_addc(out, ' ');
         proc_add_redacted(out, job->argv, job->argc, i);
     }
-    if (job->argc == 0 && job->name)
-        buf_adds(out, job->name);
 }
 
-/* The arguments as a JSON array. */
-static void add_json_command(struct buf *out, const struct live_job *job)
+void run_file_add_arguments(struct buf *out, const struct live_job *job)
 {
     struct json j;
     json_init(&j, out, 0);
@@ -124,16 +121,13 @@ static void fill_run(const struct live_options *o, const char *command, const ch
     };
 }
 
-void run_file_create(const struct live_options *o, const struct live_job *job, const char *command,
+void run_file_create(const struct live_options *o, const char *command, const char *arguments,
                      struct store **ret_store, char **ret_path)
 {
-    struct buf json = BUF_INIT;
     struct store_run run;
     char host[128] = "";
     gethostname(host, sizeof(host) - 1);
-    if (job->argc > 0)
-        add_json_command(&json, job);
-    fill_run(o, command, job->argc > 0 ? buf_text(&json) : NULL, host, &run);
+    fill_run(o, command, arguments, host, &run);
     *ret_store = NULL;
     *ret_path = NULL;
     int r = o->output ? create_named(o->output, &run, ret_store, ret_path)
@@ -145,7 +139,6 @@ void run_file_create(const struct live_options *o, const struct live_job *job, c
     else if (r < 0)
         cli_say("%s: cannot be written (%s): this run is not recorded",
                 o->output ? o->output : "the run file", strerror(-r));
-    buf_release(&json);
 }
 
 void run_file_finish(struct store *store, double seconds, const struct watch_view *view,

@@ -38,7 +38,7 @@ static bool find_color(int fd)
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (no_color && no_color[0])
         return false;
-    return isatty(fd) && term && strcmp(term, "dumb") != 0;
+    return isatty(fd) && term && term[0] && strcmp(term, "dumb") != 0;
 }
 
 struct report_style terminal_style(const struct view_options *view, int fd)

@@ -25,6 +25,7 @@ static void add_process(struct json *j, const struct series_info *info)
     if (info->rank)
         json_number(j, "rank", strtod(info->rank, NULL));
     json_string(j, "command", info->command);
+    json_string(j, "start", info->start);
     json_object_end(j);
 }
 

@@ -197,6 +197,7 @@ static void keep_series(struct json *j, const struct watch_series *s)
     json_string(j, "role", info->role);
     json_string(j, "rank", info->rank);
     json_string(j, "command", info->command);
+    json_string(j, "start", info->start);
     keep_integers(j, "what", what, COUNT_OF(what));
     keep_answer(j, &s->answer);
     keep_history(j, &s->history);
@@ -208,6 +209,8 @@ static void keep_row(struct json *j, const char *key, const struct watch_row *r)
     json_object_begin(j, key);
     json_string(j, "label", r->label);
     json_integer(j, "processes", r->processes);
+    json_integer(j, "role", r->role);
+    json_integer(j, "pid", r->pid);
     json_integer(j, "grows", r->grows);
     keep_numbers(j, "numbers", r, row_numbers, COUNT_OF(row_numbers));
     json_object_end(j);
@@ -232,6 +235,7 @@ void report_keep(struct buf *out, const struct watch_view *v)
     keep_integers(&j, "job", job, COUNT_OF(job));
     keep_numbers(&j, "numbers", v, view_numbers, COUNT_OF(view_numbers));
     json_string(&j, "command", v->command);
+    json_string(&j, "arguments", v->arguments);
     json_string(&j, "limit_source", v->limit_source);
     json_string(&j, "ending", v->ending);
     json_array_begin(&j, "notes");
@@ -467,8 +471,9 @@ static int read_series_member(struct json_reader *r, const struct json_token *ke
         const char *name;
         const char **text;
     } texts[] = {
-        {"name", &s->info.name}, {"kind", &s->info.kind}, {"device", &s->info.device},
-        {"role", &s->info.role}, {"rank", &s->info.rank}, {"command", &s->info.command},
+        {"name", &s->info.name},   {"kind", &s->info.kind}, {"device", &s->info.device},
+        {"role", &s->info.role},   {"rank", &s->info.rank}, {"command", &s->info.command},
+        {"start", &s->info.start},
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (json_token_is(key, texts[i].name))
@@ -512,15 +517,23 @@ static int read_row_member(struct json_reader *r, const struct json_token *key, 
         return read_text(r, (const char **) &row->label);
     if (json_token_is(key, "numbers"))
         return read_numbers(r, row, row_numbers, COUNT_OF(row_numbers));
-    bool processes = json_token_is(key, "processes");
-    if (!processes && !json_token_is(key, "grows"))
+    static const char *const names[] = {"processes", "grows", "pid", "role"};
+    size_t which = 0;
+    while (which < COUNT_OF(names) && !json_token_is(key, names[which]))
+        which++;
+    if (which == COUNT_OF(names))
         return json_skip(r);
-    if (json_next(r, &t) < 0 || t.type != JSON_NUMBER || !within(t.number, 1e9))
+    if (json_next(r, &t) < 0 || t.type != JSON_NUMBER ||
+        !within(t.number, which == 3 ? ROLE_HELPER : 1e9))
         return -EINVAL;
-    if (processes)
+    if (which == 0)
         row->processes = (unsigned) t.number;
-    else
+    else if (which == 1)
         row->grows = t.number != 0;
+    else if (which == 2)
+        row->pid = (int64_t) t.number;
+    else
+        row->role = (enum proc_role) t.number;
     return 0;
 }
 
@@ -598,6 +611,8 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
         return read_numbers(r, v, view_numbers, COUNT_OF(view_numbers));
     if (json_token_is(key, "command"))
         return read_text(r, (const char **) &v->command);
+    if (json_token_is(key, "arguments"))
+        return read_text(r, (const char **) &v->arguments);
     if (json_token_is(key, "limit_source"))
         return read_text(r, (const char **) &v->limit_source);
     if (json_token_is(key, "ending"))

@@ -314,10 +314,28 @@ void report_run_text(struct buf *out, const struct watch_view *v, const struct r
 
 /* ---- JSON ---- */
 
+static void add_json_arguments(struct json *j, const char *arguments)
+{
+    struct json_reader r;
+    struct json_token t;
+    if (!arguments)
+        return;
+    json_array_begin(j, "command");
+    json_reader_init(&r, arguments, strlen(arguments));
+    while (json_next(&r, &t) == 0 && t.type != JSON_END) {
+        struct buf text = BUF_INIT;
+        json_token_text(&t, &text);
+        if (t.type == JSON_STRING)
+            json_string(j, NULL, buf_text(&text));
+        buf_release(&text);
+    }
+    json_array_end(j);
+}
+
 static void add_json_job(struct json *j, const struct watch_view *v)
 {
     json_object_begin(j, "job");
-    json_string(j, "command", v->command);
+    add_json_arguments(j, v->arguments);
     json_number(j, "started", v->started);
     json_number(j, "steps", v->steps);
     json_number(j, "last_step", v->step);
@@ -340,10 +358,12 @@ static void add_json_job(struct json *j, const struct watch_view *v)
     json_object_end(j);
 }
 
-static void add_json_row(struct json *j, const struct watch_row *r, const char *label)
+static void add_json_row(struct json *j, const struct watch_row *r, const char *role)
 {
     json_object_begin(j, NULL);
-    json_string(j, "who", label);
+    json_string(j, "role", role);
+    if (r->pid > 0)
+        json_integer(j, "pid", r->pid);
     json_integer(j, "processes", r->processes);
     json_string(j, "kind", "host.pss");
     json_number(j, "first", r->pss_first);
@@ -368,7 +388,7 @@ void report_run_json(struct buf *out, const struct watch_view *v)
     report_json_all_series(&j, &job.job);
     json_array_begin(&j, "balance");
     for (size_t i = 0; i < v->row_count; i++)
-        add_json_row(&j, &v->rows[i], v->rows[i].label);
+        add_json_row(&j, &v->rows[i], proc_role_name(v->rows[i].role));
     if (v->row_count > 0)
         add_json_row(&j, &v->total, "job");
     json_array_end(&j);

@@ -10,14 +10,17 @@ void clock_init(struct step_clock *c)
     c->then = c->now = (struct clock_mark){NAN, NAN};
 }
 
-/* Every second mark goes, the last stays. */
+/* Marks that are too close go; the first, from which steps are counted, and the last stay. */
 static void thin(struct step_clock *c)
 {
-    unsigned kept = 0;
-    for (unsigned i = c->count % 2 == 0; i < c->count; i += 2)
-        c->marks[kept++] = c->marks[i];
+    const struct clock_mark last = c->marks[c->count - 1];
+    unsigned kept = 1;
+    c->spacing = 2 * (last.seconds - c->marks[0].seconds) / CLOCK_MARKS;
+    for (unsigned i = 1; i < c->count - 1; i++)
+        if (c->marks[i].seconds - c->marks[kept - 1].seconds > c->spacing)
+            c->marks[kept++] = c->marks[i];
+    c->marks[kept++] = last;
     c->count = kept;
-    c->spacing = (c->marks[kept - 1].seconds - c->marks[0].seconds) / CLOCK_MARKS;
 }
 
 void clock_mark(struct step_clock *c, double seconds, double step)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Marks kept; when full, every second one goes. */
+/* Marks kept; when they are full, the closest go. */
 #define CLOCK_MARKS 512
 
 struct clock_mark {

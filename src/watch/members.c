@@ -104,6 +104,17 @@ static void remember(struct watch *w, struct member *m)
     w->members[w->member_count++] = m;
 }
 
+/* Its start in ticks since boot, as a time of day. */
+static void format_start(uint64_t ticks, char ret[32])
+{
+    struct timespec wall, boot;
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    time_t start = wall.tv_sec - boot.tv_sec + (time_t) (ticks / (uint64_t) sysconf(_SC_CLK_TCK));
+    strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&start, &parts));
+}
+
 void members_joined(void *context, struct proc_member *found)
 {
     struct watch *w = context;
@@ -115,6 +126,7 @@ void members_joined(void *context, struct proc_member *found)
         abort();
     m->id = found->stat.id;
     m->parent = found->parent;
+    format_start(m->id.start, m->start);
     m->proc = proc;
     m->is_root = found->parent.pid == 0;
     m->joined = w->last_tick;
@@ -352,11 +364,11 @@ static double monotonic(void)
 
 static void read_rollup(struct watch *w, struct member *m, double seconds)
 {
-    double begin = monotonic();
+    double begin = monotonic(), cpu = watch_cpu_seconds();
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
-    double round = (double) w->alive * took / ROUND_SHARE;
+    double round = (double) w->alive * (watch_cpu_seconds() - cpu) / ROUND_SHARE;
     m->next_rollup =
         seconds + fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
     if (m->rollup_error < 0)

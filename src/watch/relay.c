@@ -11,60 +11,50 @@
 
 struct relay {
     pid_t pid, command;
-    int socket;
+    int socket; /* -1: the relay is gone */
     int exec_error;
-    bool has_terminal;
+    bool has_terminal, has_row;
 };
 
-/* ---- signals ---- */
-
-const int relay_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE};
-const unsigned relay_signal_count = sizeof(relay_signals) / sizeof(relay_signals[0]);
-
-void relay_ignore_signals(struct relay_dispositions *ret_before)
+void relay_signal_set(sigset_t *ret)
 {
-    sigprocmask(SIG_SETMASK, NULL, &ret_before->mask);
-    for (unsigned i = 0; i < relay_signal_count; i++) {
-        struct sigaction ignore = {.sa_handler = SIG_IGN};
-        sigaction(relay_signals[i], &ignore, &ret_before->actions[i]);
-    }
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    sigemptyset(ret);
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaddset(ret, numbers[i]);
 }
 
-void relay_restore_signals(const struct relay_dispositions *before)
-{
-    for (unsigned i = 0; i < relay_signal_count; i++)
-        sigaction(relay_signals[i], &before->actions[i], NULL);
-    sigprocmask(SIG_SETMASK, &before->mask, NULL);
-}
-
-/* ---- the watcher's side ---- */
-
-/* Waits for the first words of the relay: started, or failed. */
+/* Waits for the first words of the relay. */
 static int await_start(struct relay *r)
 {
     char packet[RELAY_PACKET];
-    ssize_t n = recv(r->socket, packet, sizeof(packet), 0);
-    if (n == 1 + sizeof(r->command) && packet[0] == RELAY_STARTED) {
-        memcpy(&r->command, packet + 1, sizeof(r->command));
-        return 0;
-    }
-    int error = EIO;
-    if (n == 1 + sizeof(error) && packet[0] == RELAY_FAILED)
-        memcpy(&error, packet + 1, sizeof(error));
-    return -error;
+    struct relay_started started = {-1, EIO, false};
+    ssize_t n;
+    do {
+        n = recv(r->socket, packet, sizeof(packet), 0);
+    } while (n < 0 && errno == EINTR);
+    if (n == 1 + sizeof(started) && packet[0] == RELAY_STARTED)
+        memcpy(&started, packet + 1, sizeof(started));
+    if (started.command < 0)
+        return -started.error;
+    r->command = started.command;
+    r->exec_error = started.error;
+    r->has_terminal = started.has_terminal;
+    r->has_row = r->has_row && r->has_terminal;
+    return 0;
 }
 
-int relay_start(const struct relay_options *options, struct relay **ret)
+static int fork_relay(struct relay *r, const struct relay_options *options)
 {
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return -errno;
-    struct relay *r = calloc(1, sizeof(*r));
-    if (!r)
-        abort();
-    struct relay_dispositions before;
-    relay_ignore_signals(&before);
-    /* Should the relay be killed after all, the command becomes ours. */
+    /* The relay dies of nothing that can be blocked, and from its first moment on. */
+    sigset_t all, before, after;
+    sigfillset(&all);
+    relay_signal_set(&after);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    /* Should it be killed after all, the command becomes ours. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     r->pid = fork();
     if (r->pid == 0) {
@@ -72,10 +62,21 @@ int relay_start(const struct relay_options *options, struct relay **ret)
         relay_main(options, sockets[1], &before);
     }
     int error = r->pid < 0 ? -errno : 0;
-    relay_restore_signals(&before);
+    sigorset(&after, &after, &before);
+    sigprocmask(SIG_SETMASK, &after, NULL);
     close(sockets[1]);
     r->socket = sockets[0];
-    r->has_terminal = isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+    return error;
+}
+
+int relay_start(const struct relay_options *options, struct relay **ret)
+{
+    struct relay *r = calloc(1, sizeof(*r));
+    if (!r)
+        abort();
+    r->socket = -1;
+    r->has_row = options->status_line;
+    int error = fork_relay(r, options);
     if (error == 0)
         error = await_start(r);
     if (error < 0) {
@@ -90,7 +91,8 @@ struct relay *relay_free(struct relay *r)
 {
     if (!r)
         return NULL;
-    close(r->socket);
+    if (r->socket >= 0)
+        close(r->socket);
     free(r);
     return NULL;
 }
@@ -110,33 +112,52 @@ int relay_fd(const struct relay *r)
     return r->socket;
 }
 
+bool relay_has_row(const struct relay *r)
+{
+    return r->has_row;
+}
+
 int relay_exec_error(const struct relay *r)
 {
     return r->exec_error;
 }
 
-/* The relay is gone without a word: the command is our own child now. */
-static ssize_t adopt(struct relay *r, int *ret_status)
+/* The relay is gone without a word: once it has ended, the command is our own child. */
+static ssize_t wait_for_command(struct relay *r, int *ret_status)
 {
-    waitpid(r->pid, NULL, 0);
-    return waitpid(r->command, ret_status, 0) == r->command ? 0 : -EPIPE;
+    if (waitpid(r->pid, NULL, WNOHANG) == 0)
+        return -EAGAIN;
+    pid_t pid = waitpid(r->command, ret_status, WNOHANG);
+    return pid == r->command ? 0 : pid == 0 ? -EAGAIN : -EPIPE;
+}
+
+/* The row that it held is given back to the terminal. */
+static void lose_relay(struct relay *r)
+{
+    static const char reset[] = "\0337\033[r\0338";
+    close(r->socket);
+    r->socket = -1;
+    if (r->has_row && write(STDERR_FILENO, reset, sizeof(reset) - 1) < 0)
+        r->has_row = false;
 }
 
 ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status)
 {
     char packet[RELAY_PACKET];
+    if (r->socket < 0)
+        return wait_for_command(r, ret_status);
     ssize_t n = recv(r->socket, packet, sizeof(packet), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return -EAGAIN;
-    if (n <= 0)
-        return adopt(r, ret_status);
+    if (n <= 0) {
+        lose_relay(r);
+        return wait_for_command(r, ret_status);
+    }
     size_t len = (size_t) n - 1;
     if (packet[0] == RELAY_ENDED && len == sizeof(*ret_status)) {
         memcpy(ret_status, packet + 1, len);
         return 0;
     }
-    if (packet[0] == RELAY_FAILED && len == sizeof(r->exec_error))
-        memcpy(&r->exec_error, packet + 1, len);
     if (packet[0] != RELAY_OUTPUT || len == 0)
         return -EAGAIN;
     len = len < size ? len : size;
@@ -144,24 +165,35 @@ ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status)
     return (ssize_t) len;
 }
 
-static void say(struct relay *r, enum relay_message what, const char *text)
+static void send_packet(struct relay *r, enum relay_message what, const void *data, size_t len)
 {
     char packet[RELAY_PACKET];
-    size_t len = strnlen(text, sizeof(packet) - 1);
+    if (r->socket < 0)
+        return;
+    len = len < sizeof(packet) ? len : sizeof(packet) - 1;
     packet[0] = (char) what;
-    memcpy(packet + 1, text, len);
+    memcpy(packet + 1, data, len);
     send(r->socket, packet, len + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void relay_show(struct relay *r, const char *line)
 {
-    if (r->has_terminal)
-        say(r, RELAY_SHOW, line);
+    if (r->has_row)
+        send_packet(r, RELAY_SHOW, line, strlen(line));
 }
 
 bool relay_print(struct relay *r, const char *text)
 {
-    if (r->has_terminal)
-        say(r, RELAY_PRINT, text);
-    return r->has_terminal;
+    if (!r->has_terminal || r->socket < 0)
+        return false;
+    send_packet(r, RELAY_PRINT, text, strlen(text));
+    return true;
+}
+
+void relay_signal(struct relay *r, int number)
+{
+    if (r->socket < 0)
+        kill(r->command, number);
+    else
+        send_packet(r, RELAY_SIGNAL, &number, sizeof(number));
 }

@@ -9,54 +9,60 @@
 
 /*
  * Messages, one a packet: a letter and what belongs to it.
- *   relay to watcher:  STARTED pid_t; FAILED errno; OUTPUT bytes; ENDED wait status
- *   watcher to relay:  SHOW status line; PRINT text
+ *   relay to watcher:  STARTED struct relay_started, always the first; OUTPUT lines; ENDED status
+ *   watcher to relay:  SHOW status line; PRINT text; SIGNAL int
  */
 enum relay_message {
     RELAY_STARTED = 's',
-    RELAY_FAILED = 'f',
     RELAY_OUTPUT = 'o',
     RELAY_ENDED = 'e',
     RELAY_SHOW = 'l',
     RELAY_PRINT = 'p',
+    RELAY_SIGNAL = 'k',
 };
 
-#define RELAY_PACKET 4096
-
-/* Signals that are for the command, and which neither of us may die of. */
-extern const int relay_signals[];
-extern const unsigned relay_signal_count;
-
-/* How they were handled before we came: that is what the command gets. */
-struct relay_dispositions {
-    struct sigaction actions[16];
-    sigset_t mask;
+struct relay_started {
+    pid_t command; /* negative: there is none */
+    int error;     /* errno of what failed; 0: it runs */
+    bool has_terminal;
 };
 
-void relay_ignore_signals(struct relay_dispositions *ret_before);
-void relay_restore_signals(const struct relay_dispositions *before);
+#define RELAY_PACKET (RELAY_READ + 1)
 
-/* Runs in the relay's own process; never returns. `socket` leads to the watcher. */
-_Noreturn void relay_main(const struct relay_options *options, int socket,
-                          const struct relay_dispositions *before);
+/* Runs in the relay's own process; never returns. `socket` leads to the watcher; `mask` is the
+ * signal mask that the command gets. */
+_Noreturn void relay_main(const struct relay_options *options, int socket, const sigset_t *mask);
 
 /* ---- the terminal's last row ---- */
 
-/* Escape sequences that put a line into the last row of a terminal and leave the cursor alone. */
+/*
+ * Escape sequences that put a line into the last row of a terminal and leave the cursor alone. It
+ * has to see all that the program writes: in the middle of a character or an escape sequence, on
+ * the other screen and between the saving and the restoring of the cursor nothing may be drawn.
+ */
 struct status_row {
     struct winsize size;
     bool held;      /* the last row is kept from scrolling */
     char line[512]; /* as shown; empty: none */
+
+    enum { ROW_TEXT, ROW_ESCAPE, ROW_DESIGNATE, ROW_CONTROL, ROW_STRING, ROW_STRING_END } state;
+    unsigned follow;   /* bytes that the character still lacks */
+    char sequence[16]; /* the parameters of a control sequence, as far as they fit */
+    unsigned sequence_len;
+    bool mid_line;
+    bool other_screen, saved_cursor, own_region; /* what the program has asked for */
 };
 
 /* The rows that are left for the program. */
 unsigned status_row_program_rows(const struct status_row *s);
 
-void status_row_hold(struct status_row *s, struct buf *out);
+/* What the program wrote. */
+void status_row_feed(struct status_row *s, const char *text, size_t len);
+
+/* Whether something may be put between what the program wrote and what it will write. */
+bool status_row_is_between(const struct status_row *s);
+
 void status_row_draw(struct status_row *s, struct buf *out);
 void status_row_drop(struct status_row *s, struct buf *out);
-
-/* False: `text` ends inside an escape sequence or a character, where nothing may be put between. */
-bool status_row_may_draw_after(const char *text, size_t len);
 
 #endif

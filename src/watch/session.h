@@ -28,7 +28,8 @@ struct member {
     struct proc_id id, parent;
     struct proc *proc; /* NULL once it has ended */
     struct buf arguments;
-    char *command; /* redacted, for people */
+    char *command;  /* redacted, for people */
+    char start[32]; /* when it was started, as in ISO 8601 */
     struct role_finding role;
     char rank[16], local_rank[16]; /* from its environment; empty: none */
     bool is_root, forked;
@@ -137,6 +138,7 @@ void watch_init_job(struct watch *w);
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
                       void *c);
 
+double watch_cpu_seconds(void); /* of this process so far */
 void watch_push(struct watch *w, struct track *t, double seconds, double value);
 void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));

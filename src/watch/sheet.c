@@ -78,6 +78,8 @@ static void add_alone(struct sheet *s, const struct member *m)
     else
         snprintf(label, sizeof(label), "%s %d", proc_role_name(m->role.role), (int) m->id.pid);
     row.label = strdup(label);
+    row.role = m->role.role;
+    row.pid = m->id.pid;
     add_member(&row, m);
     row.grows = member_is_wary(m);
     append(s, &row);
@@ -85,7 +87,7 @@ static void add_alone(struct sheet *s, const struct member *m)
 
 static void add_role(struct watch *w, struct sheet *s, enum proc_role role)
 {
-    struct watch_row row = {0};
+    struct watch_row row = {.role = role};
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
         if (member_is_alive(m) && m->role.role == role && !stands_alone(m))

@@ -5,9 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Farther behind than this, what is in between is not read. */
+#define BEHIND_MOST ((off_t) 1 << 20)
 
 struct tail {
     int fd;
@@ -70,11 +74,28 @@ ssize_t tail_read(struct tail *t, char *bytes, size_t size)
 {
     struct stat st;
     forget_changes(t);
-    if (fstat(t->fd, &st) == 0 && st.st_size < t->at)
+    if (fstat(t->fd, &st) < 0)
+        return 0;
+    if (st.st_size < t->at)
         t->at = st.st_size; /* truncated: goes on from its new end */
+    else if (st.st_size - t->at > BEHIND_MOST)
+        t->at = st.st_size - BEHIND_MOST;
     ssize_t n = pread(t->fd, bytes, size, t->at);
     if (n < 0)
         return 0;
     t->at += n;
     return n;
+}
+
+void tail_skip(struct tail *t, const char *text, size_t len)
+{
+    size_t size = 2 * len + 4096;
+    char *bytes = malloc(size);
+    if (!bytes)
+        abort();
+    ssize_t n = pread(t->fd, bytes, size, t->at);
+    const char *found = n > 0 ? memmem(bytes, (size_t) n, text, len) : NULL;
+    if (found)
+        t->at += found - bytes + (ssize_t) len;
+    free(bytes);
 }

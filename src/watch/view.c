@@ -110,6 +110,7 @@ void watch_fill_info(const struct watch *w, const struct subject *s, struct seri
     ret->role = copy(proc_role_name(s->member->role.role));
     ret->rank = s->member->role.rank >= 0 ? copy(rank) : NULL;
     ret->command = copy(s->member->command);
+    ret->start = s->member->start[0] ? copy(s->member->start) : NULL;
 }
 
 void watch_release_info(struct series_info *info)
@@ -120,6 +121,7 @@ void watch_release_info(struct series_info *info)
     free((char *) info->role);
     free((char *) info->rank);
     free((char *) info->command);
+    free((char *) info->start);
 }
 
 /* Every track in the order of watch_each_track(), with whose it is. */
@@ -390,6 +392,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     struct rusage usage;
     struct proc_stat self;
     v->command = copy(w->options.command);
+    v->arguments = copy(w->options.arguments);
     v->started = w->started;
     v->seconds = seconds;
     v->step = w->clock.now.step;
@@ -430,6 +433,7 @@ void watch_view_release(struct watch_view *v)
     free(v->series);
     free(v->rows);
     free(v->command);
+    free(v->arguments);
     free(v->limit_source);
     free(v->ending);
     *v = (struct watch_view){0};

@@ -380,7 +380,7 @@ static void commit(struct watch *w, double seconds)
     w->store_error = r;
 }
 
-static double cpu_seconds(void)
+double watch_cpu_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -398,12 +398,12 @@ static double tick_interval(const struct watch *w, double seconds)
 
 static void tick(struct watch *w, double seconds)
 {
-    double before = cpu_seconds();
+    double before = watch_cpu_seconds();
     w->last_tick = seconds;
     members_tick(w, seconds);
     if (w->alive > w->most_processes)
         w->most_processes = (unsigned) w->alive;
-    double cost = cpu_seconds() - before;
+    double cost = watch_cpu_seconds() - before;
     w->tick_cost = w->tick_cost == 0 ? cost : 0.8 * w->tick_cost + 0.2 * cost;
     w->next_tick = seconds + tick_interval(w, seconds);
     size_t index = 0;
@@ -412,10 +412,10 @@ static void tick(struct watch *w, double seconds)
 
 static void scan(struct watch *w, double seconds)
 {
-    double before = cpu_seconds();
+    double before = watch_cpu_seconds();
     w->last_tick = seconds;
     proc_tree_scan(w->tree);
-    double cost = cpu_seconds() - before;
+    double cost = watch_cpu_seconds() - before;
     double share = seconds < EARLY_SECONDS ? EARLY_SHARE : SCAN_SHARE;
     w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(cost / share, 5));
 }
@@ -431,10 +431,10 @@ double watch_tick(struct watch *w, double seconds)
     if (seconds >= w->next_tick)
         tick(w, seconds);
     if (w->gpu && seconds >= w->next_gpu) {
-        double before = cpu_seconds();
+        double before = watch_cpu_seconds();
         machine_read_gpu(w, seconds);
         double spacing = fmin(fmax(0.1, seconds / 500), 1);
-        w->next_gpu = seconds + fmax(spacing, (cpu_seconds() - before) / TICK_SHARE);
+        w->next_gpu = seconds + fmax(spacing, (watch_cpu_seconds() - before) / TICK_SHARE);
     }
     if (seconds >= w->next_machine)
         review(w, seconds);

@@ -6,6 +6,7 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ struct watch_options {
     double limit_bytes;
     const char *step_regex; /* checked by progress_new() before */
     const char *command;    /* for people, redacted */
+    const char *arguments;  /* the same as a JSON array */
     struct store *store;    /* not owned; NULL: nothing is recorded */
 };
 
@@ -102,7 +104,9 @@ struct watch_series {
 
 /* A line of the balance sheet: a process, or all of one role. Bytes; NAN: not known. */
 struct watch_row {
-    char *label; /* "trainer 4242", "data worker" */
+    char *label; /* "trainer 4242", "3 data workers" */
+    enum proc_role role;
+    int64_t pid; /* 0: several */
     unsigned processes;
     double pss_first, pss;          /* its share of what it shares, so that rows add up */
     double anon, file, shmem, swap; /* of the same sum */
@@ -119,7 +123,7 @@ struct watch_view {
     size_t count;
     struct job_answer answer;
 
-    char *command;
+    char *command, *arguments;           /* for people; as a JSON array of texts */
     double started;                      /* wall clock */
     double seconds, steps, step, epochs; /* watched; steps made meanwhile; where it stands */
     unsigned processes, most_processes;
@@ -220,28 +224,40 @@ struct relay_options {
     bool status_line;  /* keep the last row of the terminal for relay_show() */
 };
 
+/* The signals that are for the command, whoever gets them. */
+void relay_signal_set(sigset_t *ret);
+
 /* 0; -errno: no process or terminal could be made. A command that cannot be executed ends with
- * status 126 or 127 as in a shell, relay_exec_error() says why. */
+ * status 126 or 127 as in a shell, relay_exec_error() says why. The signals that are for the
+ * command are blocked in the caller from now on: it takes them from a signalfd. */
 int relay_start(const struct relay_options *options, struct relay **ret);
 struct relay *relay_free(struct relay *r); /* the command goes on; accepts NULL */
 
 pid_t relay_pid(const struct relay *r); /* parent of the command, subreaper of its kin */
 pid_t relay_command_pid(const struct relay *r);
-int relay_fd(const struct relay *r);         /* readable when relay_read() has something */
+int relay_fd(const struct relay *r);         /* readable when relay_read() has something; negative:
+                                                the relay is gone, SIGCHLD says so instead */
 int relay_exec_error(const struct relay *r); /* errno of execvp(), 0: it runs */
+bool relay_has_row(const struct relay *r);   /* relay_show() shows something */
 
 /*
- * What the command wrote since, for the step clock; nothing is lost to the user if nobody reads.
- * > 0: so many bytes; 0: the command has ended, *ret_status is its wait status; -EAGAIN: nothing
- * now; -EPIPE: the relay is gone.
+ * What the command wrote since, for the step clock: whole lines, of a flood not all; nothing is
+ * lost to the user if nobody reads. > 0: so many bytes; 0: the command has ended, *ret_status is
+ * its wait status; -EAGAIN: nothing now; -EPIPE: nobody knows how it ended.
  */
+#define RELAY_READ 8192 /* no more at once */
 ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status);
 
 /* The status line, in place of the last; empty: none. Only with `status_line` on a terminal. */
 void relay_show(struct relay *r, const char *line);
 
-/* Text for the user between the lines of the command's output. False: there is no terminal. */
+/* Text for the user between the lines of the command's output. False: there is no terminal, or
+ * nobody who could. */
 bool relay_print(struct relay *r, const char *text);
+
+/* A signal that came to us and is meant for the command. Not sent where the sender sent it to the
+ * whole process group, and thereby to the command. */
+void relay_signal(struct relay *r, int number);
 
 /* Reads what a regular file got appended since: the output of a command that writes to one. */
 struct tail;
@@ -250,6 +266,12 @@ struct tail;
 int tail_open(const char *path, struct tail **ret);
 struct tail *tail_free(struct tail *t);
 int tail_changes(const struct tail *t); /* readable when there is more; -1: look now and then */
-ssize_t tail_read(struct tail *t, char *bytes, size_t size); /* 0: nothing new */
+
+/* 0: nothing new. Of a flood the last megabyte. */
+ssize_t tail_read(struct tail *t, char *bytes, size_t size);
+
+/* Passes over a text that somebody else has just written to the file, if it is there. What the
+ * program wrote before it is passed over with it: read that first. */
+void tail_skip(struct tail *t, const char *text, size_t len);
 
 #endif

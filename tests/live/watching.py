@@ -1,0 +1,166 @@
+"""Processes of every kind: many, short, foreign, stopped, dead, hidden; and finding them."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from bench import Skipped, check, children_of, equal, load_json, python, state_of, wait_until
+
+
+def _watch(b, *options, **more):
+    command = [str(b.tidemark), "watch", "--no-store", *map(str, options)]
+    return b.run(command, **more)
+
+
+def _cpu_seconds(pid):
+    fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _rss_mb(pid):
+    pages = pathlib.Path("/proc/%d/statm" % pid).read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGESIZE") / 2**20
+
+
+def short_children(b):
+    """Thousands of them: the watcher's memory stands still, and its CPU is a few percent."""
+    loop = "while :; do /bin/true; done"
+    process = b.start(b.under(["bash", "-c", loop]))
+    b.relay_of(process)
+    time.sleep(3)
+    rss, cpu, start = _rss_mb(process.pid), _cpu_seconds(process.pid), time.monotonic()
+    time.sleep(4)
+    grown = _rss_mb(process.pid) - rss
+    share = (_cpu_seconds(process.pid) - cpu) / (time.monotonic() - start)
+    process.terminate()
+    equal(process.wait(10), -signal.SIGTERM, "status")
+    check(grown < 2, "the watcher has grown by %.1f MB" % grown)
+    check(share < 0.15, "the watcher takes %.0f %% of a core" % (100 * share))
+
+
+def many_processes(b):
+    """Three hundred at once are watched at a price that can be paid."""
+    answer = b.folder / "answer"
+    loop = "for i in $(seq 300); do sleep 6 & done; wait"
+    process = b.start(b.under(["bash", "-c", loop], "--json", answer))
+    b.relay_of(process)
+    time.sleep(4)
+    start, cpu = time.monotonic(), _cpu_seconds(process.pid)
+    time.sleep(1.5)
+    share = (_cpu_seconds(process.pid) - cpu) / (time.monotonic() - start)
+    equal(process.wait(20), 0, "status")
+    check(share < 0.25, "the watcher takes %.0f %% of a core" % (100 * share))
+    load_json(answer.read_text())
+
+
+def processes_that_are_not_there(b):
+    """No such pid, a zombie: said in a line, status 1."""
+    done = _watch(b, "--pid", 4194300)
+    equal((done.returncode, done.stderr.count(b"\n")), (1, 1), "missing", done.stderr)
+    zombie = b.start(["true"])
+    wait_until(lambda: state_of(zombie.pid) == "Z", "the zombie")
+    done = _watch(b, "--pid", zombie.pid)
+    equal((done.returncode, done.stderr.count(b"\n")), (1, 1), "zombie", done.stderr)
+
+
+def the_job_ends_while_it_is_watched(b):
+    """It becomes a zombie that nobody reaps: watching ends with a report."""
+    text = "import os, time\nif os.fork() == 0: time.sleep(1); os._exit(3)\ntime.sleep(30)"
+    parent = b.start(python(text))
+    child = wait_until(lambda: children_of(parent.pid), "the child")[0]
+    done = _watch(b, "--pid", child, "--duration", 15)
+    equal(done.returncode, 0, "status", done.stderr)
+    check(b"watched" in done.stdout and b"as asked" not in done.stdout, "report", done.stdout)
+
+
+def a_stopped_job(b):
+    """Is watched as any other."""
+    sleeper = b.start(["sleep", "100"])
+    sleeper.send_signal(signal.SIGSTOP)
+    answer = b.folder / "answer"
+    done = _watch(b, "--pid", sleeper.pid, "--duration", 1, "--json", answer)
+    equal(done.returncode, 0, "status", done.stderr)
+    check(load_json(answer.read_text())["series"], "no series", answer.read_text())
+
+
+def a_process_of_another_user(b):
+    """What can be read is read, the rest is absent, and it is said."""
+    who = b.nobody()
+    sleeper = b.start(["sleep", "100"])
+    done = _watch(b, "--pid", sleeper.pid, "--duration", 1.5, "--json", "-", "--quiet", **who)
+    equal(done.returncode, 0, "status", done.stderr)
+    text = done.stdout.decode()
+    answer = load_json(text[text.index("{") :])
+    kinds = {s["kind"] for s in answer["series"]}
+    check("host.anon" in kinds and "host.pss" not in kinds, "kinds", kinds)
+    check("fds" not in kinds, "descriptors of another user", kinds)
+
+
+def a_hidden_process(b):
+    """hidepid=2: a process that cannot be seen is not there; no crash, one line."""
+    b.nobody()
+    sleeper = b.start(["sleep", "100"])
+    script = (
+        "mount -t proc -o hidepid=2 proc /proc && "
+        "exec setpriv --reuid 65534 --regid 65534 --clear-groups "
+        "'%s' watch --no-store --pid %d --duration 1" % (b.tidemark, sleeper.pid)
+    )
+    done = b.run(["unshare", "-m", "sh", "-c", script])
+    if b"mount:" in done.stderr or b"unshare:" in done.stderr:
+        raise Skipped("cannot mount: " + done.stderr.decode().strip())
+    equal((done.returncode, done.stderr.count(b"\n")), (1, 1), "hidden", done.stderr)
+
+
+def _find(b, *options):
+    return _watch(b, "--find", *options, "--duration", 0.7)
+
+
+def found_by_its_command(b):
+    """The trainer and not its wrapper, never tidemark or the shell it was started from."""
+    mark = "findme%d" % os.getpid()
+    (b.folder / (mark + ".py")).write_text("import time; x = bytearray(20 << 20); time.sleep(60)")
+    script = "exec 3>&1; %s %s.py & wait" % (python("")[0], mark)
+    wrapper = b.start(["bash", "-c", script, mark])
+    trainer = wait_until(lambda: children_of(wrapper.pid), "the trainer")[0]
+    time.sleep(0.3)
+    command = "'%s' watch --no-store --find %s --duration 0.7; exit $?" % (b.tidemark, mark)
+    done = b.run(["sh", "-c", command])
+    equal(done.returncode, 0, "status", done.stderr)
+    check(str(trainer) in done.stdout.decode(), "the trainer is %d" % trainer, done.stdout)
+    check(mark + ".py" in done.stdout.decode(), "it is not named", done.stdout)
+    second = b.start([python("")[0], mark + ".py"])
+    time.sleep(0.3)
+    done = _find(b, mark)
+    equal(done.returncode, 1, "status with two", done.stderr)
+    for pid in (trainer, second.pid):
+        check(str(pid) in done.stderr.decode(), "%d is not listed" % pid, done.stderr)
+    done = _find(b, "nothing-is-called-so")
+    equal((done.returncode, done.stderr.count(b"\n")), (1, 1), "none", done.stderr)
+    done = _find(b, "a[")
+    equal((done.returncode, done.stderr.count(b"\n")), (1, 1), "no expression", done.stderr)
+
+
+def waited_for(b):
+    """--wait: until there is one; the run under tidemark is found as well."""
+    mark = "waitforme%d.py" % os.getpid()
+    (b.folder / mark).write_text("import time; time.sleep(60)")
+    command = [str(b.tidemark), "watch", "--no-store", "--wait", "--duration", "0.7"]
+    watch = b.start([*command, "--find", mark], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.6)
+    equal(watch.poll(), None, "status while there is none")
+    runner = b.start(b.under([python("")[0], mark]))
+    out, said = watch.communicate(timeout=15)
+    _, job = b.relay_of(runner)
+    equal(watch.returncode, 0, "status", said)
+    check(str(job) in out.decode(), "the trainer is %d" % job, out.decode(), said.decode())
+
+
+def waiting_is_ended_by_a_key(b):
+    """Ctrl-C while it waits."""
+    terminal = b.terminal([str(b.tidemark), "watch", "--find", "no-such-thing-at-all", "--wait"])
+    terminal.read("waiting")
+    terminal.keys("\x03")
+    terminal.read()
+    equal(terminal.status(), -signal.SIGINT, "status")

@@ -1,0 +1,226 @@
+/* tests/unit/test_track.c: one series being watched: when it is judged, on which clock, and how. */
+#include "unit.h"
+#include "watch/track.h"
+
+#define MB 1048576.0
+
+struct fixture {
+    struct step_clock clock;
+    struct track_terms terms;
+    struct track track;
+};
+
+static void begin(struct fixture *f, const char *kind, enum series_unit unit, enum track_rule rule)
+{
+    clock_init(&f->clock);
+    f->terms = (struct track_terms){.clock = &f->clock, .series = 1};
+    track_init(&f->track, kind, unit, rule);
+}
+
+static void begin_anon(struct fixture *f, enum track_rule rule)
+{
+    begin(f, "host.anon", SERIES_BYTES, rule);
+}
+
+static struct answer answer(struct fixture *f)
+{
+    struct answer a;
+    const struct history *h;
+    track_answer(&f->track, &f->terms, &a, &h);
+    return a;
+}
+
+/* A step of 0.1 s with three samples in it. */
+static void make_step(struct fixture *f, double step, double from, double to)
+{
+    for (unsigned i = 0; i < 3; i++)
+        track_push(&f->track, &f->terms, 0.1 * (step - 1) + 0.03 * (i + 1),
+                   from + (to - from) * (i + 1) / 3);
+    clock_mark(&f->clock, 0.1 * step, step);
+    track_mark(&f->track, &f->terms);
+}
+
+TEST(track__without_samples_has_no_answer)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    struct answer a;
+    const struct history *h = (const struct history *) &f;
+    track_answer(&f.track, &f.terms, &a, &h);
+    CHECK(!h);
+    CHECK(!track_leaks(&f.track) && !track_is_wary(&f.track));
+    track_finish(&f.track);
+    track_release(&f.track);
+}
+
+TEST(track__what_is_no_number_is_passed_over)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    track_push(&f.track, &f.terms, 1, NAN);
+    track_push(&f.track, &f.terms, 2, INFINITY);
+    CHECK(f.track.samples == 0 && isnan(f.track.first));
+    track_push(&f.track, &f.terms, 3, 5 * MB);
+    CHECK(f.track.samples == 1);
+    CHECK_NEAR(f.track.first, 5 * MB, 0);
+    CHECK_NEAR(f.track.first_seconds, 3, 0);
+    track_release(&f.track);
+}
+
+TEST(track__what_stands_still_costs_no_engine)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 0; i < 100000; i++)
+        track_push(&f.track, &f.terms, i * 0.01, 100 * MB + (i % 7) * 4096);
+    CHECK(!f.track.moves && !f.track.by_time && !f.track.by_step);
+    CHECK(f.track.early.count <= TRACK_POINTS);
+    CHECK_NEAR(f.track.early.points[0].seconds, 0, 0);
+    CHECK(f.track.early.points[f.track.early.count - 1].seconds > 900);
+    CHECK_NEAR(f.track.max - f.track.min, 6 * 4096, 0);
+    track_release(&f.track);
+}
+
+TEST(track__moves_when_it_leaves_where_it_began)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    track_push(&f.track, &f.terms, 1, 10 * MB);
+    track_push(&f.track, &f.terms, 2, 10.4 * MB);
+    CHECK(!f.track.moves);
+    track_push(&f.track, &f.terms, 3, 10.6 * MB);
+    CHECK(f.track.moves && f.track.by_time);
+    track_release(&f.track);
+
+    begin(&f, "fds", SERIES_COUNT, TRACK_JUDGED);
+    track_push(&f.track, &f.terms, 1, 10);
+    track_push(&f.track, &f.terms, 2, 11);
+    CHECK(!f.track.moves);
+    track_push(&f.track, &f.terms, 3, 12);
+    CHECK(f.track.moves);
+    track_release(&f.track);
+}
+
+TEST(track__what_is_shown_is_never_judged)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_SHOWN);
+    for (unsigned i = 1; i < 2000; i++)
+        make_step(&f, i, i * MB, (i + 1) * MB);
+    CHECK(!f.track.moves && !track_leaks(&f.track));
+    CHECK_NEAR(f.track.last, 2000 * MB, 1);
+    track_release(&f.track);
+}
+
+TEST(track__a_leak_is_one_on_the_step_clock)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 1000; i++)
+        make_step(&f, i, 100 * MB + (i - 1) * 65536.0, 100 * MB + i * 65536.0);
+    track_finish(&f.track);
+    CHECK(track_clock(&f.track, &f.terms) == CLOCK_STEP);
+    CHECK(track_leaks(&f.track) && track_is_wary(&f.track));
+    struct answer a = answer(&f);
+    CHECK(a.verdict == VERDICT_LEAK);
+    CHECK_NEAR(a.rate, 65536, 2000);
+    track_release(&f.track);
+}
+
+TEST(track__a_flat_one_is_none)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 1000; i++)
+        make_step(&f, i, 100 * MB + (i % 3) * MB, 100 * MB);
+    track_finish(&f.track);
+    CHECK(!track_leaks(&f.track));
+    CHECK(answer(&f).verdict == VERDICT_NO_LEAK);
+    track_release(&f.track);
+}
+
+TEST(track__without_steps_time_is_the_clock)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 0; i < 3000; i++)
+        track_push(&f.track, &f.terms, i, 100 * MB + i * 65536.0);
+    CHECK(track_clock(&f.track, &f.terms) == CLOCK_SECONDS);
+    struct answer a = answer(&f);
+    CHECK(a.verdict == VERDICT_LEAK);
+    CHECK_NEAR(a.rate, 65536, 2000);
+    track_release(&f.track);
+}
+
+/* What was seen before it moved, and before a step was told, is not lost. */
+TEST(track__early_samples_get_their_steps)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 20; i++)
+        make_step(&f, i, 100 * MB, 100 * MB);
+    CHECK(!f.track.moves);
+    CHECK(track_clock(&f.track, &f.terms) == CLOCK_STEP);
+    make_step(&f, 21, 100 * MB, 110 * MB);
+    CHECK(f.track.moves && f.track.by_step);
+    CHECK(track_clock(&f.track, &f.terms) == CLOCK_STEP);
+    struct answer a;
+    const struct history *h;
+    track_answer(&f.track, &f.terms, &a, &h);
+    CHECK(h && h->count >= 10);
+    track_release(&f.track);
+}
+
+TEST(track__waits_for_marks_in_bounded_room)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    clock_mark(&f.clock, 0, 1);
+    for (unsigned i = 0; i < 100000; i++)
+        track_push(&f.track, &f.terms, i * 0.01, (i % 100) * MB);
+    CHECK(f.track.pending.count <= TRACK_POINTS);
+    clock_mark(&f.clock, 1000, 2);
+    track_mark(&f.track, &f.terms);
+    CHECK(f.track.pending.count == 0);
+    CHECK(f.track.by_step);
+    track_release(&f.track);
+}
+
+TEST(track__growth_that_its_rule_explains_is_no_leak)
+{
+    static const enum track_rule rules[] = {TRACK_FILE_PAGES, TRACK_PRIVATE_COPY};
+    static const enum pattern patterns[] = {PATTERN_PAGE_CACHE, PATTERN_COPY_ON_WRITE};
+    for (unsigned k = 0; k < 2; k++) {
+        struct fixture f;
+        begin_anon(&f, rules[k]);
+        for (unsigned i = 1; i <= 1000; i++)
+            make_step(&f, i, i * MB, (i + 1) * MB);
+        track_finish(&f.track);
+        CHECK(!track_leaks(&f.track) && !track_is_wary(&f.track));
+        struct answer a = answer(&f);
+        CHECK(a.verdict == VERDICT_NO_LEAK);
+        CHECK(a.pattern == patterns[k]);
+        CHECK(!a.suspect && a.why_count == 1);
+        track_release(&f.track);
+    }
+}
+
+TEST(track__a_restart_is_no_growth)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    double seconds = 0;
+    for (unsigned run = 0; run < 2; run++) {
+        for (unsigned i = 1; i <= 400; i++) {
+            seconds += 0.1;
+            track_push(&f.track, &f.terms, seconds - 0.05, 100 * MB + (i % 2) * MB);
+            clock_mark(&f.clock, seconds, i);
+            track_mark(&f.track, &f.terms);
+        }
+        if (run == 0)
+            track_restart(&f.track);
+    }
+    track_finish(&f.track);
+    CHECK(!track_leaks(&f.track));
+    track_release(&f.track);
+}
