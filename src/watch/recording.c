@@ -207,7 +207,7 @@ static void find_judged(struct recording *r)
 {
     struct watch *w = &r->watch;
     const struct entry *processes = entry_of(r, &w->job[JOB_PROCESSES]);
-    w->most_processes = processes && processes->max > 1 ? (unsigned) processes->max : 1;
+    w->most_processes = processes && processes->max > 1 ? (unsigned) fmin(processes->max, 1e9) : 1;
     for (size_t i = 0; i < r->count; i++) {
         struct entry *e = &r->entries[i];
         const struct track *t = e->subject.track;
@@ -330,6 +330,12 @@ static double used_at_end(const struct recording *r, const char *source)
     return e ? e->last : NAN;
 }
 
+/* What no engine takes is not known: a stranger's file may say anything. */
+static double sane(double number)
+{
+    return number > 0 && number <= ENGINE_MAX_NUMBER ? number : 0;
+}
+
 /* What is recorded of a limit holds, unless the user says another. */
 static void set_limits(struct recording *r, const struct recording_options *o)
 {
@@ -342,14 +348,14 @@ static void set_limits(struct recording *r, const struct recording_options *o)
         struct track *t = e->subject.track;
         bool host = strncmp(e->kind, "host.", 5) == 0 && t != &r->watch.job[JOB_SHM];
         double left = e->last + limit - used;
-        t->limit = host && (told || e->shown.limit == 0) && isfinite(left) ? fmax(0, left)
-                                                                           : e->shown.limit;
+        bool derived = host && (told || e->shown.limit == 0) && isfinite(left);
+        t->limit = sane(derived ? left : e->shown.limit);
     }
 }
 
 static double first_known(double told, double recorded)
 {
-    return told > 0 ? told : recorded > 0 ? recorded : 0;
+    return sane(told > 0 ? told : recorded);
 }
 
 static void set_terms(struct recording *r, const struct recording_options *o)

@@ -2,6 +2,7 @@
 #include "watch/track.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,7 +248,8 @@ static void explain_growth(const struct track *t, struct answer *a)
                                             "their process numbers or another owner."},
     };
     bool grew = a->floor_last - a->floor_first > STILL_BYTES;
-    if (t->rule == TRACK_JUDGED || !grew)
+    const char *why = explanations[t->rule].why;
+    if (!why || !grew)
         return;
     a->verdict = VERDICT_NO_LEAK;
     a->severity = SEVERITY_NONE;
@@ -256,7 +258,7 @@ static void explain_growth(const struct track *t, struct answer *a)
     a->rate_upper = NAN;
     a->pattern = explanations[t->rule].pattern;
     a->why_count = 1;
-    strcpy(a->why[0], explanations[t->rule].why);
+    snprintf(a->why[0], sizeof(a->why[0]), "%s", why);
     a->needs.at_least = a->needs.seconds = NAN;
     a->needs.why[0] = '\0';
 }

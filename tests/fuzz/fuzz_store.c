@@ -1,7 +1,7 @@
 /* tests/fuzz/fuzz_store.c: a run file with changed bytes: three bytes of the input say where (two)
- * and what (one); the input's first two cut the file. It is opened and read, or refused in words.
- */
-#include "store/store.h"
+ * and what (one); the input's first two cut the file. It is opened, read and judged, or refused in
+ * words. */
+#include "watch/watch.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ static void write_run(const char *path)
     if (store_create(path, &run, &s) < 0)
         abort();
     int64_t p = store_add_process(s, &(struct store_process){.pid = 1, .role = "trainer"});
-    int64_t x = store_add_series(s, &(struct store_series){.process = p, .kind = "host.rss"});
+    int64_t x = store_add_series(s, &(struct store_series){.process = p, .kind = "host.anon"});
     for (int t = 0; t < 3000; t += 10) {
         store_add_sample(s, x, t, t);
         store_add_mark(s, t, t, NAN);
@@ -126,6 +126,18 @@ static int on_event(void *c, double seconds, const char *what, const char *text)
     return 0;
 }
 
+static void judge(struct store *s)
+{
+    struct recording_options options = {0};
+    struct recording *r;
+    struct watch_view v;
+    if (recording_new(s, &r) < 0)
+        return;
+    if (recording_judge(r, &options, &v) == 0)
+        watch_view_release(&v);
+    recording_free(r);
+}
+
 static void read_all(struct store *s)
 {
     const char *json, *report;
@@ -139,6 +151,7 @@ static void read_all(struct store *s)
     (void) store_each_sample(s, 1, on_sample, NULL);
     (void) store_each_mark(s, on_mark, NULL);
     (void) store_each_event(s, on_event, NULL);
+    judge(s);
     store_free(s);
 }
 

@@ -237,6 +237,28 @@ TEST(recording__of_nothing_says_nothing)
     folder_end(&f);
 }
 
+TEST(recording__believes_no_terms_that_cannot_be)
+{
+    struct folder f = folder_begin();
+    struct store_run run = plain_run();
+    struct store *s;
+    run.horizon = run.plan_seconds = run.limit_bytes = 1e300;
+    run.plan_steps = INFINITY;
+    run.epoch_length = -5;
+    CHECK(store_create(f.file, &run, &s) == 0);
+    int64_t series = add_of(s, add_trainer(s), "host.anon", SERIES_BYTES);
+    store_update_series(s, series, 1e200, "a rule of tomorrow");
+    store_add_sample(s, add_of(s, 0, "processes", SERIES_COUNT), 0, 1e300);
+    for (int t = 0; t < 50; t++)
+        store_add_sample(s, series, t, t * MB);
+    CHECK(store_close(s, 50) == 0);
+    struct watch_view v;
+    CHECK(judge(&f, &(struct recording_options){0}, &v) == 0 && v.count == 1);
+    CHECK(v.series[0].answer.horizon == 900 && v.answer.verdict == VERDICT_INCONCLUSIVE);
+    watch_view_release(&v);
+    folder_end(&f);
+}
+
 /* ---- long runs, of which the past is blocks ---- */
 
 #define HOURS 3600.0

@@ -26,10 +26,13 @@ from cases import CASES, Result, judge
 
 PARALLEL = 2
 LIMIT_SECONDS = 60
+RUN_FILE = "run.tide"
+JSON_FILE = "answer.json"
 
 
-def tidemark_command(case, tidemark, json_file, target):
-    command = [str(tidemark), case.mode, "--no-store", "--json", str(json_file), *case.options]
+def tidemark_command(case, tidemark, folder, target):
+    files = ["-o", str(folder / RUN_FILE), "--json", str(folder / JSON_FILE)]
+    command = [str(tidemark), case.mode, *files, *case.options]
     if case.mode == "watch":
         return [*command, "--pid", str(target.pid)]
     return [*command, "--", *target]
@@ -81,20 +84,36 @@ def read_answer(file):
         return None
 
 
+def judged_again(tidemark, folder, answer):
+    """The run file says what the run said: `show` the very same, `analyze` the same verdict."""
+    problems = []
+    commands = {"show": ["show", "--json"], "analyze": ["analyze", "--json", "--quiet"]}
+    for name, words in commands.items():
+        command = [str(tidemark), *words, str(folder / RUN_FILE)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+        said = json.loads(done.stdout) if done.returncode == 0 and done.stdout else {}
+        same = said == answer if name == "show" else said.get("verdict") == answer["verdict"]
+        if not same and (name == "show" or answer["series"]):
+            problems.append("%s of the run file: %s%s" % (name, said.get("summary"), done.stderr))
+    return problems
+
+
 def run_case(case, tidemark):
     """(problems, what tidemark said)."""
     env, mark = jobs.environment()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        json_file = folder / "answer.json"
         with watched_program(case, tidemark, env, folder) as target:
-            command = tidemark_command(case, tidemark, json_file, target)
+            command = tidemark_command(case, tidemark, folder, target)
             status, out, err = run_limited(command, env, folder)
         left = jobs.clean_up(mark)
         if status == 77:
             return None, err
-        result = Result(status=status, out=out, err=err, answer=read_answer(json_file))
-        return judge(case, result) + left, describe(result)
+        result = Result(status=status, out=out, err=err, answer=read_answer(folder / JSON_FILE))
+        problems = judge(case, result) + left
+        if result.answer:
+            problems += judged_again(tidemark, folder, result.answer)
+        return problems, describe(result)
 
 
 def last_lines(text, count):
