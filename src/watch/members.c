@@ -14,7 +14,7 @@
 
 /* A round may hold up a process for this share of time, and cost that share of a core in all. */
 #define STALL_SHARE 0.001
-#define ROUND_SHARE 0.0015
+#define ROUND_SHARE 0.001
 #define LEAST_ROUND_SECONDS 0.5
 
 static const struct {
@@ -369,8 +369,11 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     double took = monotonic() - begin;
     w->stall_seconds += took;
     double round = (double) w->alive * (watch_cpu_seconds() - cpu) / ROUND_SHARE;
-    m->next_rollup =
-        seconds + fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
+    double spacing =
+        fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
+    /* Those that came at the same time are spread over the round. */
+    bool first = isnan(m->rollup_seconds);
+    m->next_rollup = seconds + (first ? 0.5 + 0.5 * (m->id.pid % 16) / 16 : 1) * spacing;
     if (m->rollup_error < 0)
         return;
     m->rollup_seconds = seconds;

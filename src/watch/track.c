@@ -124,6 +124,7 @@ void track_init(struct track *t, const char *kind, enum series_unit unit, enum t
     *t =
         (struct track){.kind = kind, .unit = unit, .rule = rule, .min = INFINITY, .max = -INFINITY};
     t->first = t->last = t->first_seconds = t->last_seconds = NAN;
+    t->written = t->written_seconds = NAN;
 }
 
 void track_release(struct track *t)

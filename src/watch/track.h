@@ -47,8 +47,9 @@ struct track {
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
     enum track_rule rule;
-    int64_t stored;      /* its number in the run file; 0: none */
-    double stored_limit; /* what the run file was last told */
+    int64_t stored;                  /* its number in the run file; 0: none */
+    double written, written_seconds; /* the last value there; NAN: none */
+    double stored_limit;             /* what the run file was last told */
     enum track_rule stored_rule;
     bool moves;
     bool alarmed; /* that it leaks has been told */

@@ -17,17 +17,36 @@
 #define EARLY_SHARE 0.05
 #define EARLY_SECONDS 5.0
 
+/* A value that does not change is recorded so rarely. */
+#define SAME_SECONDS 10.0
+
 /* Used up to this share of the limit, a warning comes; below the second it may come again. */
 #define NEAR_LIMIT 0.9
 #define NEAR_LIMIT_OVER 0.8
 
 /* ---- series ---- */
 
+/*
+ * A value that stays the same is written now and then only; before it changes, how long it had
+ * stayed.
+ */
+static void record(struct watch *w, struct track *t, double seconds, double value)
+{
+    bool same = value == t->written;
+    if (same && seconds - t->written_seconds < SAME_SECONDS)
+        return;
+    if (!same && t->last_seconds > t->written_seconds)
+        store_add_sample(w->options.store, t->stored, t->last_seconds, t->last);
+    store_add_sample(w->options.store, t->stored, seconds, value);
+    t->written = value;
+    t->written_seconds = seconds;
+}
+
 void watch_push(struct watch *w, struct track *t, double seconds, double value)
 {
-    track_push(t, &w->terms, seconds, value);
     if (t->stored > 0 && isfinite(value))
-        store_add_sample(w->options.store, t->stored, seconds, value);
+        record(w, t, seconds, value);
+    track_push(t, &w->terms, seconds, value);
 }
 
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
