@@ -88,7 +88,9 @@ static enum bar_unit unit_of(const char *bracket)
     }
     /* "3.1kex/s": rescaled. */
     bool is_scaled = len > 2 && strchr("kMG", *p) && !is_bytes(p, len);
-    return len < UNIT_MAX && p[len] ? judge_unit(p + is_scaled, len - is_scaled) : BAR_STEPS;
+    if (len >= UNIT_MAX || !p[len])
+        return BAR_STEPS;
+    return is_scaled ? judge_unit(p + 1, len - 1) : judge_unit(p, len);
 }
 
 /* tqdm's "12/100 [00:05<" and, where the total is not known, "12it [00:05, 4.0it/s]". */

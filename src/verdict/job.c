@@ -52,7 +52,7 @@ void job_judge(const struct answer *const *answers, const enum job_part *parts, 
         ret->no_leaks += c.answer->verdict == VERDICT_NO_LEAK;
         if (c.answer->verdict == VERDICT_LEAK && c.answer->severity > ret->severity)
             ret->severity = c.answer->severity;
-        if (ret->deciding == SIZE_MAX || outweighs(c, decides)) {
+        if (!decides.answer || outweighs(c, decides)) {
             ret->deciding = i;
             decides = c;
         }

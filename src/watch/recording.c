@@ -284,7 +284,7 @@ bool recording_has_steps(const struct recording *r)
 {
     unsigned steps = 0;
     for (size_t i = 0; i < r->mark_count && steps < 2; i++)
-        steps += isfinite(r->marks[i].step);
+        steps += isfinite(r->marks[i].step) ? 1 : 0;
     return steps >= 2;
 }
 

@@ -178,10 +178,18 @@ void track_mark(struct track *t, const struct track_terms *terms)
         push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value);
     t->pending.count = t->pending.skipped = 0;
     t->pending.every = 1;
-    if (t->by_step)
+}
+
+void track_renew_terms(struct track *t, const struct track_terms *terms)
+{
+    if (t->by_step) {
         engine_set_bounds(t->by_step, plan_of(terms, CLOCK_STEP), t->limit);
-    if (t->by_time)
+        engine_share_budget(t->by_step, terms->series);
+    }
+    if (t->by_time) {
         engine_set_bounds(t->by_time, plan_of(terms, CLOCK_SECONDS), t->limit);
+        engine_share_budget(t->by_time, terms->series);
+    }
 }
 
 void track_epoch(struct track *t, const struct track_terms *terms)

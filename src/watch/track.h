@@ -78,6 +78,9 @@ bool track_would_move(const struct track *t, double min, double max);
 /* The step clock has a new mark: what waited gets its steps. */
 void track_mark(struct track *t, const struct track_terms *terms);
 
+/* Limit, plan and budget as they are now. */
+void track_renew_terms(struct track *t, const struct track_terms *terms);
+
 /* An epoch ended at the clock's last mark. */
 void track_epoch(struct track *t, const struct track_terms *terms);
 

@@ -343,27 +343,20 @@ static void check_limit(struct watch *w)
 
 /* ---- what is due ---- */
 
-static void count_engines(struct watch *w, struct track *t, void *c)
-{
-    (void) w;
-    *(unsigned *) c += t->moves && t->rule == TRACK_JUDGED;
-}
-
-static void share_budget(struct watch *w, struct track *t, void *c)
+static void count_engine(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    if (t->by_time)
-        engine_share_budget(t->by_time, w->terms.series);
-    if (t->by_step)
-        engine_share_budget(t->by_step, w->terms.series);
+    w->terms.series += t->moves && t->rule == TRACK_JUDGED;
 }
 
 /* What a host series may take: what it has, and what nobody has. */
-static void set_host_limit(struct watch *w, struct track *t, void *c)
+static void renew_terms(struct watch *w, struct track *t, void *c)
 {
-    (void) c;
-    if (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM] && t->moves)
-        t->limit = fmax(0, t->last + w->limit - machine_used(w));
+    double used = *(const double *) c;
+    bool is_host = strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM];
+    if (is_host && t->moves && isfinite(used))
+        t->limit = fmax(0, t->last + w->limit - used);
+    track_renew_terms(t, &w->terms);
 }
 
 /* Once a second or so: what costs more than a tick, and changes slowly. */
@@ -371,14 +364,10 @@ static void review(struct watch *w, double seconds)
 {
     machine_tick(w, seconds);
     machine_attribute_shm(w, seconds);
-    unsigned engines = 0;
-    watch_each_track(w, count_engines, &engines);
-    if (engines > w->terms.series || 2 * engines < w->terms.series) {
-        w->terms.series = engines > 0 ? engines : 1;
-        watch_each_track(w, share_budget, NULL);
-    }
-    if (isfinite(machine_used(w)))
-        watch_each_track(w, set_host_limit, NULL);
+    w->terms.series = 0;
+    watch_each_track(w, count_engine, NULL);
+    double used = machine_used(w);
+    watch_each_track(w, renew_terms, &used);
     check_limit(w);
     sheet_take(w, seconds);
     w->next_machine = seconds + fmin(1, fmax(0.25, seconds / 20));

@@ -141,9 +141,7 @@ TEST(command__hides_secrets_in_code_and_json)
 
 TEST(command__is_redacted_one_by_one_too)
 {
-    static const char *const argv[] = {"t", "--token", "abc",
-                                       "a\x1b"
-                                       "b c"};
+    static const char *const argv[] = {"t", "--token", "abc", "a\033b c"};
     static const char *const want[] = {"t", "--token", "***", "a?b c", ""};
     for (size_t i = 0; i < 5; i++) {
         struct buf out = BUF_INIT;
