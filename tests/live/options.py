@@ -16,7 +16,17 @@ for n in range(1, int(sys.argv[1])):
     time.sleep(0.005)
 """
 # A job whose run file grows fast.
-CROWD = ["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 4 & done; wait; exit 8"]
+GROWING = """
+import os, time
+for n in range(7):
+    if os.fork() == 0:
+        break
+kept, end = [], time.monotonic() + 4
+while time.monotonic() < end:
+    kept.append(b"x" * 8192)
+    time.sleep(0.005)
+os._exit(8)
+"""
 LEAK = ["--steps", 700, "--step-ms", 4]
 
 
@@ -142,7 +152,7 @@ def a_limit_on_files(b):
         plain_signals()
         resource.setrlimit(resource.RLIMIT_FSIZE, (150 << 10, 150 << 10))
 
-    command = b.under(CROWD, "-o", "run.tide", "--interval", "0.005")
+    command = b.under(python(GROWING), "-o", "run.tide", "--interval", "0.005")
     done = b.run(command, preexec_fn=before)
     equal(done.returncode, 8, "status", done.stderr.decode())
     equal(done.stderr.count(b"cannot be written"), 1, "said", done.stderr.decode())
@@ -157,7 +167,7 @@ def a_full_disk(b):
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         raise Skipped("cannot mount a file system")
     b.exits.callback(subprocess.run, ["umount", "-l", str(disk)])
-    done = b.run(b.under(CROWD, "-o", disk / "run.tide", "--interval", "0.005"))
+    done = b.run(b.under(python(GROWING), "-o", disk / "run.tide", "--interval", "0.005"))
     equal(done.returncode, 8, "status", done.stderr.decode())
     equal(done.stderr.count(b"cannot be written"), 1, "said", done.stderr.decode())
     (b.folder / "copy.tide").write_bytes((disk / "run.tide").read_bytes())

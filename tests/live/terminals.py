@@ -21,6 +21,14 @@ def _status_rows(screen):
     return [i for i, line in enumerate(screen.lines()) if STATUS.search(line)]
 
 
+def _await_status_row(terminal, row, seconds=4):
+    """It is drawn anew once a second, on a busy machine later."""
+    end = time.monotonic() + seconds
+    while _status_rows(terminal.screen) != [row] and time.monotonic() < end:
+        terminal.read_some()
+    equal(_status_rows(terminal.screen), [row], "rows", *terminal.screen.lines())
+
+
 def lines_above_the_status(b):
     """Every line of the program is there in its order, the status line only in the last row."""
     terminal = b.terminal(b.under(python(LINES, 80, 0.05)))
@@ -125,7 +133,7 @@ def a_new_size_moves_the_status(b):
         terminal.screen.resize(rows, 100)
         terminal.read(r"\x1b\[1;%dr" % (rows - 1))
         terminal.watch(1.5)
-        equal(_status_rows(terminal.screen), [rows - 1], "rows", *terminal.screen.lines())
+        _await_status_row(terminal, rows - 1)
     terminal.process.terminate()
 
 
@@ -159,7 +167,7 @@ def a_program_that_clears_the_screen(b):
     )
     terminal = b.terminal(b.under(python(text)))
     terminal.read("done")
-    equal(_status_rows(terminal.screen), [ROWS - 1], "rows", *terminal.screen.lines())
+    _await_status_row(terminal, ROWS - 1)
     check("line 39" in terminal.screen.lines(), "lines are missing", *terminal.screen.lines())
     terminal.process.terminate()
     terminal.read()
