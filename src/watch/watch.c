@@ -17,8 +17,10 @@
 #define EARLY_SHARE 0.05
 #define EARLY_SECONDS 5.0
 
-/* A value that does not change is recorded so rarely. */
-#define SAME_SECONDS 10.0
+/* Seconds after which a value that does not change is recorded again: a share of the run. */
+#define SAME_LEAST 0.05
+#define SAME_SHARE 16.0
+#define SAME_MOST 10.0
 
 /* Used up to this share of the limit, a warning comes; below the second it may come again. */
 #define NEAR_LIMIT 0.9
@@ -33,7 +35,8 @@
 static void record(struct watch *w, struct track *t, double seconds, double value)
 {
     bool same = value == t->written;
-    if (same && seconds - t->written_seconds < SAME_SECONDS)
+    double rest = fmin(fmax(SAME_LEAST, seconds / SAME_SHARE), SAME_MOST);
+    if (same && seconds - t->written_seconds < rest)
         return;
     if (!same && t->last_seconds > t->written_seconds)
         store_add_sample(w->options.store, t->stored, t->last_seconds, t->last);
@@ -191,7 +194,9 @@ static void record_terms(struct watch *w, bool finally)
 
 static void finish_track(struct watch *w, struct track *t, void *c)
 {
-    (void) w, (void) c;
+    (void) c;
+    if (t->stored > 0 && t->last_seconds > t->written_seconds)
+        store_add_sample(w->options.store, t->stored, t->last_seconds, t->last);
     track_finish(t);
 }
 
