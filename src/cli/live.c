@@ -31,7 +31,10 @@
 #define PATIENCE_SECONDS 10.0
 
 #define TAILS 2u
-#define TAIL_REST_NS 1000000L
+
+/* Seconds between two looks at the output, stretching with the run. */
+#define OUTPUT_LEAST 0.001
+#define OUTPUT_MOST 0.1
 
 /* Packets of output read in one go: samples are due as well. */
 #define PACKETS 64
@@ -69,7 +72,7 @@ struct live {
     struct report_style style;
     bool row;         /* a status line on the terminal */
     bool row_is_ours; /* drawn by us, not by the relay */
-    double next_status, next_line;
+    double next_status, next_line, next_output;
     bool over;
     struct watch_end end;
     char end_text[80];
@@ -388,32 +391,38 @@ static void read_signals(struct live *l)
     }
 }
 
+/* A program that writes all the time does not keep us busy all the time. */
+static void rest_from_output(struct live *l)
+{
+    double seconds = now(l), wanted = l->options->interval > 0 ? OUTPUT_MOST : seconds / 1000;
+    l->next_output = seconds + fmin(fmax(OUTPUT_LEAST, wanted), OUTPUT_MOST);
+}
+
 static void wait_until(struct live *l, double next)
 {
-    double left = fmin(fmax(next - now(l), 0), 1);
+    int relay = l->job->relay ? relay_fd(l->job->relay) : -1;
+    bool relay_is_gone = l->job->relay && relay < 0, rests = now(l) < l->next_output;
+    double left = fmin(fmax((rests ? fmin(next, l->next_output) : next) - now(l), 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
-    struct pollfd p[2 + TAILS] = {
-        {.fd = l->signals, .events = POLLIN},
-        {.fd = l->job->relay ? relay_fd(l->job->relay) : -1, .events = POLLIN}};
+    struct pollfd p[2 + TAILS] = {{.fd = l->signals, .events = POLLIN},
+                                  {.fd = rests ? -1 : relay, .events = POLLIN}};
     for (unsigned i = 0; i < l->tail_count; i++)
-        p[2 + i] = (struct pollfd){.fd = tail_changes(l->tails[i]), .events = POLLIN};
+        p[2 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
     if (ppoll(p, 2 + l->tail_count, &timeout, NULL) <= 0)
         return;
-    /* A program that writes all the time does not keep us busy all the time. */
-    if (!p[0].revents && !p[1].revents)
-        nanosleep(&(struct timespec){.tv_nsec = TAIL_REST_NS}, NULL);
     if (p[0].revents)
         read_signals(l);
-    if (p[1].revents || (l->job->relay && p[1].fd < 0))
+    if (p[1].revents || relay_is_gone)
         read_relay(l, now(l));
+    rest_from_output(l);
 }
 
 static void loop(struct live *l)
 {
     while (!l->over) {
         double seconds = now(l);
-        if (l->tail_count > 0)
+        if (l->tail_count > 0 && seconds >= l->next_output)
             read_tails(l, seconds);
         double next = watch_tick(l->watch, seconds);
         tell_news(l, seconds);
@@ -564,6 +573,8 @@ static int conclude(struct live *l)
 {
     double seconds = now(l);
     struct watch_view view;
+    if (l->tail_count > 0)
+        read_tails(l, seconds);
     watch_finish(l->watch, seconds, &l->end);
     tell_news(l, seconds);
     clear_row(l);

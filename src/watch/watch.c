@@ -375,7 +375,8 @@ static void review(struct watch *w, double seconds)
     watch_each_track(w, renew_terms, &used);
     check_limit(w);
     sheet_take(w, seconds);
-    w->next_machine = seconds + fmin(1, fmax(0.25, seconds / 20));
+    w->next_machine =
+        seconds + fmax(fmin(1, fmax(0.25, seconds / 20)), fmin(w->options.interval, 5));
 }
 
 static void commit(struct watch *w, double seconds)
@@ -430,7 +431,8 @@ static void scan(struct watch *w, double seconds)
     proc_tree_scan(w->tree);
     double cost = watch_cpu_seconds() - before;
     double share = seconds < EARLY_SECONDS ? EARLY_SHARE : SCAN_SHARE;
-    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(cost / share, 5));
+    double spacing = fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(cost / share, 5));
+    w->next_scan = seconds + fmax(spacing, fmin(w->options.interval, 5));
 }
 
 double watch_tick(struct watch *w, double seconds)
