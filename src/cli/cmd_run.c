@@ -27,15 +27,6 @@ static const char help_tail[] =
     "\n"
     "example: tidemark run -- python train.py --epochs 3\n";
 
-static int print_help(void)
-{
-    struct buf text = BUF_INIT;
-    buf_addf(&text, "%s%s%s", help_head, live_help, help_tail);
-    int status = terminal_print(buf_text(&text));
-    buf_release(&text);
-    return status;
-}
-
 /* The command ended as if we had not been there: what killed it kills us. */
 static int pass_on(int wait_status, int verdict_status)
 {
@@ -79,7 +70,7 @@ int cmd_run(int argc, char **argv)
     int first,
         r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
     if (r == OPTIONS_HELP)
-        return print_help();
+        return live_print_help(help_head, help_tail);
     if (r < 0 || live_options_check(&o, argv[0]) < 0)
         return STATUS_ERROR;
     if (first == argc) {

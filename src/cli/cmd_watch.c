@@ -34,15 +34,6 @@ struct watch_target {
     bool wait;
 };
 
-static int print_help(void)
-{
-    struct buf text = BUF_INIT;
-    buf_addf(&text, "%s%s%s", help_head, live_help, help_tail);
-    int status = terminal_print(buf_text(&text));
-    buf_release(&text);
-    return status;
-}
-
 static int check_usage(const struct watch_target *t, const char *command, int operands)
 {
     if (operands > 0 || (t->pid > 0) == (t->pattern != NULL)) {
@@ -148,7 +139,7 @@ int cmd_watch(int argc, char **argv)
     };
     int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);
     if (r == OPTIONS_HELP)
-        return print_help();
+        return live_print_help(help_head, help_tail);
     if (r < 0 || check_usage(&t, argv[0], operands) < 0 || live_options_check(&o, argv[0]) < 0)
         return STATUS_ERROR;
     pid_t pid = (pid_t) t.pid;

@@ -42,7 +42,7 @@
 /* Commands of --on-leak that may be under way at once. */
 #define HELPERS 16u
 
-const char live_help[] =
+static const char options_help[] =
     "  --step-regex RE            how the output tells the step, in a group: 'it ([0-9]+)'\n"
     "  --epoch N, --horizon N     steps of an epoch; longest harmless ramp\n"
     "  --plan-steps N, --plan-hours H, --limit 32GB\n"
@@ -611,6 +611,15 @@ bool live_has_row(const struct live_options *o, int fd)
 {
     const char *term = getenv("TERM");
     return isatty(fd) && term && term[0] && strcmp(term, "dumb") != 0 && !o->quiet;
+}
+
+int live_print_help(const char *head, const char *tail)
+{
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s%s%s", head, options_help, tail);
+    int status = terminal_print(buf_text(&text));
+    buf_release(&text);
+    return status;
 }
 
 int live_options_check(const struct live_options *o, const char *command)

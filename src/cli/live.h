@@ -48,8 +48,8 @@ struct live_options {
         {"quiet", OPTION_FLAG, &(live)->quiet, NULL, NULL}, VIEW_OPTIONS(&(live)->view),           \
         FAIL_ON_OPTION(&(live)->fail_on)
 
-/* The text about them for --help. */
-extern const char live_help[];
+/* The help of a command: what it is, the options above, the rest. Returns an exit status. */
+int live_print_help(const char *head, const char *tail);
 
 /* Contradictions, a regular expression that is none. 0, or -EINVAL, said. */
 int live_options_check(const struct live_options *o, const char *command);

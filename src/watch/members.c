@@ -157,15 +157,20 @@ struct member *member_free(struct member *m)
     return NULL;
 }
 
-static bool member_leaks(const struct member *m)
+static bool any_track(const struct member *m, bool (*holds)(const struct track *t))
 {
     for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
-        if (track_leaks(&m->tracks[i]))
+        if (holds(&m->tracks[i]))
             return true;
     for (size_t i = 0; i < m->gpu_count; i++)
-        if (track_leaks(&m->gpu[i]))
+        if (holds(&m->gpu[i]))
             return true;
     return false;
+}
+
+bool member_is_wary(const struct member *m)
+{
+    return any_track(m, track_is_wary);
 }
 
 static void forget(struct watch *w, size_t index)
@@ -179,7 +184,7 @@ static void forget(struct watch *w, size_t index)
 
 static bool matters(const struct member *m)
 {
-    return member_is_alive(m) || member_is_trainer(m) || member_leaks(m);
+    return member_is_alive(m) || member_is_trainer(m) || any_track(m, track_leaks);
 }
 
 /* The oldest ended process that does not matter goes. */
@@ -235,17 +240,6 @@ void members_left(void *context, struct proc_member *found)
                 break;
             }
     keep_ended_few(w);
-}
-
-bool member_is_wary(const struct member *m)
-{
-    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
-        if (track_is_wary(&m->tracks[i]))
-            return true;
-    for (size_t i = 0; i < m->gpu_count; i++)
-        if (track_is_wary(&m->gpu[i]))
-            return true;
-    return false;
 }
 
 /* ---- roles ---- */
