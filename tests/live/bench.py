@@ -50,8 +50,9 @@ def python(text, *arguments):
 
 
 def plain_signals():
-    """Takes back what Python has changed for its children."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    """Takes back what Python has changed for its children, and what a shell has that started the
+    tests in the background."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
