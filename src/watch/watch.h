@@ -5,6 +5,7 @@
 #include "proc/proc.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
+#include "wire/wire.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -33,6 +34,8 @@ struct watch_options {
     const char *command;    /* for people, redacted */
     const char *arguments;  /* the same as a JSON array */
     struct store *store;    /* not owned; NULL: nothing is recorded */
+    const char *rings;      /* directory where processes of the job keep their rings */
+    uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
 };
 
 /*
@@ -49,6 +52,18 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only);
 
 /* What the program wrote, as it came: the step clock is read from it. True: the clock moved. */
 bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len);
+
+/*
+ * The program that watches itself: its own ring, not owned. Rings of other processes are found in
+ * the directory of the options. Steps told from inside replace those read from output; what is in
+ * the rings is read at every tick.
+ */
+int watch_add_ring(struct watch *w, struct wire_ring *ring);
+
+/* Readable when a process has opened its ring, or made the steps it was asked to tell at once; -1:
+ * there are no rings. Call watch_tick() then. */
+int watch_wake_fd(const struct watch *w);
+void watch_wake_at(struct watch *w, double steps); /* as watch_steps() counts them */
 
 /* Does what is due at this moment. Returns the second at which to call it again. */
 double watch_tick(struct watch *w, double seconds);

@@ -1,0 +1,332 @@
+/* wire/producer.c: a process makes its ring and writes into it. */
+#include "wire/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t wire_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+/* ---- making one ---- */
+
+/* Field 22 of /proc/self/stat. The command's name, field 2, may hold blanks and parentheses. */
+static uint64_t own_start(void)
+{
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *field = strrchr(text, ')');
+    for (unsigned i = 2; field && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    return field ? strtoull(field + 1, NULL, 10) : 0;
+}
+
+/* The kernel gives every program it starts other random bytes. */
+static uint64_t own_image(void)
+{
+    uint64_t image = 0;
+    const void *random = (const void *) getauxval(AT_RANDOM);
+    if (random)
+        memcpy(&image, random, sizeof(image));
+    return image;
+}
+
+/* What one program counted is not what the next one does, after exec(). */
+static void begin_image(struct wire_layout *l)
+{
+    uint64_t image = own_image();
+    if (atomic_load(&l->image) == image)
+        return;
+    atomic_store(&l->image, image);
+    atomic_store(&l->source, WIRE_NOBODY);
+    atomic_store(&l->step, wire_bits((double) NAN));
+    atomic_store(&l->told, 0);
+    atomic_store(&l->next_told, 0);
+    atomic_store(&l->naming, 0);
+}
+
+static void fill(struct wire_layout *l, uint64_t start)
+{
+    l->version = WIRE_VERSION;
+    l->slots = WIRE_SLOTS;
+    l->pid = getpid();
+    l->start = start;
+    atomic_store(&l->wake_at, wire_bits((double) INFINITY));
+    begin_image(l);
+    atomic_store_explicit(&l->magic, WIRE_MAGIC, memory_order_release);
+}
+
+static int map(int fd, struct wire_layout **ret)
+{
+    int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void *memory = mmap(NULL, sizeof(struct wire_layout), PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (memory == MAP_FAILED)
+        return -errno;
+    *ret = memory;
+    return 0;
+}
+
+/* Room is taken at once: a full file system shall not surprise us in the middle of a write. */
+static int create(const char *path, uint64_t start, struct wire_layout **ret)
+{
+    char draft[4096 + 8];
+    snprintf(draft, sizeof(draft), "%s.new", path);
+    int fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int r = -posix_fallocate(fd, 0, sizeof(struct wire_layout));
+    if (r == 0)
+        r = map(fd, ret);
+    if (r == 0) {
+        fill(*ret, start);
+        if (link(draft, path) < 0) {
+            r = -errno;
+            munmap(*ret, sizeof(struct wire_layout));
+        }
+    }
+    unlink(draft);
+    close(fd);
+    return r;
+}
+
+static int reopen(const char *path, struct wire_layout **ret)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    int r = fstat(fd, &st) < 0 ? -errno : map(fd, ret);
+    close(fd);
+    if (r < 0)
+        return r;
+    if ((size_t) st.st_size != sizeof(struct wire_layout) ||
+        atomic_load_explicit(&(*ret)->magic, memory_order_acquire) != WIRE_MAGIC ||
+        (*ret)->version != WIRE_VERSION) {
+        munmap(*ret, sizeof(struct wire_layout));
+        return -EPROTO;
+    }
+    begin_image(*ret);
+    return 0;
+}
+
+/* Whoever reads and sleeps is told; nobody reads: nothing happens. */
+static void wake(const struct wire_ring *r)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, r->directory);
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, "", 1);
+    (void) n;
+    close(fd);
+}
+
+static int open_in(const char *directory, struct wire_ring *r)
+{
+    char path[4096];
+    uint64_t start = own_start();
+    int length = snprintf(path, sizeof(path), "%s/%d-%llu" WIRE_RING_SUFFIX, directory,
+                          (int) getpid(), (unsigned long long) start);
+    if (length >= (int) sizeof(path))
+        return -ENAMETOOLONG;
+    r->directory = strdup(directory);
+    if (!r->directory)
+        return -ENOMEM;
+    int e = reopen(path, &r->layout);
+    if (e != -ENOENT)
+        return e;
+    e = create(path, start, &r->layout);
+    if (e == 0)
+        wake(r);
+    return e == -EEXIST ? reopen(path, &r->layout) : e;
+}
+
+int wire_open(const char *directory, struct wire_ring **ret)
+{
+    int kept = errno;
+    struct wire_ring *r = calloc(1, sizeof(*r));
+    int e = r ? 0 : -ENOMEM;
+    if (e == 0 && directory)
+        e = open_in(directory, r);
+    else if (e == 0 && (e = map(-1, &r->layout)) == 0)
+        fill(r->layout, own_start());
+    errno = kept;
+    if (e < 0) {
+        if (r)
+            free(r->directory);
+        free(r);
+        return e;
+    }
+    const struct wire_name anon = {.kind = "host.anon", .unit = WIRE_BYTES, .judged = true};
+    r->host_anon = wire_name(r, &anon);
+    *ret = r;
+    return 0;
+}
+
+struct wire_ring *wire_close(struct wire_ring *r)
+{
+    if (!r)
+        return NULL;
+    munmap(r->layout, sizeof(*r->layout));
+    free(r->directory);
+    free(r);
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+static int find_name(const struct wire_layout *l, const struct wire_name *name)
+{
+    for (unsigned i = 0; i < WIRE_NAMES; i++) {
+        const struct wire_name_slot *s = &l->names[i];
+        if (!atomic_load_explicit(&s->ready, memory_order_acquire))
+            break;
+        if (strcmp(s->name.kind, name->kind) == 0 && strcmp(s->name.device, name->device) == 0)
+            return (int) i;
+    }
+    return -ENOENT;
+}
+
+static int add_name(struct wire_layout *l, const struct wire_name *name)
+{
+    int found = find_name(l, name);
+    if (found >= 0)
+        return found;
+    for (unsigned i = 0; i < WIRE_NAMES; i++) {
+        struct wire_name_slot *s = &l->names[i];
+        if (atomic_load_explicit(&s->ready, memory_order_acquire))
+            continue;
+        s->name = *name;
+        atomic_store_explicit(&s->ready, 1, memory_order_release);
+        return (int) i;
+    }
+    return -ENOSPC;
+}
+
+int wire_name(struct wire_ring *r, const struct wire_name *name)
+{
+    struct wire_layout *l = r->layout;
+    int found = find_name(l, name);
+    if (found >= 0)
+        return found;
+    uint32_t free_now = 0;
+    if (!atomic_compare_exchange_strong(&l->naming, &free_now, 1))
+        return -EAGAIN;
+    found = add_name(l, name);
+    atomic_store(&l->naming, 0);
+    return found;
+}
+
+void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source, unsigned name,
+              uint64_t now, double value)
+{
+    struct wire_layout *l = r->layout;
+    uint64_t number = atomic_fetch_add_explicit(&l->head, 1, memory_order_acq_rel);
+    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
+    atomic_store_explicit(&s->sequence, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&s->time, now, memory_order_relaxed);
+    atomic_store_explicit(&s->what, wire_pack(kind, source, name), memory_order_relaxed);
+    atomic_store_explicit(&s->value, wire_bits(value), memory_order_relaxed);
+    atomic_store_explicit(&s->sequence, number + 1, memory_order_release);
+}
+
+/* ---- steps ---- */
+
+/* At first every millisecond, since the whole run may be short; then ever more rarely. */
+#define FIRST_SPACING UINT64_C(1000000)
+#define LAST_SPACING UINT64_C(10000000)
+#define STRETCH 500u /* a spacing is this part of the time since the first step */
+
+/* Resident less shared pages of this process; NAN: not known. */
+static double own_anon(void)
+{
+    char text[128];
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NAN;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0)
+        return NAN;
+    text[n] = '\0';
+    unsigned long size, resident, shared;
+    if (sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
+        return NAN;
+    return (double) (resident - shared) * (double) sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t spacing_after(const struct wire_layout *l, uint64_t now)
+{
+    uint64_t age = now - atomic_load_explicit(&l->first_told, memory_order_relaxed);
+    uint64_t spacing = age / STRETCH;
+    return spacing < FIRST_SPACING  ? FIRST_SPACING
+           : spacing > LAST_SPACING ? LAST_SPACING
+                                    : spacing;
+}
+
+static void tell(struct wire_ring *r, enum wire_source source, double step, uint64_t now)
+{
+    int kept = errno;
+    struct wire_layout *l = r->layout;
+    if (atomic_fetch_add_explicit(&l->told, 1, memory_order_relaxed) == 0)
+        atomic_store_explicit(&l->first_told, now, memory_order_relaxed);
+    wire_put(r, WIRE_STEP, source, 0, now, step);
+    double anon = own_anon();
+    if (r->host_anon >= 0 && isfinite(anon))
+        wire_put(r, WIRE_SAMPLE, source, (unsigned) r->host_anon, now, anon);
+    atomic_store_explicit(&l->next_told, now + spacing_after(l, now), memory_order_relaxed);
+    errno = kept;
+}
+
+static void wake_once(struct wire_ring *r)
+{
+    int kept = errno;
+    atomic_store_explicit(&r->layout->wake_at, wire_bits((double) INFINITY), memory_order_relaxed);
+    if (r->directory)
+        wake(r);
+    errno = kept;
+}
+
+bool wire_step(struct wire_ring *r, enum wire_source source, double step)
+{
+    struct wire_layout *l = r->layout;
+    uint32_t believed = atomic_load_explicit(&l->source, memory_order_relaxed);
+    if (believed > source)
+        return false;
+    bool takes_over = believed < source;
+    if (takes_over)
+        atomic_store_explicit(&l->source, source, memory_order_relaxed);
+    atomic_store_explicit(&l->step, wire_bits(step), memory_order_relaxed);
+    bool awaited = step >= wire_double(atomic_load_explicit(&l->wake_at, memory_order_relaxed));
+    uint64_t now = wire_now();
+    bool due =
+        takes_over || awaited || now >= atomic_load_explicit(&l->next_told, memory_order_relaxed);
+    if (due)
+        tell(r, source, step, now);
+    if (awaited)
+        wake_once(r);
+    return due;
+}
+
+enum wire_source wire_believed(const struct wire_ring *r)
+{
+    return (enum wire_source) atomic_load_explicit(&r->layout->source, memory_order_relaxed);
+}

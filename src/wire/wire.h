@@ -1,0 +1,132 @@
+/* wire/wire.h: what a watched process tells its watcher: one ring in shared memory. */
+#ifndef TIDEMARK_WIRE_H
+#define TIDEMARK_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Every process of a job that has something to tell keeps one ring: a file in the directory that
+ * the environment variable TIDEMARK_RUN names, mapped by both sides. The producer never waits,
+ * never allocates, and does not notice whether anybody reads: what is not read in time is
+ * overwritten, and the counts in the records go on so that nothing is counted wrongly. Any number
+ * of threads may write, any number of readers may read. Without a directory the ring is memory of
+ * the process alone, for a program that watches itself.
+ *
+ * This module needs the C library and nothing else: it is part of the probe.
+ */
+#define WIRE_DIRECTORY_VARIABLE "TIDEMARK_RUN"
+
+/* Who counts the steps. A higher one is believed before a lower one. */
+enum wire_source {
+    WIRE_NOBODY,
+    WIRE_OPTIMIZER, /* calls of an optimizer's step() */
+    WIRE_FRAMEWORK, /* a training framework's own count */
+    WIRE_WATCHER,   /* the program says so itself */
+};
+
+enum wire_kind {
+    WIRE_STEP = 1,     /* value: steps made, counted by `source` */
+    WIRE_EPOCH,        /* value: epochs completed */
+    WIRE_EPOCH_LENGTH, /* value: steps of an epoch, as far as can be known before it ends */
+    WIRE_PLAN,         /* value: the step at which training will end */
+    WIRE_SAMPLE,       /* value: of the counter `name` */
+};
+
+/* ---- counters ---- */
+
+enum wire_unit {
+    WIRE_BYTES,
+    WIRE_COUNT,
+};
+
+/* Growth that lasts is a leak of a counter that is judged; others are for the eye. */
+#define WIRE_NAMES 64u
+#define WIRE_NAME_LENGTH 48u
+#define WIRE_DEVICE_LENGTH 23u
+
+struct wire_name {
+    char kind[WIRE_NAME_LENGTH];     /* "torch.allocated", "host.anon", or the caller's own */
+    char device[WIRE_DEVICE_LENGTH]; /* "cuda:0"; empty: none */
+    uint8_t unit;                    /* enum wire_unit */
+    uint8_t judged;
+};
+
+/* ---- the producer's side ---- */
+
+struct wire_ring;
+
+/* The ring of this process: in the directory of the job, or memory of its own where there is
+ * none. The same one again where the process already has one there. -errno. */
+int wire_open(const char *directory, struct wire_ring **ret);
+
+/*
+ * Accepts NULL, returns NULL. The file stays for the reader. The child of a fork does it before
+ * anything else, safely also in a handler of pthread_atfork(): the ring is the parent's.
+ */
+struct wire_ring *wire_close(struct wire_ring *r);
+
+uint64_t wire_now(void); /* nanoseconds of CLOCK_MONOTONIC, the time of records */
+
+/* The number of a counter, the same for the same kind and device; negative: no room. */
+int wire_name(struct wire_ring *r, const struct wire_name *name);
+
+void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source, unsigned name,
+              uint64_t now, double value);
+
+/*
+ * A step has been made; `step` counts them. Told as often as is worth it (at most 100 a second
+ * after the first seconds), with the process's own memory at that moment: host.anon, the same
+ * place in every step. Ignored where a higher source counts. True: this was such a moment, and the
+ * caller's other counters belong to it too.
+ */
+bool wire_step(struct wire_ring *r, enum wire_source source, double step);
+
+/* The source that is believed by now. */
+enum wire_source wire_believed(const struct wire_ring *r);
+
+/* ---- the reader's side ---- */
+
+struct wire_record {
+    uint64_t time; /* see wire_now() */
+    enum wire_kind kind;
+    enum wire_source source;
+    unsigned name; /* of a WIRE_SAMPLE */
+    double value;
+};
+
+struct wire_reader;
+
+/* -EPROTO: written by another version, or no ring at all. -ENOENT. */
+int wire_reader_open(int directory_fd, const char *file, struct wire_reader **ret);
+/* A ring of this very process. It must outlive the reader. */
+int wire_reader_attach(struct wire_ring *r, struct wire_reader **ret);
+struct wire_reader *wire_reader_free(struct wire_reader *r); /* accepts NULL */
+
+pid_t wire_reader_pid(const struct wire_reader *r);
+uint64_t wire_reader_start(const struct wire_reader *r); /* start time of the process, in ticks */
+
+/* The next record, in the order of writing. False: nothing new. */
+bool wire_read(struct wire_reader *r, struct wire_record *ret);
+
+/* Records that were overwritten before they were read. */
+uint64_t wire_reader_lost(const struct wire_reader *r);
+
+/* Copies what a counter is called. False: no such counter. */
+bool wire_reader_name(const struct wire_reader *r, unsigned name, struct wire_name *ret);
+
+/* The step the process has reached, exact at any time; NAN: it counts none. */
+double wire_reader_step(const struct wire_reader *r);
+
+/*
+ * The process shall write one byte to the fifo "wake" of the directory when it reaches that step:
+ * for a reader that sleeps. INFINITY: never. It writes one, too, when it opens its ring.
+ */
+void wire_reader_wake_at(struct wire_reader *r, double step);
+
+#define WIRE_WAKE_FILE "wake"
+#define WIRE_RING_SUFFIX ".ring" /* "PID-START.ring" */
+
+#endif

@@ -1,0 +1,293 @@
+/* tests/unit/test_wire.c: what a process writes into its ring is what its watcher reads. */
+#include "unit.h"
+#include "wire/wire.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLOTS 4096
+
+static char directory[64];
+
+static void make_directory(void)
+{
+    snprintf(directory, sizeof(directory), "/tmp/test_wire.XXXXXX");
+    CHECK(mkdtemp(directory) != NULL);
+}
+
+static void remove_directory(void)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "rm -rf '%s'", directory);
+    CHECK(system(command) == 0);
+}
+
+/* The ring of this process. NULL: none. */
+static struct wire_reader *open_own_ring(void)
+{
+    struct wire_reader *reader = NULL;
+    DIR *d = opendir(directory);
+    for (struct dirent *e; d && !reader && (e = readdir(d));)
+        if (strstr(e->d_name, WIRE_RING_SUFFIX) && wire_reader_open(dirfd(d), e->d_name, &reader))
+            reader = NULL;
+    closedir(d);
+    return reader;
+}
+
+TEST(wire__what_is_put_is_read_in_order)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    CHECK(!wire_read(reader, &x));
+    for (unsigned i = 0; i < 100; i++)
+        wire_put(ring, WIRE_SAMPLE, WIRE_WATCHER, i % 7, 1000 + i, 0.5 * i);
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK(wire_read(reader, &x));
+        CHECK(x.kind == WIRE_SAMPLE && x.source == WIRE_WATCHER && x.name == i % 7);
+        CHECK(x.time == 1000 + i);
+        CHECK_NEAR(x.value, 0.5 * i, 0);
+    }
+    CHECK(!wire_read(reader, &x));
+    CHECK(wire_reader_lost(reader) == 0);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__what_was_not_read_in_time_is_counted_as_lost)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    for (unsigned i = 0; i < 3 * SLOTS; i++)
+        wire_put(ring, WIRE_STEP, WIRE_OPTIMIZER, 0, i, i);
+    unsigned read = 0;
+    double last = -1;
+    while (wire_read(reader, &x)) {
+        CHECK(x.value > last);
+        last = x.value;
+        read++;
+    }
+    CHECK(read > 0 && read <= SLOTS);
+    CHECK_NEAR(last, 3 * SLOTS - 1, 0);
+    CHECK(wire_reader_lost(reader) + read == 3 * SLOTS);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__a_counter_has_one_number)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_name a = {.kind = "torch.allocated", .device = "cuda:0", .judged = 1}, b = a, got;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    int number = wire_name(ring, &a);
+    CHECK(number >= 0 && wire_name(ring, &a) == number);
+    strcpy(b.device, "cuda:1");
+    CHECK(wire_name(ring, &b) != number);
+    CHECK(wire_reader_name(reader, (unsigned) number, &got));
+    CHECK_TEXT(got.kind, "torch.allocated");
+    CHECK_TEXT(got.device, "cuda:0");
+    for (unsigned i = 0; i < WIRE_NAMES; i++) {
+        snprintf(b.kind, sizeof(b.kind), "own.%u", i);
+        number = wire_name(ring, &b);
+    }
+    CHECK(number == -ENOSPC);
+    CHECK(!wire_reader_name(reader, WIRE_NAMES, &got));
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__a_higher_source_is_believed_and_no_step_counts_twice)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    CHECK(isnan(wire_reader_step(reader)));
+    CHECK(wire_step(ring, WIRE_OPTIMIZER, 1));
+    CHECK(wire_step(ring, WIRE_WATCHER, 11));
+    CHECK(!wire_step(ring, WIRE_OPTIMIZER, 2));
+    CHECK(wire_believed(ring) == WIRE_WATCHER);
+    CHECK_NEAR(wire_reader_step(reader), 11, 0);
+    unsigned steps = 0, samples = 0;
+    while (wire_read(reader, &x)) {
+        steps += x.kind == WIRE_STEP;
+        samples += x.kind == WIRE_SAMPLE && x.value > 0;
+    }
+    CHECK(steps == 2 && samples == 2);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__steps_are_told_sparsely_and_counted_exactly)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    for (unsigned i = 1; i <= 100000; i++)
+        wire_step(ring, WIRE_WATCHER, i);
+    CHECK_NEAR(wire_reader_step(reader), 100000, 0);
+    unsigned told = 0;
+    while (wire_read(reader, &x))
+        told += x.kind == WIRE_STEP;
+    CHECK(told >= 1 && told < 10000);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__two_openings_in_one_process_are_one_ring)
+{
+    struct wire_ring *a, *b;
+    struct wire_record x;
+    make_directory();
+    CHECK(wire_open(directory, &a) == 0);
+    wire_step(a, WIRE_OPTIMIZER, 1);
+    CHECK(wire_open(directory, &b) == 0);
+    CHECK(wire_believed(b) == WIRE_OPTIMIZER);
+    wire_put(b, WIRE_EPOCH, WIRE_WATCHER, 0, 7, 1);
+    struct wire_reader *reader = open_own_ring();
+    CHECK(reader != NULL);
+    CHECK(wire_reader_pid(reader) == getpid());
+    CHECK(wire_reader_start(reader) > 0);
+    bool epoch = false;
+    while (wire_read(reader, &x))
+        epoch = epoch || (x.kind == WIRE_EPOCH && x.time == 7);
+    CHECK(epoch);
+    wire_reader_free(reader);
+    wire_close(a);
+    wire_close(b);
+    remove_directory();
+}
+
+TEST(wire__a_sleeper_is_woken_at_the_step_it_asked_for)
+{
+    struct wire_ring *ring;
+    char path[128], byte;
+    make_directory();
+    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, directory);
+    CHECK(mkfifo(path, 0600) == 0);
+    int fifo = open(path, O_RDONLY | O_NONBLOCK);
+    CHECK(wire_open(directory, &ring) == 0);
+    CHECK(read(fifo, &byte, 1) == 1); /* a new ring */
+    struct wire_reader *reader = open_own_ring();
+    CHECK(reader != NULL);
+    wire_reader_wake_at(reader, 5);
+    for (unsigned i = 1; i < 5; i++)
+        wire_step(ring, WIRE_OPTIMIZER, i);
+    CHECK(read(fifo, &byte, 1) <= 0);
+    wire_step(ring, WIRE_OPTIMIZER, 5);
+    CHECK(read(fifo, &byte, 1) == 1);
+    wire_step(ring, WIRE_OPTIMIZER, 6);
+    CHECK(read(fifo, &byte, 1) <= 0);
+    close(fifo);
+    wire_step(ring, WIRE_OPTIMIZER, 7); /* nobody listens */
+    wire_reader_free(reader);
+    wire_close(ring);
+    remove_directory();
+}
+
+TEST(wire__what_is_no_ring_is_refused)
+{
+    char path[128];
+    struct wire_reader *reader = NULL;
+    make_directory();
+    snprintf(path, sizeof(path), "%s/1-1" WIRE_RING_SUFFIX, directory);
+    FILE *f = fopen(path, "w");
+    fputs("no ring", f);
+    fclose(f);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY);
+    CHECK(wire_reader_open(fd, "1-1" WIRE_RING_SUFFIX, &reader) == -EPROTO);
+    CHECK(wire_reader_open(fd, "2-2" WIRE_RING_SUFFIX, &reader) == -ENOENT);
+    CHECK(wire_reader_open(fd, ".", &reader) < 0);
+    CHECK(!reader);
+    close(fd);
+    remove_directory();
+    struct wire_ring *ring = NULL;
+    CHECK(wire_open(directory, &ring) == -ENOENT);
+    CHECK(!ring);
+}
+
+/* The watcher must live on when the job cuts the file. */
+TEST(wire__a_ring_that_is_cut_off_says_nothing_more)
+{
+    struct wire_ring *ring;
+    struct wire_record x;
+    make_directory();
+    CHECK(wire_open(directory, &ring) == 0);
+    wire_step(ring, WIRE_OPTIMIZER, 1);
+    struct wire_reader *reader = open_own_ring();
+    CHECK(reader != NULL);
+    wire_close(ring);
+    char command[160];
+    snprintf(command, sizeof(command), "cd '%s' && for f in *; do : > $f; done", directory);
+    CHECK(system(command) == 0);
+    CHECK(!wire_read(reader, &x));
+    wire_reader_free(reader);
+    remove_directory();
+}
+
+TEST(wire__the_child_of_a_fork_has_a_ring_of_its_own)
+{
+    struct wire_ring *ring;
+    make_directory();
+    CHECK(wire_open(directory, &ring) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        ring = wire_close(ring);
+        _exit(wire_open(directory, &ring) == 0 && wire_step(ring, WIRE_OPTIMIZER, 3) ? 0 : 1);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+    CHECK(wire_believed(ring) == WIRE_NOBODY);
+    wire_close(ring);
+    remove_directory();
+}
+
+static void *write_many(void *ring)
+{
+    for (unsigned i = 0; i < 200000; i++)
+        wire_put(ring, WIRE_SAMPLE, WIRE_WATCHER, 1, i, (double) i);
+    return NULL;
+}
+
+TEST(wire__threads_write_while_one_reads)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    pthread_t threads[3];
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK(pthread_create(&threads[i], NULL, write_many, ring) == 0);
+    uint64_t read = 0;
+    bool whole = true;
+    while (read + wire_reader_lost(reader) < 600000)
+        if (wire_read(reader, &x)) {
+            whole = whole && (double) x.time == x.value;
+            read++;
+        }
+    CHECK(whole && read > 0);
+    for (unsigned i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
