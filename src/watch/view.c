@@ -148,6 +148,10 @@ static void each_subject(struct watch *w,
             s.track = &m->gpu[k];
             visit(w, &s, c);
         }
+        for (size_t k = 0; k < m->told_count; k++, s.id++) {
+            s.track = &m->told[k];
+            visit(w, &s, c);
+        }
     }
 }
 
