@@ -405,11 +405,12 @@ static void wait_until(struct live *l, double next)
     double left = fmin(fmax((rests ? fmin(next, l->next_output) : next) - now(l), 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
-    struct pollfd p[2 + TAILS] = {{.fd = l->signals, .events = POLLIN},
-                                  {.fd = rests ? -1 : relay, .events = POLLIN}};
+    struct pollfd p[3 + TAILS] = {{.fd = l->signals, .events = POLLIN},
+                                  {.fd = rests ? -1 : relay, .events = POLLIN},
+                                  {.fd = watch_wake_fd(l->watch), .events = POLLIN}};
     for (unsigned i = 0; i < l->tail_count; i++)
-        p[2 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
-    if (ppoll(p, 2 + l->tail_count, &timeout, NULL) <= 0)
+        p[3 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
+    if (ppoll(p, 3 + l->tail_count, &timeout, NULL) <= 0)
         return;
     if (p[0].revents)
         read_signals(l);
@@ -525,6 +526,9 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .command = command,
         .arguments = arguments,
         .store = l->store,
+        .rings = l->job->rings,
+        .began = (uint64_t) l->began.tv_sec * 1000000000u + (uint64_t) l->began.tv_nsec,
+        .note = l->job->note,
     };
     int r = watch_new(&options, &l->watch);
     /* Where the relay has been killed already, there is an end to report all the same. */
@@ -534,6 +538,8 @@ static int start_watch(struct live *l, const char *command, const char *argument
         r = watch_add_root(l->watch, l->job->pids[i], false);
     if (r < 0)
         cli_say("cannot be watched: %s", strerror(-r));
+    else if (o->stop_after_steps > 0)
+        watch_wake_at(l->watch, o->stop_after_steps);
     return r;
 }
 

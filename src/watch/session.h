@@ -241,6 +241,9 @@ void rings_read(struct watch *w, double seconds);
 /* A process has ended: what it told last is read. Its ring is gone then. */
 void rings_end(struct watch *w, struct member *m, double seconds);
 
+/* What of `device` they take up: it is not the job's. */
+double rings_bytes(const struct watch *w, dev_t device);
+
 /* machine.c */
 void machine_open(struct watch *w);
 void machine_release(struct watch *w);

@@ -328,6 +328,8 @@ static void add_notes(const struct watch *w, struct watch_view *v)
     if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
                     "--step-regex 'step ([0-9]+)' says how");
+    if (w->options.note)
+        add_note(v, "%s", w->options.note);
     if (w->gpu_why[0] && !w->gpu)
         add_note(v, "no GPU series: %s", w->gpu_why);
     bool blind = false;

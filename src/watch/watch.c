@@ -128,8 +128,8 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         return r;
     }
     watch_init_job(w);
-    machine_open(w);
     rings_open(w);
+    machine_open(w);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     w->started = (double) wall.tv_sec + 1e-9 * (double) wall.tv_nsec;
