@@ -228,6 +228,7 @@ void steps_take(struct watch *w, struct ring *r, double seconds, const struct wi
 /* The process will count no more. */
 void steps_lose(struct watch *w, struct ring *r);
 const char *steps_source_name(enum wire_source source);
+double steps_now(const struct watch *w);  /* the step it stands at; NAN: not known */
 double steps_seen(const struct watch *w); /* between the first mark and now, for the report */
 /* Whether the count of the output is of the same steps as those told from inside. */
 bool steps_agree(const struct watch *w, double step);

@@ -223,6 +223,15 @@ void track_finish(struct track *t)
         engine_finish(t->by_step);
 }
 
+void track_settle(struct track *t, const struct track_terms *terms)
+{
+    if (t->moves || t->early.count == 0)
+        return;
+    start_engines(t, terms);
+    t->moves = false;
+    track_finish(t);
+}
+
 /* ---- the answer ---- */
 
 static struct engine *deciding_engine(const struct track *t)
@@ -233,7 +242,7 @@ static struct engine *deciding_engine(const struct track *t)
 
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms)
 {
-    if (!t->moves)
+    if (!t->by_time)
         return clock_runs(terms->clock) ? CLOCK_STEP : CLOCK_SECONDS;
     return deciding_engine(t) == t->by_step ? CLOCK_STEP : CLOCK_SECONDS;
 }
@@ -288,7 +297,7 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
 {
     if (!t->moves && t->early.count > 0)
         start_engines(t, terms);
-    if (!t->moves) {
+    if (!t->by_time) {
         answer_clear(ret);
         *ret_history = NULL;
         return;

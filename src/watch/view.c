@@ -381,7 +381,7 @@ void watch_status(struct watch *w, struct watch_status *ret)
     const struct history *history;
     *ret = (struct watch_status){
         .total = pss->samples > 0 ? pss->last : w->job[JOB_ANON].last,
-        .step = w->clock.now.step,
+        .step = steps_now(w),
         .step_total = w->terms.plan_steps > 0 ? w->terms.plan_steps : w->clock.total,
         .processes = w->alive,
         .limit = w->limit,
@@ -409,7 +409,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->arguments = copy(w->options.arguments);
     v->started = w->started;
     v->seconds = seconds;
-    v->step = w->clock.now.step;
+    v->step = steps_now(w);
     v->steps = steps_seen(w);
     v->steps_from = isfinite(v->steps) ? copy(steps_source_name(w->steps.source)) : NULL;
     v->epochs = w->clock.epoch;
