@@ -285,7 +285,8 @@ void watch_wake_at(struct watch *w, double steps)
     steps_ask(w);
 }
 
-/* Before there is a leader, whoever makes a step shall say so at once. */
+/* Before there is a leader, whoever makes a step shall say so at once, if it is one of ours: what
+ * is told by others is not read. */
 void steps_ask(struct watch *w)
 {
     const struct step_count *s = &w->steps;
@@ -293,6 +294,8 @@ void steps_ask(struct watch *w)
         return;
     for (size_t i = 0; i < w->rings.count; i++) {
         struct ring *r = w->rings.list[i];
+        if (!r->member)
+            continue;
         double at = r == s->leader ? s->wake_at - s->before - 1 + s->origin : INFINITY;
         wire_reader_wake_at(r->reader, s->source == WIRE_NOBODY ? -INFINITY : at);
     }
