@@ -122,16 +122,22 @@ static bool is_over(struct watch *w, const struct wire_reader *reader)
     return m && !member_is_alive(m);
 }
 
+/* To be closed by the caller; NULL: it cannot be listed. */
+static DIR *open_folder(const struct rings *s)
+{
+    int fd = openat(s->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder && fd >= 0)
+        close(fd);
+    return folder;
+}
+
 static void look_for_new(struct watch *w, double seconds)
 {
     struct rings *s = &w->rings;
-    int fd = openat(s->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
+    DIR *folder = open_folder(s);
+    if (!folder)
         return;
-    }
     struct dirent *entry;
     while ((entry = readdir(folder)) != NULL && s->count < RINGS_MOST) {
         struct wire_reader *reader;
@@ -207,6 +213,23 @@ void rings_end(struct watch *w, struct member *m, double seconds)
     let_go(w, index_of(w, m->id));
 }
 
+double rings_bytes(const struct watch *w, dev_t device)
+{
+    struct stat st;
+    if (w->rings.directory < 0 || fstat(w->rings.directory, &st) < 0 || st.st_dev != device)
+        return 0;
+    DIR *folder = open_folder(&w->rings);
+    struct dirent *entry;
+    double bytes = 0;
+    while (folder && (entry = readdir(folder)) != NULL)
+        if (fstatat(w->rings.directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            bytes += 512.0 * (double) st.st_blocks;
+    if (folder)
+        closedir(folder);
+    return bytes;
+}
+
 /* ---- counters ---- */
 
 static char *clean(const char *text)
@@ -225,6 +248,14 @@ static bool is_track_of(const struct track *t, const char *kind, const char *dev
     return strcmp(t->kind, kind) == 0 && strcmp(t->device ? t->device : "", device) == 0;
 }
 
+/* An allocator that keeps more than is in use is not what leaks. */
+static enum track_rule rule_of(const struct wire_name *name)
+{
+    if (!name->judged)
+        return TRACK_SHOWN;
+    return strcmp(name->kind, "torch.reserved") == 0 ? TRACK_RETAINED : TRACK_JUDGED;
+}
+
 /* Its place among the member's told tracks, from 1. */
 static size_t place(struct member *m, const struct wire_name *name)
 {
@@ -241,8 +272,7 @@ static size_t place(struct member *m, const struct wire_name *name)
     if (!m->told)
         abort();
     struct track *t = &m->told[m->told_count++];
-    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT,
-               name->judged ? TRACK_JUDGED : TRACK_SHOWN);
+    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT, rule_of(name));
     t->own_kind = kind;
     if (device[0])
         t->device = device;

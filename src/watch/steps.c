@@ -2,6 +2,7 @@
 #include "watch/session.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A step that falls back by less is two threads that told theirs in the wrong order. */
 #define DISORDER 3.0
@@ -50,11 +51,27 @@ static void each_living_track(struct watch *w,
             member_each_track(w, w->members[i], visit, c);
 }
 
+static void settle_track(struct watch *w, struct track *t, void *c)
+{
+    (void) c;
+    track_settle(t, &w->terms);
+}
+
+/* The clock is about to forget its steps. */
+static void settle_ended(struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (!member_is_alive(w->members[i]))
+            member_each_track(w, w->members[i], settle_track, NULL);
+}
+
 void steps_mark(struct watch *w, const struct step_mark *mark)
 {
     w->clock.epoch = mark->epoch;
-    if (mark->restarted)
+    if (mark->restarted) {
+        settle_ended(w);
         each_living_track(w, restart_track, NULL);
+    }
     if (isfinite(mark->step))
         clock_mark(&w->clock, mark->seconds, mark->step);
     else
@@ -68,7 +85,7 @@ void steps_mark(struct watch *w, const struct step_mark *mark)
 
 static int rank_of(const struct ring *r)
 {
-    return r->member ? r->member->role.rank : -1;
+    return r->member && r->member->rank[0] ? atoi(r->member->rank) : -1;
 }
 
 /* The same source and rank: who came first stays. A process with a rank is one that trains. */
@@ -93,6 +110,7 @@ static void begin_count(struct watch *w, double seconds, double step, double bef
 {
     w->steps.before = before;
     w->steps.origin = step;
+    settle_ended(w);
     clock_begin_count(&w->clock);
     each_living_track(w, begin_track, NULL);
     if (w->options.store)
@@ -142,6 +160,10 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
         r->first_seconds = seconds;
     r->step = x->value;
     r->source = x->source;
+    if (r->member && !r->member->counts_steps) {
+        r->member->counts_steps = true;
+        w->next_roles = seconds;
+    }
     bool leads = r == s->leader && x->source == s->source;
     if (!leads && s->leader && !(r == s->leader || outranks(r, x->source, s)))
         return;
@@ -213,6 +235,7 @@ void steps_lose(struct watch *w, struct ring *r)
 
 /* ---- how many ---- */
 
+/* Exact where the leader lives: not every step is told. */
 static double leaders_step(const struct step_count *s)
 {
     double step = s->leader ? wire_reader_step(s->leader->reader) : NAN;
@@ -227,6 +250,30 @@ double watch_steps(const struct watch *w)
     return first ? w->clock.now.step - first->step + 1 : NAN;
 }
 
+double steps_now(const struct watch *w)
+{
+    return w->steps.source != WIRE_NOBODY ? leaders_step(&w->steps) : w->clock.now.step;
+}
+
+double steps_seen(const struct watch *w)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    if (w->steps.source != WIRE_NOBODY)
+        return watch_steps(w);
+    return first ? w->clock.now.step - first->step : NAN;
+}
+
+const char *steps_source_name(enum wire_source source)
+{
+    static const char *const names[] = {
+        [WIRE_NOBODY] = "output",
+        [WIRE_OPTIMIZER] = "optimizer",
+        [WIRE_FRAMEWORK] = "framework",
+        [WIRE_WATCHER] = "watcher",
+    };
+    return names[source];
+}
+
 bool steps_agree(const struct watch *w, double step)
 {
     return is_together(step, leaders_step(&w->steps)) && step > 2 * TOGETHER_STEPS;
@@ -238,7 +285,8 @@ void watch_wake_at(struct watch *w, double steps)
     steps_ask(w);
 }
 
-/* Before there is a leader, whoever makes a step shall say so at once. */
+/* Before there is a leader, whoever makes a step shall say so at once, if it is one of ours: what
+ * is told by others is not read. */
 void steps_ask(struct watch *w)
 {
     const struct step_count *s = &w->steps;
@@ -246,6 +294,8 @@ void steps_ask(struct watch *w)
         return;
     for (size_t i = 0; i < w->rings.count; i++) {
         struct ring *r = w->rings.list[i];
+        if (!r->member)
+            continue;
         double at = r == s->leader ? s->wake_at - s->before - 1 + s->origin : INFINITY;
         wire_reader_wake_at(r->reader, s->source == WIRE_NOBODY ? -INFINITY : at);
     }

@@ -12,6 +12,8 @@ enum track_rule {
     TRACK_FILE_PAGES,   /* given back when memory is needed: no leak */
     TRACK_PRIVATE_COPY, /* pages shared at fork become private: bounded, no leak */
     TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
+    TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
+    TRACK_RULES,
 };
 
 /* As run files call it: "judged". */
@@ -93,6 +95,9 @@ void track_begin_count(struct track *t);
 
 /* Nothing more will come. */
 void track_finish(struct track *t);
+
+/* The same of one that stands still, while the clock still knows the steps of its time. */
+void track_settle(struct track *t, const struct track_terms *terms);
 
 /* The clock its answer is given on: steps as soon as there are any for it. */
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms);

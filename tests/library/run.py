@@ -87,7 +87,7 @@ def run_file_is_shown_and_judged_like_any_other(p):
     check("LEAK" in shown.stdout and "examples/train" in shown.stdout, "not the report", shown.stdout)
     again = p.run(p.tidemark, "analyze", "--quiet", "run.tide")
     check("LEAK" in again.stdout + again.stderr, "analyze says no leak", again.stdout)
-    events = p.run(p.tidemark, "export", "run.tide")
+    events = p.run(p.tidemark, "export", "--csv", "run.tide")
     check(events.returncode == 0 and "loss" in events.stdout, "the loss is not recorded",
           events.stdout[:500])
     check(not list(p.folder.glob("run.tide-*")), "files are left beside it", r.stdout)
