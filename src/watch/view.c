@@ -54,7 +54,7 @@ static bool is_copied(const struct member *m)
 /* What a program tells of itself it wants to see. */
 static bool is_told(const struct member *m, const struct track *t)
 {
-    return t >= m->told && t < m->told + m->told_count;
+    return m->told_count > 0 && t >= m->told && t < m->told + m->told_count;
 }
 
 /* Of what stands still only the memory is told, of trainers all. */
