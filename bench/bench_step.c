@@ -2,10 +2,11 @@
  * bench/bench_step.c: what a step of a program that watches itself costs.
  *
  * bench_step hot N        N steps, one after another: `NS` a step, best of five
- * bench_step loop MS S    steps of MS ms for S seconds: `SHARE WORST_US OPEN_MS CLOSE_MS`, CPU time in
- *                         the library as a share of the time in percent, and the longest step
+ * bench_step loop MS S    steps of MS ms for S seconds: `SHARE WORST_US OPEN_MS CLOSE_MS`, CPU time
+ * in the library as a share of the time in percent, and the longest step
  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
