@@ -320,24 +320,24 @@ int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret
 /* ---- in the loop ---- */
 
 /* For the eye, beside the memory. */
-static void tell_loss(tidemark_watcher *w, uint64_t now, double loss)
+static void tell_loss(tidemark_watcher *w, double loss)
 {
     const struct wire_name name = {.kind = "loss", .unit = WIRE_COUNT};
     if (w->loss < 0)
         w->loss = wire_name(w->ring, &name);
     if (w->loss >= 0)
-        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, now, loss);
+        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, w->told, loss);
 }
 
 /* The lock is held, and is free afterwards. Apart, so that the common case stays small. */
 __attribute__((noinline)) static int step_was_told(tidemark_watcher *w, double loss)
 {
     struct visit v = {.error = errno, .language = uselocale(w->plain)};
-    uint64_t now = wire_now();
+    w->told = wire_now();
     w->moment++;
     if (isfinite(loss))
-        tell_loss(w, now, loss);
-    if (now >= w->next_look)
+        tell_loss(w, loss);
+    if (w->told >= w->next_look)
         look(w, &v);
     return visit_end(w, &v, 1);
 }
@@ -395,15 +395,19 @@ static bool make_name(const char *name, const char *device, enum tidemark_unit u
            copy_name(ret->device, sizeof(ret->device), device ? device : "");
 }
 
-/* Once for every step that was told; else now and then, so that the ring holds what matters. */
+/*
+ * Once for every step that was told, and at its time: between the two we may have looked at the
+ * memory for long. Else now and then, so that the ring holds what matters.
+ */
 static void put_count(tidemark_watcher *w, unsigned name, double value)
 {
     uint64_t now = wire_now();
-    if (w->counted[name].moment == w->moment && now < w->counted[name].time + COUNT_SPACING)
+    bool of_step = w->counted[name].moment != w->moment && now < w->told + COUNT_SPACING;
+    if (!of_step && now < w->counted[name].time + COUNT_SPACING)
         return;
     w->counted[name].moment = w->moment;
     w->counted[name].time = now;
-    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, now, value);
+    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, of_step ? w->told : now, value);
 }
 
 int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
