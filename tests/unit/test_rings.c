@@ -407,6 +407,40 @@ TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
     self_end(&s);
 }
 
+/* Runs in the build folder, where the stand-in for the driver's library lies. */
+TEST(rings__the_limit_of_a_device_is_what_it_has_left)
+{
+    struct folder f = folder_begin();
+    struct self s;
+    struct watch_view v;
+    FILE *file = fopen(f.file, "w");
+    CHECK(file && fputs("device uuid=GPU-a name=NVIDIA_T4 total=16G used=1G\n"
+                        "device uuid=GPU-b name=NVIDIA_T4 total=16G used=6G\n"
+                        "process pid=self used=2G\n",
+                        file) >= 0);
+    CHECK(fclose(file) == 0);
+    setenv("TIDEMARK_STANDIN", f.file, 1);
+    setenv("TIDEMARK_NVML", "tests/libnvml_standin.so", 1);
+    CHECK(self_start(&s, NULL));
+    unsetenv("TIDEMARK_NVML");
+    struct wire_name name = {.kind = "torch.allocated", .device = "cuda:1", .judged = 1};
+    int number = wire_name(s.ring, &name);
+    for (int i = 1; i <= 300; i++) {
+        put_step(&s, WIRE_WATCHER, 0.01 * i, i);
+        wire_put(s.ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) number, AT(0.01 * i), 1024 * MB);
+        watch_tick(s.watch, 0.01 * i);
+    }
+    finish(&s, 3, &v);
+    const struct watch_series *torch = find_series(&v, "torch.allocated");
+    CHECK(torch && torch->part == PART_MAIN);
+    CHECK_NEAR(torch->answer.limit, 11 * 1024 * MB, MB);
+    const struct watch_series *used = find_series(&v, "gpu.used");
+    CHECK(used && used->part == PART_BYSTANDER);
+    watch_view_release(&v);
+    self_end(&s);
+    folder_end(&f);
+}
+
 TEST(rings__a_run_file_is_judged_again_as_it_was)
 {
     struct folder f = folder_begin();
