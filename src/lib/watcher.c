@@ -13,7 +13,7 @@
  * blind us for longer than LONGEST_REST: what is dear has budgets of its own in the watch.
  */
 #define LOOK_SHARE 0.002
-#define LONGEST_REST 1e9
+#define LONGEST_REST 5e8
 
 /* A counter between steps that are worth telling, or where there are none: no more often. */
 #define COUNT_SPACING UINT64_C(10000000)
