@@ -59,8 +59,6 @@ static void heed_forks(void)
 
 static void join(tidemark_watcher *w)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, heed_forks);
     pthread_mutex_lock(&all_lock);
     w->next = all;
     all = w;
@@ -278,41 +276,48 @@ static void release(tidemark_watcher *w)
     proc_free(w->self);
     buf_release(&w->command);
     buf_release(&w->arguments);
-    if (w->plain)
-        freelocale(w->plain);
+    freelocale(w->plain);
     free(w);
 }
 
 static void give_up(tidemark_watcher *w, const char *run_file)
 {
-    bool recorded = w->store != NULL;
+    const char *begun = w->store ? run_file : NULL;
     leave(w);
     release(w);
-    if (recorded)
-        (void) unlink(run_file);
+    if (begun)
+        (void) unlink(begun);
+}
+
+static int open_watcher(const struct tidemark_options *o, tidemark_watcher **ret)
+{
+    tidemark_watcher *w = calloc(1, sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    w->plain = newlocale(LC_ALL_MASK, "C", NULL);
+    if (!w->plain) {
+        free(w);
+        return -ENOMEM;
+    }
+    locale_t language = uselocale(w->plain);
+    int r = begin(w, o);
+    uselocale(language);
+    if (r < 0)
+        give_up(w, o->run_file);
+    else
+        *ret = w;
+    return r;
 }
 
 int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct tidemark_options o;
     int error = errno, r = ret ? read_options(options, &o) : -EINVAL;
     if (r < 0)
         return r;
-    tidemark_watcher *w = calloc(1, sizeof(*w));
-    if (w)
-        w->plain = newlocale(LC_ALL_MASK, "C", NULL);
-    if (!w || !w->plain) {
-        free(w);
-        errno = error;
-        return -ENOMEM;
-    }
-    locale_t language = uselocale(w->plain);
-    r = begin(w, &o);
-    if (r < 0)
-        give_up(w, o.run_file);
-    else
-        *ret = w;
-    uselocale(language);
+    pthread_once(&once, heed_forks);
+    r = open_watcher(&o, ret);
     errno = error;
     return r;
 }

@@ -1,6 +1,7 @@
 /* wire/producer.c: a process makes its ring and writes into it. */
 #include "wire/ring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -41,7 +42,7 @@ static uint64_t own_start(void)
 static uint64_t own_image(void)
 {
     uint64_t image = 0;
-    const void *random = (const void *) getauxval(AT_RANDOM);
+    const void *random = (const void *) getauxval(AT_RANDOM); /* NOLINT: it is an address */
     if (random)
         memcpy(&image, random, sizeof(image));
     return image;
@@ -77,7 +78,7 @@ static int map(int fd, struct wire_layout **ret)
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     void *memory = mmap(NULL, sizeof(struct wire_layout), PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
-        return -errno;
+        return -ENOMEM;
     *ret = memory;
     return 0;
 }
@@ -111,7 +112,7 @@ static int reopen(const char *path, struct wire_layout **ret)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return -errno;
-    int r = fstat(fd, &st) < 0 ? -errno : map(fd, ret);
+    int r = fstat(fd, &st) < 0 ? -EIO : map(fd, ret);
     close(fd);
     if (r < 0)
         return r;
@@ -174,6 +175,7 @@ int wire_open(const char *directory, struct wire_ring **ret)
         free(r);
         return e;
     }
+    assert(r->layout);
     const struct wire_name anon = {.kind = "host.anon", .unit = WIRE_BYTES, .judged = true};
     r->host_anon = wire_name(r, &anon);
     *ret = r;

@@ -183,7 +183,8 @@ static struct wire_reader *open_ring(const struct folder *f)
         if (strstr(e->d_name, WIRE_RING_SUFFIX) && rings++ == 0 &&
             wire_reader_open(dirfd(d), e->d_name, &reader) < 0)
             reader = NULL;
-    closedir(d);
+    if (d)
+        closedir(d);
     return rings == 1 ? reader : wire_reader_free(reader);
 }
 
