@@ -236,18 +236,31 @@ int wire_name(struct wire_ring *r, const struct wire_name *name)
     return found;
 }
 
+/* The slot of a record for its writer alone; NULL: somebody else is in it, or has been since. */
+static struct wire_slot *claim(struct wire_layout *l, uint64_t number)
+{
+    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
+    uint64_t before = atomic_load_explicit(&s->sequence, memory_order_relaxed);
+    bool is_free = before % 2 == 0 && before < wire_written(number);
+    return is_free &&
+                   atomic_compare_exchange_strong(&s->sequence, &before, wire_written(number) - 1)
+               ? s
+               : NULL;
+}
+
 void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source, unsigned name,
               uint64_t now, double value)
 {
     struct wire_layout *l = r->layout;
     uint64_t number = atomic_fetch_add_explicit(&l->head, 1, memory_order_acq_rel);
-    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
-    atomic_store_explicit(&s->sequence, 0, memory_order_relaxed);
+    struct wire_slot *s = claim(l, number);
+    if (!s)
+        return;
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&s->time, now, memory_order_relaxed);
     atomic_store_explicit(&s->what, wire_pack(kind, source, name), memory_order_relaxed);
     atomic_store_explicit(&s->value, wire_bits(value), memory_order_relaxed);
-    atomic_store_explicit(&s->sequence, number + 1, memory_order_release);
+    atomic_store_explicit(&s->sequence, wire_written(number), memory_order_release);
 }
 
 /* ---- steps ---- */
