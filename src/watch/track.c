@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A counter that stayed this close to where it began stands still; of bytes that somebody counts
- * exactly every one matters. */
+/* A counter that stayed this close to where it began stands still; of bytes that are counted
+ * exactly (an allocator's, the program's own) every change is one. */
 #define STILL_BYTES (512.0 * 1024)
 #define STILL_COUNT 1.0
 
@@ -154,9 +154,8 @@ static void note(struct track *t, double seconds, double value)
 
 bool track_would_move(const struct track *t, double min, double max)
 {
-    if (t->unit == SERIES_COUNT)
-        return max - min > STILL_COUNT;
-    return max - min > (series_kind_resolution(t->kind) > 0 ? STILL_BYTES : 0);
+    double still = series_kind_resolution(t->kind) > 0 ? STILL_BYTES : 0;
+    return max - min > (t->unit == SERIES_BYTES ? still : STILL_COUNT);
 }
 
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value)

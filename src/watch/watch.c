@@ -165,7 +165,8 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only)
 {
     w->joined_late = !children_only;
     /* The watcher is no part of the job, except where the job watches itself. */
-    if (pid != getpid())
+    w->inside = pid == getpid();
+    if (!w->inside)
         proc_tree_exclude(w->tree, getpid());
     return proc_tree_add_root(w->tree, pid, children_only);
 }
@@ -393,7 +394,7 @@ static void commit(struct watch *w, double seconds)
 double watch_cpu_seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
@@ -431,7 +432,7 @@ static void scan(struct watch *w, double seconds)
     w->next_scan = seconds + fmax(spacing, fmin(w->options.interval, 5));
 }
 
-double watch_tick(struct watch *w, double seconds)
+static double do_what_is_due(struct watch *w, double seconds)
 {
     rings_find(w, seconds);
     if (seconds >= w->next_scan)
@@ -457,4 +458,12 @@ double watch_tick(struct watch *w, double seconds)
         commit(w, seconds);
     double next = fmin(fmin(w->next_tick, w->rings.next), fmin(w->next_scan, w->next_machine));
     return fmin(next, w->gpu ? w->next_gpu : next);
+}
+
+double watch_tick(struct watch *w, double seconds)
+{
+    double before = watch_cpu_seconds();
+    double next = do_what_is_due(w, seconds);
+    w->cpu_seconds += watch_cpu_seconds() - before;
+    return next;
 }
