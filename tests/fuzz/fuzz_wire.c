@@ -51,7 +51,8 @@ static void report(struct watch *w, double seconds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct watch_options options = {.proc_root = "/proc", .interval = 1};
+    /* As if we were alone on the machine, for the sake of speed. */
+    struct watch_options options = {.proc_root = "/proc/self/task", .interval = 1};
     struct wire_ring *ring;
     struct watch *w;
     double seconds = 0;
