@@ -82,10 +82,15 @@ static void add(struct watch *w, struct wire_reader *reader, const char *file)
 int watch_add_ring(struct watch *w, struct wire_ring *ring)
 {
     struct wire_reader *reader;
+    struct wire_record before;
     int r = wire_reader_attach(ring, &reader);
-    if (r == 0)
-        add(w, reader, NULL);
-    return r;
+    if (r < 0)
+        return r;
+    /* What the process told before it opened this watch is not this watch's to count. */
+    while (wire_read(reader, &before))
+        continue;
+    add(w, reader, NULL);
+    return 0;
 }
 
 static bool is_known(const struct rings *s, const char *file)

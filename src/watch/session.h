@@ -155,7 +155,8 @@ struct watch {
     double next_tick, next_scan, next_machine, next_gpu, next_roles, next_survey, next_commit;
     double next_shm;
     double last_tick;
-    double tick_cost; /* CPU seconds of one tick, smoothed */
+    double tick_cost;   /* CPU seconds of one tick, smoothed */
+    double cpu_seconds; /* of all ticks */
 
     double stall_seconds; /* what the rounds may have held up */
     double started;       /* wall clock */
@@ -174,6 +175,7 @@ struct watch {
     struct series_info status_series; /* texts of the last status */
     double held_first;                /* by the job when watching began; 0 under `run` */
     bool joined_late;
+    bool inside; /* the job watches itself */
 };
 
 void watch_init_job(struct watch *w);
@@ -186,7 +188,7 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
 void member_each_track(struct watch *w, struct member *m,
                        void (*visit)(struct watch *w, struct track *t, void *c), void *c);
 
-double watch_cpu_seconds(void); /* of this process so far */
+double watch_cpu_seconds(void); /* of this thread so far: a training may run in others */
 void watch_push(struct watch *w, struct track *t, double seconds, double value);
 void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));

@@ -165,7 +165,8 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only)
 {
     w->joined_late = !children_only;
     /* The watcher is no part of the job, except where the job watches itself. */
-    if (pid != getpid())
+    w->inside = pid == getpid();
+    if (!w->inside)
         proc_tree_exclude(w->tree, getpid());
     return proc_tree_add_root(w->tree, pid, children_only);
 }
@@ -393,7 +394,7 @@ static void commit(struct watch *w, double seconds)
 double watch_cpu_seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
@@ -416,8 +417,6 @@ static void tick(struct watch *w, double seconds)
     double cost = watch_cpu_seconds() - before;
     w->tick_cost = w->tick_cost == 0 ? cost : 0.8 * w->tick_cost + 0.2 * cost;
     w->next_tick = seconds + tick_interval(w, seconds);
-    size_t index = 0;
-    watch_each_track(w, look_for_leaks, &index);
 }
 
 static void scan(struct watch *w, double seconds)
@@ -431,7 +430,7 @@ static void scan(struct watch *w, double seconds)
     w->next_scan = seconds + fmax(spacing, fmin(w->options.interval, 5));
 }
 
-double watch_tick(struct watch *w, double seconds)
+static double do_what_is_due(struct watch *w, double seconds)
 {
     rings_find(w, seconds);
     if (seconds >= w->next_scan)
@@ -441,8 +440,12 @@ double watch_tick(struct watch *w, double seconds)
         members_judge_roles(w, seconds);
         w->next_roles = seconds + fmin(fmax(0.5, seconds / 4), 30);
     }
-    if (seconds >= w->next_tick)
+    bool ticks = seconds >= w->next_tick;
+    if (ticks)
         tick(w, seconds);
+    size_t index = 0;
+    if (ticks || w->rings.count > 0)
+        watch_each_track(w, look_for_leaks, &index);
     if (w->gpu && seconds >= w->next_gpu) {
         double before = watch_cpu_seconds();
         machine_read_gpu(w, seconds);
@@ -457,4 +460,12 @@ double watch_tick(struct watch *w, double seconds)
         commit(w, seconds);
     double next = fmin(fmin(w->next_tick, w->rings.next), fmin(w->next_scan, w->next_machine));
     return fmin(next, w->gpu ? w->next_gpu : next);
+}
+
+double watch_tick(struct watch *w, double seconds)
+{
+    double before = watch_cpu_seconds();
+    double next = do_what_is_due(w, seconds);
+    w->cpu_seconds += watch_cpu_seconds() - before;
+    return next;
 }
