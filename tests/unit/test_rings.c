@@ -144,6 +144,19 @@ TEST(rings__a_step_that_two_sources_tell_counts_once)
     self_end(&s);
 }
 
+TEST(rings__a_source_that_goes_on_with_the_numbers_of_another_has_its_count)
+{
+    struct self s;
+    CHECK(self_start(&s, NULL));
+    /* Of the optimizer's four steps one was told. */
+    put_step(&s, WIRE_OPTIMIZER, 0.1, 501);
+    put_step(&s, WIRE_WATCHER, 0.2, 505);
+    put_step(&s, WIRE_WATCHER, 0.3, 510);
+    watch_tick(s.watch, 1);
+    CHECK_NEAR(watch_steps(s.watch), 10, 0);
+    self_end(&s);
+}
+
 TEST(rings__another_source_in_the_first_steps_does_not_throw_the_run_away)
 {
     struct self s;
