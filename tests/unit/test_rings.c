@@ -144,6 +144,19 @@ TEST(rings__a_step_that_two_sources_tell_counts_once)
     self_end(&s);
 }
 
+TEST(rings__a_source_that_goes_on_with_the_numbers_of_another_has_its_count)
+{
+    struct self s;
+    CHECK(self_start(&s, NULL));
+    /* Of the optimizer's four steps one was told. */
+    put_step(&s, WIRE_OPTIMIZER, 0.1, 501);
+    put_step(&s, WIRE_WATCHER, 0.2, 505);
+    put_step(&s, WIRE_WATCHER, 0.3, 510);
+    watch_tick(s.watch, 1);
+    CHECK_NEAR(watch_steps(s.watch), 10, 0);
+    self_end(&s);
+}
+
 TEST(rings__another_source_in_the_first_steps_does_not_throw_the_run_away)
 {
     struct self s;
@@ -407,22 +420,39 @@ TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
     self_end(&s);
 }
 
-/* Runs in the build folder, where the stand-in for the driver's library lies. */
+/* ---- devices: in the build folder lies a stand-in for the driver's library ---- */
+
+/* Two devices, and what we use of the second. */
+static void play_gpu(const struct folder *f, double mb)
+{
+    FILE *file = fopen(f->file, "w");
+    if (!file)
+        abort();
+    fprintf(file,
+            "device uuid=GPU-a name=NVIDIA_T4 total=16G used=1G\n"
+            "device uuid=GPU-b name=NVIDIA_T4 total=16G used=6G\n"
+            "process pid=self used=%.0fM\n",
+            mb);
+    if (fclose(file) != 0)
+        abort();
+}
+
+static bool self_start_with_gpu(struct self *s, const struct folder *f)
+{
+    play_gpu(f, 2048);
+    setenv("TIDEMARK_STANDIN", f->file, 1);
+    setenv("TIDEMARK_NVML", "tests/libnvml_standin.so", 1);
+    bool started = self_start(s, NULL);
+    unsetenv("TIDEMARK_NVML");
+    return started;
+}
+
 TEST(rings__the_limit_of_a_device_is_what_it_has_left)
 {
     struct folder f = folder_begin();
     struct self s;
     struct watch_view v;
-    FILE *file = fopen(f.file, "w");
-    CHECK(file && fputs("device uuid=GPU-a name=NVIDIA_T4 total=16G used=1G\n"
-                        "device uuid=GPU-b name=NVIDIA_T4 total=16G used=6G\n"
-                        "process pid=self used=2G\n",
-                        file) >= 0);
-    CHECK(fclose(file) == 0);
-    setenv("TIDEMARK_STANDIN", f.file, 1);
-    setenv("TIDEMARK_NVML", "tests/libnvml_standin.so", 1);
-    CHECK(self_start(&s, NULL));
-    unsetenv("TIDEMARK_NVML");
+    CHECK(self_start_with_gpu(&s, &f));
     struct wire_name name = {.kind = "torch.allocated", .device = "cuda:1", .judged = 1};
     int number = wire_name(s.ring, &name);
     for (int i = 1; i <= 300; i++) {
@@ -440,6 +470,43 @@ TEST(rings__the_limit_of_a_device_is_what_it_has_left)
     self_end(&s);
     folder_end(&f);
 }
+
+/* What the driver counts grows by 4 MB in every tenth of a second. */
+static void use_more_and_more(struct self *s, const struct folder *f, bool told)
+{
+    for (int i = 1; i <= 3000; i++) {
+        double at = 0.01 * i, reserved = 1024 * MB + (told ? 4 * MB * floor(0.1 * i) : 0);
+        put_step(s, WIRE_WATCHER, at, i);
+        put_sample(s, "host.anon", at, 100 * MB);
+        put_sample(s, "torch.allocated", at, 900 * MB);
+        put_sample(s, "torch.reserved", at, reserved);
+        if (i % 10 == 0) {
+            play_gpu(f, 2048 + 0.4 * i);
+            watch_tick(s->watch, at);
+        }
+    }
+}
+
+TEST(rings__a_device_that_torch_fills_is_read_by_what_torch_tells)
+{
+    for (int told = 0; told < 2; told++) {
+        struct folder f = folder_begin();
+        struct self s;
+        struct watch_view v;
+        CHECK(self_start_with_gpu(&s, &f));
+        use_more_and_more(&s, &f, told);
+        finish(&s, 30, &v);
+        const struct watch_series *used = find_series(&v, "gpu.used");
+        CHECK(used != NULL);
+        CHECK(used->answer.verdict == (told ? VERDICT_NO_LEAK : VERDICT_LEAK));
+        CHECK(v.answer.verdict == used->answer.verdict);
+        watch_view_release(&v);
+        self_end(&s);
+        folder_end(&f);
+    }
+}
+
+/* ---- again ---- */
 
 TEST(rings__a_run_file_is_judged_again_as_it_was)
 {
