@@ -43,26 +43,37 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
                  value);
 }
 
-static void read_counters(void)
+static void read_counters(uint64_t moment)
 {
     uint64_t before = wire_now();
     if (before < next_counters)
         return;
-    tidemark_probe_read(emit, &before);
+    tidemark_probe_read(emit, &moment);
     uint64_t after = wire_now();
     next_counters = after + COUNTERS_SHARE * (after - before);
 }
 
 void ring_step(double steps)
 {
-    if (own_ring() && wire_step(ring, WIRE_OPTIMIZER, steps))
-        read_counters();
+    uint64_t moment = own_ring() ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
+    if (moment)
+        read_counters(moment);
 }
 
-void ring_tell(enum wire_kind kind, double value)
+void ring_epoch(double steps, double epochs)
+{
+    if (!own_ring())
+        return;
+    uint64_t now = wire_now();
+    if (wire_believed(ring) <= WIRE_OPTIMIZER)
+        wire_put(ring, WIRE_STEP, WIRE_OPTIMIZER, 0, now, steps);
+    wire_put(ring, WIRE_EPOCH, WIRE_OPTIMIZER, 0, now, epochs);
+}
+
+void ring_epoch_length(double steps)
 {
     if (own_ring())
-        wire_put(ring, kind, WIRE_OPTIMIZER, 0, wire_now(), value);
+        wire_put(ring, WIRE_EPOCH_LENGTH, WIRE_OPTIMIZER, 0, wire_now(), steps);
 }
 
 double ring_steps(void)

@@ -8,7 +8,11 @@
 /* The optimizers have made so many steps. Now and then the other counters go with it. */
 void ring_step(double steps);
 
-void ring_tell(enum wire_kind kind, double value);
+/* An epoch has ended at that step. */
+void ring_epoch(double steps, double epochs);
+
+/* An epoch will have so many steps. */
+void ring_epoch_length(double steps);
 
 /* Steps counted by someone who is believed more than the optimizers; NAN: nobody. */
 double ring_steps(void);

@@ -10,6 +10,8 @@
 /* The length of an epoch is told when so many steps have shown how many batches make a step. */
 #define LENGTH_KNOWN_AFTER 8.0
 
+#define FEEDING (sizeof(((struct step_counter *) 0)->feeding) / sizeof(struct feeding))
+
 bool steps_of_optimizer(struct step_counter *c, const void *optimizer, bool gone)
 {
     if (optimizer != c->optimizer && c->optimizer && !gone && ++c->others < HANDED_OVER)
@@ -27,7 +29,7 @@ void steps_are(struct step_counter *c, double steps)
 
 static struct feeding *find(struct step_counter *c, const void *iterator)
 {
-    for (unsigned i = 0; i < sizeof(c->feeding) / sizeof(c->feeding[0]); i++)
+    for (unsigned i = 0; i < FEEDING; i++)
         if (c->feeding[i].iterator == iterator)
             return &c->feeding[i];
     return NULL;
@@ -38,32 +40,20 @@ static struct feeding *begin(struct step_counter *c, const void *iterator)
     struct feeding *f = find(c, NULL);
     if (!f) {
         f = &c->feeding[c->next_feeding];
-        c->next_feeding = (c->next_feeding + 1) % (sizeof(c->feeding) / sizeof(c->feeding[0]));
+        c->next_feeding = (c->next_feeding + 1) % (FEEDING);
     }
     *f = (struct feeding){.iterator = iterator, .steps_before = c->steps};
     return f;
 }
 
-double steps_batch_taken(struct step_counter *c, const void *iterator, double length)
+/* One or two batches may be taken ahead of their step. */
+static double length_in_steps(const struct feeding *f, double steps, double length)
 {
-    struct feeding *f = find(c, iterator);
-    if (!f)
-        f = begin(c, iterator);
-    f->batches++;
-    double steps = c->steps - f->steps_before;
-    if (steps < LENGTH_KNOWN_AFTER || f->told_length > 0 || !(length > 0))
-        return NAN;
-    /* One or two batches may be taken ahead of their step. */
-    double batches_a_step = fmax(1, round((f->batches - 1) / steps));
-    f->told_length = ceil(length / batches_a_step);
-    return f->told_length;
+    return ceil(length / fmax(1, round((f->batches - 1) / steps)));
 }
 
-bool steps_loader_exhausted(struct step_counter *c, const void *iterator)
+static bool end(struct step_counter *c, struct feeding *f)
 {
-    struct feeding *f = find(c, iterator);
-    if (!f)
-        return false;
     double steps = c->steps - f->steps_before, since = c->steps - c->steps_at_epoch;
     memset(f, 0, sizeof(*f));
     /* Two loaders side by side end together, and that is one epoch. */
@@ -72,4 +62,33 @@ bool steps_loader_exhausted(struct step_counter *c, const void *iterator)
     c->epochs++;
     c->steps_at_epoch = c->steps;
     return true;
+}
+
+static bool end_complete(struct step_counter *c)
+{
+    bool ended = false;
+    for (unsigned i = 0; i < FEEDING; i++)
+        if (c->feeding[i].complete)
+            ended = end(c, &c->feeding[i]) || ended;
+    return ended;
+}
+
+struct loader_news steps_batch_taken(struct step_counter *c, const void *iterator, double length)
+{
+    struct loader_news news = {.epoch_ended = end_complete(c), .epoch_length = NAN};
+    struct feeding *f = find(c, iterator);
+    if (!f)
+        f = begin(c, iterator);
+    f->batches++;
+    f->complete = f->batches >= length;
+    double steps = c->steps - f->steps_before;
+    if (steps >= LENGTH_KNOWN_AFTER && f->told_length == 0 && length > 0)
+        news.epoch_length = f->told_length = length_in_steps(f, steps, length);
+    return news;
+}
+
+bool steps_loader_exhausted(struct step_counter *c, const void *iterator)
+{
+    struct feeding *f = find(c, iterator);
+    return f && end(c, f);
 }

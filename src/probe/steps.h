@@ -12,7 +12,8 @@
  * what it wraps) are not counted twice. Another one takes over when the first is gone, or makes
  * no more steps while the other does.
  *
- * An epoch is the end of a loader during whose life steps were made: a validation's has none.
+ * An epoch is the end of a loader during whose life steps were made: in a validation's there are
+ * none.
  */
 struct step_counter {
     const void *optimizer; /* whose steps count */
@@ -24,6 +25,7 @@ struct step_counter {
         double steps_before; /* when its first batch was taken */
         double batches;
         double told_length; /* 0: not yet */
+        bool complete;      /* all its batches have been taken */
     } feeding[8];
     unsigned next_feeding; /* to be replaced next */
     double epochs, steps_at_epoch;
@@ -35,11 +37,18 @@ bool steps_of_optimizer(struct step_counter *c, const void *optimizer, bool gone
 /* The program itself, or a framework, says how many: what epochs are measured by. */
 void steps_are(struct step_counter *c, double steps);
 
-/* A batch was taken. The number of steps this loader's epoch will have, if that has just become
- * known from `length`, its number of batches; otherwise NAN. */
-double steps_batch_taken(struct step_counter *c, const void *iterator, double length);
+/* What a loader has shown. */
+struct loader_news {
+    bool epoch_ended;    /* `c->epochs` has gone up */
+    double epoch_length; /* steps an epoch will have, where that has just become known; else NAN */
+};
 
-/* A loader is exhausted. True: that was an epoch, and `c->epochs` has gone up. */
+/* A batch was taken from a loader of `length` batches (NAN: not known). Whoever counts batches does
+ * not ask for one too many: that a loader has given all is seen when the next batch comes, from
+ * wherever. */
+struct loader_news steps_batch_taken(struct step_counter *c, const void *iterator, double length);
+
+/* A loader was asked for one more than it has. True: that ended an epoch. */
 bool steps_loader_exhausted(struct step_counter *c, const void *iterator);
 
 #endif

@@ -222,16 +222,19 @@ static void batch_taken(py_object *iterator)
 {
     follow_other_source();
     ptrdiff_t length = py.PyObject_Size(iterator);
-    double steps = steps_batch_taken(&counter, iterator, length > 0 ? (double) length : NAN);
-    if (isfinite(steps))
-        ring_tell(WIRE_EPOCH_LENGTH, steps);
+    struct loader_news news =
+        steps_batch_taken(&counter, iterator, length > 0 ? (double) length : (double) NAN);
+    if (news.epoch_ended)
+        ring_epoch(counter.steps, counter.epochs);
+    if (isfinite(news.epoch_length))
+        ring_epoch_length(news.epoch_length);
 }
 
 static void loader_exhausted(py_object *iterator)
 {
     follow_other_source();
     if (steps_loader_exhausted(&counter, iterator))
-        ring_tell(WIRE_EPOCH, counter.epochs);
+        ring_epoch(counter.steps, counter.epochs);
 }
 
 /* __next__(iterator) */

@@ -75,7 +75,8 @@ static void fill(struct wire_layout *l, uint64_t start)
 
 static int map(int fd, struct wire_layout **ret)
 {
-    int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    /* All of it at once: memory that comes with the steps would look like a leak. */
+    int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED | MAP_POPULATE;
     void *memory = mmap(NULL, sizeof(struct wire_layout), PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
         return -ENOMEM;
@@ -324,12 +325,12 @@ static void wake_once(struct wire_ring *r)
     errno = kept;
 }
 
-bool wire_step(struct wire_ring *r, enum wire_source source, double step)
+uint64_t wire_step(struct wire_ring *r, enum wire_source source, double step)
 {
     struct wire_layout *l = r->layout;
     uint32_t believed = atomic_load_explicit(&l->source, memory_order_relaxed);
     if (believed > source)
-        return false;
+        return 0;
     bool takes_over = believed < source;
     if (takes_over)
         atomic_store_explicit(&l->source, source, memory_order_relaxed);
@@ -342,7 +343,7 @@ bool wire_step(struct wire_ring *r, enum wire_source source, double step)
         tell(r, source, step, now);
     if (awaited)
         wake_once(r);
-    return due;
+    return due ? now : 0;
 }
 
 enum wire_source wire_believed(const struct wire_ring *r)

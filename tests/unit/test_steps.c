@@ -65,6 +65,22 @@ TEST(steps__an_epoch_is_the_end_of_the_loader_that_feeds_them)
     }
 }
 
+/* Some frameworks count the batches, and never ask for one too many. */
+TEST(steps__a_loader_that_has_given_all_ends_with_the_next_batch)
+{
+    struct step_counter c = {0};
+    for (unsigned epoch = 0; epoch < 3; epoch++) {
+        for (unsigned i = 0; i < 40; i++) {
+            CHECK(steps_batch_taken(&c, &train, 40).epoch_ended == (epoch > 0 && i == 0));
+            step(&c, &first, 1);
+        }
+        CHECK_NEAR(c.epochs, epoch, 0);
+    }
+    CHECK(steps_batch_taken(&c, &held_out, 5).epoch_ended);
+    CHECK_NEAR(c.epochs, 3, 0);
+    CHECK_NEAR(c.steps_at_epoch, 120, 0);
+}
+
 TEST(steps__two_loaders_that_end_together_are_one_epoch)
 {
     struct step_counter c = {0};
@@ -94,9 +110,9 @@ TEST(steps__the_length_of_an_epoch_is_told_once_and_in_steps)
     steps_batch_taken(&c, &train, 100);
     steps_batch_taken(&c, &train, 100);
     for (unsigned i = 2; i < 100; i++) {
-        double length = steps_batch_taken(&c, &train, 100);
-        if (isfinite(length)) {
-            told = length;
+        struct loader_news news = steps_batch_taken(&c, &train, 100);
+        if (isfinite(news.epoch_length)) {
+            told = news.epoch_length;
             times++;
         }
         if (i % 4 == 0)
@@ -110,7 +126,7 @@ TEST(steps__a_loader_without_length_tells_none)
 {
     struct step_counter c = {0};
     for (unsigned i = 0; i < 40; i++) {
-        CHECK(isnan(steps_batch_taken(&c, &train, NAN)));
+        CHECK(isnan(steps_batch_taken(&c, &train, NAN).epoch_length));
         step(&c, &first, 1);
     }
 }

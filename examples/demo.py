@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""The experiment of the documents, for real: the same training twice, with and without a leak.
+
+    demo.py [correct|leak|both] --tidemark PROGRAM [--full] [--keep DIRECTORY]
+
+Trains the small CNN of examples/cifar.py under `tidemark run`, on the GPU if PyTorch has one, else on
+the CPU; where there is no PyTorch, the C example (--example PROGRAM). Prints what tidemark found, and
+what TrainWatch's rule would have said. Every figure comes from the run files' JSON.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+MB = 1024 * 1024
+
+# An epoch of the whole experiment is 50,000 images. Three short ones show the same in a minute.
+FULL = {"epochs": 3, "images": 50000}
+SHORT = {"epochs": 3, "images": 6400}
+
+# TrainWatch warns when the VRAM is more than so many MB above that at the end of the first epoch.
+TRAINWATCH = (("0.1", 50), ("0.2", 10))
+
+
+# ---- running ----
+
+
+def python_has_torch():
+    return subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0
+
+
+def training_command(args, leak):
+    if args.example:
+        return [args.example] + (["--leak"] if leak else [])
+    plan = FULL if args.full else SHORT
+    command = [sys.executable, os.path.relpath(HERE / "cifar.py"), "--epochs", str(plan["epochs"]),
+               "--images", str(plan["images"])]
+    return command + (["--leak"] if leak else [])
+
+
+def training_environment(args):
+    env = dict(os.environ)
+    # On the CPU the blocks of a batch come from the C library's heap, where the small things that
+    # are kept pin holes of megabytes. Blocks of their own go back at once, and the leak is itself.
+    if not args.example:
+        env.setdefault("MALLOC_MMAP_THRESHOLD_", "65536")
+    return env
+
+
+def train(args, name, leak):
+    """Runs one scenario under tidemark; its answer."""
+    answer = pathlib.Path(args.keep, name + ".json")
+    run_file = pathlib.Path(args.keep, name + ".tide")
+    for old in (answer, run_file):
+        old.unlink(missing_ok=True)
+    command = training_command(args, leak)
+    print("\n%s\n%s: $ tidemark run -- %s\n" % ("=" * 80, name.upper(), " ".join(command)), flush=True)
+    done = subprocess.run(
+        [args.tidemark, "run", "--quiet", "--json", answer, "--output", run_file, "--", *command],
+        env=training_environment(args))
+    if done.returncode != 0 or not answer.exists():
+        sys.exit("demo: the training did not end well (status %d)" % done.returncode)
+    return json.loads(answer.read_text())
+
+
+# ---- what was found ----
+
+
+def size(value):
+    """Bytes for people, with the sign of a difference kept."""
+    if value is None:
+        return "-"
+    for unit in ("B", "KB", "MB", "GB"):
+        if abs(value) < 1000 or unit == "GB":
+            return "%.3g %s" % (value, unit)
+        value /= 1024
+
+
+def series_of(answer, kind):
+    """The trainer's series of that kind; None: there is none."""
+    for series in answer["series"]:
+        role = series.get("process", {}).get("role")
+        if series["kind"] == kind and role in ("trainer", "rank"):
+            return series
+    return None
+
+
+def growth(series):
+    """Bytes a step: what it grows by, 0 where it does not leak."""
+    if series is None:
+        return None
+    return series["rate_per_step"] if series["verdict"] == "leak" else 0
+
+
+def growth_text(series):
+    if series is None:
+        return "-"
+    if series["verdict"] == "leak":
+        return size(series["rate_per_step"])
+    upper = series.get("rate_upper")
+    return "at most %s" % size(upper) if upper is not None else "?"
+
+
+def verdict_text(answer):
+    words = answer["verdict"].replace("_", " ")
+    severity = answer.get("severity")
+    return "%s (%s)" % (words.upper(), severity) if severity else words.upper()
+
+
+def step_text(answer, key):
+    steps = [s[key] for s in answer["series"] if s.get(key) is not None and s["verdict"] == "leak"]
+    return "step %d" % min(steps) if steps else "-"
+
+
+def seconds_a_step(answer):
+    series = series_of(answer, "host.anon")
+    steps = series["last_step"] - series["first_step"]
+    return (series["last_seconds"] - series["first_seconds"]) / steps if steps else math.nan
+
+
+def rows(answers):
+    """(label, a text for each answer, the difference)."""
+    def difference(kind):
+        each = [growth(series_of(a, kind)) for a in answers]
+        return size(each[1] - each[0]) if len(each) == 2 and None not in each else ""
+
+    yield "verdict", [verdict_text(a) for a in answers], ""
+    yield "suspect from", [step_text(a, "suspect_step") for a in answers], ""
+    yield "called a leak at", [step_text(a, "alarm_step") for a in answers], ""
+    for kind, label in (("torch.allocated", "GPU memory a step"), ("host.anon", "host memory a step")):
+        if any(series_of(a, kind) for a in answers):
+            texts = [growth_text(series_of(a, kind)) for a in answers]
+            yield label, texts, difference(kind)
+    times = [1e3 * seconds_a_step(a) for a in answers]
+    change = "%+.1f %%" % (100 * (times[1] / times[0] - 1)) if len(times) == 2 else ""
+    yield "time a step", ["%.2f ms" % t for t in times], change
+    yield "steps", ["%d" % a["job"]["steps"] for a in answers], ""
+
+
+def print_table(names, answers):
+    head = names + (["difference"] if len(names) == 2 else [])
+    print("%-20s" % "" + "".join("%18s" % h for h in head))
+    for label, texts, difference in rows(answers):
+        print("%-20s" % label + "".join("%18s" % t for t in texts + [difference]).rstrip())
+
+
+def trainwatch_says(answer):
+    """What its rule comes to at the measured rate: it compares with the end of the first epoch."""
+    series = series_of(answer, "torch.allocated")
+    if series is None:
+        return ["nothing: it looks at VRAM, and there is none here."]
+    epochs = answer["job"].get("epochs", 0)
+    an_epoch = growth(series) * answer["job"]["steps"] / epochs if epochs else 0
+    said = []
+    for version, threshold in TRAINWATCH:
+        if an_epoch <= 0:
+            said.append("version %s: nothing." % version)
+            continue
+        first = 1 + math.ceil(threshold * MB / an_epoch)
+        said.append("version %s: VRAM delta %+.1f MB after epoch %d, and it warns above %d MB: %s" % (
+            version, an_epoch * (epochs - 1) / MB, epochs, threshold,
+            "a warning." if first <= epochs else "nothing, until epoch %d." % first))
+    return said
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("scenario", nargs="?", default="both", choices=("correct", "leak", "both"))
+    parser.add_argument("--tidemark", required=True, help="the program")
+    parser.add_argument("--example", help="train with this program instead of PyTorch")
+    parser.add_argument("--full", action="store_true", help="three epochs of 782 steps")
+    parser.add_argument("--keep", help="a directory for the run files and answers")
+    args = parser.parse_args()
+    if not args.example and not python_has_torch():
+        sys.exit("demo: %s has no PyTorch; give --example, or another python" % sys.executable)
+    scratch = None if args.keep else tempfile.mkdtemp(prefix="tidemark-demo-")
+    args.keep = args.keep or scratch
+    wanted = [("correct", False), ("incorrect", True)]
+    if args.scenario != "both":
+        wanted = [w for w in wanted if w[1] == (args.scenario == "leak")]
+    try:
+        answers = [train(args, name, leak) for name, leak in wanted]
+    finally:
+        if scratch:
+            shutil.rmtree(scratch)
+    print("\n%s\n" % ("=" * 80))
+    print_table([name for name, _ in wanted], answers)
+    for (name, _), answer in zip(wanted, answers):
+        print("\nTrainWatch's rule on the %s one:" % name)
+        for line in trainwatch_says(answer):
+            print("  " + line)
+
+
+if __name__ == "__main__":
+    main()
