@@ -9,9 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PROBE_FILE "libtidemark_probe.so"
+#define DIRECTORY_NAME "tidemark-"
+
+/* A directory that nobody reads is left over from a run, unless that has only just begun. */
+#define ABANDONED_SECONDS 60
 
 /* Programs linked with gcc's libasan do not start beside a preloaded library without it. */
 #define ASAN_OPTION "verify_asan_link_order=0"
@@ -62,6 +67,36 @@ int inside_find_probe(struct buf *ret_path, struct buf *ret_why)
 
 /* ---- the directory ---- */
 
+static bool is_abandoned(int place, const char *name)
+{
+    char wake[NAME_MAX + 16];
+    struct stat st;
+    if (strncmp(name, DIRECTORY_NAME, strlen(DIRECTORY_NAME)) != 0 ||
+        fstatat(place, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+        st.st_uid != geteuid() || time(NULL) - st.st_mtime < ABANDONED_SECONDS)
+        return false;
+    snprintf(wake, sizeof(wake), "%s/" WIRE_WAKE_FILE, name);
+    int fd = openat(place, wake, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && errno == ENXIO;
+}
+
+/* What is left of runs that were killed with their relay. */
+static void sweep(const char *place)
+{
+    DIR *folder = opendir(place);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL) {
+        char path[PATH_MAX];
+        int len = snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
+        if (len < (int) sizeof(path) && is_abandoned(dirfd(folder), entry->d_name))
+            inside_remove(path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
 /* In memory where that is possible: rings are written at every step. */
 static char *make_directory(void)
 {
@@ -70,10 +105,12 @@ static char *make_directory(void)
                                   "/tmp"};
     for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         char *path;
-        if (asprintf(&path, "%s/tidemark-XXXXXX", places[i]) < 0)
+        if (asprintf(&path, "%s/" DIRECTORY_NAME "XXXXXX", places[i]) < 0)
             abort();
-        if (mkdtemp(path))
+        if (mkdtemp(path)) {
+            sweep(places[i]);
             return path;
+        }
         free(path);
     }
     return NULL;

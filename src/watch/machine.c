@@ -238,7 +238,7 @@ static void find_cuda(struct watch *w, struct member *m)
 static bool is_cuda(const struct member *m, const char *name, size_t device)
 {
     unsigned number;
-    return name && sscanf(name, "cuda:%u", &number) == 1 && number < m->cuda_count &&
+    return name && m->cuda && sscanf(name, "cuda:%u", &number) == 1 && number < m->cuda_count &&
            m->cuda[number] == device;
 }
 

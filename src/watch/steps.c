@@ -130,9 +130,10 @@ static void adopt(struct watch *w, const struct ring *r)
 }
 
 /*
- * A process that has not led so far counts from now on, or another source of the leader does. The
- * step that a new source tells first is the one that the old source told last: an optimizer steps
- * before its loop says so.
+ * A process that has not led so far counts from now on, or another source of the leader does. A new
+ * source that goes on where the old one was, of which not every step was told, has the same count.
+ * Otherwise the step that it tells first is the one that the old source made last: an optimizer
+ * steps before its loop says so.
  */
 static void follow(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
 {
@@ -142,7 +143,7 @@ static void follow(struct watch *w, struct ring *r, double seconds, const struct
         w->clock.epoch = NAN;
         begin_count(w, seconds, step, 0);
     } else if (x->source != s->source) {
-        if (!(step >= reached && step <= reached + 1))
+        if (!(step >= reached && is_together(step, reached)))
             begin_count(w, seconds, step, made(s, s->last) - 1);
     } else if (!is_together(step, reached)) {
         begin_count(w, seconds, step, made(s, s->last));

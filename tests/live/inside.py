@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import tempfile
 
 from bench import check, equal, load_json, python, state_of, wait_until
 
@@ -130,6 +131,22 @@ def the_directory_when_the_watcher_is_killed(b):
     check(os.path.isdir(path), "gone while the command runs")
     wait_until(lambda: state_of(relay) is None, "the end of the relay")
     check(not os.path.exists(path), "the directory is still there", path)
+
+
+def directories_that_nobody_reads(b):
+    """What is left of a run that was killed as a whole goes with the next run; others stay."""
+    mine, new = (pathlib.Path(tempfile.mkdtemp(prefix="tidemark-", dir=SHM)) for _ in range(2))
+    for path in (mine, new):
+        b.exits.callback(shutil.rmtree, path, True)
+        os.mkfifo(path / "wake")
+        (path / "1-1.ring").write_text("x")
+    os.utime(mine, (1, 1))
+    read = os.open(mine / "wake", os.O_RDONLY | os.O_NONBLOCK)
+    equal(b.run(b.under(["true"])).returncode, 0, "status")
+    check(mine.exists() and new.exists(), "one that is read or new is gone")
+    os.close(read)
+    equal(b.run(b.under(["true"])).returncode, 0, "status")
+    check(not mine.exists() and new.exists(), "an abandoned one is there, or a new one gone")
 
 
 def the_probe_is_preloaded(b):

@@ -58,6 +58,7 @@ static struct watch_view make_view(void)
         .started = 1763193600.125,
         .seconds = 1.0 / 3,
         .steps = 1980,
+        .steps_from = copy("framework"),
         .step = 1981,
         .epochs = 2,
         .processes = 1,

@@ -144,6 +144,19 @@ TEST(rings__a_step_that_two_sources_tell_counts_once)
     self_end(&s);
 }
 
+TEST(rings__a_source_that_goes_on_with_the_numbers_of_another_has_its_count)
+{
+    struct self s;
+    CHECK(self_start(&s, NULL));
+    /* Of the optimizer's four steps one was told. */
+    put_step(&s, WIRE_OPTIMIZER, 0.1, 501);
+    put_step(&s, WIRE_WATCHER, 0.2, 505);
+    put_step(&s, WIRE_WATCHER, 0.3, 510);
+    watch_tick(s.watch, 1);
+    CHECK_NEAR(watch_steps(s.watch), 10, 0);
+    self_end(&s);
+}
+
 TEST(rings__another_source_in_the_first_steps_does_not_throw_the_run_away)
 {
     struct self s;
@@ -270,7 +283,7 @@ TEST(rings__epochs_end_where_the_process_says_so)
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
         put_sample(&s, "host.anon", 0.01 * i, 100 * MB + 65536.0 * i);
         if (i % 50 == 0)
-            wire_put(s.ring, WIRE_EPOCH, WIRE_WATCHER, 0, AT(0.01 * i), i / 50);
+            wire_put(s.ring, WIRE_EPOCH, WIRE_WATCHER, 0, AT(0.01 * i), 0.02 * i);
         /* The loader ends as well: who says it better is believed. */
         if (i % 50 == 1)
             wire_put(s.ring, WIRE_EPOCH, WIRE_OPTIMIZER, 0, AT(0.01 * i), i);
@@ -372,7 +385,7 @@ TEST(rings__what_the_allocator_keeps_is_no_leak_of_the_program)
     for (int i = 1; i <= 2000; i++) {
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
         put_sample(&s, "torch.allocated", 0.01 * i, 900 * MB + (i % 7) * MB);
-        put_sample(&s, "torch.reserved", 0.01 * i, 1000 * MB + 2 * MB * (i / 10));
+        put_sample(&s, "torch.reserved", 0.01 * i, 1000 * MB + 2 * MB * floor(0.1 * i));
         put_sample(&s, "host.anon", 0.01 * i, 100 * MB);
         if (i % 100 == 0)
             watch_tick(s.watch, 0.01 * i);
@@ -395,7 +408,7 @@ TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
     for (int i = 1; i <= 2000; i++) {
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
         put_sample(&s, "torch.allocated", 0.01 * i, 900 * MB + 0.2 * MB * i);
-        put_sample(&s, "torch.reserved", 0.01 * i, 1000 * MB + 2 * MB * (i / 10));
+        put_sample(&s, "torch.reserved", 0.01 * i, 1000 * MB + 2 * MB * floor(0.1 * i));
         put_sample(&s, "host.anon", 0.01 * i, 100 * MB);
         if (i % 100 == 0)
             watch_tick(s.watch, 0.01 * i);
@@ -406,6 +419,94 @@ TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
     watch_view_release(&v);
     self_end(&s);
 }
+
+/* ---- devices: in the build folder lies a stand-in for the driver's library ---- */
+
+/* Two devices, and what we use of the second. */
+static void play_gpu(const struct folder *f, double mb)
+{
+    FILE *file = fopen(f->file, "w");
+    if (!file)
+        abort();
+    fprintf(file,
+            "device uuid=GPU-a name=NVIDIA_T4 total=16G used=1G\n"
+            "device uuid=GPU-b name=NVIDIA_T4 total=16G used=6G\n"
+            "process pid=self used=%.0fM\n",
+            mb);
+    if (fclose(file) != 0)
+        abort();
+}
+
+static bool self_start_with_gpu(struct self *s, const struct folder *f)
+{
+    play_gpu(f, 2048);
+    setenv("TIDEMARK_STANDIN", f->file, 1);
+    setenv("TIDEMARK_NVML", "tests/libnvml_standin.so", 1);
+    bool started = self_start(s, NULL);
+    unsetenv("TIDEMARK_NVML");
+    return started;
+}
+
+TEST(rings__the_limit_of_a_device_is_what_it_has_left)
+{
+    struct folder f = folder_begin();
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start_with_gpu(&s, &f));
+    struct wire_name name = {.kind = "torch.allocated", .device = "cuda:1", .judged = 1};
+    int number = wire_name(s.ring, &name);
+    for (int i = 1; i <= 300; i++) {
+        put_step(&s, WIRE_WATCHER, 0.01 * i, i);
+        wire_put(s.ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) number, AT(0.01 * i), 1024 * MB);
+        watch_tick(s.watch, 0.01 * i);
+    }
+    finish(&s, 3, &v);
+    const struct watch_series *torch = find_series(&v, "torch.allocated");
+    CHECK(torch && torch->part == PART_MAIN);
+    CHECK_NEAR(torch->answer.limit, 11 * 1024 * MB, MB);
+    const struct watch_series *used = find_series(&v, "gpu.used");
+    CHECK(used && used->part == PART_BYSTANDER);
+    watch_view_release(&v);
+    self_end(&s);
+    folder_end(&f);
+}
+
+/* What the driver counts grows by 4 MB in every tenth of a second. */
+static void use_more_and_more(struct self *s, const struct folder *f, bool told)
+{
+    for (int i = 1; i <= 3000; i++) {
+        double at = 0.01 * i, reserved = 1024 * MB + (told ? 4 * MB * floor(0.1 * i) : 0);
+        put_step(s, WIRE_WATCHER, at, i);
+        put_sample(s, "host.anon", at, 100 * MB);
+        put_sample(s, "torch.allocated", at, 900 * MB);
+        put_sample(s, "torch.reserved", at, reserved);
+        if (i % 10 == 0) {
+            play_gpu(f, 2048 + 0.4 * i);
+            watch_tick(s->watch, at);
+        }
+    }
+}
+
+TEST(rings__a_device_that_torch_fills_is_read_by_what_torch_tells)
+{
+    for (int told = 0; told < 2; told++) {
+        struct folder f = folder_begin();
+        struct self s;
+        struct watch_view v;
+        CHECK(self_start_with_gpu(&s, &f));
+        use_more_and_more(&s, &f, told);
+        finish(&s, 30, &v);
+        const struct watch_series *used = find_series(&v, "gpu.used");
+        CHECK(used != NULL);
+        CHECK(used->answer.verdict == (told ? VERDICT_NO_LEAK : VERDICT_LEAK));
+        CHECK(v.answer.verdict == used->answer.verdict);
+        watch_view_release(&v);
+        self_end(&s);
+        folder_end(&f);
+    }
+}
+
+/* ---- again ---- */
 
 TEST(rings__a_run_file_is_judged_again_as_it_was)
 {
@@ -469,17 +570,27 @@ static void job_end(struct job *j)
     folder_end(&j->folder);
 }
 
+/* How many of the folder's files have names that begin and end so. */
+static unsigned count_files(const struct job *j, const char *begin, const char *end)
+{
+    unsigned count = 0;
+    DIR *folder = opendir(j->folder.path);
+    if (!folder)
+        return 0;
+    for (struct dirent *e; (e = readdir(folder));) {
+        size_t len = strlen(e->d_name);
+        bool ends = len > strlen(end) && strcmp(e->d_name + len - strlen(end), end) == 0;
+        count += ends && strncmp(e->d_name, begin, strlen(begin)) == 0;
+    }
+    closedir(folder);
+    return count;
+}
+
 static bool is_open(const struct job *j, pid_t pid)
 {
     char name[32];
-    bool found = false;
-    DIR *folder = opendir(j->folder.path);
     snprintf(name, sizeof(name), "%d-", (int) pid);
-    for (struct dirent *e; folder && (e = readdir(folder));)
-        found = found || (strncmp(e->d_name, name, strlen(name)) == 0 &&
-                          strstr(e->d_name, WIRE_RING_SUFFIX ".new") == NULL);
-    closedir(folder);
-    return found;
+    return count_files(j, name, WIRE_RING_SUFFIX) > 0;
 }
 
 /* A child that makes steps `from` to `to` at once, and ends then or when it is killed. */
@@ -495,8 +606,8 @@ static pid_t trainer_start(const struct job *j, int from, int to, bool stays)
     for (int i = from; i <= to; i++)
         wire_put(ring, WIRE_STEP, WIRE_OPTIMIZER, 0, wire_now(), i);
     wire_step(ring, WIRE_OPTIMIZER, to);
-    while (stays)
-        pause();
+    if (stays)
+        pause(); /* until it is killed */
     _exit(0);
 }
 
@@ -528,12 +639,7 @@ static bool reaches(struct job *j, double steps)
 
 static unsigned count_rings(const struct job *j)
 {
-    unsigned count = 0;
-    DIR *folder = opendir(j->folder.path);
-    for (struct dirent *e; folder && (e = readdir(folder));)
-        count += strstr(e->d_name, WIRE_RING_SUFFIX) != NULL;
-    closedir(folder);
-    return count;
+    return count_files(j, "", WIRE_RING_SUFFIX);
 }
 
 TEST(rings__are_found_in_their_directory_and_let_go_when_the_process_ends)
