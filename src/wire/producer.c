@@ -330,3 +330,8 @@ enum wire_source wire_believed(const struct wire_ring *r)
 {
     return (enum wire_source) atomic_load_explicit(&r->layout->source, memory_order_relaxed);
 }
+
+double wire_steps(const struct wire_ring *r)
+{
+    return wire_double(atomic_load_explicit(&r->layout->step, memory_order_relaxed));
+}

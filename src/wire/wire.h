@@ -84,8 +84,9 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
  */
 bool wire_step(struct wire_ring *r, enum wire_source source, double step);
 
-/* The source that is believed by now. */
+/* The source that is believed by now, and the steps it has counted; NAN: none. */
 enum wire_source wire_believed(const struct wire_ring *r);
+double wire_steps(const struct wire_ring *r);
 
 /* ---- the reader's side ---- */
 

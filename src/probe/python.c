@@ -1,0 +1,93 @@
+/* probe/python.c: finding the interpreter of this process, and talking to it. */
+#include "probe/python.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <string.h>
+
+struct python py;
+
+/* Data and functions alike: POSIX lets dlsym()'s result be either. */
+static bool find(const char *name, void *ret)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    memcpy(ret, &address, sizeof(address));
+    return address != NULL;
+}
+
+bool python_find(void)
+{
+    static enum { UNKNOWN, FOUND, MISSING } state = UNKNOWN;
+    if (state != UNKNOWN)
+        return state == FOUND;
+    bool all = true;
+#define X(type, name, arguments) all = all && find(#name, &py.name);
+    PY_FUNCTIONS(X)
+#undef X
+    all = all && find("_Py_NoneStruct", &py.none);
+    all = all && find("PyExc_StopIteration", &py.stop_iteration);
+    state = all ? FOUND : MISSING;
+    return all;
+}
+
+py_object *python_module(const char *name)
+{
+    py_object *modules = py.PyImport_GetModuleDict();
+    return modules ? py.PyDict_GetItemString(modules, name) : NULL;
+}
+
+py_object *python_attribute(py_object *o, const char *name)
+{
+    py_object *value = py.PyObject_GetAttrString(o, name);
+    if (!value)
+        py.PyErr_Clear();
+    return value;
+}
+
+const char *python_text(py_object *o)
+{
+    const char *text = py.PyUnicode_AsUTF8AndSize(o, NULL);
+    if (!text)
+        py.PyErr_Clear();
+    return text;
+}
+
+double python_number_at(py_object *o, const char *const *keys)
+{
+    for (; o && *keys; keys++)
+        o = py.PyDict_GetItemString(o, *keys);
+    if (!o)
+        return NAN;
+    double value = py.PyFloat_AsDouble(o);
+    if (py.PyErr_Occurred()) {
+        py.PyErr_Clear();
+        return NAN;
+    }
+    return value;
+}
+
+py_object *python_function(struct py_method *method)
+{
+    py_object *function = py.PyCFunction_NewEx(method, NULL, NULL);
+    if (!function)
+        py.PyErr_Clear();
+    return function;
+}
+
+bool python_replace_method(py_object *type, struct py_method *method, py_object **ret_original)
+{
+    py_object *original = python_attribute(type, method->name);
+    py_object *function = original ? python_function(method) : NULL;
+    py_object *bound = function ? py.PyInstanceMethod_New(function) : NULL;
+    /* It may be called at once, from another thread: what it needs is there before. */
+    *ret_original = original;
+    bool replaced = bound && py.PyObject_SetAttrString(type, method->name, bound) == 0;
+    py.PyErr_Clear();
+    if (bound)
+        py.Py_DecRef(bound);
+    if (function)
+        py.Py_DecRef(function);
+    if (!replaced && original)
+        py.Py_DecRef(original);
+    return replaced;
+}

@@ -1,0 +1,92 @@
+/* probe/python.h: the interpreter of this process, as far as it is needed. Private to probe/. */
+#ifndef TIDEMARK_PROBE_PYTHON_H
+#define TIDEMARK_PROBE_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What of CPython's stable interface is used; nothing here depends on its version. */
+typedef struct py_object py_object; /* PyObject */
+typedef py_object *py_function(py_object *self, py_object *args);
+typedef int py_audit_hook(const char *event, py_object *args, void *context);
+
+struct py_method { /* PyMethodDef */
+    const char *name;
+    py_function *call;
+    int flags;
+    const char *doc;
+};
+
+#define PY_VARARGS 1 /* METH_VARARGS */
+
+/* Every function as documented by CPython, and in the same words. */
+#define PY_FUNCTIONS(X)                                                                            \
+    X(int, PySys_AddAuditHook, (py_audit_hook * hook, void *context))                              \
+    X(int, Py_IsInitialized, (void) )                                                              \
+    X(void, Py_IncRef, (py_object * o))                                                            \
+    X(void, Py_DecRef, (py_object * o))                                                            \
+    X(py_object *, PyImport_GetModuleDict, (void) )                                                \
+    X(py_object *, PyDict_GetItemString, (py_object * dict, const char *key))                      \
+    X(py_object *, PyTuple_GetItem, (py_object * tuple, ptrdiff_t index))                          \
+    X(ptrdiff_t, PyTuple_Size, (py_object * tuple))                                                \
+    X(py_object *, PyObject_GetAttrString, (py_object * o, const char *name))                      \
+    X(int, PyObject_SetAttrString, (py_object * o, const char *name, py_object *value))            \
+    X(py_object *, PyObject_CallObject, (py_object * callable, py_object * args))                  \
+    X(py_object *, PyObject_CallFunction, (py_object * callable, const char *format, ...))         \
+    X(py_object *, PyObject_CallMethod,                                                            \
+      (py_object * o, const char *name, const char *format, ...))                                  \
+    X(py_object *, PyObject_GetIter, (py_object * o))                                              \
+    X(py_object *, PyIter_Next, (py_object * iterator))                                            \
+    X(py_object *, PySequence_GetItem, (py_object * o, ptrdiff_t index))                           \
+    X(ptrdiff_t, PyObject_Size, (py_object * o))                                                   \
+    X(int, PyObject_IsTrue, (py_object * o))                                                       \
+    X(const char *, PyUnicode_AsUTF8AndSize, (py_object * text, ptrdiff_t * size))                 \
+    X(long, PyLong_AsLong, (py_object * number))                                                   \
+    X(double, PyFloat_AsDouble, (py_object * number))                                              \
+    X(py_object *, PyNumber_Float, (py_object * number))                                           \
+    X(py_object *, PyCFunction_NewEx,                                                              \
+      (struct py_method * method, py_object * self, py_object * module))                           \
+    X(py_object *, PyInstanceMethod_New, (py_object * function))                                   \
+    X(py_object *, PyWeakref_NewRef, (py_object * o, py_object * callback))                        \
+    X(py_object *, PyEval_GetFrame, (void) )                                                       \
+    X(py_object *, PyErr_Occurred, (void) )                                                        \
+    X(void, PyErr_Clear, (void) )                                                                  \
+    X(int, PyErr_ExceptionMatches, (py_object * type))                                             \
+    X(void, PyErr_Fetch, (py_object * *type, py_object * *value, py_object * *traceback))          \
+    X(void, PyErr_Restore, (py_object * type, py_object * value, py_object * traceback))
+
+struct python {
+#define X(type, name, arguments) type(*name) arguments;
+    PY_FUNCTIONS(X)
+#undef X
+    py_object *none;            /* borrowed: &_Py_NoneStruct */
+    py_object **stop_iteration; /* &PyExc_StopIteration */
+};
+
+extern struct python py;
+
+/* True: this process is a Python, or has one linked in, and `py` is complete. */
+bool python_find(void);
+
+/* ---- shorthand; each leaves no error behind, and NULL means "not so" ---- */
+
+/* A module that has been imported; borrowed. */
+py_object *python_module(const char *name);
+
+/* A new reference. */
+py_object *python_attribute(py_object *o, const char *name);
+
+/* A text's bytes, valid as long as the object. */
+const char *python_text(py_object *o);
+
+/* A number, taken from o[key1][key2]... with a NULL at the end; NAN: there is none. */
+double python_number_at(py_object *o, const char *const *keys);
+
+/* A function of ours for Python to call. */
+py_object *python_function(struct py_method *method);
+
+/* Makes type.name ours; *ret_original, a new reference, is what was there. False: it is as it was.
+ */
+bool python_replace_method(py_object *type, struct py_method *method, py_object **ret_original);
+
+#endif

@@ -1,0 +1,71 @@
+/* probe/ring.c: what the hooks have seen goes into the ring of this process. */
+#include "probe/ring.h"
+
+#include "probe/probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reading the counters may take so large a share of the time. */
+#define COUNTERS_SHARE 500u
+
+static struct wire_ring *ring;
+static bool refused; /* it could not be opened: never again */
+static uint64_t next_counters;
+
+static struct wire_ring *own_ring(void)
+{
+    const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
+    if (!ring && !refused)
+        refused = !directory || wire_open(directory, &ring) < 0;
+    return ring;
+}
+
+void ring_forget(void)
+{
+    ring = wire_close(ring);
+    refused = false;
+}
+
+static void emit(void *context, const char *kind, const char *device, int is_count, int is_judged,
+                 double value)
+{
+    struct wire_name name = {
+        .unit = is_count ? WIRE_COUNT : WIRE_BYTES,
+        .judged = (uint8_t) is_judged,
+    };
+    strncpy(name.kind, kind, sizeof(name.kind) - 1);
+    strncpy(name.device, device, sizeof(name.device) - 1);
+    int number = wire_name(ring, &name);
+    if (number >= 0)
+        wire_put(ring, WIRE_SAMPLE, WIRE_OPTIMIZER, (unsigned) number, *(const uint64_t *) context,
+                 value);
+}
+
+static void read_counters(void)
+{
+    uint64_t before = wire_now();
+    if (before < next_counters)
+        return;
+    tidemark_probe_read(emit, &before);
+    uint64_t after = wire_now();
+    next_counters = after + COUNTERS_SHARE * (after - before);
+}
+
+void ring_step(double steps)
+{
+    if (own_ring() && wire_step(ring, WIRE_OPTIMIZER, steps))
+        read_counters();
+}
+
+void ring_tell(enum wire_kind kind, double value)
+{
+    if (own_ring())
+        wire_put(ring, kind, WIRE_OPTIMIZER, 0, wire_now(), value);
+}
+
+double ring_steps(void)
+{
+    return ring && wire_believed(ring) > WIRE_OPTIMIZER ? wire_steps(ring) : NAN;
+}

@@ -1,0 +1,271 @@
+/* probe/torch.c: steps of optimizers, ends of loaders. Every call here holds the GIL. */
+#include "probe/torch.h"
+
+#include "probe/python.h"
+#include "probe/ring.h"
+#include "probe/steps.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct step_counter counter;
+static py_object *weak_optimizer; /* to the one that counts */
+
+void torch_forget(void)
+{
+    memset(&counter, 0, sizeof(counter));
+}
+
+/* ---- steps ---- */
+
+/* A weak reference that is called gives the object, or None. */
+static bool is_gone(py_object *weak)
+{
+    py_object *o = weak ? py.PyObject_CallObject(weak, NULL) : NULL;
+    if (!o) {
+        py.PyErr_Clear();
+        return weak != NULL;
+    }
+    bool gone = o == py.none;
+    py.Py_DecRef(o);
+    return gone;
+}
+
+static void remember_optimizer(py_object *optimizer)
+{
+    if (weak_optimizer)
+        py.Py_DecRef(weak_optimizer);
+    weak_optimizer = py.PyWeakref_NewRef(optimizer, NULL);
+    if (!weak_optimizer)
+        py.PyErr_Clear();
+}
+
+/* The `step` of a parameter's state, which Adam and its kin keep on the host. NAN: none there. */
+static double step_of_state(py_object *state)
+{
+    py_object *step = py.PyObject_CallMethod(state, "get", "s", "step");
+    py_object *on_device = step ? python_attribute(step, "is_cuda") : NULL;
+    double value = NAN;
+    if (step && step != py.none && (!on_device || py.PyObject_IsTrue(on_device) == 0)) {
+        py_object *number = py.PyNumber_Float(step);
+        if (number) {
+            value = py.PyFloat_AsDouble(number);
+            py.Py_DecRef(number);
+        }
+    }
+    if (on_device)
+        py.Py_DecRef(on_device);
+    if (step)
+        py.Py_DecRef(step);
+    py.PyErr_Clear();
+    return value;
+}
+
+/* A resumed training has loaded the state of its optimizer: that knows how far it was. */
+static double steps_by_state(py_object *optimizer)
+{
+    double steps = NAN;
+    py_object *state = python_attribute(optimizer, "state");
+    py_object *values = state ? py.PyObject_CallMethod(state, "values", NULL) : NULL;
+    py_object *iterator = values ? py.PyObject_GetIter(values) : NULL;
+    py_object *first = iterator ? py.PyIter_Next(iterator) : NULL;
+    if (first)
+        steps = step_of_state(first);
+    py.PyErr_Clear();
+    py_object *const all[] = {first, iterator, values, state};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i])
+            py.Py_DecRef(all[i]);
+    return steps;
+}
+
+static void optimizer_stepped(py_object *optimizer)
+{
+    bool is_new = optimizer != counter.optimizer;
+    if (!steps_of_optimizer(&counter, optimizer, is_new && is_gone(weak_optimizer)))
+        return;
+    if (is_new)
+        remember_optimizer(optimizer);
+    if (counter.steps == 1) {
+        double resumed = steps_by_state(optimizer);
+        if (resumed > 1)
+            steps_are(&counter, resumed);
+    }
+    ring_step(counter.steps);
+}
+
+/*
+ * What a hook of ours does must not be seen by the program: an exception that is on its way stays
+ * so, one of our own goes no further.
+ */
+static void without_trace(void (*what)(py_object *), py_object *o)
+{
+    py_object *type, *value, *traceback;
+    py.PyErr_Fetch(&type, &value, &traceback);
+    what(o);
+    py.PyErr_Clear();
+    py.PyErr_Restore(type, value, traceback);
+}
+
+/* hook(optimizer, args, kwargs), of torch 2.0 and later. */
+static py_object *on_step(py_object *self, py_object *args)
+{
+    (void) self;
+    py_object *optimizer = py.PyTuple_GetItem(args, 0);
+    if (optimizer)
+        without_trace(optimizer_stepped, optimizer);
+    else
+        py.PyErr_Clear();
+    py.Py_IncRef(py.none);
+    return py.none;
+}
+
+static struct py_method step_hook = {"tidemark_step", on_step, PY_VARARGS, NULL};
+
+static bool hook_optimizers(void)
+{
+    py_object *module = python_module("torch.optim.optimizer");
+    py_object *type = module ? python_attribute(module, "Optimizer") : NULL;
+    if (!type)
+        return false;
+    py.Py_DecRef(type);
+    py_object *add = python_attribute(module, "register_optimizer_step_post_hook");
+    if (!add)
+        return false;
+    py_object *hook = python_function(&step_hook);
+    py_object *handle = hook ? py.PyObject_CallFunction(add, "O", hook) : NULL;
+    bool hooked = handle != NULL;
+    py.PyErr_Clear();
+    if (handle)
+        py.Py_DecRef(handle);
+    if (hook)
+        py.Py_DecRef(hook);
+    py.Py_DecRef(add);
+    return hooked;
+}
+
+/* ---- steps before torch 2.0 ---- */
+
+/*
+ * There a step() is a function of torch's around the optimizer's own, with its label for the
+ * profiler: the label's end is the step's. The optimizer is that function's local `obj`.
+ */
+#define STEP_LABEL "Optimizer.step#"
+
+static py_object *original_exit;
+
+static bool is_step_label(py_object *record)
+{
+    py_object *name = python_attribute(record, "name");
+    const char *text = name ? python_text(name) : NULL;
+    bool is = text && strncmp(text, STEP_LABEL, strlen(STEP_LABEL)) == 0;
+    if (name)
+        py.Py_DecRef(name);
+    return is;
+}
+
+static void label_ended(py_object *record)
+{
+    py_object *frame = is_step_label(record) ? py.PyEval_GetFrame() : NULL;
+    py_object *locals = frame ? python_attribute(frame, "f_locals") : NULL;
+    py_object *optimizer = locals ? py.PyObject_CallMethod(locals, "get", "s", "obj") : NULL;
+    if (optimizer && optimizer != py.none)
+        optimizer_stepped(optimizer);
+    if (optimizer)
+        py.Py_DecRef(optimizer);
+    if (locals)
+        py.Py_DecRef(locals);
+}
+
+/* __exit__(record, exception or None, ...) */
+static py_object *on_label_exit(py_object *self, py_object *args)
+{
+    (void) self;
+    py_object *result = py.PyObject_CallObject(original_exit, args);
+    if (result && py.PyTuple_Size(args) >= 2 && py.PyTuple_GetItem(args, 1) == py.none)
+        without_trace(label_ended, py.PyTuple_GetItem(args, 0));
+    return result;
+}
+
+static struct py_method exit_method = {"__exit__", on_label_exit, PY_VARARGS, NULL};
+
+/* False also where torch is newer: its own hook is better. */
+static bool hook_labels(void)
+{
+    py_object *optim = python_module("torch.optim.optimizer");
+    py_object *module = python_module("torch.autograd.profiler");
+    py_object *optimizer = optim ? python_attribute(optim, "Optimizer") : NULL;
+    py_object *newer = optim ? python_attribute(optim, "register_optimizer_step_post_hook") : NULL;
+    py_object *record = module ? python_attribute(module, "record_function") : NULL;
+    bool hooked = optimizer && record && !newer &&
+                  python_replace_method(record, &exit_method, &original_exit);
+    py_object *const all[] = {optimizer, newer, record};
+    for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i])
+            py.Py_DecRef(all[i]);
+    return hooked;
+}
+
+/* ---- epochs ---- */
+
+static py_object *original_next;
+
+/* What the ring believes, where that is not the optimizers' count. */
+static void follow_other_source(void)
+{
+    double steps = ring_steps();
+    if (isfinite(steps))
+        steps_are(&counter, steps);
+}
+
+static void batch_taken(py_object *iterator)
+{
+    follow_other_source();
+    ptrdiff_t length = py.PyObject_Size(iterator);
+    double steps = steps_batch_taken(&counter, iterator, length > 0 ? (double) length : NAN);
+    if (isfinite(steps))
+        ring_tell(WIRE_EPOCH_LENGTH, steps);
+}
+
+static void loader_exhausted(py_object *iterator)
+{
+    follow_other_source();
+    if (steps_loader_exhausted(&counter, iterator))
+        ring_tell(WIRE_EPOCH, counter.epochs);
+}
+
+/* __next__(iterator) */
+static py_object *on_next(py_object *self, py_object *args)
+{
+    (void) self;
+    py_object *batch = py.PyObject_CallObject(original_next, args);
+    py_object *iterator = py.PyTuple_GetItem(args, 0);
+    if (batch)
+        without_trace(batch_taken, iterator);
+    else if (py.PyErr_ExceptionMatches(*py.stop_iteration))
+        without_trace(loader_exhausted, iterator);
+    return batch;
+}
+
+static struct py_method next_method = {"__next__", on_next, PY_VARARGS, NULL};
+
+static bool hook_loaders(void)
+{
+    py_object *module = python_module("torch.utils.data.dataloader");
+    py_object *type = module ? python_attribute(module, "_BaseDataLoaderIter") : NULL;
+    if (!type)
+        return false;
+    bool hooked = python_replace_method(type, &next_method, &original_next);
+    py.Py_DecRef(type);
+    return hooked;
+}
+
+bool torch_hook(void)
+{
+    static bool optimizers, loaders;
+    if (!optimizers)
+        optimizers = hook_optimizers() || hook_labels();
+    if (!loaders)
+        loaders = hook_loaders();
+    return optimizers && loaders;
+}
