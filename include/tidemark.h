@@ -10,6 +10,7 @@
  *         double loss = train_one_batch();
  *         tidemark_step(w, loss);
  *     }
+ *     tidemark_finish(w);                         // training is over: judge by what there is
  *     struct tidemark_verdict v = {.size = sizeof(v)};
  *     if (tidemark_judge(w, &v) == 0)
  *         puts(v.summary);
@@ -18,18 +19,19 @@
  * Build with `pkg-config --cflags --libs tidemark`.
  *
  * Errors: 0 or positive on success, -errno on failure, outputs untouched. No function prints,
- * exits, raises a signal or changes errno's meaning for the caller. Every function accepts a NULL
- * watcher and answers -EINVAL, so that a loop need not ask whether watching works.
+ * exits, raises a signal, starts a thread or changes errno. Every function accepts a NULL watcher
+ * and answers -EINVAL, so that a loop need not ask whether watching works.
  *
  * Threads: one watcher may be used by several threads; a lock of its own is held for the moment.
- * A leak's callback comes in the thread whose step found it, with that lock free.
+ * A leak's callback comes in the thread whose call found it, with that lock free. Only
+ * tidemark_close() must be the last call of all.
  *
  * fork(): the child of a fork has no watcher: every call there answers -ECHILD and does nothing;
- * tidemark_close() lets go of the memory. Under `tidemark run` nothing is written to a file by this
- * library: the watcher outside hears the steps and does it.
+ * tidemark_close() lets go of the memory. It may open one of its own. Under `tidemark run` nothing
+ * is written to a file by this library: the watcher outside hears the steps and does it.
  *
  * Versions: structs that cross this border begin with their size, set by the caller; later versions
- * add at the end only.
+ * add at the end only. -EINVAL: the size was not set.
  */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
@@ -57,7 +59,7 @@ typedef struct tidemark_watcher tidemark_watcher;
 /* 0 and NULL everywhere: the sensible thing. */
 struct tidemark_options {
     size_t size;          /* sizeof(struct tidemark_options) */
-    const char *run_file; /* record here; NULL: nothing is recorded. Never overwrites a file */
+    const char *run_file; /* record here, for `tidemark show`; NULL: nothing is recorded */
     double start_step;    /* steps made before this program began: a resumed training */
     double plan_steps;    /* the step at which training will end */
     double horizon;       /* the longest ramp that may still be harmless, in steps */
@@ -66,11 +68,23 @@ struct tidemark_options {
     int no_gpu;           /* do not ask the driver */
 };
 
-/* Several watchers may be open; the steps of the first count for a watcher outside.
- * -EEXIST: the run file is there; -EACCES, -ENOENT, ...: it cannot be made. */
+/*
+ * Watches this process and those it starts. Takes some milliseconds, more where a GPU's driver has
+ * to wake up first. Several watchers may be open, each with its own count of steps; a watcher
+ * outside is told those of the first.
+ * -EEXIST: the run file is there, and is left alone; -EACCES, -ENOENT, ...: it cannot be made;
+ * -EINVAL: a number that is negative or none; -E2BIG: an option that this version does not know.
+ */
 TIDEMARK_API int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret);
 
-/* Draws the conclusions, completes the run file. Accepts NULL. */
+/*
+ * Training is over, nothing more will come: what was only watched, because waiting cost nothing, is
+ * judged by what there is, and the run file is completed. The answers below are final from here on;
+ * steps, epochs and counters are refused with -ESHUTDOWN. -errno: the run file lacks its end.
+ */
+TIDEMARK_API int tidemark_finish(tidemark_watcher *w);
+
+/* Finishes, and lets go of everything. Accepts NULL. */
 TIDEMARK_API void tidemark_close(tidemark_watcher *w);
 
 /* ---- in the loop ---- */
@@ -91,7 +105,12 @@ enum tidemark_unit {
     TIDEMARK_COUNT,
 };
 
-/* `name`: up to 47 bytes, "pool.bytes"; `device`: "cuda:0" or NULL. -ENOSPC: 64 names are taken. */
+/*
+ * `name`: up to 47 bytes, "pool.bytes", none that begins with "host."; `device`: up to 22, "cuda:0",
+ * or NULL. Growth that lasts is a leak. Best called when tidemark_step() returned 1; what comes
+ * faster than is worth keeping is passed over. -EINVAL: not a number, or no such name; -ENOSPC: all
+ * of about 60 names are taken; -EAGAIN: another thread is naming one at this very moment.
+ */
 TIDEMARK_API int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
                                 enum tidemark_unit unit, double value);
 
@@ -119,14 +138,16 @@ struct tidemark_verdict {
     char summary[512];   /* one sentence for people */
 };
 
-/* The answer for the whole job by what has been seen so far. */
+/* The answer for the whole job by what has been seen so far. A millisecond or so. */
 TIDEMARK_API int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret);
 
-/* The answer of one series; -ENOENT: there is none of that kind (and device; NULL: any). */
+/* The answer of one series, of this process where it has one of that kind. -ENOENT: there is none of
+ * that kind (and device; NULL: any). */
 TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *device,
                                        struct tidemark_verdict *ret);
 
-/* Called once for every series that turns to leak, from tidemark_step(). NULL: no more. */
+/* Called once for every series that turns to leak, by the call that finds it: mostly
+ * tidemark_step(). It may call anything but tidemark_close(). NULL: no more. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 

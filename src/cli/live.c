@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/run_file.h"
 #include "input/input.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -275,8 +276,7 @@ static void tell_leak(struct live *l, double seconds, size_t id)
         struct buf text = BUF_INIT;
         report_alarm(&text, &view, i, &l->style);
         tell(l, buf_text(&text));
-        if (l->store)
-            store_add_event(l->store, seconds, "leak", buf_text(&text));
+        run_file_add_news(l->store, seconds, NEWS_LEAK, buf_text(&text));
         buf_release(&text);
         if (l->options->on_leak)
             run_on_leak(l, &view, s);
@@ -286,9 +286,6 @@ static void tell_leak(struct live *l, double seconds, size_t id)
 
 static void tell_news(struct live *l, double seconds)
 {
-    static const char *const names[] = {
-        [NEWS_NEAR_LIMIT] = "near-limit", [NEWS_ELSEWHERE] = "elsewhere", [NEWS_STORE] = "store"};
-
     for (;;) {
         struct watch_news news = watch_next_news(l->watch);
         if (news.kind == NEWS_END)
@@ -301,8 +298,7 @@ static void tell_news(struct live *l, double seconds)
         buf_addf(&text, "tidemark: %s%s\n",
                  news.kind == NEWS_NEAR_LIMIT ? "MEMORY NEARLY USED UP: " : "", news.text);
         tell(l, buf_text(&text));
-        if (l->store && news.kind != NEWS_STORE)
-            store_add_event(l->store, seconds, names[news.kind], news.text);
+        run_file_add_news(l->store, seconds, news.kind, news.text);
         buf_release(&text);
     }
 }
@@ -524,8 +520,10 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .step_regex = o->step_regex,
         .command = command,
         .arguments = arguments,
-        .store = l->store,
     };
+    if (!o->no_store)
+        cli_create_run_file(o->output, &options, &l->store, &l->store_path);
+    options.store = l->store;
     int r = watch_new(&options, &l->watch);
     /* Where the relay has been killed already, there is an end to report all the same. */
     if (r == 0 && l->job->relay)
@@ -539,20 +537,29 @@ static int start_watch(struct live *l, const char *command, const char *argument
 
 /* ---- the report ---- */
 
-static void write_json(struct live *l, const char *json, size_t len)
+static void write_json(struct live *l, const struct watch_view *view)
 {
     const char *path = l->options->json;
-    if (strcmp(path, "-") == 0) {
-        write_text(STDOUT_FILENO, json, len);
-        return;
-    }
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool to_output = strcmp(path, "-") == 0;
+    int fd = to_output ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         cli_say("--json: %s: %s", path, strerror(errno));
         return;
     }
-    write_text(fd, json, len);
-    close(fd);
+    struct buf json = BUF_INIT;
+    report_run_json(&json, view);
+    write_text(fd, buf_text(&json), json.len);
+    buf_release(&json);
+    if (!to_output)
+        close(fd);
+}
+
+static void finish_run_file(struct live *l, double seconds, const struct watch_view *view)
+{
+    int r = l->store ? run_file_finish(l->store, seconds, view) : 0;
+    if (r < 0)
+        cli_say("the run file lacks the final answer: %s", strerror(-r));
+    l->store = NULL;
 }
 
 static void print_report(struct live *l, const struct watch_view *view)
@@ -580,16 +587,9 @@ static int conclude(struct live *l)
     clear_row(l);
     watch_view_init(l->watch, seconds, &view);
     print_report(l, &view);
-    if (l->options->json || l->store) {
-        struct buf json = BUF_INIT;
-        report_run_json(&json, &view);
-        if (l->options->json)
-            write_json(l, buf_text(&json), json.len);
-        if (l->store)
-            run_file_finish(l->store, seconds, &view, buf_text(&json));
-        l->store = NULL;
-        buf_release(&json);
-    }
+    if (l->options->json)
+        write_json(l, &view);
+    finish_run_file(l, seconds, &view);
     int status = fail_on_status(&l->options->fail_on, view.answer.verdict, view.answer.severity);
     watch_view_release(&view);
     return status;
@@ -655,11 +655,9 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     l.next_status = STATUS_FIRST;
     l.next_line = o->print_every > 0 ? o->print_every : LINE_SECONDS;
     allow_many_files();
-    run_file_add_command(&command, job);
-    run_file_add_arguments(&arguments, job);
+    run_add_command(&command, job->argv, job->argc);
+    run_add_arguments(&arguments, job->argv, job->argc);
     open_log(&l);
-    if (!o->no_store)
-        run_file_create(o, buf_text(&command), buf_text(&arguments), &l.store, &l.store_path);
     int r = start_watch(&l, buf_text(&command), buf_text(&arguments));
     if (r == 0) {
         open_tails(&l);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct gpu {
     const struct gpu_driver *driver;
@@ -14,6 +15,7 @@ struct gpu {
     struct gpu_claims claims; /* of the last gpu_read_processes() */
     struct gpu_process *processes;
     size_t cap;
+    pid_t owner; /* who opened it */
 };
 
 int gpu_open(struct gpu **ret, char why[GPU_WHY_LENGTH])
@@ -27,6 +29,7 @@ int gpu_open(struct gpu **ret, char why[GPU_WHY_LENGTH])
         return r;
     }
     g->driver = &gpu_nvml;
+    g->owner = getpid();
     *ret = g;
     return 0;
 }
@@ -35,7 +38,8 @@ struct gpu *gpu_free(struct gpu *g)
 {
     if (!g)
         return NULL;
-    g->driver->close(g->state);
+    if (g->owner == getpid())
+        g->driver->close(g->state);
     gpu_claims_release(&g->claims);
     free(g->processes);
     free(g);

@@ -25,7 +25,10 @@ struct gpu;
  * below ask the driver too and may hang like it.
  */
 int gpu_open(struct gpu **ret, char why[GPU_WHY_LENGTH]);
-struct gpu *gpu_free(struct gpu *g); /* accepts NULL, returns NULL */
+
+/* Accepts NULL, returns NULL. In the child of a fork the driver is left alone: what is open there
+ * is the parent's, and to close it would close the parent's. */
+struct gpu *gpu_free(struct gpu *g);
 
 struct gpu_device {
     unsigned index; /* NVML's, in PCI order; CUDA's numbers may differ: the uuid is the identity */

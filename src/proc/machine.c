@@ -1,4 +1,4 @@
-/* proc/machine.c: the memory of the whole machine. */
+/* proc/machine.c: the memory and the processors of the whole machine. */
 #include "proc/fields.h"
 #include "proc/file.h"
 #include "proc/proc.h"
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <math.h>
+#include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -30,17 +31,56 @@ int proc_meminfo_parse(const char *text, size_t len, struct proc_meminfo *ret)
     return 0;
 }
 
-int proc_meminfo_read(const char *root, struct proc_meminfo *ret)
+static int read_file(const char *root, const char *name, struct buf *ret)
 {
     int dir = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return -errno;
+    int r = file_read_at(dir, name, ret);
+    close(dir);
+    return r;
+}
+
+int proc_meminfo_read(const char *root, struct proc_meminfo *ret)
+{
     struct buf text = BUF_INIT;
-    int r = file_read_at(dir, "meminfo", &text);
+    int r = read_file(root, "meminfo", &text);
     if (r == 0)
         r = proc_meminfo_parse(buf_text(&text), text.len, ret);
     buf_release(&text);
-    close(dir);
+    return r;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...": what follows is part of user. */
+int proc_cpu_parse(const char *text, size_t len, struct proc_cpu *ret)
+{
+    enum { IDLE = 3, IOWAIT = 4, FIELDS = 8 };
+    const char *s = text + 4, *end = text + len;
+    struct proc_cpu cpu = {0};
+    if (len < 5 || memcmp(text, "cpu ", 4) != 0)
+        return -EINVAL;
+    unsigned found = 0;
+    for (uint64_t ticks; found < FIELDS; found++) {
+        while (s < end && *s == ' ')
+            s++;
+        if (!scan_unsigned(&s, end, &ticks))
+            break;
+        cpu.total += (double) ticks;
+        cpu.busy += found == IDLE || found == IOWAIT ? 0 : (double) ticks;
+    }
+    if (found <= IDLE)
+        return -EINVAL;
+    *ret = cpu;
+    return 0;
+}
+
+int proc_cpu_read(const char *root, struct proc_cpu *ret)
+{
+    struct buf text = BUF_INIT;
+    int r = read_file(root, "stat", &text);
+    if (r == 0)
+        r = proc_cpu_parse(buf_text(&text), text.len, ret);
+    buf_release(&text);
     return r;
 }
 

@@ -207,6 +207,14 @@ struct proc_meminfo {
 int proc_meminfo_parse(const char *text, size_t len, struct proc_meminfo *ret);
 int proc_meminfo_read(const char *root, struct proc_meminfo *ret);
 
+/* The first line of /proc/stat: all processors together since boot, in ticks. */
+struct proc_cpu {
+    double busy, total;
+};
+
+int proc_cpu_parse(const char *text, size_t len, struct proc_cpu *ret);
+int proc_cpu_read(const char *root, struct proc_cpu *ret);
+
 /* What a tmpfs (/dev/shm) holds and could hold; both absent where it has no limit. -ENOTSUP: it is
  * none; -errno. */
 int proc_tmpfs_read(const char *path, double *ret_used, double *ret_size);

@@ -3,6 +3,7 @@
 #define TIDEMARK_STORE_HANDLE_H
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 struct writer;
 struct reader;
@@ -10,9 +11,12 @@ struct reader;
 /* Exactly one of the two is there. */
 struct store {
     sqlite3 *db;
+    pid_t owner; /* the process that opened it */
     struct writer *writer;
     struct reader *reader;
 };
+
+struct store *store_new(void); /* NULL: no memory */
 
 /* Each frees its statements and memory, not the connection. Both accept NULL. */
 void writer_free(struct writer *w);

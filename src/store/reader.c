@@ -462,7 +462,7 @@ int store_open(const char *path, struct store **ret, struct store_error *error)
     int r = check_file(path, error);
     if (r < 0)
         return r;
-    struct store *s = calloc(1, sizeof *s);
+    struct store *s = store_new();
     if (s)
         s->reader = calloc(1, sizeof *s->reader);
     if (!s || !s->reader) {

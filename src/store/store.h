@@ -55,7 +55,8 @@ struct store_series {
 /* -EEXIST: there is such a file (never overwritten); -errno otherwise, and no file is left. */
 int store_create(const char *path, const struct store_run *run, struct store **ret);
 
-/* Closes without a final answer, as a crash would. Accepts NULL, returns NULL. */
+/* Closes without a final answer, as a crash would. Accepts NULL, returns NULL. In the child of a
+ * fork the file is not touched, and SQLite's own memory stays: the connection is the parent's. */
 struct store *store_free(struct store *s);
 
 /*

@@ -426,7 +426,7 @@ static void remove_files(const char *path)
 
 int store_create(const char *path, const struct store_run *run, struct store **ret)
 {
-    struct store *s = calloc(1, sizeof *s);
+    struct store *s = store_new();
     if (!s)
         return -ENOMEM;
     int r = create_file(path);

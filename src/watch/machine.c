@@ -88,7 +88,7 @@ void machine_open(struct watch *w)
     if (proc_tmpfs_read(SHM_PATH, &w->shm_first, &size) < 0)
         w->shm_first = NAN;
     w->oom_kills_first = machine_oom_kills(w->options.proc_root);
-    if (gpu_open(&w->gpu, w->gpu_why) < 0)
+    if (w->options.no_gpu || gpu_open(&w->gpu, w->gpu_why) < 0)
         w->gpu = NULL;
     read_memory(w);
     w->memory_first = w->memory_now;
@@ -286,6 +286,36 @@ void machine_read_gpu(struct watch *w, double seconds)
         store_track(w, &w->devices[i], 0);
         w->devices[i].limit = load.total_bytes;
         watch_push(w, &w->devices[i], seconds, load.used_bytes);
+    }
+}
+
+/* What a process has on a device; NAN: nothing, or not told. */
+static double bytes_of(struct watch *w, size_t device, pid_t pid)
+{
+    const struct gpu_process *list;
+    size_t count;
+    if (gpu_read_processes(w->gpu, device, &list, &count) < 0)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == pid)
+            return list[i].used_bytes;
+    return NAN;
+}
+
+/* Where the driver does not say who uses a device, every one may be it. What an instance of a
+ * device holds is part of what the device does. */
+void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy)
+{
+    *ret_bytes = *ret_busy = NAN;
+    for (size_t i = 0; w->gpu && i < gpu_device_count(w->gpu); i++) {
+        struct gpu_load load;
+        if (strncmp(gpu_device(w->gpu, i)->uuid, "MIG-", 4) == 0)
+            continue;
+        double bytes = bytes_of(w, i, pid);
+        if (isfinite(bytes))
+            *ret_bytes = isnan(*ret_bytes) ? bytes : *ret_bytes + bytes;
+        if ((isfinite(bytes) || !w->gpu_has_pids) && gpu_read_device(w->gpu, i, &load) == 0)
+            *ret_busy = fmax(*ret_busy, load.utilization / 100);
     }
 }
 

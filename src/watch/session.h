@@ -111,7 +111,8 @@ struct watch {
     double next_tick, next_scan, next_machine, next_gpu, next_roles, next_survey, next_commit;
     double next_shm;
     double last_tick;
-    double tick_cost; /* CPU seconds of one tick, smoothed */
+    double tick_cost;   /* CPU seconds of one tick, smoothed */
+    double cpu_seconds; /* of all ticks */
 
     double stall_seconds; /* what the rounds may have held up */
     double started;       /* wall clock */
@@ -138,7 +139,7 @@ void watch_init_job(struct watch *w);
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
                       void *c);
 
-double watch_cpu_seconds(void); /* of this process so far */
+double watch_cpu_seconds(void); /* of this thread so far: a training may run in others */
 void watch_push(struct watch *w, struct track *t, double seconds, double value);
 void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));

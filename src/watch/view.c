@@ -312,7 +312,9 @@ static void add_notes(const struct watch *w, struct watch_view *v)
     if (track_is_wary(&w->job[JOB_SHM]))
         add_note(v,
                  "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
-    if (!clock_runs(&w->clock))
+    if (!clock_runs(&w->clock) && w->options.inside)
+        add_note(v, "no steps were told: judged by time");
+    else if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
                     "--step-regex 'step ([0-9]+)' says how");
     if (w->gpu_why[0] && !w->gpu)
@@ -404,6 +406,11 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->limit = w->limit;
     v->limit_source = copy(w->limit_source);
     v->stall_seconds = w->stall_seconds;
+    if (w->options.inside) {
+        v->watcher_cpu_seconds = w->cpu_seconds;
+        v->watcher_bytes = NAN;
+        return;
+    }
     getrusage(RUSAGE_SELF, &usage);
     v->watcher_cpu_seconds = (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                              1e-6 * (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);

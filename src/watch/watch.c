@@ -120,7 +120,8 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         watch_free(w);
         return r;
     }
-    proc_tree_exclude(w->tree, getpid());
+    if (!options->inside)
+        proc_tree_exclude(w->tree, getpid());
     watch_init_job(w);
     machine_open(w);
     struct timespec wall;
@@ -397,7 +398,7 @@ static void commit(struct watch *w, double seconds)
 double watch_cpu_seconds(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
@@ -435,7 +436,7 @@ static void scan(struct watch *w, double seconds)
     w->next_scan = seconds + fmax(spacing, fmin(w->options.interval, 5));
 }
 
-double watch_tick(struct watch *w, double seconds)
+static double do_what_is_due(struct watch *w, double seconds)
 {
     if (seconds >= w->next_scan)
         scan(w, seconds);
@@ -459,4 +460,12 @@ double watch_tick(struct watch *w, double seconds)
         commit(w, seconds);
     double next = fmin(w->next_tick, fmin(w->next_scan, w->next_machine));
     return fmin(next, w->gpu ? w->next_gpu : next);
+}
+
+double watch_tick(struct watch *w, double seconds)
+{
+    double before = watch_cpu_seconds();
+    double next = do_what_is_due(w, seconds);
+    w->cpu_seconds += watch_cpu_seconds() - before;
+    return next;
 }

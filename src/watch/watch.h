@@ -36,6 +36,8 @@ struct watch_options {
     struct store *store;    /* not owned; NULL: nothing is recorded */
     const char *rings;      /* directory where processes of the job keep their rings */
     uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
+    bool no_gpu;            /* the driver is not asked */
+    bool inside;            /* we are a part of the job: watched like the rest of it */
 };
 
 /*
@@ -179,6 +181,12 @@ struct watch_status {
 };
 
 void watch_status(struct watch *w, struct watch_status *ret);
+
+/*
+ * What the driver says now of a process of the job: its memory on all devices, and how busy the
+ * busiest of those is, 0 to 1. NAN: not known.
+ */
+void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy);
 
 /* ---- a recorded run ---- */
 

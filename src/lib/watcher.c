@@ -1,0 +1,453 @@
+/* lib/watcher.c: a watcher's life: opened, told of steps, closed; threads and forks. */
+#include "lib/watcher.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of the time that the training thread has, looking takes no more than this share. */
+#define LOOK_SHARE 0.004
+
+/* A counter between steps that are worth telling, or where there are none: no more often. */
+#define COUNT_SPACING UINT64_C(10000000)
+
+const char *tidemark_version(void)
+{
+    return TIDEMARK_VERSION;
+}
+
+/* ---- all watchers of this process ---- */
+
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static tidemark_watcher *all;
+static tidemark_watcher *teller; /* whose steps a watcher outside is told */
+
+/* fork() waits until nobody is in the middle of anything: the child can free its copy then. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all_lock);
+    for (tidemark_watcher *w = all; w; w = w->next)
+        pthread_mutex_lock(&w->lock);
+}
+
+static void after_fork(void)
+{
+    for (tidemark_watcher *w = all; w; w = w->next)
+        pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void in_child(void)
+{
+    for (tidemark_watcher *w = all; w; w = w->next)
+        atomic_store(&w->forked, true);
+    after_fork();
+    all = teller = NULL;
+}
+
+static void heed_forks(void)
+{
+    (void) pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void join(tidemark_watcher *w)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, heed_forks);
+    pthread_mutex_lock(&all_lock);
+    w->next = all;
+    all = w;
+    pthread_mutex_unlock(&all_lock);
+}
+
+static void leave(tidemark_watcher *w)
+{
+    pthread_mutex_lock(&all_lock);
+    tidemark_watcher **link = &all;
+    while (*link && *link != w)
+        link = &(*link)->next;
+    if (*link)
+        *link = w->next;
+    if (teller == w)
+        teller = NULL;
+    pthread_mutex_unlock(&all_lock);
+}
+
+/*
+ * A step is told once: the first watcher has the ring that is seen outside, others have rings of
+ * their own. A directory that does not work any more means that nobody is outside.
+ */
+static int open_ring(tidemark_watcher *w)
+{
+    const char *directory = secure_getenv(WIRE_DIRECTORY_VARIABLE);
+    pthread_mutex_lock(&all_lock);
+    w->told_outside = teller || (directory && wire_open(directory, &w->ring) == 0);
+    if (w->ring)
+        teller = w;
+    pthread_mutex_unlock(&all_lock);
+    return w->ring ? 0 : wire_open(NULL, &w->ring);
+}
+
+/* ---- calls ---- */
+
+int visit_begin(tidemark_watcher *w, struct visit *ret)
+{
+    if (!w)
+        return -EINVAL;
+    if (atomic_load_explicit(&w->forked, memory_order_relaxed))
+        return -ECHILD;
+    *ret = (struct visit){.error = errno};
+    pthread_mutex_lock(&w->lock);
+    ret->language = uselocale(w->plain);
+    return 0;
+}
+
+int visit_end(tidemark_watcher *w, struct visit *v, int result)
+{
+    tidemark_leak_callback *call = w->on_leak;
+    void *context = w->on_leak_context;
+    uselocale(v->language);
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < v->leak_count; i++)
+        call(context, &v->leaks[i]);
+    free(v->leaks);
+    errno = v->error;
+    return result;
+}
+
+double watcher_seconds(const tidemark_watcher *w)
+{
+    return w->finished ? w->seconds_finished : 1e-9 * (double) (wire_now() - w->began);
+}
+
+void watcher_look(tidemark_watcher *w, struct visit *v)
+{
+    if (w->finished)
+        return;
+    uint64_t before = wire_now();
+    double seconds = watcher_seconds(w), next = watch_tick(w->watch, seconds);
+    answer_take_news(w, v, seconds);
+    uint64_t after = wire_now();
+    uint64_t wanted = w->began + (uint64_t) (1e9 * next);
+    uint64_t allowed = after + (uint64_t) ((double) (after - before) / LOOK_SHARE);
+    w->next_look = wanted > allowed ? wanted : allowed;
+}
+
+static void look_if_due(tidemark_watcher *w, struct visit *v)
+{
+    if (wire_now() >= w->next_look)
+        watcher_look(w, v);
+}
+
+/* ---- opening ---- */
+
+static bool is_amount(double value)
+{
+    return value >= 0 && isfinite(value);
+}
+
+/* What a newer program says and we do not know must not be missed. */
+static int read_options(const struct tidemark_options *from, struct tidemark_options *ret)
+{
+    *ret = (struct tidemark_options){.size = sizeof(*ret)};
+    if (!from)
+        return 0;
+    if (from->size < sizeof(*ret))
+        return -EINVAL;
+    const char *bytes = (const char *) from;
+    for (size_t i = sizeof(*ret); i < from->size; i++)
+        if (bytes[i] != 0)
+            return -E2BIG;
+    *ret = *from;
+    bool sane = is_amount(ret->start_step) && is_amount(ret->plan_steps) &&
+                is_amount(ret->horizon) && is_amount(ret->epoch) && is_amount(ret->limit_bytes);
+    return sane ? 0 : -EINVAL;
+}
+
+/* The program's own command line, for reports and the run file. */
+static void read_command(tidemark_watcher *w)
+{
+    struct buf text = BUF_INIT;
+    if (w->self && proc_read_arguments(w->self, &text) == 0 && text.len > 0) {
+        const char *argv[256];
+        size_t argc = 0;
+        const char *s = buf_text(&text), *end = s + text.len;
+        for (; s < end && argc < sizeof(argv) / sizeof(argv[0]); s += strlen(s) + 1)
+            argv[argc++] = s;
+        run_add_command(&w->command, argv, argc);
+        run_add_arguments(&w->arguments, argv, argc);
+    }
+    buf_release(&text);
+}
+
+static void open_self(tidemark_watcher *w)
+{
+    struct proc_stat stat;
+    if (proc_stat_read("/proc", getpid(), &stat) < 0 || proc_open("/proc", stat.id, &w->self) < 0)
+        w->self = NULL;
+    if (proc_cpu_read("/proc", &w->cpu) < 0)
+        w->cpu = (struct proc_cpu){NAN, NAN};
+    read_command(w);
+}
+
+static int start_watch(tidemark_watcher *w, const struct tidemark_options *o)
+{
+    struct watch_options options = {
+        .proc_root = "/proc",
+        .horizon = o->horizon,
+        .epoch = o->epoch,
+        .plan_steps = o->plan_steps,
+        .limit_bytes = o->limit_bytes,
+        .command = buf_text(&w->command),
+        .arguments = buf_text(&w->arguments),
+        .began = w->began,
+        .no_gpu = o->no_gpu,
+        .inside = true,
+    };
+    int r = 0;
+    if (o->run_file && !w->told_outside)
+        r = run_file_create(o->run_file, &options, &w->store);
+    options.store = w->store;
+    if (r == 0)
+        r = watch_new(&options, &w->watch);
+    if (r == 0)
+        r = watch_add_root(w->watch, getpid(), false);
+    if (r == 0)
+        r = watch_add_ring(w->watch, w->ring);
+    return r;
+}
+
+/* For a watcher outside: it cannot know what the program was told. */
+static void tell_terms(tidemark_watcher *w, const struct tidemark_options *o)
+{
+    uint64_t now = wire_now();
+    if (o->epoch > 0)
+        wire_put(w->ring, WIRE_EPOCH_LENGTH, WIRE_WATCHER, 0, now, o->epoch);
+    if (o->plan_steps > 0)
+        wire_put(w->ring, WIRE_PLAN, WIRE_WATCHER, 0, now, o->plan_steps);
+}
+
+static int begin(tidemark_watcher *w, const struct tidemark_options *o)
+{
+    struct visit v = {0};
+    w->step = o->start_step;
+    w->loss = -1;
+    w->began = wire_now();
+    int r = -pthread_mutex_init(&w->lock, NULL);
+    if (r == 0)
+        r = open_ring(w);
+    if (r < 0)
+        return r;
+    open_self(w);
+    r = start_watch(w, o);
+    if (r < 0)
+        return r;
+    tell_terms(w, o);
+    watcher_look(w, &v);
+    join(w);
+    return 0;
+}
+
+/* In the child of a fork the watch, the store and the driver leave alone what is the parent's. */
+static void release(tidemark_watcher *w)
+{
+    watch_free(w->watch);
+    store_free(w->store);
+    wire_close(w->ring);
+    proc_free(w->self);
+    buf_release(&w->command);
+    buf_release(&w->arguments);
+    if (w->plain)
+        freelocale(w->plain);
+    free(w);
+}
+
+static void give_up(tidemark_watcher *w, const char *run_file)
+{
+    bool recorded = w->store != NULL;
+    leave(w);
+    release(w);
+    if (recorded)
+        (void) unlink(run_file);
+}
+
+int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret)
+{
+    struct tidemark_options o;
+    int error = errno, r = ret ? read_options(options, &o) : -EINVAL;
+    if (r < 0)
+        return r;
+    tidemark_watcher *w = calloc(1, sizeof(*w));
+    if (w)
+        w->plain = newlocale(LC_ALL_MASK, "C", NULL);
+    if (!w || !w->plain) {
+        free(w);
+        errno = error;
+        return -ENOMEM;
+    }
+    locale_t language = uselocale(w->plain);
+    r = begin(w, &o);
+    if (r < 0)
+        give_up(w, o.run_file);
+    else
+        *ret = w;
+    uselocale(language);
+    errno = error;
+    return r;
+}
+
+/* ---- in the loop ---- */
+
+/* For the eye, beside the memory. */
+static void tell_loss(tidemark_watcher *w, uint64_t now, double loss)
+{
+    const struct wire_name name = {.kind = "loss", .unit = WIRE_COUNT};
+    if (w->loss < 0)
+        w->loss = wire_name(w->ring, &name);
+    if (w->loss >= 0)
+        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, now, loss);
+}
+
+/* The lock is held, and is free afterwards. */
+static int step_was_told(tidemark_watcher *w, double loss)
+{
+    struct visit v = {.error = errno, .language = uselocale(w->plain)};
+    uint64_t now = wire_now();
+    w->moment++;
+    if (isfinite(loss))
+        tell_loss(w, now, loss);
+    if (now >= w->next_look)
+        watcher_look(w, &v);
+    return visit_end(w, &v, 1);
+}
+
+int tidemark_step(tidemark_watcher *w, double loss)
+{
+    if (!w)
+        return -EINVAL;
+    if (atomic_load_explicit(&w->forked, memory_order_relaxed))
+        return -ECHILD;
+    pthread_mutex_lock(&w->lock);
+    bool over = w->finished;
+    if (!over && wire_step(w->ring, WIRE_WATCHER, w->step += 1))
+        return step_was_told(w, loss);
+    pthread_mutex_unlock(&w->lock);
+    return over ? -ESHUTDOWN : 0;
+}
+
+int tidemark_epoch_end(tidemark_watcher *w)
+{
+    struct visit v;
+    int r = visit_begin(w, &v);
+    if (r < 0)
+        return r;
+    if (w->finished)
+        return visit_end(w, &v, -ESHUTDOWN);
+    uint64_t now = wire_now();
+    /* The last step that was told is some steps ago: an epoch ends at this one. */
+    if (wire_believed(w->ring) == WIRE_WATCHER)
+        wire_put(w->ring, WIRE_STEP, WIRE_WATCHER, 0, now, w->step);
+    wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
+    look_if_due(w, &v);
+    return visit_end(w, &v, 0);
+}
+
+/* Copies a name that can stand in a report. False: too long, or not for people. */
+static bool copy_name(char *ret, size_t size, const char *text)
+{
+    size_t len = strnlen(text, size);
+    if (len == size)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char) text[i] < ' ' || text[i] == 0x7f)
+            return false;
+    memcpy(ret, text, len + 1);
+    return true;
+}
+
+/* What the kernel counts is read by the watcher itself, and called so. */
+static bool make_name(const char *name, const char *device, enum tidemark_unit unit,
+                      struct wire_name *ret)
+{
+    *ret =
+        (struct wire_name){.unit = unit == TIDEMARK_COUNT ? WIRE_COUNT : WIRE_BYTES, .judged = 1};
+    return name && name[0] && strncmp(name, "host.", 5) != 0 &&
+           copy_name(ret->kind, sizeof(ret->kind), name) &&
+           copy_name(ret->device, sizeof(ret->device), device ? device : "");
+}
+
+/* Once for every step that was told; else now and then, so that the ring holds what matters. */
+static void put_count(tidemark_watcher *w, unsigned name, double value)
+{
+    uint64_t now = wire_now();
+    if (w->counted[name].moment == w->moment && now < w->counted[name].time + COUNT_SPACING)
+        return;
+    w->counted[name].moment = w->moment;
+    w->counted[name].time = now;
+    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, now, value);
+}
+
+int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
+                   enum tidemark_unit unit, double value)
+{
+    struct wire_name known;
+    struct visit v;
+    int r = visit_begin(w, &v);
+    if (r < 0)
+        return r;
+    if (w->finished)
+        return visit_end(w, &v, -ESHUTDOWN);
+    if (!isfinite(value) || !make_name(name, device, unit, &known))
+        return visit_end(w, &v, -EINVAL);
+    int number = wire_name(w->ring, &known);
+    if (number < 0)
+        return visit_end(w, &v, number);
+    put_count(w, (unsigned) number, value);
+    look_if_due(w, &v);
+    return visit_end(w, &v, 0);
+}
+
+/* ---- the end ---- */
+
+static int finish(tidemark_watcher *w, struct visit *v)
+{
+    const struct watch_end end = {0};
+    struct watch_view view;
+    int r = 0;
+    if (w->finished)
+        return 0;
+    watcher_look(w, v);
+    w->seconds_finished = watcher_seconds(w);
+    w->finished = true;
+    watch_finish(w->watch, w->seconds_finished, &end);
+    answer_take_news(w, v, w->seconds_finished);
+    if (w->store) {
+        watch_view_init(w->watch, w->seconds_finished, &view);
+        r = run_file_finish(w->store, w->seconds_finished, &view);
+        watch_view_release(&view);
+        w->store = NULL;
+    }
+    return r;
+}
+
+int tidemark_finish(tidemark_watcher *w)
+{
+    struct visit v;
+    int r = visit_begin(w, &v);
+    return r < 0 ? r : visit_end(w, &v, finish(w, &v));
+}
+
+void tidemark_close(tidemark_watcher *w)
+{
+    if (!w)
+        return;
+    int error = errno;
+    if (tidemark_finish(w) != -ECHILD) {
+        leave(w);
+        pthread_mutex_destroy(&w->lock);
+    }
+    release(w);
+    errno = error;
+}

@@ -1,0 +1,81 @@
+/* lib/watcher.h: the state of a watcher, and how a call comes to it. Private to lib/. */
+#ifndef TIDEMARK_LIB_WATCHER_H
+#define TIDEMARK_LIB_WATCHER_H
+
+#include "run/run.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <tidemark.h>
+
+/*
+ * A program that watches itself does what `tidemark run` does from outside, with the same code: a
+ * struct watch over its own process and children, fed by its own ring, recorded in a run file. What
+ * is here is the border only: when there is time to look, locks, forks, and the caller's peace.
+ */
+struct tidemark_watcher {
+    atomic_bool forked; /* this process is a child of the one that opened it */
+    pthread_mutex_t lock;
+    tidemark_watcher *next; /* of all that are open; for fork() */
+
+    struct wire_ring *ring;
+    bool told_outside; /* somebody outside watches, and records */
+    double step, epochs;
+    uint64_t began;     /* wire_now() of second 0 */
+    uint64_t next_look; /* wire_now() from which on the memory may be looked at again */
+
+    struct watch *watch;
+    struct store *store; /* NULL: none */
+    struct buf command, arguments;
+    bool finished;
+    double seconds_finished;
+
+    /* Counters of the caller's own: when each was last put into the ring. */
+    uint64_t moment; /* so many steps were worth telling */
+    struct {
+        uint64_t moment, time;
+    } counted[WIRE_NAMES];
+    int loss; /* its number among the ring's names; negative: not named yet */
+
+    tidemark_leak_callback *on_leak;
+    void *on_leak_context;
+
+    struct proc *self;   /* for tidemark_look(); NULL: cannot be read */
+    struct proc_cpu cpu; /* of its last call */
+    locale_t plain;      /* numbers are written as in C, whatever the program's language */
+};
+
+/* ---- calls ---- */
+
+/* One call from outside: what is put right again when it ends, and what it found. */
+struct visit {
+    int error; /* errno of the caller */
+    locale_t language;
+    struct tidemark_verdict *leaks; /* to be told when the lock is free */
+    size_t leak_count;
+};
+
+/* 0: the lock is held until visit_end(). -EINVAL: no watcher; -ECHILD: not this process's. */
+int visit_begin(tidemark_watcher *w, struct visit *ret);
+
+/* Lets go of the lock, then tells the leaks. Returns `result`. */
+int visit_end(tidemark_watcher *w, struct visit *v, int result);
+
+/* Looks at the memory, as far as that is due, and reads the ring to its end. */
+void watcher_look(tidemark_watcher *w, struct visit *v);
+
+double watcher_seconds(const tidemark_watcher *w); /* since it was opened, until it was finished */
+
+/* ---- answers ---- */
+
+/* News of the watch: leaks join those of the visit, all of it the events of the run file. */
+void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds);
+
+/*
+ * Structs of the caller begin with their size. Copies what both sides know of `known`, whose first
+ * member is its size, to *ret. -EINVAL: smaller than there ever was one.
+ */
+int answer_copy(void *ret, const void *known);
+
+#endif

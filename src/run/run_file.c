@@ -1,0 +1,76 @@
+/* run/run_file.c: the run file of a watched job: how it begins, what is told in it, how it ends. */
+#include "run/run.h"
+
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+void run_add_command(struct buf *out, const char *const *argv, size_t argc)
+{
+    for (size_t i = 0; i < argc; i++) {
+        if (i > 0)
+            buf_addc(out, ' ');
+        proc_add_redacted(out, argv, argc, i);
+    }
+}
+
+void run_add_arguments(struct buf *out, const char *const *argv, size_t argc)
+{
+    struct json j;
+    json_init(&j, out, 0);
+    json_array_begin(&j, NULL);
+    for (size_t i = 0; i < argc; i++) {
+        struct buf argument = BUF_INIT;
+        proc_add_redacted(&argument, argv, argc, i);
+        json_string(&j, NULL, buf_text(&argument));
+        buf_release(&argument);
+    }
+    json_array_end(&j);
+}
+
+static double if_told(double value)
+{
+    return value > 0 ? value : NAN;
+}
+
+int run_file_create(const char *path, const struct watch_options *o, struct store **ret)
+{
+    struct timespec now;
+    char host[128] = "";
+    gethostname(host, sizeof(host) - 1);
+    clock_gettime(CLOCK_REALTIME, &now);
+    const struct store_run run = {
+        .command = o->arguments,
+        .title = o->command,
+        .host = host,
+        .started = (double) now.tv_sec + 1e-9 * (double) now.tv_nsec,
+        .limit_bytes = if_told(o->limit_bytes),
+        .limit_source = o->limit_bytes > 0 ? "--limit" : NULL,
+        .plan_steps = if_told(o->plan_steps),
+        .plan_seconds = if_told(o->plan_seconds),
+        .horizon = if_told(o->horizon),
+        .epoch_length = if_told(o->epoch),
+    };
+    return store_create(path, &run, ret);
+}
+
+void run_file_add_news(struct store *store, double seconds, enum watch_news_kind kind,
+                       const char *text)
+{
+    static const char *const names[] = {
+        [NEWS_LEAK] = "leak", [NEWS_NEAR_LIMIT] = "near-limit", [NEWS_ELSEWHERE] = "elsewhere"};
+    if (store && kind < sizeof(names) / sizeof(names[0]))
+        store_add_event(store, seconds, names[kind], text);
+}
+
+int run_file_finish(struct store *store, double seconds, const struct watch_view *view)
+{
+    struct buf json = BUF_INIT, kept = BUF_INIT;
+    report_run_json(&json, view);
+    report_keep(&kept, view);
+    store_set_answer(store, buf_text(&json), buf_text(&kept));
+    int r = store_close(store, seconds);
+    buf_release(&json);
+    buf_release(&kept);
+    return r;
+}
