@@ -204,7 +204,6 @@ static int start_watch(tidemark_watcher *w, const struct tidemark_options *o)
         .arguments = buf_text(&w->arguments),
         .began = w->began,
         .no_gpu = o->no_gpu,
-        .inside = true,
     };
     int r = 0;
     if (o->run_file && !w->told_outside)

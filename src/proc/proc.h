@@ -38,6 +38,9 @@ struct proc_stat {
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
 int proc_stat_read(const char *root, pid_t pid, struct proc_stat *ret); /* -ESRCH, -EACCES */
 
+/* A zombie, or on the way out. */
+bool proc_stat_ended(const struct proc_stat *s);
+
 /* /proc/PID/status: cheap, never blocks the process. */
 struct proc_status {
     double rss, anon, file, shmem, swap, vsize;

@@ -10,9 +10,6 @@ int proc_stat_read_at(int root, pid_t pid, struct buf *scratch, struct proc_stat
 /* `path` is the stat file itself, below `dir`. */
 int proc_stat_read_file(int dir, const char *path, struct buf *scratch, struct proc_stat *ret);
 
-/* A zombie, or on the way out. */
-bool proc_stat_ended(const struct proc_stat *s);
-
 /* Copies a text, cleaned to printable UTF-8 and cut between characters to `size` bytes. */
 void copy_clean(char *ret, size_t size, const char *text);
 

@@ -38,6 +38,12 @@ void clock_mark(struct step_clock *c, double seconds, double step)
     c->marks[crowded ? c->count - 1 : c->count++] = c->now;
 }
 
+void clock_begin_count(struct step_clock *c)
+{
+    c->count = 0;
+    c->then = c->now = (struct clock_mark){NAN, NAN};
+}
+
 static double between(const struct clock_mark *a, const struct clock_mark *b, double seconds)
 {
     if (!(b->seconds > a->seconds))

@@ -30,6 +30,9 @@ void clock_init(struct step_clock *c);
 /* The newest mark always counts; `seconds` never falls. A step below the last begins anew. */
 void clock_mark(struct step_clock *c, double seconds, double step);
 
+/* Another count begins: its steps have nothing to do with those so far. */
+void clock_begin_count(struct step_clock *c);
+
 /* NAN: before the first mark, after the last, or no clock at all. */
 double clock_step_at(const struct step_clock *c, double seconds);
 

@@ -218,12 +218,11 @@ static struct track *new_tracks(struct gpu *g)
     return tracks;
 }
 
-static void store_track(struct watch *w, struct track *t, int64_t process)
+static void store_device(struct watch *w, struct track *t)
 {
     if (t->stored > 0 || !w->options.store)
         return;
-    struct store_series s = {
-        .process = process, .kind = t->kind, .device = t->device, .unit = t->unit};
+    struct store_series s = {.kind = t->kind, .device = t->device, .unit = t->unit};
     t->stored = store_add_series(w->options.store, &s);
 }
 
@@ -236,9 +235,8 @@ static void push_process(struct watch *w, struct member *m, size_t device, doubl
         m->gpu = new_tracks(w->gpu);
         m->gpu_count = gpu_device_count(w->gpu);
     }
-    store_track(w, &m->gpu[device], m->stored);
     m->gpu[device].limit = isfinite(headroom) ? used + headroom : 0;
-    watch_push(w, &m->gpu[device], seconds, used);
+    member_push(w, m, &m->gpu[device], seconds, used);
 }
 
 static struct member *alive_member(struct watch *w, pid_t pid)
@@ -283,7 +281,7 @@ void machine_read_gpu(struct watch *w, double seconds)
             w->devices = new_tracks(w->gpu);
             w->device_count = gpu_device_count(w->gpu);
         }
-        store_track(w, &w->devices[i], 0);
+        store_device(w, &w->devices[i]);
         w->devices[i].limit = load.total_bytes;
         watch_push(w, &w->devices[i], seconds, load.used_bytes);
     }

@@ -17,6 +17,9 @@
 #define ROUND_SHARE 0.001
 #define LEAST_ROUND_SECONDS 0.5
 
+/* A process that has told nothing from inside for so long is looked at from outside again. */
+#define TOLD_SECONDS 3.0
+
 static const struct {
     const char *kind;
     enum series_unit unit;
@@ -59,7 +62,7 @@ static void read_variable(struct member *m, const char *name, char *ret, size_t 
     buf_release(&value);
 }
 
-static struct member *find_member(struct watch *w, struct proc_id id)
+struct member *member_find(struct watch *w, struct proc_id id)
 {
     for (size_t i = w->member_count; i-- > 0;)
         if (proc_id_equal(w->members[i]->id, id))
@@ -89,7 +92,7 @@ static void read_identity(struct watch *w, struct member *m)
     buf_release(&command);
     read_variable(m, "RANK", m->rank, sizeof(m->rank));
     read_variable(m, "LOCAL_RANK", m->local_rank, sizeof(m->local_rank));
-    const struct member *parent = find_member(w, m->parent);
+    const struct member *parent = member_find(w, m->parent);
     m->forked = parent && same_arguments(m, parent);
 }
 
@@ -132,7 +135,7 @@ void members_joined(void *context, struct proc_member *found)
     m->joined = w->last_tick;
     m->ended = NAN;
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
-    m->rollup_seconds = m->anon_at_rollup = m->inherited = NAN;
+    m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = NAN;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
@@ -149,7 +152,10 @@ struct member *member_free(struct member *m)
         track_release(&m->tracks[i]);
     for (size_t i = 0; i < m->gpu_count; i++)
         track_release(&m->gpu[i]);
+    for (size_t i = 0; i < m->told_count; i++)
+        track_release(&m->told[i]);
     free(m->gpu);
+    free(m->told);
     proc_free(m->proc);
     buf_release(&m->arguments);
     free(m->command);
@@ -164,6 +170,9 @@ static bool any_track(const struct member *m, bool (*holds)(const struct track *
             return true;
     for (size_t i = 0; i < m->gpu_count; i++)
         if (holds(&m->gpu[i]))
+            return true;
+    for (size_t i = 0; i < m->told_count; i++)
+        if (holds(&m->told[i]))
             return true;
     return false;
 }
@@ -221,18 +230,24 @@ static void store_member(struct watch *w, struct member *m)
         store_update_process(w->options.store, m->stored, &p);
 }
 
+static void finish_track(struct watch *w, struct track *t, void *c)
+{
+    (void) w, (void) c;
+    track_finish(t);
+}
+
 void members_left(void *context, struct proc_member *found)
 {
     struct watch *w = context;
     struct member *m = found->user;
     if (!m)
         return;
+    rings_end(w, m, w->last_tick);
     m->ended = w->last_tick;
     m->proc = proc_free(m->proc);
     w->alive--;
     store_member(w, m);
-    for (unsigned i = 0; m->has_tracks && i < MEMBER_KINDS; i++)
-        track_finish(&m->tracks[i]);
+    member_each_track(w, m, finish_track, NULL);
     if (!m->has_tracks)
         for (size_t i = w->member_count; i-- > 0;)
             if (w->members[i] == m) {
@@ -326,7 +341,7 @@ enum member_kind member_kind_of(const char *kind)
     return (enum member_kind) i;
 }
 
-static void start_tracks(struct watch *w, struct member *m)
+void member_start_tracks(struct watch *w, struct member *m)
 {
     member_init_tracks(m);
     /* What a forked process shares turns private by being touched. */
@@ -338,15 +353,20 @@ static void start_tracks(struct watch *w, struct member *m)
     w->job[JOB_PROCESSES].limit = m->tracks[MEMBER_THREADS].limit;
 }
 
-static void push(struct watch *w, struct member *m, enum member_kind kind, double seconds,
-                 double value)
+void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value)
 {
-    struct track *t = &m->tracks[kind];
     if (isfinite(value) && t->stored == 0 && w->options.store && m->stored > 0) {
-        struct store_series s = {.process = m->stored, .kind = t->kind, .unit = t->unit};
+        struct store_series s = {
+            .process = m->stored, .kind = t->kind, .device = t->device, .unit = t->unit};
         t->stored = store_add_series(w->options.store, &s);
     }
     watch_push(w, t, seconds, value);
+}
+
+static void push(struct watch *w, struct member *m, enum member_kind kind, double seconds,
+                 double value)
+{
+    member_push(w, m, &m->tracks[kind], seconds, value);
 }
 
 static double monotonic(void)
@@ -388,7 +408,9 @@ double member_pss(const struct member *m)
 static void push_status(struct watch *w, struct member *m, double seconds)
 {
     const struct proc_status *s = &m->now;
-    push(w, m, MEMBER_ANON, seconds, s->anon + (s->swap > 0 ? s->swap : 0));
+    /* Told from inside it is of the same place in every step: better than any moment of ours. */
+    if (!(seconds - m->anon_told < TOLD_SECONDS))
+        push(w, m, MEMBER_ANON, seconds, s->anon + (s->swap > 0 ? s->swap : 0));
     push(w, m, MEMBER_SHMEM, seconds, s->shmem);
     push(w, m, MEMBER_FILE, seconds, s->file);
     push(w, m, MEMBER_THREADS, seconds, s->threads);
@@ -408,11 +430,11 @@ static void tick(struct watch *w, struct member *m, double seconds)
         return; /* it has ended: the next scan says so */
     m->now = now;
     if (isnan(m->inherited)) {
-        const struct member *parent = find_member(w, m->parent);
+        const struct member *parent = member_find(w, m->parent);
         m->inherited = fmin(now.anon, parent ? parent->now.anon : now.anon);
     }
     if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
-        start_tracks(w, m);
+        member_start_tracks(w, m);
     if (m->has_tracks)
         push_status(w, m, seconds);
     if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))

@@ -41,6 +41,9 @@ struct member {
     struct track tracks[MEMBER_KINDS];
     struct track *gpu; /* one a device, or NULL */
     size_t gpu_count;
+    struct track *told; /* counters that it tells from inside, or NULL */
+    size_t told_count;
+    double anon_told; /* when it last told host.anon itself; NAN: never */
 
     struct proc_status now;    /* of the last tick */
     struct proc_rollup rollup; /* of the last round */
@@ -49,6 +52,42 @@ struct member {
     double inherited; /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;
+};
+
+/* ---- what processes tell from inside ---- */
+
+/* The ring of one process and what it has told so far; NAN: nothing. */
+struct ring {
+    struct wire_reader *reader;
+    struct proc_id id;
+    char *file;              /* in the directory of rings; NULL: a ring of this very process */
+    struct member *member;   /* NULL: not met yet */
+    size_t told[WIRE_NAMES]; /* which of the member's told tracks, from 1; 0: not known yet */
+
+    enum wire_source source, epoch_source;
+    double step, first_seconds; /* when it told its first step */
+    double epoch_length, plan;
+};
+
+struct rings {
+    int directory;       /* -1: none */
+    int wake, wake_held; /* both ends of the fifo: with ours open it never hangs up */
+    struct ring **list;
+    size_t count;
+    double next; /* when they are to be read again, lest something is overwritten */
+};
+
+/*
+ * The one count of steps. `source` is WIRE_NOBODY as long as they are read from the output. Of
+ * those that count inside one leads: the best source, then the lowest rank, then the first.
+ */
+struct step_count {
+    struct ring *leader; /* NULL: none, or it has ended */
+    enum wire_source source;
+    int rank;              /* of the leader; negative: none */
+    double before, origin; /* at step S so many have been made: before + (S - origin) + 1 */
+    double last;           /* S, as exact as it was known when the leader ended */
+    double wake_at;        /* be woken when so many have been made; INFINITY: never */
 };
 
 /* ---- the job as a whole ---- */
@@ -83,6 +122,8 @@ struct watch {
     struct proc_tree *tree;
     struct progress *progress;
     struct step_clock clock;
+    struct step_count steps;
+    struct rings rings;
     struct track_terms terms;
 
     struct member **members; /* alive and ended, in the order they joined */
@@ -131,6 +172,7 @@ struct watch {
     struct series_info status_series; /* texts of the last status */
     double held_first;                /* by the job when watching began; 0 under `run` */
     bool joined_late;
+    bool inside; /* the job watches itself */
 };
 
 void watch_init_job(struct watch *w);
@@ -138,6 +180,10 @@ void watch_init_job(struct watch *w);
 /* Calls `visit` for every track of the job and its processes. */
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
                       void *c);
+
+/* The same for those of one process. */
+void member_each_track(struct watch *w, struct member *m,
+                       void (*visit)(struct watch *w, struct track *t, void *c), void *c);
 
 double watch_cpu_seconds(void); /* of this thread so far: a training may run in others */
 void watch_push(struct watch *w, struct track *t, double seconds, double value);
@@ -152,12 +198,43 @@ void members_left(void *context, struct proc_member *m);
 void members_tick(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
+struct member *member_find(struct watch *w, struct proc_id id); /* NULL: not (or no longer) kept */
+void member_start_tracks(struct watch *w, struct member *m);
+/* Gives it a place in the run file at its first value. */
+void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value);
 bool member_is_alive(const struct member *m);
 void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
 bool member_is_trainer(const struct member *m);    /* or a rank */
 bool member_is_wary(const struct member *m);       /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
+
+/* steps.c */
+
+/* Where the program stands: NAN: only the other is told. */
+struct step_mark {
+    double seconds, step, epoch;
+    bool restarted;   /* the training began anew */
+    bool epoch_ended; /* at this moment */
+};
+
+void steps_init(struct step_count *s);
+void steps_mark(struct watch *w, const struct step_mark *mark);
+/* A ring told something about the steps. */
+void steps_take(struct watch *w, struct ring *r, double seconds, const struct wire_record *x);
+/* The process will count no more. */
+void steps_lose(struct watch *w, struct ring *r);
+/* Whether the count of the output is of the same steps as those told from inside. */
+bool steps_agree(const struct watch *w, double step);
+void steps_ask(struct watch *w); /* the leader, to wake us when it is time */
+
+/* rings.c */
+void rings_open(struct watch *w);
+void rings_release(struct watch *w);
+void rings_find(struct watch *w, double seconds); /* new ones */
+void rings_read(struct watch *w, double seconds);
+/* A process has ended: what it told last is read. Its ring is gone then. */
+void rings_end(struct watch *w, struct member *m, double seconds);
 
 /* machine.c */
 void machine_open(struct watch *w);

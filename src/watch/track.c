@@ -134,7 +134,8 @@ void track_release(struct track *t)
     t->by_time = engine_free(t->by_time);
     t->by_step = engine_free(t->by_step);
     free(t->device);
-    t->device = NULL;
+    free(t->own_kind);
+    t->device = t->own_kind = NULL;
 }
 
 static void note(struct track *t, double seconds, double value)
@@ -204,6 +205,11 @@ void track_restart(struct track *t)
 {
     if (t->by_step)
         engine_restart(t->by_step);
+}
+
+void track_begin_count(struct track *t)
+{
+    t->by_step = engine_free(t->by_step);
 }
 
 void track_finish(struct track *t)

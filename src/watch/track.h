@@ -43,7 +43,8 @@ struct track_points {
  * for the next mark. One owner, one thread. Initialise with track_init().
  */
 struct track {
-    const char *kind; /* a literal */
+    const char *kind; /* a literal, or own_kind */
+    char *own_kind;   /* owned; NULL: none */
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
     enum track_rule rule;
@@ -86,6 +87,9 @@ void track_epoch(struct track *t, const struct track_terms *terms);
 
 /* The training began anew inside the same process. */
 void track_restart(struct track *t);
+
+/* Another count of steps has begun, of other steps perhaps: what was seen on the old one goes. */
+void track_begin_count(struct track *t);
 
 /* Nothing more will come. */
 void track_finish(struct track *t);

@@ -148,6 +148,10 @@ static void each_subject(struct watch *w,
             s.track = &m->gpu[k];
             visit(w, &s, c);
         }
+        for (size_t k = 0; k < m->told_count; k++, s.id++) {
+            s.track = &m->told[k];
+            visit(w, &s, c);
+        }
     }
 }
 
@@ -312,7 +316,7 @@ static void add_notes(const struct watch *w, struct watch_view *v)
     if (track_is_wary(&w->job[JOB_SHM]))
         add_note(v,
                  "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
-    if (!clock_runs(&w->clock) && w->options.inside)
+    if (!clock_runs(&w->clock) && w->inside)
         add_note(v, "no steps were told: judged by time");
     else if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
@@ -406,7 +410,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->limit = w->limit;
     v->limit_source = copy(w->limit_source);
     v->stall_seconds = w->stall_seconds;
-    if (w->options.inside) {
+    if (w->inside) {
         v->watcher_cpu_seconds = w->cpu_seconds;
         v->watcher_bytes = NAN;
         return;

@@ -59,13 +59,19 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
         visit(w, &w->job[i], c);
     for (size_t i = 0; i < w->device_count; i++)
         visit(w, &w->devices[i], c);
-    for (size_t i = 0; i < w->member_count; i++) {
-        struct member *m = w->members[i];
-        for (unsigned k = 0; m->has_tracks && k < MEMBER_KINDS; k++)
-            visit(w, &m->tracks[k], c);
-        for (size_t k = 0; k < m->gpu_count; k++)
-            visit(w, &m->gpu[k], c);
-    }
+    for (size_t i = 0; i < w->member_count; i++)
+        member_each_track(w, w->members[i], visit, c);
+}
+
+void member_each_track(struct watch *w, struct member *m,
+                       void (*visit)(struct watch *w, struct track *t, void *c), void *c)
+{
+    for (unsigned k = 0; m->has_tracks && k < MEMBER_KINDS; k++)
+        visit(w, &m->tracks[k], c);
+    for (size_t k = 0; k < m->gpu_count; k++)
+        visit(w, &m->gpu[k], c);
+    for (size_t k = 0; k < m->told_count; k++)
+        visit(w, &m->told[k], c);
 }
 
 /* ---- beginning and end ---- */
@@ -103,6 +109,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
     w->options = *options;
     w->ended = NAN;
     clock_init(&w->clock);
+    steps_init(&w->steps);
     w->terms = (struct track_terms){
         .clock = &w->clock,
         .horizon = options->horizon,
@@ -120,10 +127,9 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         watch_free(w);
         return r;
     }
-    if (!options->inside)
-        proc_tree_exclude(w->tree, getpid());
     watch_init_job(w);
     machine_open(w);
+    rings_open(w);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     w->started = (double) wall.tv_sec + 1e-9 * (double) wall.tv_nsec;
@@ -143,6 +149,7 @@ struct watch *watch_free(struct watch *w)
     for (unsigned i = 0; i < JOB_KINDS; i++)
         track_release(&w->job[i]);
     machine_release(w);
+    rings_release(w);
     proc_tree_free(w->tree);
     progress_free(w->progress);
     sheet_release(&w->sheet);
@@ -157,6 +164,10 @@ struct watch *watch_free(struct watch *w)
 int watch_add_root(struct watch *w, pid_t pid, bool children_only)
 {
     w->joined_late = !children_only;
+    /* The watcher is no part of the job, except where the job watches itself. */
+    w->inside = pid == getpid();
+    if (!w->inside)
+        proc_tree_exclude(w->tree, getpid());
     return proc_tree_add_root(w->tree, pid, children_only);
 }
 
@@ -205,7 +216,9 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
 {
     w->ended = w->last_tick = seconds;
     w->end = *end;
+    rings_find(w, seconds);
     proc_tree_scan(w->tree);
+    rings_read(w, seconds);
     machine_tick(w, seconds);
     machine_look_elsewhere(w, seconds);
     watch_each_track(w, finish_track, NULL);
@@ -214,19 +227,6 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
 }
 
 /* ---- the step clock ---- */
-
-static void mark_track(struct watch *w, struct track *t, void *epoch_ended)
-{
-    track_mark(t, &w->terms);
-    if (*(const bool *) epoch_ended)
-        track_epoch(t, &w->terms);
-}
-
-static void restart_track(struct watch *w, struct track *t, void *c)
-{
-    (void) w, (void) c;
-    track_restart(t);
-}
 
 /*
  * The moment a step is over is the best one to look. At first every millisecond if steps are that
@@ -245,28 +245,22 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
     struct progress_mark mark;
     if (!progress_feed(w->progress, bytes, len, &mark))
         return false;
-    bool epoch_ended = mark.epoch > w->clock.epoch;
-    w->clock.epoch = mark.epoch;
+    if (w->steps.source != WIRE_NOBODY) {
+        /* What it prints may count other things: micro-batches, samples. */
+        if (isnan(w->steps.leader ? w->steps.leader->plan : NAN) && steps_agree(w, mark.step))
+            w->clock.total = mark.total;
+        return false;
+    }
     w->clock.epoch_length = mark.epoch_length;
     w->clock.total = mark.total;
-    if (mark.restarted)
-        watch_each_track(w, restart_track, NULL);
-    if (isfinite(mark.step))
-        clock_mark(&w->clock, seconds, mark.step);
-    else
-        w->clock.now.seconds = seconds;
-    watch_each_track(w, mark_track, &epoch_ended);
-    if (w->options.store)
-        store_add_mark(w->options.store, seconds, mark.step, mark.epoch);
+    steps_mark(w, &(struct step_mark){.seconds = seconds,
+                                      .step = mark.step,
+                                      .epoch = mark.epoch,
+                                      .restarted = mark.restarted,
+                                      .epoch_ended = mark.epoch > w->clock.epoch});
     if (w->options.interval == 0)
         w->next_tick = fmin(w->next_tick, w->last_tick + mark_spacing(w, seconds));
     return true;
-}
-
-double watch_steps(const struct watch *w)
-{
-    const struct clock_mark *first = clock_first(&w->clock);
-    return first ? w->clock.now.step - first->step + 1 : NAN;
 }
 
 void watch_signal(struct watch *w, int number)
@@ -438,8 +432,10 @@ static void scan(struct watch *w, double seconds)
 
 static double do_what_is_due(struct watch *w, double seconds)
 {
+    rings_find(w, seconds);
     if (seconds >= w->next_scan)
         scan(w, seconds);
+    rings_read(w, seconds);
     if (seconds >= w->next_roles) {
         members_judge_roles(w, seconds);
         w->next_roles = seconds + fmin(fmax(0.5, seconds / 4), 30);
@@ -458,7 +454,7 @@ static double do_what_is_due(struct watch *w, double seconds)
         machine_look_elsewhere(w, seconds);
     if (seconds >= w->next_commit)
         commit(w, seconds);
-    double next = fmin(w->next_tick, fmin(w->next_scan, w->next_machine));
+    double next = fmin(fmin(w->next_tick, w->rings.next), fmin(w->next_scan, w->next_machine));
     return fmin(next, w->gpu ? w->next_gpu : next);
 }
 

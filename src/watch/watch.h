@@ -37,7 +37,6 @@ struct watch_options {
     const char *rings;      /* directory where processes of the job keep their rings */
     uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
     bool no_gpu;            /* the driver is not asked */
-    bool inside;            /* we are a part of the job: watched like the rest of it */
 };
 
 /*

@@ -1,0 +1,376 @@
+/* watch/rings.c: what processes of the job tell from inside, by their rings. */
+#include "watch/session.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Rings are read at least so often, and so often where one fills fast. */
+#define READ_SECONDS 1.0
+#define READ_SECONDS_FAST 0.1
+#define FILLS_FAST 1024u /* records since the last look, of 4096 */
+
+/* Rings of processes that ended are let go; so many living ones are read. */
+#define RINGS_MOST 4096u
+
+/* ---- beginning and end ---- */
+
+void rings_open(struct watch *w)
+{
+    struct rings *s = &w->rings;
+    s->directory = s->wake = s->wake_held = -1;
+    s->next = INFINITY;
+    if (!w->options.rings)
+        return;
+    s->directory = open(w->options.rings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->directory < 0)
+        return;
+    if (mkfifoat(s->directory, WIRE_WAKE_FILE, 0600) < 0 && errno != EEXIST)
+        return;
+    s->wake = openat(s->directory, WIRE_WAKE_FILE, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    s->wake_held = openat(s->directory, WIRE_WAKE_FILE, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static struct ring *ring_free(struct ring *r)
+{
+    wire_reader_free(r->reader);
+    free(r->file);
+    free(r);
+    return NULL;
+}
+
+void rings_release(struct watch *w)
+{
+    struct rings *s = &w->rings;
+    for (size_t i = 0; i < s->count; i++)
+        ring_free(s->list[i]);
+    free(s->list);
+    int files[] = {s->directory, s->wake, s->wake_held};
+    for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (files[i] >= 0)
+            close(files[i]);
+}
+
+int watch_wake_fd(const struct watch *w)
+{
+    return w->rings.wake;
+}
+
+/* ---- coming and going ---- */
+
+static void add(struct watch *w, struct wire_reader *reader, const char *file)
+{
+    struct rings *s = &w->rings;
+    struct ring *r = calloc(1, sizeof(*r));
+    s->list = reallocarray(s->list, s->count + 1, sizeof(struct ring *));
+    if (!r || !s->list)
+        abort();
+    r->reader = reader;
+    r->id = (struct proc_id){.pid = wire_reader_pid(reader), .start = wire_reader_start(reader)};
+    r->file = file ? strdup(file) : NULL;
+    r->step = r->first_seconds = r->epoch_length = r->plan = NAN;
+    s->list[s->count++] = r;
+    s->next = 0;
+}
+
+int watch_add_ring(struct watch *w, struct wire_ring *ring)
+{
+    struct wire_reader *reader;
+    struct wire_record before;
+    int r = wire_reader_attach(ring, &reader);
+    if (r < 0)
+        return r;
+    /* What the process told before it opened this watch is not this watch's to count. */
+    while (wire_read(reader, &before))
+        continue;
+    add(w, reader, NULL);
+    return 0;
+}
+
+static bool is_known(const struct rings *s, const char *file)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i]->file && strcmp(s->list[i]->file, file) == 0)
+            return true;
+    return false;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t len = strlen(name), end = strlen(suffix);
+    return len > end && strcmp(name + len - end, suffix) == 0;
+}
+
+static bool is_met(struct watch *w, struct ring *r)
+{
+    if (!r->member)
+        r->member = member_find(w, r->id);
+    return r->member != NULL;
+}
+
+/* Of a process that has ended all has been read; its file could not be removed. */
+static bool is_over(struct watch *w, const struct wire_reader *reader)
+{
+    const struct member *m = member_find(
+        w, (struct proc_id){.pid = wire_reader_pid(reader), .start = wire_reader_start(reader)});
+    return m && !member_is_alive(m);
+}
+
+static void look_for_new(struct watch *w, double seconds)
+{
+    struct rings *s = &w->rings;
+    int fd = openat(s->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL && s->count < RINGS_MOST) {
+        struct wire_reader *reader;
+        if (!has_suffix(entry->d_name, WIRE_RING_SUFFIX) || is_known(s, entry->d_name) ||
+            wire_reader_open(s->directory, entry->d_name, &reader) < 0)
+            continue;
+        if (is_over(w, reader)) {
+            wire_reader_free(reader);
+            continue;
+        }
+        add(w, reader, entry->d_name);
+        if (!is_met(w, s->list[s->count - 1]))
+            w->next_scan = seconds;
+    }
+    closedir(folder);
+}
+
+static bool was_woken(const struct rings *s)
+{
+    char bytes[4096];
+    bool woken = false;
+    while (s->wake >= 0 && read(s->wake, bytes, sizeof(bytes)) > 0)
+        woken = true;
+    return woken;
+}
+
+void rings_find(struct watch *w, double seconds)
+{
+    bool woken = was_woken(&w->rings);
+    if (w->rings.directory >= 0 && (woken || seconds >= w->next_scan))
+        look_for_new(w, seconds);
+}
+
+/* What the process left is of no use to anybody any more. */
+static void let_go(struct watch *w, size_t index)
+{
+    struct rings *s = &w->rings;
+    struct ring *r = s->list[index];
+    steps_lose(w, r);
+    if (r->file)
+        unlinkat(s->directory, r->file, 0);
+    ring_free(r);
+    s->count--;
+    memmove(&s->list[index], &s->list[index + 1], (s->count - index) * sizeof(struct ring *));
+}
+
+static size_t index_of(const struct watch *w, struct proc_id id)
+{
+    size_t i = 0;
+    while (i < w->rings.count && !proc_id_equal(w->rings.list[i]->id, id))
+        i++;
+    return i;
+}
+
+/* It may have come and gone since we last looked. */
+static void look_for_one(struct watch *w, struct proc_id id)
+{
+    char file[64];
+    struct wire_reader *reader;
+    snprintf(file, sizeof(file), "%d-%llu" WIRE_RING_SUFFIX, (int) id.pid,
+             (unsigned long long) id.start);
+    if (w->rings.directory >= 0 && wire_reader_open(w->rings.directory, file, &reader) == 0)
+        add(w, reader, file);
+}
+
+void rings_end(struct watch *w, struct member *m, double seconds)
+{
+    if (index_of(w, m->id) == w->rings.count)
+        look_for_one(w, m->id);
+    if (index_of(w, m->id) == w->rings.count)
+        return;
+    rings_read(w, seconds);
+    let_go(w, index_of(w, m->id));
+}
+
+/* ---- counters ---- */
+
+static char *clean(const char *text)
+{
+    struct buf out = BUF_INIT;
+    utf8_add_clean(&out, text, false);
+    char *copy = strdup(buf_text(&out));
+    buf_release(&out);
+    if (!copy)
+        abort();
+    return copy;
+}
+
+static bool is_track_of(const struct track *t, const char *kind, const char *device)
+{
+    return strcmp(t->kind, kind) == 0 && strcmp(t->device ? t->device : "", device) == 0;
+}
+
+/* Its place among the member's told tracks, from 1. */
+static size_t place(struct member *m, const struct wire_name *name)
+{
+    char *kind = clean(name->kind), *device = clean(name->device);
+    size_t i = 0;
+    while (i < m->told_count && !is_track_of(&m->told[i], kind, device))
+        i++;
+    if (i < m->told_count) {
+        free(kind);
+        free(device);
+        return i + 1;
+    }
+    m->told = reallocarray(m->told, m->told_count + 1, sizeof(*m->told));
+    if (!m->told)
+        abort();
+    struct track *t = &m->told[m->told_count++];
+    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT,
+               name->judged ? TRACK_JUDGED : TRACK_SHOWN);
+    t->own_kind = kind;
+    if (device[0])
+        t->device = device;
+    else
+        free(device);
+    return m->told_count;
+}
+
+/* The process's own memory, with what of it is swapped out: that cannot be seen from inside. */
+static void take_anon(struct watch *w, struct member *m, double seconds, double value)
+{
+    m->anon_told = seconds;
+    member_push(w, m, &m->tracks[MEMBER_ANON], seconds,
+                value + (m->now.swap > 0 ? m->now.swap : 0));
+}
+
+static void take_sample(struct watch *w, struct ring *r, double seconds,
+                        const struct wire_record *x)
+{
+    struct wire_name name;
+    struct member *m = r->member;
+    if (!m || !wire_reader_name(r->reader, x->name, &name))
+        return;
+    if (!m->has_tracks)
+        member_start_tracks(w, m);
+    if (strcmp(name.kind, "host.anon") == 0 && !name.device[0]) {
+        take_anon(w, m, fmax(seconds, m->tracks[MEMBER_ANON].last_seconds), x->value);
+        return;
+    }
+    if (r->told[x->name] == 0)
+        r->told[x->name] = place(m, &name);
+    struct track *t = &m->told[r->told[x->name] - 1];
+    member_push(w, m, t, fmax(seconds, t->last_seconds), x->value);
+}
+
+/* ---- reading ---- */
+
+/* Records of all rings, to be taken in the order of time. */
+struct told {
+    struct ring *ring;
+    struct wire_record record;
+    size_t order;
+};
+
+struct batch {
+    struct told *list;
+    size_t count, capacity;
+};
+
+static void batch_add(struct batch *b, struct ring *ring, const struct wire_record *x)
+{
+    if (b->count == b->capacity) {
+        b->capacity = b->capacity ? 2 * b->capacity : 64;
+        b->list = reallocarray(b->list, b->capacity, sizeof(*b->list));
+        if (!b->list)
+            abort();
+    }
+    b->list[b->count] = (struct told){ring, *x, b->count};
+    b->count++;
+}
+
+/* A sample that was taken with a step is there when the step gives it its place on the clock. */
+static int by_time(const void *a, const void *b)
+{
+    const struct told *x = a, *y = b;
+    if (x->record.time != y->record.time)
+        return x->record.time < y->record.time ? -1 : 1;
+    bool sample = x->record.kind == WIRE_SAMPLE, other = y->record.kind == WIRE_SAMPLE;
+    if (sample != other)
+        return sample ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+/* Seconds by the watch: neither before it began nor in the future. */
+static double seconds_of(const struct watch *w, uint64_t time, double now)
+{
+    double since = time > w->options.began ? 1e-9 * (double) (time - w->options.began) : 0;
+    return fmin(since, now);
+}
+
+static void take(struct watch *w, const struct told *x, double now)
+{
+    double seconds = seconds_of(w, x->record.time, now);
+    if (x->record.kind == WIRE_SAMPLE)
+        take_sample(w, x->ring, seconds, &x->record);
+    else
+        steps_take(w, x->ring, seconds, &x->record);
+}
+
+static bool is_gone(const struct watch *w, const struct ring *r)
+{
+    struct proc_stat stat;
+    return proc_stat_read(w->options.proc_root, r->id.pid, &stat) < 0 ||
+           !proc_id_equal(stat.id, r->id) || proc_stat_ended(&stat);
+}
+
+/* At most a ring's worth: one that is written faster than it is read would never end. */
+static size_t read_ring(struct batch *b, struct ring *r)
+{
+    struct wire_record x;
+    size_t count = 0;
+    for (; count < RINGS_MOST && wire_read(r->reader, &x); count++)
+        batch_add(b, r, &x);
+    return count;
+}
+
+void rings_read(struct watch *w, double seconds)
+{
+    struct rings *s = &w->rings;
+    struct batch batch = {0};
+    size_t most = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        /* Until its process is met nobody knows whose samples these are: they wait. */
+        bool readable = is_met(w, s->list[i]) || is_gone(w, s->list[i]);
+        size_t count = readable ? read_ring(&batch, s->list[i]) : 0;
+        most = count > most ? count : most;
+    }
+    if (batch.count > 0)
+        qsort(batch.list, batch.count, sizeof(*batch.list), by_time);
+    for (size_t i = 0; i < batch.count; i++)
+        take(w, &batch.list[i], seconds);
+    free(batch.list);
+    for (size_t i = s->count; i-- > 0;)
+        if (!s->list[i]->member && s->list[i]->file && is_gone(w, s->list[i]))
+            let_go(w, i);
+    if (s->count > 0)
+        s->next = seconds + (most > FILLS_FAST ? READ_SECONDS_FAST : READ_SECONDS);
+    else
+        s->next = INFINITY;
+    steps_ask(w);
+}

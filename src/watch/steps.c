@@ -1,0 +1,252 @@
+/* watch/steps.c: the one count of steps: who counts, and what a new mark does. */
+#include "watch/session.h"
+
+#include <math.h>
+
+/* A step that falls back by less is two threads that told theirs in the wrong order. */
+#define DISORDER 3.0
+
+/* Processes that train together are about as far: so many steps and that share of them. */
+#define TOGETHER_STEPS 16.0
+#define TOGETHER_SHARE 0.02
+
+void steps_init(struct step_count *s)
+{
+    *s = (struct step_count){.rank = -1, .last = NAN, .origin = NAN, .wake_at = INFINITY};
+}
+
+/* ---- marks ---- */
+
+static void restart_track(struct watch *w, struct track *t, void *c)
+{
+    (void) w, (void) c;
+    track_restart(t);
+}
+
+static void begin_track(struct watch *w, struct track *t, void *c)
+{
+    (void) w, (void) c;
+    track_begin_count(t);
+}
+
+static void mark_track(struct watch *w, struct track *t, void *c)
+{
+    const struct step_mark *mark = c;
+    track_mark(t, &w->terms);
+    if (mark->epoch_ended)
+        track_epoch(t, &w->terms);
+}
+
+/* What has ended is judged by the steps of its own time. */
+static void each_living_track(struct watch *w,
+                              void (*visit)(struct watch *w, struct track *t, void *c), void *c)
+{
+    for (unsigned i = 0; i < JOB_KINDS; i++)
+        visit(w, &w->job[i], c);
+    for (size_t i = 0; i < w->device_count; i++)
+        visit(w, &w->devices[i], c);
+    for (size_t i = 0; i < w->member_count; i++)
+        if (member_is_alive(w->members[i]))
+            member_each_track(w, w->members[i], visit, c);
+}
+
+void steps_mark(struct watch *w, const struct step_mark *mark)
+{
+    w->clock.epoch = mark->epoch;
+    if (mark->restarted)
+        each_living_track(w, restart_track, NULL);
+    if (isfinite(mark->step))
+        clock_mark(&w->clock, mark->seconds, mark->step);
+    else
+        w->clock.now.seconds = mark->seconds;
+    each_living_track(w, mark_track, (void *) mark);
+    if (w->options.store)
+        store_add_mark(w->options.store, mark->seconds, mark->step, mark->epoch);
+}
+
+/* ---- who counts ---- */
+
+static int rank_of(const struct ring *r)
+{
+    return r->member ? r->member->role.rank : -1;
+}
+
+/* The same source and rank: who came first stays. A process with a rank is one that trains. */
+static bool outranks(const struct ring *r, enum wire_source source, const struct step_count *s)
+{
+    int rank = rank_of(r);
+    if (source != s->source)
+        return source > s->source;
+    return rank >= 0 && (s->rank < 0 || rank < s->rank);
+}
+
+static double made(const struct step_count *s, double step)
+{
+    return s->before + (step - s->origin) + 1;
+}
+
+/*
+ * Steps that are counted from now on are others than those so far, or numbered otherwise: engines
+ * on the step clock begin anew. `before`: made until now.
+ */
+static void begin_count(struct watch *w, double seconds, double step, double before)
+{
+    w->steps.before = before;
+    w->steps.origin = step;
+    clock_begin_count(&w->clock);
+    each_living_track(w, begin_track, NULL);
+    if (w->options.store)
+        store_add_mark(w->options.store, seconds, NAN, NAN);
+}
+
+static bool is_together(double a, double b)
+{
+    return fabs(a - b) <= TOGETHER_STEPS + TOGETHER_SHARE * fmax(a, b);
+}
+
+/* What the leader knows of its epochs and its end holds for the job. */
+static void adopt(struct watch *w, const struct ring *r)
+{
+    w->clock.epoch_length = r->epoch_length;
+    w->clock.total = r->plan;
+}
+
+/*
+ * A process that has not led so far counts from now on, or another source of the leader does. The
+ * step that a new source tells first is the one that the old source told last: an optimizer steps
+ * before its loop says so.
+ */
+static void follow(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
+{
+    struct step_count *s = &w->steps;
+    double reached = w->clock.now.step, step = x->value;
+    if (s->source == WIRE_NOBODY) {
+        w->clock.epoch = NAN;
+        begin_count(w, seconds, step, 0);
+    } else if (x->source != s->source) {
+        if (!(step >= reached && step <= reached + 1))
+            begin_count(w, seconds, step, made(s, s->last) - 1);
+    } else if (!is_together(step, reached)) {
+        begin_count(w, seconds, step, made(s, s->last));
+    }
+    s->leader = r;
+    s->source = x->source;
+    s->rank = rank_of(r);
+    adopt(w, r);
+}
+
+static void take_step(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
+{
+    struct step_count *s = &w->steps;
+    if (isnan(r->step))
+        r->first_seconds = seconds;
+    r->step = x->value;
+    r->source = x->source;
+    bool leads = r == s->leader && x->source == s->source;
+    if (!leads && s->leader && !(r == s->leader || outranks(r, x->source, s)))
+        return;
+    if (!leads)
+        follow(w, r, seconds, x);
+    bool restarted = x->value < w->clock.now.step - DISORDER && leads;
+    if (restarted) {
+        s->before = made(s, s->last);
+        s->origin = x->value;
+    } else if (x->value <= w->clock.now.step) {
+        return;
+    }
+    s->last = x->value;
+    steps_mark(w, &(struct step_mark){.seconds = fmax(seconds, w->clock.now.seconds),
+                                      .step = x->value,
+                                      .epoch = w->clock.epoch,
+                                      .restarted = restarted});
+}
+
+/* That an epoch ended can only be told from the one before: the first is told as two marks. */
+static void take_epoch(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
+{
+    if (r != w->steps.leader || x->source < r->epoch_source)
+        return;
+    r->epoch_source = x->source;
+    struct step_mark mark = {
+        .seconds = fmax(seconds, w->clock.now.seconds), .step = NAN, .epoch = x->value - 1};
+    if (isnan(w->clock.epoch))
+        steps_mark(w, &mark);
+    mark.epoch_ended = x->value > w->clock.epoch;
+    mark.epoch = x->value;
+    steps_mark(w, &mark);
+}
+
+void steps_take(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
+{
+    switch (x->kind) {
+    case WIRE_STEP:
+        take_step(w, r, seconds, x);
+        break;
+    case WIRE_EPOCH:
+        take_epoch(w, r, seconds, x);
+        break;
+    case WIRE_EPOCH_LENGTH:
+        r->epoch_length = x->value > 0 ? x->value : NAN;
+        break;
+    case WIRE_PLAN:
+        r->plan = x->value > 0 ? x->value : NAN;
+        break;
+    case WIRE_SAMPLE:
+        break;
+    }
+    if (r == w->steps.leader && (x->kind == WIRE_EPOCH_LENGTH || x->kind == WIRE_PLAN))
+        adopt(w, r);
+}
+
+/* Whoever of the others tells the next step leads from then on. */
+void steps_lose(struct watch *w, struct ring *r)
+{
+    struct step_count *s = &w->steps;
+    if (r != s->leader)
+        return;
+    double step = wire_reader_step(r->reader);
+    if (step >= s->last)
+        s->last = step;
+    s->leader = NULL;
+    s->rank = -1;
+}
+
+/* ---- how many ---- */
+
+static double leaders_step(const struct step_count *s)
+{
+    double step = s->leader ? wire_reader_step(s->leader->reader) : NAN;
+    return step >= s->last ? step : s->last;
+}
+
+double watch_steps(const struct watch *w)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    if (w->steps.source != WIRE_NOBODY)
+        return made(&w->steps, leaders_step(&w->steps));
+    return first ? w->clock.now.step - first->step + 1 : NAN;
+}
+
+bool steps_agree(const struct watch *w, double step)
+{
+    return is_together(step, leaders_step(&w->steps)) && step > 2 * TOGETHER_STEPS;
+}
+
+void watch_wake_at(struct watch *w, double steps)
+{
+    w->steps.wake_at = steps;
+    steps_ask(w);
+}
+
+/* Before there is a leader, whoever makes a step shall say so at once. */
+void steps_ask(struct watch *w)
+{
+    const struct step_count *s = &w->steps;
+    if (isinf(s->wake_at))
+        return;
+    for (size_t i = 0; i < w->rings.count; i++) {
+        struct ring *r = w->rings.list[i];
+        double at = r == s->leader ? s->wake_at - s->before - 1 + s->origin : INFINITY;
+        wire_reader_wake_at(r->reader, s->source == WIRE_NOBODY ? -INFINITY : at);
+    }
+}
