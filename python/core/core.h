@@ -37,7 +37,7 @@ PyObject *losses_list(const struct losses *l);
  * _on_unreadable(), _on_closed(), _reading(), _fetch(). The GIL guards every field.
  */
 struct watcher {
-    PyObject_HEAD tidemark_watcher *inner; /* NULL: closed, or could not be opened */
+    PyObject_HEAD tidemark_watcher *inner; /* NULL: could not be opened */
     bool closed;
     long long step;        /* steps made, with those before the start */
     long long print_every; /* 0: no lines */

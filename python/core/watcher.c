@@ -115,26 +115,22 @@ static PyObject *open_inner(PyObject *self, PyObject *args)
     return none_or_failure(r);
 }
 
-static void close_inner(struct watcher *w)
-{
-    tidemark_watcher *inner = w->inner;
-    w->inner = NULL;
-    w->closed = true;
-    tidemark_close(inner);
-}
-
-static PyObject *close_method(PyObject *self, PyObject *unused)
+/* The answers can still be asked for. */
+static PyObject *finish(PyObject *self, PyObject *unused)
 {
     (void) unused;
-    close_inner((struct watcher *) self);
-    Py_RETURN_NONE;
+    struct watcher *w = (struct watcher *) self;
+    w->closed = true;
+    int r = tidemark_finish(w->inner);
+    return deliver_leaks(w) < 0 ? NULL : none_or_failure(r);
 }
 
 static void dealloc(PyObject *self)
 {
     struct watcher *w = (struct watcher *) self;
     PyTypeObject *type = Py_TYPE(self);
-    close_inner(w);
+    tidemark_on_leak(w->inner, NULL, NULL);
+    tidemark_close(w->inner);
     losses_release(&w->losses);
     Py_CLEAR(w->loss_type);
     Py_CLEAR(w->leaks);
@@ -264,7 +260,7 @@ static PyMethodDef methods[] = {
      ">>> w.step(loss)              # a tensor: no .item() is needed\n"
      ">>> w.step(loss=loss.item())  # a number\n"},
     {"_open", open_inner, METH_VARARGS, NULL},
-    {"_close", close_method, METH_NOARGS, NULL},
+    {"_finish", finish, METH_NOARGS, NULL},
     {"_epoch_end", epoch_end, METH_NOARGS, NULL},
     {"_count", count, METH_VARARGS, NULL},
     {"_judge", judge, METH_VARARGS, NULL},

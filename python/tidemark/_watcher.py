@@ -129,11 +129,10 @@ class Watcher(_core.Watcher):
         self._bad_step = None  # the last with a loss that was no number
         self._waited, self._waited_since, self._told_of_waiting = 0.0, time.perf_counter(), False
         self._verdict_step = None  # of the last verdict that was printed
-        self._final = None  # the answers, once closed
         self._warned = set()
         numbers = [float(x or 0) for x in (start_step, plan_steps, horizon, epoch_steps)]
         self._open_with(run_file, numbers)
-        self._look_now()  # the share of processors is counted from here
+        self._cpu_used = 0.0  # the last that is known; nothing is within the first moment
         _open_watchers.add(self)
 
     # ---- in the loop ----
@@ -183,8 +182,6 @@ class Watcher(_core.Watcher):
         >>> watcher.verdict("host.anon").rate
         65536.0
         """
-        if self._final and kind is None:
-            return self._final[0]
         try:
             return Verdict(*self._judge(kind, device))
         except OSError as error:
@@ -198,8 +195,6 @@ class Watcher(_core.Watcher):
         >>> json.loads(watcher.json())["verdict"]
         'no_leak'
         """
-        if self._final:
-            return self._final[1]
         try:
             return self._json()
         except OSError as error:
@@ -211,8 +206,6 @@ class Watcher(_core.Watcher):
 
         >>> print(watcher.report())
         """
-        if self._final:
-            return self._final[2]
         try:
             return self._report()
         except OSError as error:
@@ -222,19 +215,28 @@ class Watcher(_core.Watcher):
 
     @_shielded
     def close(self):
-        """Draws the conclusions and completes the run file. The answers can still be asked for."""
+        """Training is over: judges by what there is, prints the verdict, completes the run file.
+
+        The answers can still be asked for. A program that ends without it has its run file too.
+        """
         if self.closed:
             return
+        self._end()
         if self.step_count != self._verdict_step and self._prints():
             self._say_verdict(_lines.verdict_line)
-        self._final = (self.verdict(), self.json(), self.report())
-        self._close()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.close()
+
+    def _end(self):
+        try:
+            self._finish()
+        except OSError as error:
+            if error.errno != errno.ECHILD:
+                self._warn_once("end", f"tidemark: the run file lacks its end: {error.strerror}")
 
     # ---- opening ----
 
@@ -266,8 +268,10 @@ class Watcher(_core.Watcher):
         if not self._prints():
             return
         now = self._look_now()
-        self._say(_lines.step_line(self.step_count, self._shown_loss(loss), seconds, now.cpu_used,
-                                   now.system_used, self._vram()))
+        if now.cpu_used is not None:
+            self._cpu_used = now.cpu_used
+        self._say(_lines.step_line(self.step_count, self._shown_loss(loss), seconds,
+                                   self._cpu_used, now.system_used, self._vram()))
         if self.epoch_count > 0 and self.warn_on_variance:
             self._check_variance()
         if self.warn_on_bottleneck:
@@ -444,7 +448,8 @@ _open_watchers = weakref.WeakSet()
 def _close_all():
     """A program that does not call close() has its run file completed too."""
     for watcher in list(_open_watchers):
-        watcher._close()
+        if not watcher.closed:
+            watcher._end()
 
 
 def _difference(now, then):
