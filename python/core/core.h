@@ -58,6 +58,8 @@ enum reading {
     READING_RARELY, /* now and then: it may wait for a device */
 };
 
+/* Once, before any step. -1: an exception is set. */
+int step_init(void);
 /* Watcher.step(loss), called as METH_FASTCALL | METH_KEYWORDS. */
 PyObject *watcher_step(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 

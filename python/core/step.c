@@ -49,6 +49,15 @@ static int tell_unreadable(struct watcher *w)
 
 /* ---- the value of a loss ---- */
 
+static PyObject *name_item, *name_is_cpu;
+
+int step_init(void)
+{
+    name_item = PyUnicode_InternFromString("item");
+    name_is_cpu = PyUnicode_InternFromString("is_cpu");
+    return name_item && name_is_cpu ? 0 : -1;
+}
+
 /* What is known about a loss: 1: *ret is its value; 0: not known at this step; -1: exception. */
 
 static int read_number(struct watcher *w, PyObject *loss, double *ret)
@@ -62,12 +71,20 @@ static int read_number(struct watcher *w, PyObject *loss, double *ret)
 
 static int read_item(struct watcher *w, PyObject *loss, double *ret)
 {
-    PyObject *item = PyObject_CallMethod(loss, "item", NULL);
+    PyObject *item = PyObject_CallMethodObjArgs(loss, name_item, NULL);
     if (!item)
         return tell_unreadable(w);
     int r = read_number(w, item, ret);
     Py_DECREF(item);
     return r;
+}
+
+/* The value is known: it joins the others. */
+static int keep(struct watcher *w, int known, const double *value)
+{
+    if (known == 1)
+        losses_add(&w->losses, *value);
+    return known;
 }
 
 /* The derived class sends for the value and may have one sent for earlier. */
@@ -80,12 +97,12 @@ static int read_rarely(struct watcher *w, PyObject *loss, double *ret)
         return tell_unreadable(w);
     int r = known == Py_None ? 0 : read_number(w, known, ret);
     Py_DECREF(known);
-    return r;
+    return keep(w, r, ret);
 }
 
 static int read_tensor(struct watcher *w, PyObject *loss, double *ret)
 {
-    PyObject *is_cpu = PyObject_GetAttrString(loss, "is_cpu");
+    PyObject *is_cpu = PyObject_GetAttr(loss, name_is_cpu);
     if (!is_cpu)
         return tell_unreadable(w);
     int on_cpu = is_cpu == Py_True;
@@ -119,24 +136,24 @@ static int read_object(struct watcher *w, PyObject *loss, double *ret)
 {
     if ((PyObject *) Py_TYPE(loss) != w->loss_type && learn_type(w, loss) < 0)
         return -1;
-    if (w->loss_reading == READING_TENSOR)
+    switch ((enum reading) w->loss_reading) {
+    case READING_TENSOR:
         return read_tensor(w, loss, ret);
-    int r = w->loss_reading == READING_RARELY ? read_rarely(w, loss, ret)
-            : w->loss_reading == READING_ITEM ? read_item(w, loss, ret)
-                                              : read_number(w, loss, ret);
-    if (r == 1)
-        losses_add(&w->losses, *ret);
-    return r;
+    case READING_RARELY:
+        return read_rarely(w, loss, ret);
+    case READING_ITEM:
+        return keep(w, read_item(w, loss, ret), ret);
+    case READING_FLOAT:
+        break;
+    }
+    return keep(w, read_number(w, loss, ret), ret);
 }
 
 static int read_loss(struct watcher *w, PyObject *loss, double *ret)
 {
     if (!PyFloat_Check(loss) && !PyLong_Check(loss))
         return read_object(w, loss, ret);
-    int r = read_number(w, loss, ret);
-    if (r == 1)
-        losses_add(&w->losses, *ret);
-    return r;
+    return keep(w, read_number(w, loss, ret), ret);
 }
 
 /* ---- the step ---- */

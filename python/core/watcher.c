@@ -300,7 +300,7 @@ PyMODINIT_FUNC PyInit__core(void)
     PyObject *m = PyModule_Create(&module);
     PyObject *type = PyType_FromSpec(&watcher_spec);
     PyObject *version = PyUnicode_FromString(tidemark_version());
-    if (!m || !type || !version || PyModule_AddObject(m, "Watcher", type) < 0 ||
+    if (!m || !type || !version || step_init() < 0 || PyModule_AddObject(m, "Watcher", type) < 0 ||
         PyModule_AddObject(m, "version", version) < 0)
         Py_CLEAR(m);
     return m;

@@ -1,7 +1,6 @@
 """The program `tidemark`, which is installed inside the package, and the ways to start it."""
 
 import os
-import subprocess
 import sys
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tidemark")
@@ -34,6 +33,7 @@ def run_python_or_command(arguments):
         return _become(["--help"])
     if not _is_python_program(arguments[0]):
         return _become(arguments)
+    import subprocess  # brings threads along, which a Watcher does not need
     # The options this interpreter was started with (-u, -X dev, -W error) are the program's too.
     options = subprocess._args_from_interpreter_flags()
     return _become(["run", "--", sys.executable, *options, *arguments])

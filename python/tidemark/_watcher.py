@@ -221,8 +221,7 @@ class Watcher(_core.Watcher):
         """
         if self.closed:
             return
-        self._end()
-        if self.step_count != self._verdict_step and self._prints():
+        if self._end() and self.step_count != self._verdict_step and self._prints():
             self._say_verdict(_lines.verdict_line)
 
     def __enter__(self):
@@ -232,11 +231,14 @@ class Watcher(_core.Watcher):
         self.close()
 
     def _end(self):
+        """False in the child of a fork."""
         try:
             self._finish()
         except OSError as error:
-            if error.errno != errno.ECHILD:
-                self._warn_once("end", f"tidemark: the run file lacks its end: {error.strerror}")
+            if error.errno == errno.ECHILD:
+                return False
+            self._warn_once("end", f"tidemark: the run file lacks its end: {error.strerror}")
+        return True
 
     # ---- opening ----
 
@@ -284,7 +286,7 @@ class Watcher(_core.Watcher):
                 self.leak_threshold_mb is not None or self.leak_streak_mb is not None)
             if self.warn_on_leak and not by_limits:
                 look_at = advice(verdict)
-                self._warn(f"memory leak at step {self.step_count}: {verdict.summary}" +
+                self._warn(f"step {self.step_count}: {verdict.summary}" +
                            (f"\n   Look at: {look_at}" if look_at else ""))
             if self._on_leak:
                 self._on_leak(verdict)
