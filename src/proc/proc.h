@@ -163,7 +163,8 @@ struct role_evidence {
     double anon, peak_anon;        /* NAN: not known */
     double cpu_seconds;
     double age_seconds;
-    bool forked; /* same arguments as its parent: forked without exec */
+    bool forked;       /* same arguments as its parent: forked without exec */
+    bool counts_steps; /* says so itself, from inside */
 };
 
 struct role_finding {

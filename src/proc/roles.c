@@ -401,6 +401,14 @@ static void link_nodes(struct judge *j)
     }
 }
 
+/* Who makes the steps trains, whatever it looks like from outside. */
+static void believe_counts(struct judge *j)
+{
+    for (size_t i = 0; i < j->count; i++)
+        if (j->e[i].counts_steps && j->f[i].role != ROLE_TRAINER && j->f[i].role != ROLE_RANK)
+            find(j, (int) i, ROLE_TRAINER, "it counts training steps");
+}
+
 void roles_judge(const struct role_evidence *evidence, size_t count, struct role_finding *ret)
 {
     struct judge j = {evidence, ret, calloc(count ? count : 1, sizeof(struct node)), count};
@@ -421,5 +429,6 @@ void roles_judge(const struct role_evidence *evidence, size_t count, struct role
         demote_small(&j, largest);
     else
         promote(&j);
+    believe_counts(&j);
     free(j.n);
 }

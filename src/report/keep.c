@@ -237,6 +237,7 @@ void report_keep(struct buf *out, const struct watch_view *v)
     json_string(&j, "command", v->command);
     json_string(&j, "arguments", v->arguments);
     json_string(&j, "limit_source", v->limit_source);
+    json_string(&j, "steps_from", v->steps_from);
     json_string(&j, "ending", v->ending);
     json_array_begin(&j, "notes");
     for (unsigned i = 0; i < v->note_count; i++)
@@ -615,6 +616,8 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
         return read_text(r, (const char **) &v->arguments);
     if (json_token_is(key, "limit_source"))
         return read_text(r, (const char **) &v->limit_source);
+    if (json_token_is(key, "steps_from"))
+        return read_text(r, (const char **) &v->steps_from);
     if (json_token_is(key, "ending"))
         return read_text(r, (const char **) &v->ending);
     if (json_token_is(key, "notes"))

@@ -62,6 +62,23 @@ static void add_command(struct buf *out, const struct watch_view *v,
     text_fact(out, "command", &text, style);
 }
 
+/* Who counted the steps, for a person. */
+static const char *steps_words(const char *from)
+{
+    static const struct {
+        const char *from, *words;
+    } sources[] = {
+        {"output", " read from its output"},
+        {"optimizer", " counted inside the process (optimizer)"},
+        {"framework", " counted inside the process (training framework)"},
+        {"watcher", " counted by the program itself"},
+    };
+    for (size_t i = 0; from && i < sizeof(sources) / sizeof(sources[0]); i++)
+        if (strcmp(from, sources[i].from) == 0)
+            return sources[i].words;
+    return "";
+}
+
 static void add_watched(struct buf *out, const struct watch_view *v,
                         const struct report_style *style)
 {
@@ -70,6 +87,7 @@ static void add_watched(struct buf *out, const struct watch_view *v,
     if (isfinite(v->steps)) {
         buf_adds(&text, ", ");
         series_add_length(&text, v->steps, false, CLOCK_STEP);
+        buf_adds(&text, steps_words(v->steps_from));
     }
     if (v->epochs > 0)
         buf_addf(&text, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
@@ -338,6 +356,7 @@ static void add_json_job(struct json *j, const struct watch_view *v)
     add_json_arguments(j, v->arguments);
     json_number(j, "started", v->started);
     json_number(j, "steps", v->steps);
+    json_string(j, "steps_from", v->steps_from);
     json_number(j, "last_step", v->step);
     json_number(j, "epochs", v->epochs);
     json_number(j, "seconds", v->seconds);

@@ -196,6 +196,79 @@ void machine_attribute_shm(struct watch *w, double seconds)
     t->rule = shm_is_foreign(w) ? TRACK_FOREIGN : TRACK_JUDGED;
 }
 
+/* ---- GPUs as torch knows them ---- */
+
+/* CUDA numbers devices by speed, unless told otherwise: the driver's order holds among equals. */
+static bool are_alike(const struct gpu_device *devices, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(devices[i].name, devices[0].name) != 0)
+            return false;
+    return true;
+}
+
+static void find_cuda(struct watch *w, struct member *m)
+{
+    size_t n = gpu_device_count(w->gpu);
+    struct gpu_device *devices = calloc(n, sizeof(*devices));
+    m->cuda = calloc(n + 1, sizeof(*m->cuda));
+    if (!devices || !m->cuda)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        devices[i] = *gpu_device(w->gpu, i);
+    struct buf visible = BUF_INIT;
+    bool said = m->proc && proc_read_variable(m->proc, "CUDA_VISIBLE_DEVICES", &visible) == 0;
+    int count = gpu_visible_parse(said ? buf_text(&visible) : NULL, devices, n, m->cuda);
+    m->cuda_count = count > 0 && are_alike(devices, n) ? (size_t) count : 0;
+    buf_release(&visible);
+    free(devices);
+}
+
+/* "cuda:1" is the driver's device `device` for that process. */
+static bool is_cuda(const struct member *m, const char *name, size_t device)
+{
+    unsigned number;
+    return name && sscanf(name, "cuda:%u", &number) == 1 && number < m->cuda_count &&
+           m->cuda[number] == device;
+}
+
+/* What torch has there, and what nobody has. */
+static void limit_told(struct watch *w, size_t device, double headroom)
+{
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (m->told_count > 0 && !m->cuda && member_is_alive(m))
+            find_cuda(w, m);
+        for (size_t k = 0; k < m->told_count; k++)
+            if (is_cuda(m, m->told[k].device, device) && isfinite(headroom))
+                m->told[k].limit = m->told[k].last + headroom;
+    }
+}
+
+static double growth(const struct track *tracks, size_t count, const char *kind)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(tracks[i].kind, kind) == 0 && tracks[i].samples > 0)
+            sum += tracks[i].last - tracks[i].first;
+    return sum;
+}
+
+/* Where the driver's number grows because torch reserves, torch's own counters say whether that
+ * is a leak. */
+void machine_attribute_gpu(struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (m->gpu_count == 0 || !member_told(m, "torch.reserved"))
+            continue;
+        double used = growth(m->gpu, m->gpu_count, "gpu.used");
+        bool torch = growth(m->told, m->told_count, "torch.reserved") > used / 2;
+        for (size_t k = 0; k < m->gpu_count; k++)
+            m->gpu[k].rule = torch ? TRACK_RETAINED : TRACK_JUDGED;
+    }
+}
+
 /* ---- GPUs ---- */
 
 static void device_name(const struct gpu_device *d, char *ret, size_t size)
@@ -273,6 +346,7 @@ void machine_read_gpu(struct watch *w, double seconds)
         if (gpu_read_device(w->gpu, i, &load) < 0)
             continue;
         double headroom = load.total_bytes - load.used_bytes;
+        limit_told(w, i, headroom);
         if (read_processes(w, i, seconds, headroom))
             w->gpu_has_pids = true;
         if (w->gpu_has_pids)

@@ -156,6 +156,7 @@ struct member *member_free(struct member *m)
         track_release(&m->told[i]);
     free(m->gpu);
     free(m->told);
+    free(m->cuda);
     proc_free(m->proc);
     buf_release(&m->arguments);
     free(m->command);
@@ -180,6 +181,14 @@ static bool any_track(const struct member *m, bool (*holds)(const struct track *
 bool member_is_wary(const struct member *m)
 {
     return any_track(m, track_is_wary);
+}
+
+const struct track *member_told(const struct member *m, const char *kind)
+{
+    for (size_t i = 0; i < m->told_count; i++)
+        if (strcmp(m->told[i].kind, kind) == 0)
+            return &m->told[i];
+    return NULL;
 }
 
 static void forget(struct watch *w, size_t index)
@@ -283,6 +292,7 @@ static void gather(const struct watch *w, const struct member *m, double seconds
         .cpu_seconds = alive ? (double) stat.cpu_ticks / (double) sysconf(_SC_CLK_TCK) : NAN,
         .age_seconds = (member_is_alive(m) ? seconds : m->ended) - m->joined,
         .forked = m->forked,
+        .counts_steps = m->counts_steps,
     };
 }
 

@@ -149,12 +149,13 @@ static struct track *other_tracks(size_t count)
     return tracks;
 }
 
-/* GPUs, and counters that this version does not read itself: as many as the file has. */
+/* GPUs, and counters that were told from inside: as many as the file has. */
 static struct track *other_track(struct recording *r, const struct entry *e)
 {
     struct member *m = member_of(r, e->process);
-    struct track **tracks = m ? &m->gpu : &r->watch.devices;
-    size_t *count = m ? &m->gpu_count : &r->watch.device_count;
+    bool gpu = strcmp(e->kind, "gpu.used") == 0;
+    struct track **tracks = !m ? &r->watch.devices : gpu ? &m->gpu : &m->told;
+    size_t *count = !m ? &r->watch.device_count : gpu ? &m->gpu_count : &m->told_count;
     if (!*tracks)
         *tracks = other_tracks(r->count);
     struct track *t = &(*tracks)[(*count)++];
@@ -170,7 +171,7 @@ static void place_entry(struct recording *r, struct entry *e)
     if (!t || t->stored > 0)
         t = other_track(r, e);
     t->stored = e->id;
-    for (enum track_rule rule = TRACK_SHOWN; e->rule && rule <= TRACK_FOREIGN; rule++)
+    for (enum track_rule rule = TRACK_SHOWN; e->rule && rule < TRACK_RULES; rule++)
         if (strcmp(track_rule_name(rule), e->rule) == 0)
             t->rule = rule;
     e->subject = (struct subject){.track = t, .member = member_of(r, e->process)};
@@ -290,6 +291,12 @@ bool recording_has_steps(const struct recording *r)
 
 /* ---- samples with their steps ---- */
 
+/* What follows is counted by somebody else, and may be other steps; see begin_count(). */
+static bool begins_count(const struct mark *m)
+{
+    return isnan(m->step) && isnan(m->epoch);
+}
+
 struct stepper {
     const struct recording *r;
     struct step_clock clock;
@@ -305,6 +312,8 @@ static int visit_stepped(void *context, const struct store_sample *x)
         const struct mark *m = &s->r->marks[s->next];
         if (isfinite(m->step))
             clock_mark(&s->clock, m->seconds, m->step);
+        else if (begins_count(m))
+            clock_begin_count(&s->clock);
     }
     return s->visit(s->context, clock_step_lately(&s->clock, x->seconds), x);
 }
@@ -392,10 +401,15 @@ struct player {
     const struct mark *next, *end;
 };
 
-/* As watch_feed_output() does for all tracks at once. */
+/* As steps_mark() does for all tracks at once. */
 static void play_mark(struct recording *r, struct track *t, const struct mark *m)
 {
     struct step_clock *clock = &r->watch.clock;
+    if (begins_count(m)) {
+        clock_begin_count(clock);
+        track_begin_count(t);
+        return;
+    }
     bool epoch_ended = m->epoch > clock->epoch;
     clock->epoch = m->epoch;
     if (m->step < clock->now.step)

@@ -225,6 +225,14 @@ static bool is_track_of(const struct track *t, const char *kind, const char *dev
     return strcmp(t->kind, kind) == 0 && strcmp(t->device ? t->device : "", device) == 0;
 }
 
+/* An allocator that keeps more than is in use is not what leaks. */
+static enum track_rule rule_of(const struct wire_name *name)
+{
+    if (!name->judged)
+        return TRACK_SHOWN;
+    return strcmp(name->kind, "torch.reserved") == 0 ? TRACK_RETAINED : TRACK_JUDGED;
+}
+
 /* Its place among the member's told tracks, from 1. */
 static size_t place(struct member *m, const struct wire_name *name)
 {
@@ -241,8 +249,7 @@ static size_t place(struct member *m, const struct wire_name *name)
     if (!m->told)
         abort();
     struct track *t = &m->told[m->told_count++];
-    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT,
-               name->judged ? TRACK_JUDGED : TRACK_SHOWN);
+    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT, rule_of(name));
     t->own_kind = kind;
     if (device[0])
         t->device = device;

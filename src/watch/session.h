@@ -43,6 +43,9 @@ struct member {
     size_t gpu_count;
     struct track *told; /* counters that it tells from inside, or NULL */
     size_t told_count;
+    bool counts_steps;
+    size_t *cuda; /* the driver's numbers of its devices cuda:0, cuda:1, ...; NULL: not asked */
+    size_t cuda_count;
     double anon_told; /* when it last told host.anon itself; NAN: never */
 
     struct proc_status now;    /* of the last tick */
@@ -199,6 +202,8 @@ void members_tick(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 struct member *member_find(struct watch *w, struct proc_id id); /* NULL: not (or no longer) kept */
+/* The first of its counters of that kind that it tells from inside; NULL: none. */
+const struct track *member_told(const struct member *m, const char *kind);
 void member_start_tracks(struct watch *w, struct member *m);
 /* Gives it a place in the run file at its first value. */
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value);
@@ -224,6 +229,8 @@ void steps_mark(struct watch *w, const struct step_mark *mark);
 void steps_take(struct watch *w, struct ring *r, double seconds, const struct wire_record *x);
 /* The process will count no more. */
 void steps_lose(struct watch *w, struct ring *r);
+const char *steps_source_name(enum wire_source source);
+double steps_seen(const struct watch *w); /* between the first mark and now, for the report */
 /* Whether the count of the output is of the same steps as those told from inside. */
 bool steps_agree(const struct watch *w, double step);
 void steps_ask(struct watch *w); /* the leader, to wake us when it is time */
@@ -242,6 +249,7 @@ void machine_release(struct watch *w);
 void machine_tick(struct watch *w, double seconds);
 void machine_attribute_shm(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
+void machine_attribute_gpu(struct watch *w);
 void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);

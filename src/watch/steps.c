@@ -2,6 +2,7 @@
 #include "watch/session.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* A step that falls back by less is two threads that told theirs in the wrong order. */
 #define DISORDER 3.0
@@ -68,7 +69,7 @@ void steps_mark(struct watch *w, const struct step_mark *mark)
 
 static int rank_of(const struct ring *r)
 {
-    return r->member ? r->member->role.rank : -1;
+    return r->member && r->member->rank[0] ? atoi(r->member->rank) : -1;
 }
 
 /* The same source and rank: who came first stays. A process with a rank is one that trains. */
@@ -142,6 +143,10 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
         r->first_seconds = seconds;
     r->step = x->value;
     r->source = x->source;
+    if (r->member && !r->member->counts_steps) {
+        r->member->counts_steps = true;
+        w->next_roles = seconds;
+    }
     bool leads = r == s->leader && x->source == s->source;
     if (!leads && s->leader && !(r == s->leader || outranks(r, x->source, s)))
         return;
@@ -225,6 +230,25 @@ double watch_steps(const struct watch *w)
     if (w->steps.source != WIRE_NOBODY)
         return made(&w->steps, leaders_step(&w->steps));
     return first ? w->clock.now.step - first->step + 1 : NAN;
+}
+
+double steps_seen(const struct watch *w)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    if (w->steps.source != WIRE_NOBODY)
+        return watch_steps(w);
+    return first ? w->clock.now.step - first->step : NAN;
+}
+
+const char *steps_source_name(enum wire_source source)
+{
+    static const char *const names[] = {
+        [WIRE_NOBODY] = "output",
+        [WIRE_OPTIMIZER] = "optimizer",
+        [WIRE_FRAMEWORK] = "framework",
+        [WIRE_WATCHER] = "watcher",
+    };
+    return names[source];
 }
 
 bool steps_agree(const struct watch *w, double step)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A counter that stayed this close to where it began stands still. */
+/* A counter that stayed this close to where it began stands still; of bytes that are counted
+ * exactly (an allocator's, the program's own) every change is one. */
 #define STILL_BYTES (512.0 * 1024)
 #define STILL_COUNT 1.0
 
@@ -18,7 +19,7 @@ const char *track_rule_name(enum track_rule rule)
     static const char *const names[] = {
         [TRACK_SHOWN] = "shown",           [TRACK_JUDGED] = "judged",
         [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
-        [TRACK_FOREIGN] = "foreign",
+        [TRACK_FOREIGN] = "foreign",       [TRACK_RETAINED] = "retained",
     };
     return names[rule];
 }
@@ -153,7 +154,8 @@ static void note(struct track *t, double seconds, double value)
 
 bool track_would_move(const struct track *t, double min, double max)
 {
-    return max - min > (t->unit == SERIES_BYTES ? STILL_BYTES : STILL_COUNT);
+    double still = series_kind_resolution(t->kind) > 0 ? STILL_BYTES : 0;
+    return max - min > (t->unit == SERIES_BYTES ? still : STILL_COUNT);
 }
 
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value)
@@ -260,6 +262,9 @@ static void explain_growth(const struct track *t, struct answer *a)
                                 "process itself does not grow, so that ends."},
         [TRACK_FOREIGN] = {PATTERN_UNKNOWN, "Most of what grows is of other jobs: the files carry "
                                             "their process numbers or another owner."},
+        [TRACK_RETAINED] = {PATTERN_ALLOCATOR_RETENTION,
+                            "What the allocator of torch keeps, in use or not: torch.allocated "
+                            "says what the program holds."},
     };
     bool grew = a->floor_last - a->floor_first > STILL_BYTES;
     const char *why = explanations[t->rule].why;

@@ -12,6 +12,8 @@ enum track_rule {
     TRACK_FILE_PAGES,   /* given back when memory is needed: no leak */
     TRACK_PRIVATE_COPY, /* pages shared at fork become private: bounded, no leak */
     TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
+    TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
+    TRACK_RULES,
 };
 
 /* As run files call it: "judged". */

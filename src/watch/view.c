@@ -23,8 +23,10 @@ static char *copy(const char *text)
 static enum job_part part_of(const struct watch *w, const struct subject *s)
 {
     const char *kind = s->track->kind;
-    if (strcmp(kind, "gpu.used") == 0)
+    if (strcmp(kind, "torch.allocated") == 0)
         return PART_MAIN;
+    if (strcmp(kind, "gpu.used") == 0)
+        return s->member && member_told(s->member, "torch.allocated") ? PART_BYSTANDER : PART_MAIN;
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
     return member_is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN
@@ -49,6 +51,12 @@ static bool is_copied(const struct member *m)
 /* Processes beyond so many are told only where they move. */
 #define STILL_SHOWN 64
 
+/* What a program tells of itself it wants to see. */
+static bool is_told(const struct member *m, const struct track *t)
+{
+    return t >= m->told && t < m->told + m->told_count;
+}
+
 /* Of what stands still only the memory is told, of trainers all. */
 static bool is_worth_showing(const struct watch *w, const struct subject *s)
 {
@@ -66,7 +74,8 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
     if (t == &s->member->tracks[MEMBER_PRIVATE] && !is_copied(s->member))
         return false;
     bool memory = t == &s->member->tracks[MEMBER_ANON] && w->member_count <= STILL_SHOWN;
-    return t->moves || memory || (member_is_trainer(s->member) && t->rule == TRACK_JUDGED);
+    return t->moves || memory || is_told(s->member, t) ||
+           (member_is_trainer(s->member) && t->rule == TRACK_JUDGED);
 }
 
 static void add_name(struct buf *out, const struct watch *w, const struct subject *s)
@@ -394,7 +403,6 @@ void watch_status(struct watch *w, struct watch_status *ret)
 
 static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
 {
-    const struct clock_mark *first = clock_first(&w->clock);
     struct rusage usage;
     struct proc_stat self;
     v->command = copy(w->options.command);
@@ -402,7 +410,8 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->started = w->started;
     v->seconds = seconds;
     v->step = w->clock.now.step;
-    v->steps = first ? w->clock.now.step - first->step : NAN;
+    v->steps = steps_seen(w);
+    v->steps_from = isfinite(v->steps) ? copy(steps_source_name(w->steps.source)) : NULL;
     v->epochs = w->clock.epoch;
     v->processes = (unsigned) w->alive;
     v->most_processes = w->most_processes;
@@ -446,6 +455,7 @@ void watch_view_release(struct watch_view *v)
     free(v->command);
     free(v->arguments);
     free(v->limit_source);
+    free(v->steps_from);
     free(v->ending);
     *v = (struct watch_view){0};
 }

@@ -353,7 +353,8 @@ static void count_engine(struct watch *w, struct track *t, void *c)
 static void renew_terms(struct watch *w, struct track *t, void *c)
 {
     double used = *(const double *) c;
-    bool is_host = strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM];
+    bool is_host = (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM]) ||
+                   strcmp(t->kind, "torch.pinned") == 0;
     if (is_host && t->moves && isfinite(used))
         t->limit = fmax(0, t->last + w->limit - used);
     track_renew_terms(t, &w->terms);
@@ -364,6 +365,7 @@ static void review(struct watch *w, double seconds)
 {
     machine_tick(w, seconds);
     machine_attribute_shm(w, seconds);
+    machine_attribute_gpu(w);
     w->terms.series = 0;
     watch_each_track(w, count_engine, NULL);
     double used = machine_used(w);

@@ -142,6 +142,7 @@ struct watch_view {
     char *command, *arguments;           /* for people; as a JSON array of texts */
     double started;                      /* wall clock */
     double seconds, steps, step, epochs; /* watched; steps made meanwhile; where it stands */
+    char *steps_from; /* "output", "optimizer", "framework", "watcher"; NULL: there are none */
     unsigned processes, most_processes;
     uint64_t processes_seen;
     double limit;

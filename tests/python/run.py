@@ -37,6 +37,14 @@ def interpreters():
             yield path, ".".join(version)
 
 
+class Result(unittest.TextTestResult):
+    passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+
 def run_here(names):
     """In this interpreter; the process's last line is read by the one that started it."""
     sys.path.insert(0, str(HERE))
@@ -44,9 +52,8 @@ def run_here(names):
     if names:
         loader.testNamePatterns = [f"*{name}*" for name in names]
     tests = loader.discover(str(HERE), "test_*.py", str(HERE))
-    result = unittest.TextTestRunner(verbosity=0).run(tests)
-    bad = len(result.failures) + len(result.errors)
-    print(result.testsRun - bad - len(result.skipped), bad, len(result.skipped))
+    result = unittest.TextTestRunner(verbosity=0, resultclass=Result).run(tests)
+    print(result.passed, len(result.failures) + len(result.errors), len(result.skipped))
 
 
 def run_with(python, build, names):

@@ -14,12 +14,12 @@ PROGRAM = """
     kept = []
     w = tidemark.Watcher(print_every=100, on_leak=lambda v: print("told:", v.kind, round(v.rate)))
     for epoch in range(2):
-        for i in range(600):
+        for i in range(1000):
             block = bytearray(65536)
             block[::4096] = b"x" * 16
             if sys.argv[1] == "leak":
                 kept.append(block)
-            time.sleep(0.001)
+            time.sleep(0.002)
             w.step(0.5)
         w.epoch_end()
     print("answer:", w.verdict("host.anon").answer)

@@ -1,0 +1,428 @@
+#!/usr/bin/env python3
+"""tests/probe/run.py BUILD: what the probe tells from inside real Python programs, and that they
+do not notice it.
+
+Every case runs with every CPython from 3.9 on that is found here, with a stand-in for torch where
+the interpreter has none; some only with the real one. One line a case, `N passed, N failed` last.
+"""
+
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+STANDIN = HERE.parent / "standin"
+
+
+class Failed(Exception):
+    pass
+
+
+def expect(true, said):
+    if not true:
+        raise Failed(said)
+
+
+class Told:
+    """What the rings of a run hold."""
+
+    def __init__(self, text):
+        self.records = [line.split() for line in text.splitlines()]
+
+    def values(self, kind, name="-"):
+        return [float(r[3]) for r in self.records if r[1] == kind and r[4] == name]
+
+    def steps(self):
+        return self.values("reached")
+
+    def rings(self):
+        return len({r[0] for r in self.records})
+
+
+class Bench:
+    """One interpreter, with or without the probe in it."""
+
+    def __init__(self, build, python, real):
+        self.build, self.python, self.real = build, python, real
+        self.folder = tempfile.mkdtemp(prefix="probe-")
+        self.rings = os.path.join(self.folder, "rings")
+        os.mkdir(self.rings)
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def environment(self, probe, extra):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "PYTHON", "TIDE"))}
+        if not self.real:
+            env["PYTHONPATH"] = str(STANDIN)
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
+        if probe:
+            env["LD_PRELOAD"] = str(self.build / "libtidemark_probe.so")
+            env["TIDEMARK_RUN"] = self.rings
+        env.update(extra)
+        return env
+
+    def run(self, text, *args, probe=True, options=(), **extra):
+        """The program's end, with its output."""
+        program = os.path.join(self.folder, "program.py")
+        pathlib.Path(program).write_text(text)
+        return subprocess.run([self.python, *options, program, *args], cwd=self.folder, text=True,
+                              capture_output=True, timeout=120, env=self.environment(probe, extra))
+
+    def told(self):
+        dump = [self.build / "tests" / "ring_dump", self.rings]
+        return Told(subprocess.run(dump, capture_output=True, text=True, check=True).stdout)
+
+    def told_by(self, text, *args, **extra):
+        done = self.run(text, *args, **extra)
+        expect(done.returncode == 0, done.stderr)
+        return self.told()
+
+
+# ---- programs ----
+
+STANDIN_LOOP = """
+import torch
+from torch.utils.data import DataLoader
+train, held_out = DataLoader(BATCHES), DataLoader(7)
+first, second = torch.optim.SGD(), torch.optim.SGD()
+for epoch in range(3):
+    for i, batch in enumerate(train):
+        if (i + 1) % ACCUMULATE == 0:
+            assert first.step() == "made"
+            second.step()
+        if i == 5:
+            for batch in held_out:
+                pass
+    for batch in held_out:
+        pass
+"""
+
+TORCH_LOOP = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+data = TensorDataset(torch.randn(8 * BATCHES, 4), torch.randn(8 * BATCHES, 1))
+train, held_out = DataLoader(data, batch_size=8, num_workers=WORKERS), DataLoader(data, batch_size=8)
+model, critic = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+first = torch.optim.Adam(model.parameters())
+second = torch.optim.SGD(critic.parameters(), lr=.1)
+schedule = torch.optim.lr_scheduler.StepLR(first, 1)
+for epoch in range(3):
+    for i, (x, y) in enumerate(train):
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        if (i + 1) % ACCUMULATE == 0:
+            first.step()
+            second.step()
+            first.zero_grad()
+        if i == 5:
+            for x, y in held_out:
+                model(x)
+    schedule.step()
+    for x, y in held_out:
+        model(x)
+"""
+
+
+def loop(b, batches=40, accumulate=1, workers=0):
+    text = TORCH_LOOP if b.real else STANDIN_LOOP
+    for name, value in (("BATCHES", batches), ("ACCUMULATE", accumulate), ("WORKERS", workers)):
+        text = text.replace(name, str(value))
+    return text
+
+
+# ---- what it tells ----
+
+
+def counts_steps_and_epochs(b):
+    """Steps of the first of two optimizers; epochs of the loader that feeds them."""
+    told = b.told_by(loop(b))
+    expect(told.steps() == [120], told.steps())
+    expect(told.values("epoch") == [1, 2, 3], told.values("epoch"))
+    expect(set(told.values("epoch-length")) == {40}, told.values("epoch-length"))
+    expect(all(v > 1e6 for v in told.values("sample", "host.anon")), "host.anon")
+    expect(len(told.values("sample", "host.anon")) == len(told.values("step")), "a sample a step")
+
+
+def counts_accumulated_steps_once(b):
+    """Four batches make a step: the epoch has a quarter of the steps."""
+    told = b.told_by(loop(b, accumulate=4))
+    expect(told.steps() == [30], told.steps())
+    expect(told.values("epoch") == [1, 2, 3], told.values("epoch"))
+    expect(set(told.values("epoch-length")) == {10}, told.values("epoch-length"))
+
+
+def counts_before_torch_2(b):
+    """The same where torch has no hook of its own."""
+    if b.real:
+        return
+    told = b.told_by(loop(b), STANDIN_TORCH="old")
+    expect(told.steps() == [120], told.steps())
+    expect(told.values("epoch") == [1, 2, 3], told.values("epoch"))
+
+
+def begins_where_a_resumed_training_was(b):
+    """The state that was loaded into Adam knows its step."""
+    if b.real:
+        text = """
+import torch
+p = torch.nn.Parameter(torch.zeros(3))
+adam = torch.optim.Adam([p])
+state = {"step": torch.tensor(50000.), "exp_avg": torch.zeros(3), "exp_avg_sq": torch.zeros(3)}
+adam.load_state_dict({"state": {0: state}, "param_groups": adam.state_dict()["param_groups"]})
+for i in range(10):
+    p.grad = torch.ones(3)
+    adam.step()
+"""
+    else:
+        text = """
+import torch
+adam = torch.optim.Adam()
+adam.state["weight"] = {"step": 50000}
+for i in range(10):
+    adam.step()
+"""
+    told = b.told_by(text)
+    expect(told.steps() == [50010], told.steps())
+
+
+def goes_on_with_another_optimizer(b):
+    """The first is gone: its successor's steps follow its own."""
+    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
+            else "torch.optim.SGD()")
+    told = b.told_by("import torch\nfor i in range(3):\n    o = %s\n    for j in range(10):\n"
+                     "        o.step()\n    del o\n" % make)
+    expect(told.steps() == [30], told.steps())
+
+
+def tells_nothing_without_torch(b):
+    """No ring, no file."""
+    done = b.run("import json, collections")
+    expect(done.returncode == 0 and os.listdir(b.rings) == [], done.stderr)
+
+
+def reads_torchs_counters(b):
+    """Of the devices in use, with the steps."""
+    if b.real:
+        return
+    told = b.told_by("import gc, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+                     "for i in range(2000):\n    o.step()\n    sum(range(2000))\n")
+    allocated = told.values("sample", "torch.allocated")
+    expect(len(allocated) > 3 and allocated == sorted(allocated), allocated)
+    expect(all(r[5] == "cuda:1" for r in told.records if r[4] == "torch.allocated"), "device")
+    expect(set(told.values("sample", "torch.reserved")) == {2097152}, "reserved")
+    expect(set(told.values("sample", "torch.pinned")) == {4096}, "pinned")
+    expect(len(told.values("sample", "py.collections")) >= 1, "collections")
+
+
+def leaves_cuda_alone_until_it_is_used(b):
+    """A program that does not use its GPU is not made to."""
+    if not b.real:
+        told = b.told_by("import torch\no = torch.optim.SGD()\nfor i in range(100):\n    o.step()")
+        expect(told.values("sample", "torch.allocated") == [], "counters were read")
+
+
+def a_fork_counts_for_itself(b):
+    """The child has a ring of its own, and its parent's is as it was."""
+    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
+            else "torch.optim.SGD()")
+    told = b.told_by("import os, torch\no = %s\nfor i in range(5):\n    o.step()\n"
+                     "child = os.fork()\nfor i in range(7 if child else 20):\n    o.step()\n"
+                     "if child:\n    os.waitpid(child, 0)\n" % make)
+    expect(sorted(told.steps()) == [12, 20], told.steps())
+
+
+def starts_anew_after_exec(b):
+    """The program that a process becomes counts its own steps."""
+    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
+            else "torch.optim.SGD()")
+    told = b.told_by("import os, sys, torch\no = %s\nn = 5 if len(sys.argv) > 1 else 3\n"
+                     "for i in range(n):\n    o.step()\nif n == 3:\n"
+                     "    os.execv(sys.executable, [sys.executable, __file__, 'again'])\n" % make)
+    expect(told.steps() == [5] and told.rings() == 1, told.steps())
+
+
+def data_workers_do_not_disturb(b):
+    """Forked workers of a DataLoader."""
+    if b.real:
+        told = b.told_by(loop(b, batches=20, workers=2))
+        expect(told.steps() == [60] and told.values("epoch") == [1, 2, 3], told.records)
+
+
+# ---- and that nobody notices ----
+
+LOOK_AROUND = """
+import atexit, gc, os, sys, threading
+import torch
+LOOP
+print(sys.argv, sys.flags, sys.path, sys.meta_path, sys.path_hooks)
+print(sorted(m for m in sys.modules), len(gc.callbacks), threading.enumerate())
+print(sorted(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")))
+print(sys.getprofile(), sys.gettrace(), sys.excepthook)
+"""
+
+
+def the_program_sees_nothing(b):
+    """Arguments, flags, modules, import hooks, threads, descriptors: as without it."""
+    text = LOOK_AROUND.replace("LOOP", loop(b))
+    with_it, without = b.run(text, "a", "-b"), b.run(text, "a", "-b", probe=False)
+    plain = [re.sub("0x[0-9a-f]+|<_MainThread.*?>", "", d.stdout) for d in (with_it, without)]
+    expect(with_it.returncode == 0, with_it.stderr)
+    expect(plain[0] == plain[1], "%s\n%s" % tuple(plain))
+
+
+def tracebacks_are_the_same(b):
+    """Of an error in step(), in a loader, and in the program, byte for byte."""
+    if b.real:
+        wrong = ("class Wrong(torch.optim.SGD):\n    def step(self, closure=None):\n"
+                 "        raise RuntimeError('in step')\n"
+                 "o = Wrong([torch.nn.Parameter(torch.zeros(3))], lr=.1)\n"
+                 "class Data(torch.utils.data.Dataset):\n    def __len__(self): return 3\n"
+                 "    def __getitem__(self, i): raise KeyError('in the data')\n"
+                 "data = torch.utils.data.DataLoader(Data())\n")
+    else:
+        wrong = ("class Wrong(torch.optim.SGD):\n    def step(self):\n"
+                 "        raise RuntimeError('in step')\no = Wrong()\n"
+                 "from torch.utils.data.dataloader import _BaseDataLoaderIter\n"
+                 "class Data(_BaseDataLoaderIter):\n    def __len__(self): raise KeyError('data')\n"
+                 "data = Data(3)\n")
+    for what in ("o.step()", "next(iter(data))", "1/0", "raise SystemExit(7)"):
+        text = "import torch\n" + wrong + what + "\n"
+        with_it, without = b.run(text), b.run(text, probe=False)
+        expect(with_it.stderr == without.stderr, "%s\n%s" % (with_it.stderr, without.stderr))
+        expect(with_it.returncode == without.returncode != 0, "%d" % with_it.returncode)
+
+
+def isolated_interpreters_are_watched_too(b):
+    """-I and -S: no site, no user's settings."""
+    text = "import sys\nsys.path.insert(0, %r)\n%s" % (str(STANDIN), loop(b))
+    if not b.real:
+        told = b.told_by(text, options=("-I", "-S"))
+        expect(told.steps() == [120], told.steps())
+
+
+def the_users_sitecustomize_runs(b):
+    """And sees nothing of ours."""
+    pathlib.Path(b.folder, "sitecustomize.py").write_text("import sys\nsys.mine = 5\n")
+    done = b.run("import sys\nprint(sys.mine)", PYTHONPATH=b.folder)
+    expect(done.stdout == "5\n", done.stderr)
+
+
+def a_folder_that_is_gone_is_no_matter(b):
+    """The watcher has died and cleared up: training goes on."""
+    b.rings = os.path.join(b.folder, "gone")
+    done = b.run(loop(b))
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
+
+
+def a_torn_down_folder_is_no_matter(b):
+    """It goes away in the middle."""
+    text = loop(b) + "\nimport shutil, os\nshutil.rmtree(os.environ['TIDEMARK_RUN'])\n" + loop(b)
+    done = b.run(text)
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
+
+
+def a_module_of_that_name_is_no_matter(b):
+    """Somebody's own `torch`, with nothing of torch in it."""
+    folder = pathlib.Path(b.folder, "torch", "optim")
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("from torch import optim, more\n")
+    (folder.parent / "more.py").write_text("")
+    (folder / "__init__.py").write_text("from . import optimizer\n")
+    (folder / "optimizer.py").write_text("Optimizer = register_optimizer_step_post_hook = 5\n")
+    done = b.run("import torch; print(torch.optim.optimizer.Optimizer)", PYTHONPATH=b.folder)
+    expect(done.stdout == "5\n" and done.stderr == "", done.stderr)
+
+
+def threads_may_train(b):
+    """Several threads, an optimizer each."""
+    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
+            else "torch.optim.SGD()")
+    told = b.told_by("import threading, torch\no = [%s for i in range(4)]\n"
+                     "def train(o):\n    for i in range(500):\n        o.step()\n"
+                     "t = [threading.Thread(target=train, args=(x,)) for x in o]\n"
+                     "[x.start() for x in t]\n[x.join() for x in t]\n" % make)
+    expect(len(told.steps()) == 1 and 500 <= told.steps()[0] <= 2000, told.steps())
+
+
+def costs_nothing_without_torch(b):
+    """Instructions of a program that makes many audit events: no more for each of them."""
+    text = "x = object()\nfor i in range(300000):\n    id(x)\n"
+    pathlib.Path(b.folder, "program.py").write_text(text)
+    counts = []
+    for probe in (True, False):
+        done = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", b.python,
+             "program.py"], cwd=b.folder, text=True, capture_output=True, timeout=300,
+            env=b.environment(probe, {"PYTHONHASHSEED": "0"}))
+        counts.append(int(re.search("refs: +([0-9,]+)", done.stderr)[1].replace(",", "")))
+    expect(counts[0] - counts[1] < 10 * 300000, "%d and %d instructions" % tuple(counts))
+
+
+CASES = [f for f in list(globals().values()) if callable(f) and getattr(f, "__doc__", None)
+         and getattr(f, "__module__", "") == "__main__" and not isinstance(f, type)]
+
+
+# ---- interpreters ----
+
+
+def version_of(python):
+    ask = "import sys, sysconfig; print(*sys.version_info[:3], sys.implementation.name)"
+    done = subprocess.run([python, "-c", ask], capture_output=True, text=True)
+    words = done.stdout.split()
+    if done.returncode != 0 or words[-1] != "cpython":
+        return None
+    return tuple(int(w) for w in words[:3])
+
+
+def has_torch(python):
+    return subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
+
+
+def interpreters():
+    """(version, path, whether it has torch): each version of CPython once."""
+    found = {}
+    places = ["/usr/bin/python3", "/usr/bin/python3.*[0-9]", "/usr/local/bin/python3.*[0-9]",
+              os.path.expanduser("~/.pyenv/versions/*/bin/python3")]
+    for path in [p for place in places for p in sorted(glob.glob(place))]:
+        version = version_of(path)
+        if version and version >= (3, 9) and version[:2] + (path.startswith("/usr/bin"),) not in found:
+            found[version[:2] + (path.startswith("/usr/bin"),)] = (version, path)
+    return [(v, p, has_torch(p)) for v, p in found.values()]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    counts = [0, 0]
+    for version, python, real in interpreters():
+        for kind in (True, False) if real else (False,):
+            for case in CASES:
+                if sys.argv[2:] and not any(a in case.__name__ for a in sys.argv[2:]):
+                    continue
+                b = Bench(build, python, kind)
+                said = None
+                try:
+                    case(b)
+                except Failed as failure:
+                    said = str(failure)
+                finally:
+                    b.close()
+                counts[said is not None] += 1
+                print("%-4s  %s %-8s %s" % ("FAIL" if said else "ok", ".".join(map(str, version)),
+                                            "torch" if kind else "stand-in",
+                                            case.__name__.replace("_", " ")), flush=True)
+                for line in (said or "").splitlines():
+                    print("      | " + line, flush=True)
+    print("%d passed, %d failed" % tuple(counts))
+    sys.exit(counts[1] > 0 or counts[0] == 0)
+
+
+if __name__ == "__main__":
+    main()

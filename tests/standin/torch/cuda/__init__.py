@@ -1,0 +1,1 @@
+_initialized = False

@@ -1,0 +1,1 @@
+"""Something else that is imported after the parts that matter."""

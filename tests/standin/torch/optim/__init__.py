@@ -1,0 +1,2 @@
+from .sgd import SGD
+from .adam import Adam

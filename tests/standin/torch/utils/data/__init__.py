@@ -1,0 +1,2 @@
+from .dataloader import DataLoader
+from . import distributed
