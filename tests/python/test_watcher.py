@@ -269,7 +269,6 @@ class Life(Case):
         code, said = run_python("""
             import math, os, sys, tidemark
             w = tidemark.Watcher(print_every=1)
-            w.print_every
             child = os.fork()
             if child == 0:
                 w.step(1.0); w.step(math.nan); w.epoch_end(); w.count("a", 1)
