@@ -55,7 +55,7 @@ install: build ## install under $(DESTDIR)$(PREFIX)
 	@meson install -C build --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-clang build-dist dist
+	rm -rf build build-asan build-tsan build-clang build-dist dist
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18

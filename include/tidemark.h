@@ -146,8 +146,8 @@ TIDEMARK_API int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *re
 TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *device,
                                        struct tidemark_verdict *ret);
 
-/* Called once for every series that turns to leak, by the call that finds it: mostly
- * tidemark_step(). It may call anything but tidemark_close(). NULL: no more. */
+/* Called once for every series that turns to leak while the training goes on, by the call that
+ * finds it: mostly tidemark_step(). It may call anything but tidemark_close(). NULL: no more. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 

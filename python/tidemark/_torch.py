@@ -49,7 +49,7 @@ class LossOnDevice:
             return loss.item()
         value = self.arrived()
         if not self._under_way:
-            self._send(loss.detach().reshape(1))
+            self._send(loss.detach() if loss.dim() < 2 else loss.detach().reshape(1))
         return value
 
     def arrived(self):

@@ -15,10 +15,13 @@ static const char help_head[] =
     "\n"
     "Runs a command and watches the memory of all its processes: live, and with a report at\n"
     "the end, on standard error. The command's output, input, signals and exit status are its\n"
-    "own. Steps are read from what it prints; a run file keeps every series.\n"
+    "own. Steps are counted inside it, or read from what it prints; a run file keeps every\n"
+    "series.\n"
     "\n"
     "  --stop-after-steps N       ends the job kindly (SIGTERM) after N steps: for CI\n"
-    "  --duration S               ends it kindly after S seconds\n";
+    "  --duration S               ends it kindly after S seconds\n"
+    "  --no-probe                 nothing of tidemark comes into the command's processes: neither\n"
+    "                             LD_PRELOAD nor TIDEMARK_RUN is set for it\n";
 
 static const char help_tail[] =
     "\n"
@@ -63,10 +66,55 @@ static int say_not_run(const char *command, int error)
     return error == ENOENT ? 127 : 126;
 }
 
+/* Watches what the relay has started. Returns an exit status; *ret_wait is the command's. */
+static int watch_command(const struct live_options *o, const struct live_job *job, int *ret_wait)
+{
+    int error = relay_exec_error(job->relay);
+    if (error != 0)
+        return say_not_run(job->argv[0], error);
+    int status = live_watch(o, job, ret_wait);
+    if (status == STATUS_ERROR)
+        wait_unwatched(job->relay, ret_wait);
+    return status;
+}
+
+/* Where there is no directory for rings, steps are read from the output as ever. */
+static int run(const struct live_options *o, struct inside *inside, char **argv, size_t argc)
+{
+    struct relay *relay;
+    /* Where output goes elsewhere by a pipe, what else writes to the terminal is not known. */
+    struct relay_options relay_options = {
+        .argv = argv,
+        .status_line = live_has_row(o, STDERR_FILENO) && isatty(STDOUT_FILENO),
+        .environment = inside ? inside_environment(inside) : NULL,
+        .directory = inside ? inside_directory(inside) : NULL,
+    };
+    int r = relay_start(&relay_options, &relay);
+    if (r < 0) {
+        inside_free(inside);
+        return say_not_run(argv[0], -r);
+    }
+    struct live_job job = {
+        .relay = relay,
+        .argv = (const char *const *) argv,
+        .argc = argc,
+        .rings = relay_options.directory,
+        .note = inside ? inside_why(inside) : NULL,
+    };
+    int wait_status = 0, status = watch_command(o, &job, &wait_status);
+    inside_free(inside);
+    relay_free(relay);
+    return pass_on(wait_status, status);
+}
+
 int cmd_run(int argc, char **argv)
 {
     struct live_options o = {0};
-    const struct option_spec specs[] = {LIVE_OPTIONS(&o)};
+    bool no_probe = false;
+    const struct option_spec specs[] = {
+        LIVE_OPTIONS(&o),
+        {"no-probe", OPTION_FLAG, &no_probe, NULL, NULL},
+    };
     int first,
         r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
     if (r == OPTIONS_HELP)
@@ -77,29 +125,8 @@ int cmd_run(int argc, char **argv)
         cli_say("run: no command given; expected: tidemark run [options] -- COMMAND");
         return STATUS_ERROR;
     }
-    struct relay *relay;
-    /* Where output goes elsewhere by a pipe, what else writes to the terminal is not known. */
-    struct relay_options relay_options = {
-        .argv = argv + first,
-        .status_line = live_has_row(&o, STDERR_FILENO) && isatty(STDOUT_FILENO),
-    };
-    r = relay_start(&relay_options, &relay);
-    if (r < 0)
-        return say_not_run(argv[first], -r);
-    struct live_job job = {
-        .relay = relay,
-        .argv = (const char *const *) argv + first,
-        .argc = (size_t) (argc - first),
-    };
-    int wait_status = 0, status;
-    if (relay_exec_error(relay) != 0) {
-        status = say_not_run(argv[first], relay_exec_error(relay));
-    } else {
-        status = live_watch(&o, &job, &wait_status);
-        if (status == STATUS_ERROR)
-            wait_unwatched(relay, &wait_status);
-        status = pass_on(wait_status, status);
-    }
-    relay_free(relay);
-    return status;
+    struct inside *inside = NULL;
+    if (!no_probe && inside_new(&inside) < 0)
+        inside = NULL;
+    return run(&o, inside, argv + first, (size_t) (argc - first));
 }

@@ -1,6 +1,7 @@
 /* cli/doctor_record.c: can a command be run and a run be recorded here? */
 #include "cli/doctor.h"
 #include "store/store.h"
+#include "watch/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -238,9 +239,29 @@ static void check_clock(struct doctor *d)
     doctor_set(c, DOCTOR_OK, "steady; a look takes %.0f ns", (last - first) / CLOCK_READS * 1e9);
 }
 
+/* What `run` brings into the processes of its command. */
+static void check_probe(struct doctor *d)
+{
+    struct doctor_check *c = doctor_add(d, "probe", "inside steps");
+    struct buf path = BUF_INIT, why = BUF_INIT;
+    int r = inside_find_probe(&path, &why);
+    if (r == 0) {
+        doctor_set(c, DOCTOR_OK, "run counts them itself, by %s", buf_text(&path));
+    } else {
+        doctor_set(c, DOCTOR_LIMITED, "%s", buf_text(&why));
+        buf_adds(&c->advice, r == -ENOENT ? "steps are read from what the program prints; install "
+                                            "the probe with the program to have them counted"
+                                          : "steps are read from what the program prints; install "
+                                            "tidemark where paths have neither");
+    }
+    buf_release(&path);
+    buf_release(&why);
+}
+
 void doctor_check_record(struct doctor *d)
 {
     check_terminal(d);
+    check_probe(d);
     check_run_file(d);
     check_disk(d);
     check_files(d);

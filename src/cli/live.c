@@ -401,11 +401,12 @@ static void wait_until(struct live *l, double next)
     double left = fmin(fmax((rests ? fmin(next, l->next_output) : next) - now(l), 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
-    struct pollfd p[2 + TAILS] = {{.fd = l->signals, .events = POLLIN},
-                                  {.fd = rests ? -1 : relay, .events = POLLIN}};
+    struct pollfd p[3 + TAILS] = {{.fd = l->signals, .events = POLLIN},
+                                  {.fd = rests ? -1 : relay, .events = POLLIN},
+                                  {.fd = watch_wake_fd(l->watch), .events = POLLIN}};
     for (unsigned i = 0; i < l->tail_count; i++)
-        p[2 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
-    if (ppoll(p, 2 + l->tail_count, &timeout, NULL) <= 0)
+        p[3 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
+    if (ppoll(p, 3 + l->tail_count, &timeout, NULL) <= 0)
         return;
     if (p[0].revents)
         read_signals(l);
@@ -520,6 +521,9 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .step_regex = o->step_regex,
         .command = command,
         .arguments = arguments,
+        .rings = l->job->rings,
+        .began = (uint64_t) l->began.tv_sec * 1000000000u + (uint64_t) l->began.tv_nsec,
+        .note = l->job->note,
     };
     if (!o->no_store)
         cli_create_run_file(o->output, &options, &l->store, &l->store_path);
@@ -532,6 +536,8 @@ static int start_watch(struct live *l, const char *command, const char *argument
         r = watch_add_root(l->watch, l->job->pids[i], false);
     if (r < 0)
         cli_say("cannot be watched: %s", strerror(-r));
+    else if (o->stop_after_steps > 0)
+        watch_wake_at(l->watch, o->stop_after_steps);
     return r;
 }
 

@@ -64,6 +64,8 @@ struct live_job {
     size_t pid_count;
     const char *const *argv; /* its command */
     size_t argc;
+    const char *rings; /* `run`: where its processes keep theirs; NULL: nowhere */
+    const char *note;  /* for the report; NULL: none */
 };
 
 /*

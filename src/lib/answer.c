@@ -117,7 +117,7 @@ static int look_at_all(tidemark_watcher *w, struct visit *v, struct watch_view *
     int r = visit_begin(w, v);
     if (r < 0)
         return r;
-    watcher_look(w, v);
+    watcher_look_now(w, v);
     watch_view_init(w->watch, watcher_seconds(w), ret);
     return 0;
 }

@@ -7,8 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of the time that the training thread has, looking takes no more than this share. */
-#define LOOK_SHARE 0.004
+/*
+ * Of the time that the training thread has, looking takes no more than this share; telling steps
+ * takes as much. One look that took long (somebody else had the processor, or the disk) does not
+ * blind us for longer than LONGEST_REST: what is dear has budgets of its own in the watch.
+ */
+#define LOOK_SHARE 0.002
+#define LONGEST_REST 1e9
 
 /* A counter between steps that are worth telling, or where there are none: no more often. */
 #define COUNT_SPACING UINT64_C(10000000)
@@ -122,23 +127,38 @@ double watcher_seconds(const tidemark_watcher *w)
     return w->finished ? w->seconds_finished : 1e-9 * (double) (wire_now() - w->began);
 }
 
-void watcher_look(tidemark_watcher *w, struct visit *v)
+/* Does what is due, and says when to come again. */
+static void look(tidemark_watcher *w, struct visit *v)
 {
-    if (w->finished)
-        return;
     uint64_t before = wire_now();
     double seconds = watcher_seconds(w), next = watch_tick(w->watch, seconds);
     answer_take_news(w, v, seconds);
     uint64_t after = wire_now();
     uint64_t wanted = w->began + (uint64_t) (1e9 * next);
-    uint64_t allowed = after + (uint64_t) ((double) (after - before) / LOOK_SHARE);
+    uint64_t allowed =
+        after + (uint64_t) fmin((double) (after - before) / LOOK_SHARE, LONGEST_REST);
     w->next_look = wanted > allowed ? wanted : allowed;
+}
+
+/* The last step that was told may be some steps ago. */
+static void tell_step(tidemark_watcher *w, uint64_t now)
+{
+    if (wire_believed(w->ring) == WIRE_WATCHER)
+        wire_put(w->ring, WIRE_STEP, WIRE_WATCHER, 0, now, w->step);
+}
+
+void watcher_look_now(tidemark_watcher *w, struct visit *v)
+{
+    if (w->finished)
+        return;
+    tell_step(w, wire_now());
+    look(w, v);
 }
 
 static void look_if_due(tidemark_watcher *w, struct visit *v)
 {
     if (wire_now() >= w->next_look)
-        watcher_look(w, v);
+        look(w, v);
 }
 
 /* ---- opening ---- */
@@ -244,7 +264,7 @@ static int begin(tidemark_watcher *w, const struct tidemark_options *o)
     if (r < 0)
         return r;
     tell_terms(w, o);
-    watcher_look(w, &v);
+    look(w, &v);
     join(w);
     return 0;
 }
@@ -309,8 +329,8 @@ static void tell_loss(tidemark_watcher *w, uint64_t now, double loss)
         wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, now, loss);
 }
 
-/* The lock is held, and is free afterwards. */
-static int step_was_told(tidemark_watcher *w, double loss)
+/* The lock is held, and is free afterwards. Apart, so that the common case stays small. */
+__attribute__((noinline)) static int step_was_told(tidemark_watcher *w, double loss)
 {
     struct visit v = {.error = errno, .language = uselocale(w->plain)};
     uint64_t now = wire_now();
@@ -318,7 +338,7 @@ static int step_was_told(tidemark_watcher *w, double loss)
     if (isfinite(loss))
         tell_loss(w, now, loss);
     if (now >= w->next_look)
-        watcher_look(w, &v);
+        look(w, &v);
     return visit_end(w, &v, 1);
 }
 
@@ -345,9 +365,7 @@ int tidemark_epoch_end(tidemark_watcher *w)
     if (w->finished)
         return visit_end(w, &v, -ESHUTDOWN);
     uint64_t now = wire_now();
-    /* The last step that was told is some steps ago: an epoch ends at this one. */
-    if (wire_believed(w->ring) == WIRE_WATCHER)
-        wire_put(w->ring, WIRE_STEP, WIRE_WATCHER, 0, now, w->step);
+    tell_step(w, now);
     wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
     look_if_due(w, &v);
     return visit_end(w, &v, 0);
@@ -417,7 +435,7 @@ static int finish(tidemark_watcher *w, struct visit *v)
     int r = 0;
     if (w->finished)
         return 0;
-    watcher_look(w, v);
+    watcher_look_now(w, v);
     w->seconds_finished = watcher_seconds(w);
     w->finished = true;
     watch_finish(w->watch, w->seconds_finished, &end);

@@ -62,8 +62,8 @@ int visit_begin(tidemark_watcher *w, struct visit *ret);
 /* Lets go of the lock, then tells the leaks. Returns `result`. */
 int visit_end(tidemark_watcher *w, struct visit *v, int result);
 
-/* Looks at the memory, as far as that is due, and reads the ring to its end. */
-void watcher_look(tidemark_watcher *w, struct visit *v);
+/* Looks at the memory, as far as that is due, and takes all steps until now into account. */
+void watcher_look_now(tidemark_watcher *w, struct visit *v);
 
 double watcher_seconds(const tidemark_watcher *w); /* since it was opened, until it was finished */
 

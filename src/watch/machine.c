@@ -80,12 +80,22 @@ static void read_memory(struct watch *w)
     find_limit(w);
 }
 
+/* What the job's rings take up is ours and not the job's. */
+static int read_shm(const struct watch *w, double *ret_used, double *ret_size)
+{
+    struct stat st;
+    int r = proc_tmpfs_read(SHM_PATH, ret_used, ret_size);
+    if (r == 0 && stat(SHM_PATH, &st) == 0)
+        *ret_used = fmax(0, *ret_used - rings_bytes(w, st.st_dev));
+    return r;
+}
+
 void machine_open(struct watch *w)
 {
     no_cgroup(&w->cgroup_now);
     w->memory_now = (struct proc_meminfo){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     double size;
-    if (proc_tmpfs_read(SHM_PATH, &w->shm_first, &size) < 0)
+    if (read_shm(w, &w->shm_first, &size) < 0)
         w->shm_first = NAN;
     w->oom_kills_first = machine_oom_kills(w->options.proc_root);
     if (w->options.no_gpu || gpu_open(&w->gpu, w->gpu_why) < 0)
@@ -125,7 +135,7 @@ void machine_tick(struct watch *w, double seconds)
     watch_push(w, &w->job[JOB_SYSTEM], seconds, m->total - m->available);
     watch_push(w, &w->job[JOB_CGROUP], seconds, w->cgroup_now.working_set);
     double used, size;
-    if (proc_tmpfs_read(SHM_PATH, &used, &size) == 0) {
+    if (read_shm(w, &used, &size) == 0) {
         w->job[JOB_SHM].limit = size;
         watch_push(w, &w->job[JOB_SHM], seconds, used);
     }

@@ -257,11 +257,12 @@ static void make_channel(struct relay_process *r, int outer)
 
 /* As it would have been without us. */
 struct surroundings {
+    const struct relay_options *options;
     const sigset_t *mask;
     struct sigaction child;
 };
 
-static _Noreturn void execute(const struct relay_process *r, char *const *argv, int report,
+static _Noreturn void execute(const struct relay_process *r, int report,
                               const struct surroundings *s)
 {
     for (unsigned i = 0; i < r->channel_count; i++)
@@ -270,7 +271,8 @@ static _Noreturn void execute(const struct relay_process *r, char *const *argv, 
                 dup2(r->channels[i].command_end, fd);
     sigaction(SIGCHLD, &s->child, NULL);
     sigprocmask(SIG_SETMASK, s->mask, NULL);
-    execvp(argv[0], argv);
+    const struct relay_options *o = s->options;
+    execvpe(o->argv[0], o->argv, o->environment ? o->environment : environ);
     int error = errno;
     if (write(report, &error, sizeof(error)) < 0)
         _exit(126);
@@ -278,14 +280,14 @@ static _Noreturn void execute(const struct relay_process *r, char *const *argv, 
 }
 
 /* 0, or the errno of the failed execution. */
-static int start_command(struct relay_process *r, char *const *argv, const struct surroundings *s)
+static int start_command(struct relay_process *r, const struct surroundings *s)
 {
     int report[2], error = 0;
     if (pipe2(report, O_CLOEXEC) < 0)
         return errno;
     r->command = fork();
     if (r->command == 0)
-        execute(r, argv, report[1], s);
+        execute(r, report[1], s);
     close(report[1]);
     if (r->command < 0)
         error = errno;
@@ -481,7 +483,7 @@ static int watch_signals(void)
 _Noreturn void relay_main(const struct relay_options *options, int socket, const sigset_t *mask)
 {
     struct relay_process r = {.socket = socket, .wants_row = options->status_line};
-    struct surroundings surroundings = {.mask = mask};
+    struct surroundings surroundings = {.options = options, .mask = mask};
     struct sigaction plain = {.sa_handler = SIG_DFL};
     prctl(PR_SET_NAME, "tidemark-relay");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -493,10 +495,13 @@ _Noreturn void relay_main(const struct relay_options *options, int socket, const
         make_channel(&r, fd);
     r.command = -1;
     if (error == 0)
-        error = start_command(&r, options->argv, &surroundings);
+        error = start_command(&r, &surroundings);
     struct relay_started started = {r.command, error, r.terminal != NULL};
     tell(&r, RELAY_STARTED, &started, sizeof(started));
     if (r.command > 0)
         serve(&r);
+    /* The watcher does it, where it lives to do it. */
+    if (options->directory)
+        inside_remove(options->directory);
     _exit(0);
 }

@@ -122,16 +122,22 @@ static bool is_over(struct watch *w, const struct wire_reader *reader)
     return m && !member_is_alive(m);
 }
 
+/* To be closed by the caller; NULL: it cannot be listed. */
+static DIR *open_folder(const struct rings *s)
+{
+    int fd = openat(s->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder && fd >= 0)
+        close(fd);
+    return folder;
+}
+
 static void look_for_new(struct watch *w, double seconds)
 {
     struct rings *s = &w->rings;
-    int fd = openat(s->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
+    DIR *folder = open_folder(s);
+    if (!folder)
         return;
-    }
     struct dirent *entry;
     while ((entry = readdir(folder)) != NULL && s->count < RINGS_MOST) {
         struct wire_reader *reader;
@@ -205,6 +211,23 @@ void rings_end(struct watch *w, struct member *m, double seconds)
         return;
     rings_read(w, seconds);
     let_go(w, index_of(w, m->id));
+}
+
+double rings_bytes(const struct watch *w, dev_t device)
+{
+    struct stat st;
+    if (w->rings.directory < 0 || fstat(w->rings.directory, &st) < 0 || st.st_dev != device)
+        return 0;
+    DIR *folder = open_folder(&w->rings);
+    struct dirent *entry;
+    double bytes = 0;
+    while (folder && (entry = readdir(folder)) != NULL)
+        if (fstatat(w->rings.directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            bytes += 512.0 * (double) st.st_blocks;
+    if (folder)
+        closedir(folder);
+    return bytes;
 }
 
 /* ---- counters ---- */
@@ -330,8 +353,11 @@ static double seconds_of(const struct watch *w, uint64_t time, double now)
     return fmin(since, now);
 }
 
+/* Nothing that a process writes is trusted: a number that no engine takes tells nothing. */
 static void take(struct watch *w, const struct told *x, double now)
 {
+    if (!(fabs(x->record.value) <= ENGINE_MAX_NUMBER))
+        return;
     double seconds = seconds_of(w, x->record.time, now);
     if (x->record.kind == WIRE_SAMPLE)
         take_sample(w, x->ring, seconds, &x->record);

@@ -230,6 +230,7 @@ void steps_take(struct watch *w, struct ring *r, double seconds, const struct wi
 /* The process will count no more. */
 void steps_lose(struct watch *w, struct ring *r);
 const char *steps_source_name(enum wire_source source);
+double steps_now(const struct watch *w);  /* the step it stands at; NAN: not known */
 double steps_seen(const struct watch *w); /* between the first mark and now, for the report */
 /* Whether the count of the output is of the same steps as those told from inside. */
 bool steps_agree(const struct watch *w, double step);
@@ -242,6 +243,9 @@ void rings_find(struct watch *w, double seconds); /* new ones */
 void rings_read(struct watch *w, double seconds);
 /* A process has ended: what it told last is read. Its ring is gone then. */
 void rings_end(struct watch *w, struct member *m, double seconds);
+
+/* What of `device` they take up: it is not the job's. */
+double rings_bytes(const struct watch *w, dev_t device);
 
 /* machine.c */
 void machine_open(struct watch *w);

@@ -51,11 +51,27 @@ static void each_living_track(struct watch *w,
             member_each_track(w, w->members[i], visit, c);
 }
 
+static void settle_track(struct watch *w, struct track *t, void *c)
+{
+    (void) c;
+    track_settle(t, &w->terms);
+}
+
+/* The clock is about to forget its steps. */
+static void settle_ended(struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (!member_is_alive(w->members[i]))
+            member_each_track(w, w->members[i], settle_track, NULL);
+}
+
 void steps_mark(struct watch *w, const struct step_mark *mark)
 {
     w->clock.epoch = mark->epoch;
-    if (mark->restarted)
+    if (mark->restarted) {
+        settle_ended(w);
         each_living_track(w, restart_track, NULL);
+    }
     if (isfinite(mark->step))
         clock_mark(&w->clock, mark->seconds, mark->step);
     else
@@ -94,6 +110,7 @@ static void begin_count(struct watch *w, double seconds, double step, double bef
 {
     w->steps.before = before;
     w->steps.origin = step;
+    settle_ended(w);
     clock_begin_count(&w->clock);
     each_living_track(w, begin_track, NULL);
     if (w->options.store)
@@ -218,6 +235,7 @@ void steps_lose(struct watch *w, struct ring *r)
 
 /* ---- how many ---- */
 
+/* Exact where the leader lives: not every step is told. */
 static double leaders_step(const struct step_count *s)
 {
     double step = s->leader ? wire_reader_step(s->leader->reader) : NAN;
@@ -230,6 +248,11 @@ double watch_steps(const struct watch *w)
     if (w->steps.source != WIRE_NOBODY)
         return made(&w->steps, leaders_step(&w->steps));
     return first ? w->clock.now.step - first->step + 1 : NAN;
+}
+
+double steps_now(const struct watch *w)
+{
+    return w->steps.source != WIRE_NOBODY ? leaders_step(&w->steps) : w->clock.now.step;
 }
 
 double steps_seen(const struct watch *w)
@@ -262,7 +285,8 @@ void watch_wake_at(struct watch *w, double steps)
     steps_ask(w);
 }
 
-/* Before there is a leader, whoever makes a step shall say so at once. */
+/* Before there is a leader, whoever makes a step shall say so at once, if it is one of ours: what
+ * is told by others is not read. */
 void steps_ask(struct watch *w)
 {
     const struct step_count *s = &w->steps;
@@ -270,6 +294,8 @@ void steps_ask(struct watch *w)
         return;
     for (size_t i = 0; i < w->rings.count; i++) {
         struct ring *r = w->rings.list[i];
+        if (!r->member)
+            continue;
         double at = r == s->leader ? s->wake_at - s->before - 1 + s->origin : INFINITY;
         wire_reader_wake_at(r->reader, s->source == WIRE_NOBODY ? -INFINITY : at);
     }

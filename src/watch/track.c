@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A counter that stayed this close to where it began stands still; of bytes that are counted
- * exactly (an allocator's, the program's own) every change is one. */
+/* A counter that stayed this close to where it began stands still; of bytes that somebody counts
+ * exactly every one matters. */
 #define STILL_BYTES (512.0 * 1024)
 #define STILL_COUNT 1.0
 
@@ -154,8 +154,9 @@ static void note(struct track *t, double seconds, double value)
 
 bool track_would_move(const struct track *t, double min, double max)
 {
-    double still = series_kind_resolution(t->kind) > 0 ? STILL_BYTES : 0;
-    return max - min > (t->unit == SERIES_BYTES ? still : STILL_COUNT);
+    if (t->unit == SERIES_COUNT)
+        return max - min > STILL_COUNT;
+    return max - min > (series_kind_resolution(t->kind) > 0 ? STILL_BYTES : 0);
 }
 
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value)
@@ -222,6 +223,15 @@ void track_finish(struct track *t)
         engine_finish(t->by_step);
 }
 
+void track_settle(struct track *t, const struct track_terms *terms)
+{
+    if (t->moves || t->early.count == 0)
+        return;
+    start_engines(t, terms);
+    t->moves = false;
+    track_finish(t);
+}
+
 /* ---- the answer ---- */
 
 static struct engine *deciding_engine(const struct track *t)
@@ -232,7 +242,7 @@ static struct engine *deciding_engine(const struct track *t)
 
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms)
 {
-    if (!t->moves)
+    if (!t->by_time)
         return clock_runs(terms->clock) ? CLOCK_STEP : CLOCK_SECONDS;
     return deciding_engine(t) == t->by_step ? CLOCK_STEP : CLOCK_SECONDS;
 }
@@ -287,7 +297,7 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
 {
     if (!t->moves && t->early.count > 0)
         start_engines(t, terms);
-    if (!t->moves) {
+    if (!t->by_time) {
         answer_clear(ret);
         *ret_history = NULL;
         return;

@@ -96,6 +96,9 @@ void track_begin_count(struct track *t);
 /* Nothing more will come. */
 void track_finish(struct track *t);
 
+/* The same of one that stands still, while the clock still knows the steps of its time. */
+void track_settle(struct track *t, const struct track_terms *terms);
+
 /* The clock its answer is given on: steps as soon as there are any for it. */
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms);
 

@@ -54,7 +54,7 @@ static bool is_copied(const struct member *m)
 /* What a program tells of itself it wants to see. */
 static bool is_told(const struct member *m, const struct track *t)
 {
-    return t >= m->told && t < m->told + m->told_count;
+    return m->told_count > 0 && t >= m->told && t < m->told + m->told_count;
 }
 
 /* Of what stands still only the memory is told, of trainers all. */
@@ -330,6 +330,8 @@ static void add_notes(const struct watch *w, struct watch_view *v)
     else if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
                     "--step-regex 'step ([0-9]+)' says how");
+    if (w->options.note)
+        add_note(v, "%s", w->options.note);
     if (w->gpu_why[0] && !w->gpu)
         add_note(v, "no GPU series: %s", w->gpu_why);
     bool blind = false;
@@ -381,7 +383,7 @@ void watch_status(struct watch *w, struct watch_status *ret)
     const struct history *history;
     *ret = (struct watch_status){
         .total = pss->samples > 0 ? pss->last : w->job[JOB_ANON].last,
-        .step = w->clock.now.step,
+        .step = steps_now(w),
         .step_total = w->terms.plan_steps > 0 ? w->terms.plan_steps : w->clock.total,
         .processes = w->alive,
         .limit = w->limit,
@@ -409,7 +411,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->arguments = copy(w->options.arguments);
     v->started = w->started;
     v->seconds = seconds;
-    v->step = w->clock.now.step;
+    v->step = steps_now(w);
     v->steps = steps_seen(w);
     v->steps_from = isfinite(v->steps) ? copy(steps_source_name(w->steps.source)) : NULL;
     v->epochs = w->clock.epoch;

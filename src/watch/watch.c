@@ -128,8 +128,8 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         return r;
     }
     watch_init_job(w);
-    machine_open(w);
     rings_open(w);
+    machine_open(w);
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     w->started = (double) wall.tv_sec + 1e-9 * (double) wall.tv_nsec;
@@ -417,8 +417,6 @@ static void tick(struct watch *w, double seconds)
     double cost = watch_cpu_seconds() - before;
     w->tick_cost = w->tick_cost == 0 ? cost : 0.8 * w->tick_cost + 0.2 * cost;
     w->next_tick = seconds + tick_interval(w, seconds);
-    size_t index = 0;
-    watch_each_track(w, look_for_leaks, &index);
 }
 
 static void scan(struct watch *w, double seconds)
@@ -442,8 +440,12 @@ static double do_what_is_due(struct watch *w, double seconds)
         members_judge_roles(w, seconds);
         w->next_roles = seconds + fmin(fmax(0.5, seconds / 4), 30);
     }
-    if (seconds >= w->next_tick)
+    bool ticks = seconds >= w->next_tick;
+    if (ticks)
         tick(w, seconds);
+    size_t index = 0;
+    if (ticks || w->rings.count > 0)
+        watch_each_track(w, look_for_leaks, &index);
     if (w->gpu && seconds >= w->next_gpu) {
         double before = watch_cpu_seconds();
         machine_read_gpu(w, seconds);

@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_WATCH_H
 #define TIDEMARK_WATCH_H
 
+#include "base/base.h"
 #include "proc/proc.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
@@ -37,6 +38,7 @@ struct watch_options {
     const char *rings;      /* directory where processes of the job keep their rings */
     uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
     bool no_gpu;            /* the driver is not asked */
+    const char *note;       /* one more sentence for the report */
 };
 
 /*
@@ -231,6 +233,27 @@ struct recording_options {
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret);
 
+/* ---- inside a command ---- */
+
+/*
+ * What lets the processes of a command tell us what they do: a directory for their rings, which the
+ * environment names, and the probe, which the environment makes the loader bring into them.
+ */
+struct inside;
+
+int inside_new(struct inside **ret);          /* -errno: no directory could be made */
+struct inside *inside_free(struct inside *s); /* removes the directory; accepts NULL */
+
+const char *inside_directory(const struct inside *s);
+char *const *inside_environment(const struct inside *s); /* for the command and nobody else */
+const char *inside_why(const struct inside *s);          /* the probe is there and cannot be used */
+
+/* For those who are left when we are gone. Does nothing where it is not there any more. */
+void inside_remove(const char *directory);
+
+/* Where the probe is. -ENOENT, -EINVAL: *ret_why says it in words. */
+int inside_find_probe(struct buf *ret_path, struct buf *ret_why);
+
 /* ---- the relay ---- */
 
 /*
@@ -243,8 +266,10 @@ int recording_judge(struct recording *r, const struct recording_options *options
 struct relay;
 
 struct relay_options {
-    char *const *argv; /* NULL-terminated */
-    bool status_line;  /* keep the last row of the terminal for relay_show() */
+    char *const *argv;        /* NULL-terminated */
+    bool status_line;         /* keep the last row of the terminal for relay_show() */
+    char *const *environment; /* of the command; NULL: ours */
+    const char *directory;    /* inside_remove() it when all is over; NULL: none */
 };
 
 /* The signals that are for the command, whoever gets them. */

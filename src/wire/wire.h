@@ -78,9 +78,9 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 
 /*
  * A step has been made; `step` counts them. Told as often as is worth it (at most 100 a second
- * after the first seconds), with the process's own memory at that moment: host.anon, the same
- * place in every step. Ignored where a higher source counts. True: this was such a moment, and the
- * caller's other counters belong to it too.
+ * after the first seconds, at most 0.2 % of the time before), with the process's own memory at that
+ * moment: host.anon, the same place in every step. Ignored where a higher source counts. True: this
+ * was such a moment, and the caller's other counters belong to it too.
  */
 bool wire_step(struct wire_ring *r, enum wire_source source, double step);
 

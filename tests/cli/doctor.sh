@@ -112,6 +112,7 @@ has doctor__makes_every_check 0 \
     '^  no       NVIDIA driver   ' \
     '^ +-> host memory is watched all the same' \
     '^  [a-z]+ +terminal        ' \
+    '^  limited  inside steps    libtidemark_probe.so is neither beside the program nor' \
     '^  ok       run file        written and read in this folder \(SQLite [0-9.]+\)' \
     '^  [a-z]+ +disk            [0-9.]+ [A-Z]+ free' \
     '^  [a-z]+ +files at once   room to watch .* processes' \
@@ -143,9 +144,20 @@ good = answer["tidemark"] and answer["schema"] == 1 and len(names) == len(set(na
 for c in answer["checks"]:
     good = good and c["group"] and c["detail"] and c["state"] in ("ok", "limited", "no")
     good = good and ("advice" in c) == (c["state"] != "ok")
-for name in "proc kinds pss fds ram cgroup shm nvml pty run_file disk files clock ptrace".split():
+for name in "proc kinds pss fds ram cgroup shm nvml pty probe run_file disk files clock ptrace".split():
     good = good and name in names
 print("true" if good else "false")' <<<"$output")"
+
+mkdir "$scratch/bin" "$scratch/my bin"
+for folder in bin 'my bin'; do
+    cp "$program" "$scratch/nvml.so" "$scratch/$folder"
+    mv "$scratch/$folder/nvml.so" "$scratch/$folder/libtidemark_probe.so"
+done
+run "$scratch/open" "$scratch/bin/tidemark" doctor --ascii --width 100
+has doctor__finds_the_probe 0 '^  ok       inside steps    run counts them itself, by'
+run "$scratch/open" "$scratch/my bin/tidemark" doctor --ascii --width 100
+has doctor__tells_a_probe_that_cannot_be_preloaded 0 \
+    '^  limited  inside steps    .*my bin/libtidemark_probe.so cannot be preloaded'
 
 doctor "$scratch/open" --pid $$
 has doctor__looks_at_a_process 0 "^Process $$\$" \

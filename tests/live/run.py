@@ -12,6 +12,7 @@ import time
 
 import bench
 import ending
+import inside
 import options
 import signals
 import streams
@@ -19,7 +20,7 @@ import terminals
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, watching)
+MODULES = (ending, streams, signals, terminals, options, inside, watching)
 
 
 def cases():

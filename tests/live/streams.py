@@ -34,7 +34,10 @@ state = {
     "descriptors": [descriptor(fd) for fd in range(3)],
     "others": sorted(f for f in map(int, os.listdir("/proc/self/fd")) if f > 3),
     "signals": [status[n] for n in ("SigBlk", "SigIgn")],
-    "cwd": os.getcwd(), "environment": dict(os.environ), "umask": mask, "nice": os.nice(0),
+    "cwd": os.getcwd(), "umask": mask, "nice": os.nice(0),
+    # But for what lets it tell its steps, see inside.py.
+    "environment": {k: v for k, v in os.environ.items()
+                    if k not in ("TIDEMARK_RUN", "LD_PRELOAD", "ASAN_OPTIONS")},
     "limits": read("limits"), "oom": read("oom_score_adj"), "no new": status["NoNewPrivs"],
     "affinity": sorted(os.sched_getaffinity(0)), "scheduler": os.sched_getscheduler(0),
     "session": os.getsid(0) == int(sys.argv[2]), "group": group == int(sys.argv[2]),

@@ -120,8 +120,8 @@ class Tensor:
     def detach(self):
         return Tensor(self.gpu, self.value)
 
-    def reshape(self, _):
-        return self
+    def dim(self):
+        return 0
 
     def item(self):
         self.gpu.waited += 1

@@ -134,3 +134,18 @@ TEST(clock__many_restarts_keep_it_small)
     CHECK(c.count <= CLOCK_MARKS);
     CHECK_NEAR(clock_last(&c)->step, 49, 0);
 }
+
+TEST(clock__another_count_has_nothing_to_do_with_the_last)
+{
+    struct step_clock c;
+    clock_init(&c);
+    clock_mark(&c, 1, 10);
+    clock_mark(&c, 2, 20);
+    clock_begin_count(&c);
+    CHECK(!clock_runs(&c) && !clock_first(&c) && isnan(c.now.step));
+    clock_mark(&c, 3, 50000);
+    clock_mark(&c, 4, 50010);
+    CHECK(isnan(clock_step_at(&c, 2.5)));
+    CHECK_NEAR(clock_step_at(&c, 3.5), 50005, 1e-9);
+    CHECK_NEAR(clock_first(&c)->step, 50000, 0);
+}

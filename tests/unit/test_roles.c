@@ -396,3 +396,14 @@ TEST(roles__survive_a_circle_of_parents)
     CHECK(found[c].role == ROLE_TRAINER);
     roles_judge(NULL, 0, NULL);
 }
+
+TEST(roles__believe_who_counts_steps)
+{
+    start();
+    int parent = add(-1, "python|launch.py"), worker = fork_of(parent), trainer = fork_of(parent);
+    CHECK(role(trainer) == ROLE_DATA_WORKER);
+    tree[trainer].counts_steps = true;
+    CHECK(role(trainer) == ROLE_TRAINER);
+    CHECK(role(worker) == ROLE_DATA_WORKER);
+    CHECK_TEXT(found[trainer].why, "it counts training steps");
+}

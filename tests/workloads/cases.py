@@ -251,6 +251,10 @@ CASES = [
     case("cpu_step", NO_LEAK, steps=3000, step_ms=0),
     case("restart.py", NOT_LEAK, "--every 300", **RESTART),
     case("restart.py", NOT_LEAK, "--every 300 --resume", **RESTART),
+    # Steps are told from inside; what is printed are other numbers.
+    case("told_steps", LEAK, "--kb 64", roles=ALONE, **leak_of(trainer)),
+    case("told_steps", LEAK, "--block 512", leaks=(Leak(("torch.allocated",), trainer),)),
+    case("told_steps", NO_LEAK, "--kb 64 --block 512 --fix", roles=ALONE),
     # A bar with carriage returns is the clock.
     case("tqdm_like.py", LEAK, "--leak", step_line=BAR, **leak_of(trainer)),
     case("tqdm_like.py", NO_LEAK, step_line=BAR),

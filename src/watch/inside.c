@@ -1,0 +1,220 @@
+/* watch/inside.c: a way for the processes of a command to tell us what they do. */
+#include "watch/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROBE_FILE "libtidemark_probe.so"
+
+/* Programs linked with gcc's libasan do not start beside a preloaded library without it. */
+#define ASAN_OPTION "verify_asan_link_order=0"
+
+struct inside {
+    char *directory;
+    char **environment; /* NULL-terminated; entries that are ours come first */
+    char *own[4];       /* of the environment, owned; as many as there are, then NULL */
+    struct buf why;
+};
+
+/* ---- the probe ---- */
+
+/* The folder of the program's own file. */
+static int own_folder(char ret[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+    if (n < 0)
+        return -errno;
+    ret[n] = '\0';
+    char *slash = strrchr(ret, '/');
+    if (!slash)
+        return -ENOENT;
+    *slash = '\0';
+    return 0;
+}
+
+int inside_find_probe(struct buf *ret_path, struct buf *ret_why)
+{
+    static const char *const places[] = {"", "/../lib/tidemark"};
+    char folder[PATH_MAX], path[PATH_MAX + 64], whole[PATH_MAX];
+    int r = own_folder(folder);
+    for (unsigned i = 0; r == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s/" PROBE_FILE, folder, places[i]);
+        if (access(path, R_OK) < 0 || !realpath(path, whole))
+            continue;
+        if (strpbrk(whole, " :\t\n")) {
+            buf_addf(ret_why, "%s cannot be preloaded: there is a blank or a colon in its path",
+                     whole);
+            return -EINVAL;
+        }
+        buf_adds(ret_path, whole);
+        return 0;
+    }
+    buf_adds(ret_why, PROBE_FILE " is neither beside the program nor in ../lib/tidemark");
+    return -ENOENT;
+}
+
+/* ---- the directory ---- */
+
+/* In memory where that is possible: rings are written at every step. */
+static char *make_directory(void)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *const places[] = {"/dev/shm", runtime && runtime[0] == '/' ? runtime : "/tmp",
+                                  "/tmp"};
+    for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        char *path;
+        if (asprintf(&path, "%s/tidemark-XXXXXX", places[i]) < 0)
+            abort();
+        if (mkdtemp(path))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+void inside_remove(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL)
+        unlinkat(fd, entry->d_name, 0);
+    closedir(folder);
+    rmdir(directory);
+}
+
+/* ---- the environment ---- */
+
+/* `list` has `word` among what blanks and colons separate. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *s = strstr(list, word); s; s = strstr(s + 1, word)) {
+        bool begins = s == list || strchr(" :", s[-1]);
+        if (begins && (s[len] == '\0' || strchr(" :", s[len])))
+            return true;
+    }
+    return false;
+}
+
+static void own_variable(struct inside *s, const char *name, const char *value)
+{
+    unsigned i = 0;
+    while (s->own[i])
+        i++;
+    if (asprintf(&s->own[i], "%s=%s", name, value) < 0)
+        abort();
+}
+
+/* Behind what the user has there already: theirs comes first. */
+static void append_to_variable(struct inside *s, const char *name, const char *word)
+{
+    const char *now = getenv(name);
+    struct buf value = BUF_INIT;
+    if (now && now[0])
+        buf_adds(&value, now);
+    if (!has_word(buf_text(&value), word))
+        buf_addf(&value, "%s%s", value.len > 0 ? ":" : "", word);
+    own_variable(s, name, buf_text(&value));
+    buf_release(&value);
+}
+
+static bool is_own(const struct inside *s, const char *entry)
+{
+    for (unsigned i = 0; s->own[i]; i++) {
+        const char *end = strchr(s->own[i], '=');
+        if (strncmp(entry, s->own[i], (size_t) (end - s->own[i]) + 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void fill_environment(struct inside *s)
+{
+    size_t count = 0, own = 0;
+    while (environ[count])
+        count++;
+    s->environment = calloc(count + sizeof(s->own) / sizeof(s->own[0]), sizeof(char *));
+    if (!s->environment)
+        abort();
+    for (; s->own[own]; own++)
+        s->environment[own] = s->own[own];
+    for (size_t i = 0; i < count; i++)
+        if (!is_own(s, environ[i]))
+            s->environment[own++] = environ[i];
+}
+
+/* ---- both ---- */
+
+/* That there is none is nothing to talk about: steps are read from the output then. */
+static void preload_probe(struct inside *s)
+{
+    struct buf path = BUF_INIT;
+    int r = inside_find_probe(&path, &s->why);
+    if (r == 0) {
+        append_to_variable(s, "LD_PRELOAD", buf_text(&path));
+        append_to_variable(s, "ASAN_OPTIONS", ASAN_OPTION);
+    } else if (r == -ENOENT) {
+        buf_clear(&s->why);
+    }
+    buf_release(&path);
+}
+
+int inside_new(struct inside **ret)
+{
+    struct inside *s = calloc(1, sizeof(*s));
+    if (!s)
+        abort();
+    s->directory = make_directory();
+    if (!s->directory) {
+        int error = errno;
+        free(s);
+        return -error;
+    }
+    own_variable(s, WIRE_DIRECTORY_VARIABLE, s->directory);
+    preload_probe(s);
+    fill_environment(s);
+    *ret = s;
+    return 0;
+}
+
+struct inside *inside_free(struct inside *s)
+{
+    if (!s)
+        return NULL;
+    inside_remove(s->directory);
+    for (unsigned i = 0; s->own[i]; i++)
+        free(s->own[i]);
+    free(s->environment);
+    free(s->directory);
+    buf_release(&s->why);
+    free(s);
+    return NULL;
+}
+
+const char *inside_directory(const struct inside *s)
+{
+    return s->directory;
+}
+
+char *const *inside_environment(const struct inside *s)
+{
+    return s->environment;
+}
+
+const char *inside_why(const struct inside *s)
+{
+    return s->why.len > 0 ? buf_text(&s->why) : NULL;
+}

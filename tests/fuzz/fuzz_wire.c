@@ -1,0 +1,76 @@
+/* tests/fuzz/fuzz_wire.c: a ring that its process has filled with anything. The input is in pieces
+ * of twelve bytes: where in the ring (four), and what stands there then (eight). A place beyond the
+ * ring's end is a tick of the watch that reads it. Everything it told is judged and reported. */
+#include "report/report.h"
+#include "wire/ring.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define PIECE 12u
+#define PIECES 4096u
+
+static void poke(struct wire_ring *ring, uint32_t place, const uint8_t *bytes)
+{
+    memcpy((uint8_t *) ring->layout + (place & ~7u), bytes, 8);
+}
+
+/* What is read from a ring alone, in whatever state it is. */
+static void read_alone(struct wire_ring *ring)
+{
+    struct wire_reader *reader;
+    struct wire_record x;
+    struct wire_name name;
+    if (wire_reader_attach(ring, &reader) < 0)
+        abort();
+    while (wire_read(reader, &x))
+        if (x.name >= WIRE_NAMES || !(x.value - x.value == 0))
+            abort();
+    for (unsigned i = 0; i <= WIRE_NAMES; i++)
+        if (wire_reader_name(reader, i, &name) && strlen(name.kind) >= sizeof(name.kind))
+            abort();
+    wire_reader_free(reader);
+}
+
+static void report(struct watch *w, double seconds)
+{
+    struct watch_view view;
+    struct buf text = BUF_INIT;
+    const struct report_style style = {.width = 80};
+    watch_finish(w, seconds, &(struct watch_end){0});
+    watch_view_init(w, seconds, &view);
+    report_run_text(&text, &view, &style);
+    report_run_json(&text, &view);
+    buf_release(&text);
+    watch_view_release(&view);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* As if we were alone on the machine, for the sake of speed. */
+    struct watch_options options = {.proc_root = "/proc/self/task", .interval = 1};
+    struct wire_ring *ring;
+    struct watch *w;
+    double seconds = 0;
+    if (wire_open(NULL, &ring) < 0 || watch_new(&options, &w) < 0 ||
+        watch_add_root(w, getpid(), false) < 0 || watch_add_ring(w, ring) < 0)
+        abort();
+    for (size_t i = 0; i + PIECE <= size && i < PIECES * PIECE; i += PIECE) {
+        uint32_t place;
+        memcpy(&place, data + i, sizeof(place));
+        if (place < sizeof(struct wire_layout))
+            poke(ring, place, data + i + 4);
+        else if (seconds < 64)
+            watch_tick(w, seconds++);
+    }
+    read_alone(ring);
+    watch_tick(w, seconds);
+    report(w, seconds + 1);
+    watch_free(w);
+    wire_close(ring);
+    return 0;
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Programs that watch themselves, as a user builds and runs them.
+
+  python3 tests/library/run.py BUILD       # BUILD holds tidemark, src/lib and examples/train
+
+Real processes with a known truth: examples/train with and without its leak, killed in the middle,
+under `tidemark run`. Then what the shared library shows to the linker. Prints one line for each
+failure and `N passed, N failed` last; exit status 1 if one failed.
+"""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EPOCHS = "30"
+LIMIT_SECONDS = 60
+
+
+class Failure(Exception):
+    pass
+
+
+def check(holds, what, shown=""):
+    if not holds:
+        raise Failure(f"{what}\n{shown}" if shown else what)
+
+
+class Program:
+    def __init__(self, build, folder):
+        self.tidemark = str(build / "tidemark")
+        self.train = str(build / "examples" / "train")
+        self.library = build / "src" / "lib" / "libtidemark.so"
+        self.folder = folder
+
+    def run(self, *command):
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True,
+                              timeout=LIMIT_SECONDS)
+
+    def show(self, *options):
+        return self.run(self.tidemark, "show", *options, "run.tide")
+
+
+def losses(text):
+    return [float(x) for x in re.findall(r"^step .* loss ([\d.]+)", text, re.M)]
+
+
+def truth(text):
+    return int(re.search(r"^truth: (\d+) bytes", text, re.M)[1])
+
+
+def deciding(answer):
+    return next(s for s in answer["series"] if s["kind"] == "host.anon")
+
+
+# ---- the example ----
+
+
+def correct_training_has_no_leak(p):
+    r = p.run(p.train, "--epochs", EPOCHS)
+    check(r.returncode == 0, f"exit status {r.returncode}", r.stdout + r.stderr)
+    check(re.search(r"^NO LEAK: ", r.stdout, re.M), "no such verdict", r.stdout)
+    check(losses(r.stdout)[-1] < 0.5 * losses(r.stdout)[0], "the loss does not fall", r.stdout)
+    check(r.stderr == "", "something on standard error", r.stderr)
+
+
+def leaking_training_leaks_at_its_true_rate(p):
+    r = p.run(p.train, "--epochs", EPOCHS, "--leak", "--run-file", "run.tide")
+    check(r.returncode == 3, f"exit status {r.returncode}", r.stdout + r.stderr)
+    check(losses(r.stdout)[-1] < 0.5 * losses(r.stdout)[0], "the loss does not fall", r.stdout)
+    answer = json.loads(p.show("--json").stdout)
+    rate = deciding(answer)["rate"]
+    check(abs(rate - truth(r.stdout)) < 0.1 * truth(r.stdout), f"{rate:.0f} bytes a step", r.stdout)
+    check(answer["verdict"] == "leak", answer["summary"])
+    check(answer["summary"] in r.stdout, "the file says another thing", answer["summary"])
+
+
+def run_file_is_shown_and_judged_like_any_other(p):
+    r = p.run(p.train, "--epochs", EPOCHS, "--leak", "--run-file", "run.tide")
+    shown = p.show()
+    check(shown.returncode == 0, shown.stderr)
+    check("LEAK" in shown.stdout and "examples/train" in shown.stdout, "not the report", shown.stdout)
+    again = p.run(p.tidemark, "analyze", "--quiet", "run.tide")
+    check("LEAK" in again.stdout + again.stderr, "analyze says no leak", again.stdout)
+    events = p.run(p.tidemark, "export", "--csv", "run.tide")
+    check(events.returncode == 0 and "loss" in events.stdout, "the loss is not recorded",
+          events.stdout[:500])
+    check(not list(p.folder.glob("run.tide-*")), "files are left beside it", r.stdout)
+
+
+def existing_run_file_is_left_alone(p):
+    (p.folder / "run.tide").write_text("mine")
+    r = p.run(p.train, "--steps", "20", "--run-file", "run.tide")
+    check("not watched: File exists" in r.stderr, "not said", r.stderr)
+    check((p.folder / "run.tide").read_text() == "mine", "it was overwritten")
+    check("step 20/20" in r.stdout, "the training did not go on", r.stdout)
+
+
+def killed_training_leaves_its_last_seconds(p):
+    process = subprocess.Popen([p.train, "--steps", "1000000", "--leak", "--run-file", "run.tide"],
+                               cwd=p.folder, stdout=subprocess.DEVNULL)
+    time.sleep(3.5)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    shown = p.run(p.tidemark, "analyze", "--json", "--quiet", "run.tide")
+    check(shown.returncode == 0, "cannot be read", shown.stderr)
+    check('"leak"' in shown.stdout, "no leak was recorded", shown.stdout[:2000])
+
+
+# ---- the shared library ----
+
+
+def library_shows_the_header_and_nothing_else(p):
+    shown = p.run("nm", "-D", "--defined-only", "--with-symbol-versions", str(p.library)).stdout
+    symbols = {line.split()[-1] for line in shown.splitlines()}
+    header = (ROOT / "include" / "tidemark.h").read_text()
+    wanted = set(re.findall(r"^TIDEMARK_API .*?(tidemark_\w+)\(", header, re.M))
+    wanted = {f"{name}@@TIDEMARK_0.1" for name in wanted} | {"TIDEMARK_0.1"}
+    check(len(wanted) > 10 and symbols == wanted, "other symbols: " + str(symbols ^ wanted))
+
+
+def library_has_its_name_and_needs_little(p):
+    dynamic = p.run("readelf", "-d", str(p.library)).stdout
+    check("[libtidemark.so.0]" in dynamic, "no soname", dynamic)
+    needed = set(re.findall(r"NEEDED.*\[(\w+)", dynamic)) - {"libasan", "libubsan", "libtsan"}
+    check(needed <= {"libc", "libm", "libsqlite3", "ld"}, f"needs {needed}")
+
+
+CASES = [correct_training_has_no_leak, leaking_training_leaks_at_its_true_rate,
+         run_file_is_shown_and_judged_like_any_other, existing_run_file_is_left_alone,
+         killed_training_leaves_its_last_seconds, library_shows_the_header_and_nothing_else,
+         library_has_its_name_and_needs_little]
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    failed = 0
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(Program(build, pathlib.Path(folder)))
+            except (Failure, subprocess.TimeoutExpired) as e:
+                failed += 1
+                print(f"FAIL {case.__name__}: {e}")
+    print(f"{len(CASES) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
