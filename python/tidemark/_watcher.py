@@ -4,6 +4,7 @@ import atexit
 import errno
 import functools
 import json
+import math
 import os
 import sys
 import time
@@ -292,12 +293,8 @@ class Watcher(_core.Watcher):
                 self._on_leak(verdict)
 
     @_shielded
-    def _on_not_finite(self, _loss):
-        quiet_since = self.step_count - (self._bad_step or float("-inf"))
-        self._bad_step = self.step_count
-        if quiet_since > self.window:
-            self._warn(f"the loss is {self._last_loss} at step {self.step_count}"
-                       f" or up to {self.sync_interval} steps before")
+    def _on_not_finite(self, loss):
+        self._check_spell(was_sent_for=not getattr(loss, "is_cpu", True))
 
     def _on_unreadable(self, error):
         self._warn_once("loss", f"tidemark: the loss of step {self.step_count + 1} could not be "
@@ -377,8 +374,16 @@ class Watcher(_core.Watcher):
     def _take_arrived(self, value):
         if value is not None:
             self._add_loss(value)
-            if value - value != 0:
-                self._on_not_finite(value)
+            if not math.isfinite(value):
+                self._check_spell(was_sent_for=True)
+
+    def _check_spell(self, was_sent_for):
+        """A loss is no number: said once, and again after a window of losses that are."""
+        quiet_steps = self.step_count - (self._bad_step or -math.inf)
+        self._bad_step = self.step_count
+        if quiet_steps > self.window:
+            at = f"about {self.sync_interval} steps before step" if was_sent_for else "at step"
+            self._warn(f"the loss is {self._last_loss} {at} {self.step_count}")
 
     def _shown_loss(self, loss):
         """The moving average; before there is one, the last that is known."""
@@ -386,7 +391,7 @@ class Watcher(_core.Watcher):
         if average is not None:
             return average
         known = self._last_loss
-        return known if known == known else float(loss)
+        return float(loss) if math.isnan(known) else known
 
     def _check_variance(self):
         if self.loss_tracker.detect_variance_spike():
