@@ -62,18 +62,20 @@ def seconds(step, loss):
     return (time.perf_counter() - began) / STEPS
 
 
-def nothing(loss):
-    pass
+def seconds_of_nothing():
+    began = time.perf_counter()
+    for _ in range(STEPS):
+        pass
+    return (time.perf_counter() - began) / STEPS
 
 
 def microseconds(steps, loss, synchronize):
-    """Of each way to make a step: (median, least, most) over the rounds, less an empty call's."""
+    """Of each way to make a step: (median, least, most) over the rounds, less an empty loop's."""
     took = [[] for _ in steps]
     for _ in range(ROUNDS):
         for step, all_took in zip(steps, took):
             synchronize()
-            took_nothing = seconds(nothing, loss)
-            all_took.append(1e6 * (seconds(step, loss) - took_nothing))
+            all_took.append(1e6 * (seconds(step, loss) - seconds_of_nothing()))
             synchronize()
     return [(statistics.median(t), min(t), max(t)) for t in took]
 
@@ -122,7 +124,7 @@ def measure():
         theirs = number_way if isinstance(loss, float) else tensor_way
         steps = [tidemark.Watcher(print_every=10**9).step] + ([theirs] if theirs else [])
         times = microseconds(steps, loss, synchronize)
-        ratio = "%.0f" % (times[1][0] / times[0][0]) if theirs else ""
+        ratio = "%.1f" % (times[1][0] / times[0][0]) if theirs else ""
         print("%-16s %-24s %-28s %s" % (name, cell(times[0]), cell(times[1]) if theirs else "",
                                         ratio), flush=True)
     print(f"\n{ASKED}")
