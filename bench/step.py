@@ -3,8 +3,8 @@
 
   bench/step.py build
 
-TrainWatch comes from PyPI into BUILD/step-venv, without what it depends on but psutil and NumPy: it
-needs the torch that is here. Where there is none, or nothing can be installed, tidemark stands alone.
+TrainWatch comes from PyPI into BUILD/step-venv, with psutil and NumPy, and uses the torch that is
+here. Where there is none, or nothing can be installed, tidemark stands alone.
 """
 
 import argparse

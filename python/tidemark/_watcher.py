@@ -169,7 +169,8 @@ class Watcher(_core.Watcher):
         try:
             self._count(name, device, unit == "count", value)
         except OSError as error:
-            if error.errno != errno.ECHILD:
+            # In the child of a fork; while another thread names one: the next will be kept.
+            if error.errno not in (errno.ECHILD, errno.EAGAIN):
                 self._warn_once(f"count {name}",
                                 f"tidemark: the counter {name!r} is not kept: {error.strerror}")
 

@@ -1,4 +1,4 @@
-"""Losses that are tensors and arrays: on the CPU with the real torch, on a device with a stand-in."""
+"""Losses that are tensors and arrays: on the CPU with torch, on a device with a stand-in."""
 
 import math
 import sys
