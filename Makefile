@@ -4,7 +4,7 @@ DESTDIR =
 FUZZ_SECONDS = 60
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench score fuzz lint format dist install clean help
+.PHONY: build test demo bench score fuzz lint format dist wheel install clean help
 
 build: ## build build/tidemark (the default)
 	@tools/install-packages --check build
@@ -45,6 +45,10 @@ format: ## lay out the source with clang-format
 dist: ## dist/tidemark-VERSION-linux-ARCH.tar.gz: runs where nothing can be installed
 	@tools/install-packages --check build
 	@tools/dist
+
+wheel: ## dist/tidemark-VERSION-cp39-abi3-PLATFORM.whl: for every CPython from 3.9 on
+	@tools/install-packages --check build wheel
+	@tools/wheel
 
 install: build ## install under $(DESTDIR)$(PREFIX)
 	@meson configure build -Dprefix=$(abspath $(PREFIX))

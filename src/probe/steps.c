@@ -64,23 +64,27 @@ static bool end(struct step_counter *c, struct feeding *f)
     return true;
 }
 
-static bool end_complete(struct step_counter *c)
+/* The last batch has had its step, or the loader begins again without one. */
+static bool end_complete(struct step_counter *c, const void *iterator)
 {
     bool ended = false;
-    for (unsigned i = 0; i < FEEDING; i++)
-        if (c->feeding[i].complete)
-            ended = end(c, &c->feeding[i]) || ended;
+    for (unsigned i = 0; i < FEEDING; i++) {
+        struct feeding *f = &c->feeding[i];
+        if (f->complete && (c->steps > f->steps_then || f->iterator == iterator))
+            ended = end(c, f) || ended;
+    }
     return ended;
 }
 
 struct loader_news steps_batch_taken(struct step_counter *c, const void *iterator, double length)
 {
-    struct loader_news news = {.epoch_ended = end_complete(c), .epoch_length = NAN};
+    struct loader_news news = {.epoch_ended = end_complete(c, iterator), .epoch_length = NAN};
     struct feeding *f = find(c, iterator);
     if (!f)
         f = begin(c, iterator);
     f->batches++;
     f->complete = f->batches >= length;
+    f->steps_then = c->steps;
     double steps = c->steps - f->steps_before;
     if (steps >= LENGTH_KNOWN_AFTER && f->told_length == 0 && length > 0)
         news.epoch_length = f->told_length = length_in_steps(f, steps, length);

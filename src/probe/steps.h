@@ -25,7 +25,8 @@ struct step_counter {
         double steps_before; /* when its first batch was taken */
         double batches;
         double told_length; /* 0: not yet */
-        bool complete;      /* all its batches have been taken */
+        bool complete;      /* all its batches have been taken, */
+        double steps_then;  /* at that step */
     } feeding[8];
     unsigned next_feeding; /* to be replaced next */
     double epochs, steps_at_epoch;

@@ -1,0 +1,20 @@
+"""Watch the memory of a training loop, and be told whether it leaks.
+
+    from tidemark import Watcher          # was: from trainwatch import Watcher
+
+    watcher = Watcher()
+    for epoch in range(epochs):
+        for images, labels in watcher.data(loader):
+            loss = train_step(images, labels)
+            watcher.step(loss)            # a tensor or a number; never waits for the device
+        watcher.epoch_end()
+    print(watcher.verdict().summary)
+
+Nothing else has to be installed; torch is used where the program itself uses it. The command line
+comes with the package: `tidemark run -- python train.py`, or `python -m tidemark train.py`.
+"""
+
+from tidemark._core import version as __version__
+from tidemark._watcher import Verdict, Watcher, watch
+
+__all__ = ["Verdict", "Watcher", "watch", "__version__"]

@@ -1,0 +1,498 @@
+"""tidemark.Watcher: what a training loop sees of tidemark."""
+
+import atexit
+import errno
+import functools
+import json
+import math
+import os
+import sys
+import time
+import typing
+import warnings
+import weakref
+
+from tidemark import _core, _lines, _program, _torch
+from tidemark._advice import GPU_KINDS, advice
+from tidemark._losses import LossTracker
+
+WAITING_SHARE = 0.3  # of the time, for data: from here on it is said
+BUSY_GPU = 0.7  # a device that works so much of the time does not starve
+NAMES_TRIED = 100
+
+_core.load_probe(os.path.join(os.path.dirname(_program.PROGRAM), "libtidemark_probe.so"))
+
+
+class Verdict(typing.NamedTuple):
+    """An answer. What is not known is None; sizes in bytes, rates per step."""
+
+    answer: str  # "leak", "no_leak", "inconclusive"
+    severity: typing.Optional[str] = None  # of a leak: "low", "medium", "high"
+    confidence: typing.Optional[float] = None
+    kind: typing.Optional[str] = None  # of the series that decides: "host.anon", "torch.allocated"
+    device: typing.Optional[str] = None
+    rate: typing.Optional[float] = None
+    rate_upper: typing.Optional[float] = None  # it grows at most so fast, where it is no leak
+    needs_steps: typing.Optional[float] = None  # until it can be judged
+    limit_step: typing.Optional[float] = None  # memory runs out at
+    suspect_step: typing.Optional[float] = None
+    alarm_step: typing.Optional[float] = None
+    summary: str = ""  # one sentence
+
+    def __str__(self):
+        return self.summary
+
+
+class _Now(typing.NamedTuple):
+    host_bytes: typing.Optional[float] = None
+    system_used: typing.Optional[float] = None
+    cpu_used: typing.Optional[float] = None
+    gpu_used: typing.Optional[float] = None
+
+
+def _shielded(method):
+    """The training loop never dies of its watcher: what goes wrong in it is said, once."""
+
+    @functools.wraps(method)
+    def call(self, *args):
+        try:
+            return method(self, *args)
+        except Exception as error:
+            self._warn_once("shield", f"tidemark: {method.__name__.strip('_')}: "
+                            f"{type(error).__name__}: {error}; training goes on")
+
+    return call
+
+
+class _Timed:
+    """An iterable that tells its watcher how long each of its items was waited for."""
+
+    def __init__(self, loader, add_wait):
+        self._loader, self._add_wait = loader, add_wait
+
+    def __iter__(self):
+        begin = time.perf_counter()
+        for batch in self._loader:
+            self._add_wait(time.perf_counter() - begin)
+            yield batch
+            begin = time.perf_counter()
+
+    def __len__(self):
+        return len(self._loader)
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+
+class Watcher(_core.Watcher):
+    """Watches a training loop from inside. Everything TrainWatch's Watcher takes, and does.
+
+    >>> watcher = Watcher(print_every=100)
+    >>> for epoch in range(3):
+    ...     for batch in loader:
+    ...         watcher.step(train_step(batch))
+    ...     watcher.epoch_end()
+    >>> watcher.verdict().answer
+    'no_leak'
+
+    window: losses in the moving average; print_every: steps between lines, 0: print nothing at
+    all; sync_interval: steps between two looks at a loss on a device; show_gpu: VRAM in the lines;
+    warn_on_leak, warn_on_bottleneck, warn_on_variance: what to warn of; device: the one whose VRAM
+    is shown. leak_threshold_mb, leak_streak_mb: warn of VRAM by these limits instead of by
+    evidence: more than so much since the first epoch; more than so much an epoch, twice in a row.
+
+    start_step: steps made before, in a training that is resumed. run_file: record here (True: a
+    name is chosen), one file a rank. plan_steps: the step at which training will end; horizon: the
+    longest ramp, in steps, that may still be harmless; epoch_steps: steps of an epoch. logger: a
+    logging.Logger, or its name, instead of sys.stdout. on_leak: called with a Verdict, once for
+    every series that turns to leak.
+    """
+
+    def __init__(self, window=20, print_every=100, sync_interval=10, show_gpu=True,
+                 warn_on_leak=True, warn_on_bottleneck=True, warn_on_variance=True,
+                 device="cuda:0", leak_threshold_mb=None, leak_streak_mb=None, *, start_step=0,
+                 run_file=None, plan_steps=None, horizon=None, epoch_steps=None, logger=None,
+                 on_leak=None):
+        if window < 1 or print_every < 0 or start_step < 0:
+            raise ValueError("Watcher() wants window >= 1, print_every >= 0, start_step >= 0")
+        super().__init__(window, print_every, max(sync_interval, 1), start_step)
+        self.window, self.print_every, self.sync_interval = window, print_every, sync_interval
+        self.show_gpu, self.device = show_gpu, device
+        self.warn_on_leak, self.warn_on_variance = warn_on_leak, warn_on_variance
+        self.warn_on_bottleneck = warn_on_bottleneck
+        self.leak_threshold_mb, self.leak_streak_mb = leak_threshold_mb, leak_streak_mb
+        self.epoch_count = 0
+        self.loss_tracker = LossTracker(self._losses)
+        self._logger, self._on_leak = _as_logger(logger), on_leak
+        self._sent = _torch.LossOnDevice()
+        self._vram_first = self._ram_first = None  # at the end of the first epoch
+        self._vram_delta, self._streak = None, 0
+        self._bad_step = None  # the last with a loss that was no number
+        self._waited, self._waited_since, self._told_of_waiting = 0.0, time.perf_counter(), False
+        self._verdict_step = None  # of the last verdict that was printed
+        self._warned = set()
+        numbers = [float(x or 0) for x in (start_step, plan_steps, horizon, epoch_steps)]
+        self._open_with(run_file, numbers)
+        self._cpu_used = 0.0  # the last that is known; nothing is within the first moment
+        _open_watchers.add(self)
+
+    # ---- in the loop ----
+
+    def epoch_end(self):
+        """An epoch is over: prints its summary.
+
+        >>> watcher.epoch_end()
+        ✓ Epoch 1 complete - baselines set
+        """
+        if self.closed:
+            self._on_closed()
+        elif self._epoch_end():  # not in the child of a fork
+            self._end_epoch()
+
+    def data(self, loader):
+        """The loader again, with the time that is spent waiting for each batch measured.
+
+        >>> for images, labels in watcher.data(loader):
+        ...     watcher.step(train_step(images, labels))
+        """
+        return _Timed(loader, self._add_wait)
+
+    def count(self, name, value, unit="bytes", device=None):
+        """A counter of the program's own at this moment, judged as tidemark's are.
+
+        >>> watcher.count("replay.entries", len(replay), unit="count")
+        """
+        if unit not in ("bytes", "count"):
+            raise ValueError(f'count() wants unit="bytes" or unit="count", not {unit!r}')
+        if self.closed:
+            return self._on_closed()
+        try:
+            self._count(name, device, unit == "count", value)
+        except OSError as error:
+            # In the child of a fork; while another thread names one: the next will be kept.
+            if error.errno not in (errno.ECHILD, errno.EAGAIN):
+                self._warn_once(f"count {name}",
+                                f"tidemark: the counter {name!r} is not kept: {error.strerror}")
+
+    # ---- the answer ----
+
+    def verdict(self, kind=None, device=None):
+        """The answer for the whole process by now, or for one series.
+
+        >>> watcher.verdict().answer
+        'inconclusive'
+        >>> watcher.verdict("host.anon").rate
+        65536.0
+        """
+        try:
+            return Verdict(*self._judge(kind, device))
+        except OSError as error:
+            what = f"no series {kind!r} has been seen" if error.errno == errno.ENOENT else (
+                self._why_not(error))
+            return Verdict("inconclusive", summary=what)
+
+    def json(self):
+        """Everything, as text in the form of docs/JSON.md.
+
+        >>> json.loads(watcher.json())["verdict"]
+        'no_leak'
+        """
+        try:
+            return self._json()
+        except OSError as error:
+            return json.dumps({"tidemark": _core.version, "verdict": "inconclusive",
+                               "summary": self._why_not(error)})
+
+    def report(self):
+        """The report that `tidemark run` prints at the end, by what has been seen so far.
+
+        >>> print(watcher.report())
+        """
+        try:
+            return self._report()
+        except OSError as error:
+            return self._why_not(error)
+
+    # ---- the end ----
+
+    @_shielded
+    def close(self):
+        """Training is over: judges by what there is, prints the verdict, completes the run file.
+
+        The answers can still be asked for. A program that ends without it has its run file too.
+        """
+        if self.closed:
+            return
+        if self._end() and self.step_count != self._verdict_step and self._prints():
+            self._say_verdict(_lines.verdict_line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _end(self):
+        """False in the child of a fork."""
+        try:
+            self._finish()
+        except OSError as error:
+            if error.errno == errno.ECHILD:
+                return False
+            self._warn_once("end", f"tidemark: the run file lacks its end: {error.strerror}")
+        return True
+
+    # ---- opening ----
+
+    def _open_with(self, run_file, numbers):
+        for path in _run_file_names(run_file):
+            try:
+                return self._open(path, *numbers, False)
+            except OSError as error:
+                last = error
+                if error.errno != errno.EEXIST:
+                    break
+        if run_file:
+            self._warn_once("run file", f"tidemark: {path}: {last.strerror}: this run is not "
+                            "recorded; give run_file= a name that can be made")
+            return self._open_with(None, numbers)
+        self._warn_once("open", f"tidemark: memory cannot be watched: {last.strerror}")
+
+    # ---- what the base class asks for ----
+
+    def _reading(self, loss):
+        return _torch.reading_of(loss)
+
+    def _fetch(self, loss):
+        return self._sent.exchange(loss) if _torch.is_tensor(loss) else loss.item()
+
+    @_shielded
+    def _on_line(self, loss, seconds):
+        self._take_arrived(self._sent.arrived())
+        if not self._prints():
+            return
+        now = self._look_now()
+        if now.cpu_used is not None:
+            self._cpu_used = now.cpu_used
+        self._say(_lines.step_line(self.step_count, self._shown_loss(loss), seconds,
+                                   self._cpu_used, now.system_used, self._vram()))
+        if self.epoch_count > 0 and self.warn_on_variance:
+            self._check_variance()
+        if self.warn_on_bottleneck:
+            self._check_waiting(now.gpu_used)
+
+    @_shielded
+    def _on_leaks(self, leaks):
+        for verdict in (Verdict(*leak) for leak in leaks):
+            by_limits = verdict.kind in GPU_KINDS and (
+                self.leak_threshold_mb is not None or self.leak_streak_mb is not None)
+            if self.warn_on_leak and not by_limits:
+                look_at = advice(verdict)
+                self._warn(f"step {self.step_count}: {verdict.summary}" +
+                           (f"\n   Look at: {look_at}" if look_at else ""))
+            if self._on_leak:
+                self._on_leak(verdict)
+
+    @_shielded
+    def _on_not_finite(self, loss):
+        self._check_spell(was_sent_for=not getattr(loss, "is_cpu", True))
+
+    def _on_unreadable(self, error):
+        self._warn_once("loss", f"tidemark: the loss of step {self.step_count + 1} could not be "
+                        f"read ({error}): pass one number, or a tensor of one value, such as "
+                        "loss.mean(); the step is counted without it")
+
+    def _on_closed(self):
+        self._warn_once("closed", "tidemark: this Watcher is closed and counts no more: make a "
+                        "new one, or close() after the last step")
+
+    # ---- output ----
+
+    def _prints(self):
+        return self.print_every > 0 and _torch.rank() in (None, 0)
+
+    def _say(self, text):
+        if self._logger:
+            for line in filter(None, text.split("\n")):
+                self._logger.info(line)
+        else:
+            _print(text)
+
+    def _warn(self, text):
+        if not self._prints():
+            return
+        if self._logger:
+            self._logger.warning(text)
+        else:
+            _print(_lines.warning(text))
+
+    def _warn_once(self, about, text):
+        if about not in self._warned:
+            self._warned.add(about)
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+    def _say_verdict(self, form, *more):
+        self._say(form(self.verdict(), *more))
+        self._verdict_step = self.step_count
+
+    # ---- epochs ----
+
+    @_shielded
+    def _end_epoch(self):
+        self._take_arrived(self._sent.wait())
+        self.epoch_count += 1
+        self._told_of_waiting = False
+        vram, ram = self._vram(), self._look_now().host_bytes
+        if self.epoch_count == 1:
+            self._vram_first, self._ram_first = vram, ram
+            self.loss_tracker.set_variance_baseline()
+            if self._prints():
+                self._say(_lines.first_epoch(self.epoch_count))
+            return
+        vram_delta = _difference(vram, self._vram_first)
+        if self._prints():
+            self._say(_lines.epoch_summary(
+                self.epoch_count, self.loss_tracker.get_moving_average(),
+                self.loss_tracker.get_trend(), vram_delta))
+            self._say_verdict(_lines.below_summary, _difference(ram, self._ram_first))
+        if self.warn_on_leak and vram_delta is not None:
+            self._check_limits(vram_delta / _lines.MB)
+
+    def _check_limits(self, delta):
+        """TrainWatch's rules for VRAM since the first epoch, in MB; where they were asked for."""
+        growth, self._vram_delta = _difference(delta, self._vram_delta), delta
+        if self.leak_streak_mb is not None and growth is not None:
+            self._streak = self._streak + 1 if growth > self.leak_streak_mb else 0
+        if self.leak_threshold_mb is not None and delta > self.leak_threshold_mb:
+            self._warn(f"VRAM has grown by {delta:.1f}MB since epoch 1, more than the "
+                       f"{self.leak_threshold_mb:g}MB allowed: perhaps a leak")
+        elif self._streak >= 2:
+            self._warn(f"VRAM has grown by more than {self.leak_streak_mb:g}MB in each of "
+                       f"{self._streak} epochs, {delta:+.1f}MB in all: perhaps a leak")
+
+    # ---- the loss ----
+
+    def _take_arrived(self, value):
+        if value is not None:
+            self._add_loss(value)
+            if not math.isfinite(value):
+                self._check_spell(was_sent_for=True)
+
+    def _check_spell(self, was_sent_for):
+        """A loss is no number: said once, and again after a window of losses that are."""
+        quiet_steps = self.step_count - (self._bad_step or -math.inf)
+        self._bad_step = self.step_count
+        if quiet_steps > self.window:
+            at = f"about {self.sync_interval} steps before step" if was_sent_for else "at step"
+            self._warn(f"the loss is {self._last_loss} {at} {self.step_count}")
+
+    def _shown_loss(self, loss):
+        """The moving average; before there is one, the last that is known."""
+        average = self.loss_tracker.get_moving_average()
+        if average is not None:
+            return average
+        known = self._last_loss
+        return float(loss) if math.isnan(known) else known
+
+    def _check_variance(self):
+        if self.loss_tracker.detect_variance_spike():
+            variance, first = self.loss_tracker.get_variance(), self.loss_tracker.variance_baseline
+            self._warn(f"the loss varies {variance / first:.0f} times as much as at the end of "
+                       f"epoch 1 (variance {variance:.3g}, then {first:.3g}): training may be "
+                       "unstable")
+
+    # ---- waiting for data ----
+
+    def _add_wait(self, seconds):
+        self._waited += seconds
+
+    def _check_waiting(self, gpu_used):
+        """By the batches since the last line; at most once an epoch."""
+        now = time.perf_counter()
+        share = self._waited / (now - self._waited_since)
+        waited, self._waited, self._waited_since = self._waited, 0.0, now
+        is_starving = share >= WAITING_SHARE and (gpu_used is None or gpu_used < BUSY_GPU)
+        if not is_starving or self._told_of_waiting:
+            return
+        self._told_of_waiting = True
+        gpu = f", the GPU was busy {100 * gpu_used:.0f}%" if gpu_used is not None else ""
+        self._warn(f"{100 * share:.0f}% of the time went into waiting for data "
+                   f"({waited / self.print_every:.3f}s a step){gpu}: more DataLoader workers or "
+                   "cheaper loading would shorten it")
+
+    # ---- the moment ----
+
+    def _look_now(self):
+        try:
+            return _Now(*self._look())
+        except OSError:
+            return _Now()
+
+    def _vram(self):
+        return _torch.vram_bytes(self.device) if self.show_gpu else None
+
+    def _why_not(self, error):
+        if error.errno == errno.ECHILD:
+            return "this process is the child of a fork: its parent is watched"
+        return f"memory is not watched: {error.strerror}"
+
+
+def watch(*args, **options):
+    """A Watcher for a `with` block; takes what Watcher takes.
+
+    >>> with tidemark.watch(print_every=50) as w:
+    ...     for batch in loader:
+    ...         w.step(train_step(batch))
+    """
+    return Watcher(*args, **options)
+
+
+# ---- helpers ----
+
+_open_watchers = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    """A program that does not call close() has its run file completed too."""
+    for watcher in list(_open_watchers):
+        if not watcher.closed:
+            watcher._end()
+
+
+def _difference(now, then):
+    return now - then if now is not None and then is not None else None
+
+
+def _as_logger(logger):
+    if isinstance(logger, str):
+        import logging  # costs nothing where nobody asks for it
+        return logging.getLogger(logger)
+    return logger
+
+
+def _print(text):
+    """Where characters cannot be written, others are; where nothing can, nothing is."""
+    out = sys.stdout
+    try:
+        print(text, file=out)
+    except UnicodeEncodeError:
+        print(text.encode(out.encoding, "replace").decode(out.encoding), file=out)
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def _run_file_names(run_file):
+    """The names to try, in this order; "" for none."""
+    rank = f"-rank{_torch.rank()}" if _torch.is_one_of_several() else ""
+    if not run_file:
+        yield ""
+    elif run_file is not True:
+        stem, extension = os.path.splitext(os.fspath(run_file))
+        yield f"{stem}{rank}{extension}"
+    else:
+        script = os.path.basename(getattr(sys.modules.get("__main__"), "__file__", None) or "run")
+        stem = f"{os.path.splitext(script)[0]}-{time.strftime('%Y%m%d-%H%M%S')}{rank}"
+        yield f"{stem}.tide"
+        for i in range(2, NAMES_TRIED + 1):
+            yield f"{stem}-{i}.tide"

@@ -1,0 +1,59 @@
+"""What the tests of the package share."""
+
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "data"
+
+
+class Case(unittest.TestCase):
+    maxDiff = None
+
+    def folder(self):
+        """A new folder, gone after the test."""
+        folder = tempfile.TemporaryDirectory(prefix="tidemark-")
+        self.addCleanup(folder.cleanup)
+        return pathlib.Path(folder.name)
+
+    @contextlib.contextmanager
+    def warned(self, *words):
+        """Exactly one warning comes, with these words in it."""
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            yield
+        self.assertEqual(len(seen), 1, [str(w.message) for w in seen])
+        for word in words:
+            self.assertIn(word, str(seen[0].message))
+
+
+@contextlib.contextmanager
+def output():
+    """What is printed, as io.StringIO."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        yield out
+
+
+def run_python(program, *arguments, cwd=None, **environment):
+    """A program's text in a process of its own: what it printed, stderr after stdout."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program), *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd, text=True,
+                          env={**os.environ, **environment}, timeout=120)
+    return done.returncode, done.stdout
+
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+needs_torch = unittest.skipUnless(torch, "no torch in this interpreter")

@@ -1,0 +1,99 @@
+"""Programs with known truth: they leak, or they do not."""
+
+import contextlib
+import io
+import re
+
+import tidemark
+from support import Case, run_python
+from tidemark import Verdict
+from tidemark._advice import advice
+
+PROGRAM = """
+    import sys, time, tidemark
+    kept = []
+    w = tidemark.Watcher(print_every=100, on_leak=lambda v: print("told:", v.kind, round(v.rate)))
+    for epoch in range(2):
+        for i in range(1000):
+            block = bytearray(65536)
+            block[::4096] = b"x" * 16
+            if sys.argv[1] == "leak":
+                kept.append(block)
+            time.sleep(0.002)
+            w.step(0.5)
+        w.epoch_end()
+    print("answer:", w.verdict("host.anon").answer)
+    """
+
+
+class KnownTruth(Case):
+    def test_64_KB_a_step_is_called_a_leak_within_the_epoch(self):
+        code, said = run_python(PROGRAM, "leak")
+        self.assertEqual(code, 0, said)
+        first_epoch = said[:said.index("✓ Epoch 1")]
+        warned = re.findall(r"WARNING: step (\d+): LEAK .*host\.anon grows (\d+\.\d) KB/step",
+                            first_epoch)
+        self.assertEqual(len(warned), 1, said)
+        self.assertAlmostEqual(float(warned[0][1]), 64, delta=2)
+        self.assertIn("Look at: ", first_epoch)
+        self.assertEqual(said.count("WARNING"), 1, said)  # once
+        told = re.findall(r"told: (\S+) (\d+)", said)
+        self.assertEqual([kind for kind, _ in told], ["host.anon"])
+        self.assertIn("answer: leak", said)
+
+    def test_its_fixed_twin_is_not(self):
+        code, said = run_python(PROGRAM, "fixed")
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("WARNING", said)
+        self.assertNotIn("told", said)
+        self.assertIn("answer: no_leak", said)
+
+
+class Warnings(Case):
+    LEAK = ("leak", "low", 0.99, "torch.allocated", "cuda:0", 512.0, None, None, None, 10, 20,
+            "LEAK (low): torch.allocated cuda:0 grows 512 B/step")
+
+    def said(self, leak=LEAK, **options):
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            tidemark.Watcher(**options)._on_leaks([leak])
+        return out.getvalue()
+
+    def test_a_leak_is_warned_of_with_what_to_look_at(self):
+        self.assertEqual(
+            self.said(),
+            "⚠️  WARNING: step 0: LEAK (low): torch.allocated cuda:0 grows 512 B/step\n"
+            "   Look at: one small tensor a step is kept, the size of a loss: where losses are "
+            "collected, collect loss.item()\n")
+
+    def test_not_where_it_is_not_wanted(self):
+        self.assertEqual(self.said(warn_on_leak=False), "")
+        self.assertEqual(self.said(print_every=0), "")
+
+    def test_vram_by_limits_where_they_are_given(self):
+        self.assertEqual(self.said(leak_threshold_mb=10), "")
+        self.assertEqual(self.said(leak_streak_mb=5), "")
+        host = self.LEAK[:3] + ("host.anon", None) + self.LEAK[5:]
+        self.assertIn("WARNING", self.said(host, leak_threshold_mb=10))
+
+    def test_the_callback_does_not_depend_on_warnings(self):
+        told = []
+        self.said(warn_on_leak=False, print_every=0, on_leak=told.append)
+        self.assertEqual([(v.kind, v.rate) for v in told], [("torch.allocated", 512.0)])
+
+    def test_a_callback_that_fails_does_not_end_training(self):
+        with self.warned("ZeroDivisionError", "training goes on"):
+            self.said(on_leak=lambda v: 1 / 0)
+
+    def test_a_callback_may_end_the_program(self):
+        def stop(v):
+            raise SystemExit(3)
+
+        with self.assertRaises(SystemExit):
+            self.said(on_leak=stop)
+
+    def test_advice_fits_the_kind(self):
+        self.assertIn(".item()", advice(Verdict("leak", kind="torch.allocated", rate=512.0)))
+        self.assertIn(".detach()", advice(Verdict("leak", kind="torch.allocated", rate=70000.0)))
+        self.assertIn("graph", advice(Verdict("leak", kind="host.anon", rate=15000.0)))
+        self.assertIn("closed", advice(Verdict("leak", kind="fds", rate=1.0)))
+        self.assertIsNone(advice(Verdict("leak", kind="replay.entries", rate=1.0)))

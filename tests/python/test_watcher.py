@@ -1,0 +1,458 @@
+"""What a training loop meets: lines, silence, warnings, bad input, forks, files."""
+
+import decimal
+import json
+import logging
+import math
+import os
+import re
+import time
+
+import tidemark
+from support import Case, output, run_python
+
+LINE = re.compile(r"Step +\d+ \| loss=[\d.]+ \| time=\d+\.\d{3}s \| CPU=\d+\.\d% \| RAM=\d+\.\d%$")
+
+
+def steps(w, count, loss=0.5):
+    for _ in range(count):
+        w.step(loss)
+
+
+class Printing(Case):
+    def test_a_line_every_n_steps(self):
+        with output() as out:
+            steps(tidemark.Watcher(print_every=5), 12)
+        lines = out.getvalue().splitlines()
+        self.assertEqual([line.split()[1] for line in lines], ["5", "10"])
+        for line in lines:
+            self.assertRegex(line, LINE)
+
+    def test_every_step_at_once(self):
+        with output() as out:
+            steps(tidemark.Watcher(print_every=1), 3)
+        for line in out.getvalue().splitlines():
+            self.assertRegex(line, LINE)
+
+    def test_the_time_is_that_of_one_step(self):
+        w = tidemark.Watcher(print_every=4)
+        with output() as out:
+            for _ in range(4):
+                begin = time.perf_counter()
+                time.sleep(0.03)
+                w.step(1.0)
+                took = time.perf_counter() - begin
+        seconds = float(re.search(r"time=([\d.]+)s", out.getvalue())[1])
+        self.assertGreaterEqual(seconds, 0.03)
+        self.assertLessEqual(seconds, took + 0.01)
+
+    def test_before_an_average_the_loss_itself(self):
+        w = tidemark.Watcher(print_every=2)
+        with output() as out:
+            w.step(3.0)
+            w.step(loss=1.25)
+        self.assertIn("loss=1.2500 ", out.getvalue())
+
+    def test_print_every_0_is_silence(self):
+        w = tidemark.Watcher(print_every=0)
+        with output() as out:
+            steps(w, 200)
+            w.step(math.nan)
+            w.epoch_end()
+            w.epoch_end()
+            w.close()
+        self.assertEqual(out.getvalue(), "")
+
+    def test_a_first_and_a_second_epoch(self):
+        w = tidemark.Watcher()
+        with output() as out:
+            steps(w, 20)
+            w.epoch_end()
+            steps(w, 20)
+            w.epoch_end()
+        self.assertEqual(out.getvalue().splitlines()[0], "✓ Epoch 1 complete - baselines set")
+        self.assertIn("Epoch 2 Summary:\n   Loss (avg): 0.5000 [stable]\n====", out.getvalue())
+        self.assertRegex(out.getvalue(), r"=\n   RAM delta: [+-]\d+\.\dMB\n   Verdict: \S.*\n$")
+
+    def test_output_by_a_logger(self):
+        w = tidemark.Watcher(print_every=2, logger="a.training")
+        with output() as out, self.assertLogs("a.training", "INFO") as logged:
+            steps(w, 2)
+            w.step(math.inf)
+            w.epoch_end()
+        self.assertEqual(out.getvalue(), "")
+        self.assertEqual([r.levelname for r in logged.records], ["INFO", "WARNING", "INFO"])
+        self.assertIs(tidemark.Watcher(logger=logging.root)._logger, logging.root)
+
+    def test_a_terminal_without_unicode(self):
+        code, said = run_python("import tidemark; tidemark.Watcher().epoch_end()",
+                                PYTHONIOENCODING="ascii")
+        self.assertEqual((code, said), (0, "? Epoch 1 complete - baselines set\n"))
+
+    def test_stdout_that_is_closed(self):
+        code, said = run_python("""
+            import sys, tidemark
+            w = tidemark.Watcher(print_every=1)
+            sys.stdout.close()
+            w.step(1.0)
+            sys.stdout = None
+            w.step(1.0)
+            print(w.step_count, file=sys.stderr)
+            """)
+        self.assertEqual((code, said), (0, "2\n"))
+
+    def test_a_resumed_training_goes_on_counting(self):
+        w = tidemark.Watcher(start_step=50000)
+        with output() as out:
+            steps(w, 100)
+        self.assertEqual(w.step_count, 50100)
+        self.assertTrue(out.getvalue().startswith("Step  50100 |"))
+
+
+class TrainWatchPrograms(Case):
+    def test_every_argument_by_place_and_by_name(self):
+        with output():
+            w = tidemark.Watcher(10, 50, 5, False, False, False, False, "cpu", 10.0, 5.0)
+            tidemark.Watcher(window=20, print_every=100, sync_interval=10, show_gpu=True,
+                             warn_on_leak=True, warn_on_bottleneck=True, warn_on_variance=True,
+                             device="cuda:0", leak_threshold_mb=None, leak_streak_mb=None)
+        self.assertEqual((w.window, w.print_every, w.device), (10, 50, "cpu"))
+
+    def test_counts(self):
+        w = tidemark.Watcher()
+        self.assertEqual((w.step_count, w.epoch_count), (0, 0))
+        with output():
+            steps(w, 7)
+            w.epoch_end()
+        self.assertEqual((w.step_count, w.epoch_count), (7, 1))
+
+    def test_the_window_holds_the_last_losses(self):
+        w = tidemark.Watcher(window=3)
+        for i in range(5):
+            w.step(float(i))
+        self.assertEqual(w.loss_tracker.losses, [2.0, 3.0, 4.0])
+
+    def vram_warnings(self, mb_by_epoch, **limits):
+        w = tidemark.Watcher(**limits)
+        with output() as out:
+            for mb in mb_by_epoch:
+                w._vram = lambda mb=mb: mb * 2**20
+                w.epoch_end()
+        return [line for line in out.getvalue().splitlines() if "WARNING" in line]
+
+    def test_leak_threshold(self):
+        self.assertEqual(self.vram_warnings([100, 105, 111]), [])
+        warned = self.vram_warnings([100, 105, 111], leak_threshold_mb=10)
+        self.assertEqual(len(warned), 1)
+        self.assertIn("11.0MB since epoch 1", warned[0])
+
+    def test_leak_streak(self):
+        # Growth counts from the third epoch on, and has to happen twice in a row.
+        self.assertEqual(self.vram_warnings([100, 106, 112], leak_streak_mb=5), [])
+        self.assertEqual(self.vram_warnings([100, 106, 112, 113, 119], leak_streak_mb=5), [])
+        self.assertEqual(len(self.vram_warnings([100, 106, 112, 118], leak_streak_mb=5)), 1)
+
+
+class TheLoss(Case):
+    def test_nan_and_inf_are_said_once_a_spell(self):
+        w = tidemark.Watcher(window=5)
+        with output() as out:
+            steps(w, 10)
+            steps(w, 3, math.nan)
+            steps(w, 20)
+            w.step(-math.inf)
+        warned = [line for line in out.getvalue().splitlines() if "WARNING" in line]
+        self.assertEqual(len(warned), 2)
+        self.assertIn("loss is nan at step 11", warned[0])
+        self.assertIn("loss is -inf at step 34", warned[1])
+
+    def test_trend(self):
+        for losses, trend in [([2.0] * 10 + [1.0] * 10, "decreasing"),
+                              ([1.0] * 10 + [2.0] * 10, "increasing"),
+                              ([1.0] * 10 + [1.04] * 10, "stable"),
+                              ([1.0] * 9, None), ([math.nan] * 20, None)]:
+            w = tidemark.Watcher(print_every=0)
+            for loss in losses:
+                w.step(loss)
+            self.assertEqual(w.loss_tracker.get_trend(), trend)
+
+    def test_variance_spike(self):
+        w = tidemark.Watcher(print_every=20, window=20)
+        with output() as out:
+            for i in range(20):
+                w.step(1.0 + 0.01 * (i % 2))
+            w.epoch_end()
+            for i in range(20):
+                w.step(1.0 + 0.5 * (i % 2))
+        self.assertIn("WARNING: the loss varies 2500 times as much", out.getvalue())
+        quiet = tidemark.Watcher(print_every=20, warn_on_variance=False)
+        with output() as out:
+            steps(quiet, 20)
+            quiet.epoch_end()
+            for i in range(20):
+                quiet.step(float(i))
+        self.assertNotIn("WARNING", out.getvalue())
+
+    def test_what_can_be_a_loss(self):
+        w = tidemark.Watcher(print_every=0)
+        for loss in (1, True, 0.5, decimal.Decimal("0.25")):
+            w.step(loss)
+        self.assertEqual(w.loss_tracker.losses, [1.0, 1.0, 0.5, 0.25])
+
+    def test_what_cannot(self):
+        w = tidemark.Watcher(print_every=0)
+        for loss in ("x", b"x", [1.0], {}, object()):
+            with self.assertRaisesRegex(TypeError, r"step\(\) takes the loss .* pass the loss"):
+                w.step(loss)
+        for call in (lambda: w.step(), lambda: w.step(1.0, 2.0), lambda: w.step(lost=1.0),
+                     lambda: w.step(1.0, loss=1.0)):
+            with self.assertRaisesRegex(TypeError, "one argument"):
+                call()
+        self.assertEqual(w.step_count, 0)
+
+    def test_a_loss_that_is_missing_once_does_not_end_training(self):
+        w = tidemark.Watcher(print_every=0)
+        w.step(1.0)
+        with self.warned("the loss of step 2 could not be read", "counted without it"):
+            steps(w, 3, None)
+        self.assertEqual((w.step_count, w.loss_tracker.losses), (4, [1.0]))
+
+    def test_an_interrupt_while_a_loss_is_read_goes_through(self):
+        class Slow:
+            def __float__(self):
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            tidemark.Watcher().step(Slow())
+
+
+class Life(Case):
+    def test_after_close_a_warning(self):
+        w = tidemark.Watcher(print_every=0)
+        steps(w, 5)
+        w.close()
+        with self.warned("closed", "make a new one"):
+            steps(w, 3)
+            w.epoch_end()
+            w.count("a", 1)
+        w.close()
+        self.assertEqual(w.step_count, 5)
+        self.assertEqual(json.loads(w.json())["tidemark"], tidemark.__version__)
+
+    def test_a_block_ends_with_the_verdict(self):
+        with output() as out:
+            with tidemark.watch(print_every=50) as w:
+                steps(w, 10)
+        self.assertRegex(out.getvalue(), r"^   Verdict: INCONCLUSIVE")
+        self.assertTrue(w.closed)
+
+    def test_answers(self):
+        w = tidemark.Watcher(print_every=0)
+        self.assertEqual(w.verdict().answer, "inconclusive")
+        for i in range(400):
+            w.step(0.5)
+            time.sleep(0.001)
+        self.assertEqual(w.verdict("host.anon").kind, "host.anon")
+        self.assertEqual(str(w.verdict()), w.verdict().summary)
+        self.assertIn("no series 'nothing'", w.verdict("nothing").summary)
+        self.assertEqual(json.loads(w.json())["schema"], 1)
+        self.assertIn("host.anon", w.report())
+
+    def test_two_watchers_at_once(self):
+        a, b = tidemark.Watcher(print_every=0), tidemark.Watcher(print_every=0)
+        steps(a, 3)
+        steps(b, 5)
+        self.assertEqual((a.step_count, b.step_count), (3, 5))
+        a.close()
+        steps(b, 1)
+        self.assertEqual(b.verdict().answer, "inconclusive")
+
+    def test_the_child_of_a_fork_is_silent(self):
+        code, said = run_python("""
+            import math, os, sys, tidemark
+            w = tidemark.Watcher(print_every=1)
+            child = os.fork()
+            if child == 0:
+                w.step(1.0); w.step(math.nan); w.epoch_end(); w.count("a", 1)
+                assert w.verdict().answer == "inconclusive", w.verdict()
+                w.json(), w.report(), w.close()
+                sys.exit(0)
+            print(os.waitpid(child, 0)[1])
+            w.epoch_end()
+            """)
+        self.assertEqual((code, said), (0, "0\n✓ Epoch 1 complete - baselines set\n"))
+
+    def test_no_threads(self):
+        code, said = run_python("""
+            import os, tidemark
+            w = tidemark.Watcher()
+            for i in range(250): w.step(0.5)
+            print(len(os.listdir("/proc/self/task")))
+            """)
+        self.assertEqual(said.splitlines()[-1], "1")
+
+    def test_nothing_is_imported_that_is_not_there(self):
+        code, said = run_python("""
+            import sys
+            before = set(sys.modules)
+            import tidemark
+            w = tidemark.Watcher(print_every=1); w.step(0.5); w.epoch_end()
+            new = set(sys.modules) - before
+            print(sorted({"torch", "numpy", "psutil", "logging", "threading"} & new))
+            """)
+        self.assertEqual((code, said.splitlines()[-1]), (0, "[]"))
+
+    def test_a_watcher_is_freed(self):
+        import gc
+        import weakref
+        w = tidemark.Watcher(print_every=0)
+        steps(w, 10)
+        gone = weakref.ref(w)
+        del w
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_numbers_that_cannot_be(self):
+        for wrong in ({"window": 0}, {"print_every": -1}, {"start_step": -5}):
+            with self.assertRaises(ValueError):
+                tidemark.Watcher(**wrong)
+
+
+class Counters(Case):
+    def test_a_counter_of_ones_own_is_judged(self):
+        w = tidemark.Watcher(print_every=0)
+        for i in range(300):
+            w.step(0.5)
+            w.count("pool", i * 1000, device="cuda:1")
+            w.count("entries", 7, unit="count")
+            time.sleep(0.002)
+        self.assertEqual(w.verdict("pool").device, "cuda:1")
+        self.assertAlmostEqual(w.verdict("pool").rate, 1000, delta=50)
+        self.assertNotEqual(w.verdict("entries").answer, "leak")
+
+    def test_wrong_unit(self):
+        with self.assertRaisesRegex(ValueError, "unit="):
+            tidemark.Watcher().count("a", 1, unit="MB")
+
+    def test_a_counter_that_cannot_be_kept_is_warned_of_once(self):
+        w = tidemark.Watcher(print_every=0)
+        with self.warned("'host.mine' is not kept"):
+            w.count("host.mine", 1)
+            w.count("host.mine", 2)
+
+
+class Data(Case):
+    def test_waiting_for_data_is_measured(self):
+        def loader():
+            for i in range(20):
+                time.sleep(0.01)
+                yield i
+
+        w = tidemark.Watcher(print_every=10)
+        with output() as out:
+            self.assertEqual([x for x in w.data(loader()) if w.step(0.5) is None],
+                             list(range(20)))
+        warned = re.findall(r"WARNING: (\d+)% of the time went into waiting for data "
+                            r"\(([\d.]+)s a step\)", out.getvalue())
+        self.assertEqual(len(warned), 1)  # once an epoch
+        self.assertGreater(int(warned[0][0]), 80)
+        self.assertGreaterEqual(float(warned[0][1]), 0.01)
+
+    def test_a_fast_loader_is_not_warned_of(self):
+        w = tidemark.Watcher(print_every=10)
+        with output() as out:
+            for _ in w.data(range(20)):
+                time.sleep(0.002)
+                w.step(0.5)
+        self.assertNotIn("WARNING", out.getvalue())
+
+    def test_a_busy_gpu_does_not_starve(self):
+        w = tidemark.Watcher(print_every=10)
+        w._add_wait(1000)
+        with output() as out:
+            w._check_waiting(0.95)
+        self.assertEqual(out.getvalue(), "")
+
+    def test_a_loader_stays_what_it_is(self):
+        data = tidemark.Watcher().data([1, 2, 3])
+        self.assertEqual((len(data), list(data), list(data)), (3, [1, 2, 3], [1, 2, 3]))
+        self.assertEqual(data.index(2), 1)
+
+
+class RunFiles(Case):
+    def record(self, folder, arguments, **environment):
+        code, said = run_python(f"""
+            import tidemark
+            w = tidemark.Watcher(print_every=0, run_file={arguments})
+            for i in range(50): w.step(0.5)
+            """, cwd=folder, **environment)
+        self.assertEqual(code, 0, said)
+        return sorted(p.name for p in folder.iterdir()), said
+
+    def test_a_file_is_complete_without_close(self):
+        folder = self.folder()
+        self.assertEqual(self.record(folder, "'a.tide'"), (["a.tide"], ""))
+        self.assertGreater((folder / "a.tide").stat().st_size, 4096)
+
+    def test_a_name_is_chosen(self):
+        names, said = self.record(self.folder(), "True")
+        self.assertEqual(said, "")
+        self.assertRegex(names[0], r"^run-\d{8}-\d{6}\.tide$")
+
+    def test_a_name_is_chosen_twice(self):
+        folder = self.folder()
+        code, said = run_python("""
+            import tidemark
+            a = tidemark.Watcher(run_file=True)
+            b = tidemark.Watcher(run_file=True)
+            """, cwd=folder)
+        self.assertEqual((code, said), (0, ""))
+        self.assertEqual(len(list(folder.iterdir())), 2)
+
+    def test_one_file_a_rank(self):
+        folder = self.folder()
+        for rank in ("0", "1"):
+            self.record(folder, "'a.tide'", RANK=rank, WORLD_SIZE="2")
+        self.assertEqual(sorted(p.name for p in folder.iterdir()),
+                         ["a-rank0.tide", "a-rank1.tide"])
+
+    def test_an_existing_file_is_left_alone(self):
+        folder = self.folder()
+        (folder / "a.tide").write_text("mine")
+        names, said = self.record(folder, "'a.tide'")
+        self.assertIn("not recorded", said)
+        self.assertEqual((folder / "a.tide").read_text(), "mine")
+
+    def test_a_folder_that_is_not_there(self):
+        names, said = self.record(self.folder(), "'no/a.tide'")
+        self.assertEqual(names, [])
+        self.assertRegex(said, r"no/a.tide: .*: this run is not recorded; give run_file=")
+        self.assertEqual(said.count("Warning"), 1)
+
+
+class Ranks(Case):
+    PROGRAM = """
+        import tidemark
+        w = tidemark.Watcher(print_every=10)
+        for i in range(10): w.step(0.5)
+        w.epoch_end()
+        """
+
+    def test_only_rank_0_prints(self):
+        self.assertEqual(run_python(self.PROGRAM, RANK="1", WORLD_SIZE="2"), (0, ""))
+        self.assertIn("Step", run_python(self.PROGRAM, RANK="0", WORLD_SIZE="2")[1])
+
+
+if os.geteuid() == 0:
+    # Root writes everywhere but here.
+    READ_ONLY = "/proc"
+else:
+    READ_ONLY = "/"
+
+
+class ReadOnly(Case):
+    def test_a_read_only_folder(self):
+        with self.warned("not recorded"):
+            w = tidemark.Watcher(print_every=0, run_file=f"{READ_ONLY}/a.tide")
+        steps(w, 10)
+        self.assertEqual(w.step_count, 10)
