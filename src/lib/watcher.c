@@ -335,10 +335,10 @@ static void tell_loss(tidemark_watcher *w, double loss)
 }
 
 /* The lock is held, and is free afterwards. Apart, so that the common case stays small. */
-__attribute__((noinline)) static int step_was_told(tidemark_watcher *w, double loss)
+__attribute__((noinline)) static int step_was_told(tidemark_watcher *w, uint64_t told, double loss)
 {
     struct visit v = {.error = errno, .language = uselocale(w->plain)};
-    w->told = wire_now();
+    w->told = told;
     w->moment++;
     if (isfinite(loss))
         tell_loss(w, loss);
@@ -355,8 +355,9 @@ int tidemark_step(tidemark_watcher *w, double loss)
         return -ECHILD;
     pthread_mutex_lock(&w->lock);
     bool over = w->finished;
-    if (!over && wire_step(w->ring, WIRE_WATCHER, w->step += 1))
-        return step_was_told(w, loss);
+    uint64_t told = over ? 0 : wire_step(w->ring, WIRE_WATCHER, w->step += 1);
+    if (told)
+        return step_was_told(w, told, loss);
     pthread_mutex_unlock(&w->lock);
     return over ? -ESHUTDOWN : 0;
 }
