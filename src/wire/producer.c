@@ -237,16 +237,30 @@ int wire_name(struct wire_ring *r, const struct wire_name *name)
     return found;
 }
 
-/* The slot of a record for its writer alone; NULL: somebody else is in it, or has been since. */
-static struct wire_slot *claim(struct wire_layout *l, uint64_t number)
+/*
+ * The slot of a record for its writer alone. False: a writer of the last lap is still in it, and
+ * the reader is told that nothing comes of this record; or a later one has been there already.
+ */
+static bool claim(struct wire_slot *s, uint64_t number)
 {
-    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
     uint64_t before = atomic_load_explicit(&s->sequence, memory_order_relaxed);
-    bool is_free = before % 2 == 0 && before < wire_written(number);
-    return is_free &&
-                   atomic_compare_exchange_strong(&s->sequence, &before, wire_written(number) - 1)
-               ? s
-               : NULL;
+    while (before < wire_written(number)) {
+        bool is_free = before % 2 == 0;
+        if (atomic_compare_exchange_weak(&s->sequence, &before,
+                                         is_free ? wire_writing(number) : wire_given_up(number)))
+            return is_free;
+    }
+    return false;
+}
+
+/* Where others gave their records up meanwhile, ours is too late as well: the slot is free now. */
+static void complete(struct wire_slot *s, uint64_t number)
+{
+    uint64_t now = wire_writing(number);
+    if (atomic_compare_exchange_strong(&s->sequence, &now, wire_written(number)))
+        return;
+    while (!atomic_compare_exchange_weak(&s->sequence, &now, now + 1))
+        continue;
 }
 
 void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source, unsigned name,
@@ -254,14 +268,14 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 {
     struct wire_layout *l = r->layout;
     uint64_t number = atomic_fetch_add_explicit(&l->head, 1, memory_order_acq_rel);
-    struct wire_slot *s = claim(l, number);
-    if (!s)
+    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
+    if (!claim(s, number))
         return;
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&s->time, now, memory_order_relaxed);
     atomic_store_explicit(&s->what, wire_pack(kind, source, name), memory_order_relaxed);
     atomic_store_explicit(&s->value, wire_bits(value), memory_order_relaxed);
-    atomic_store_explicit(&s->sequence, wire_written(number), memory_order_release);
+    complete(s, number);
 }
 
 /* ---- steps ---- */

@@ -12,9 +12,10 @@
 #define WIRE_SLOTS 4096u /* a power of two */
 
 /*
- * A record in the ring. `sequence` tells of record N (from 0): 2N + 1 while it is being written,
- * 2N + 2 when it is. A writer that was overtaken by a whole lap gives its record up, so that no two
- * write into one slot.
+ * A record in the ring. `sequence` tells how far record N (from 0) is, and only ever grows: odd
+ * while somebody writes into the slot, even when nobody does. A writer that finds one of the last
+ * lap there gives its own record up, so that no two write at once; that is rare, and the reader
+ * counts the record as lost.
  */
 struct wire_slot {
     _Atomic uint64_t sequence;
@@ -54,9 +55,19 @@ struct wire_ring {
     char *directory; /* NULL: memory of this process */
 };
 
+static inline uint64_t wire_writing(uint64_t number)
+{
+    return 2 * number + 1;
+}
+
 static inline uint64_t wire_written(uint64_t number)
 {
     return 2 * number + 2;
+}
+
+static inline uint64_t wire_given_up(uint64_t number)
+{
+    return 2 * number + 3;
 }
 
 static inline uint64_t wire_pack(enum wire_kind kind, enum wire_source source, unsigned name)
