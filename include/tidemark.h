@@ -106,10 +106,11 @@ enum tidemark_unit {
 };
 
 /*
- * `name`: up to 47 bytes, "pool.bytes", none that begins with "host."; `device`: up to 22, "cuda:0",
- * or NULL. Growth that lasts is a leak. Best called when tidemark_step() returned 1; what comes
- * faster than is worth keeping is passed over. -EINVAL: not a number, or no such name; -ENOSPC: all
- * of about 60 names are taken; -EAGAIN: another thread is naming one at this very moment.
+ * `name`: up to 47 bytes, "pool.bytes", none that begins with "host."; `device`: up to 22,
+ * "cuda:0", or NULL. Growth that lasts is a leak. Best called when tidemark_step() returned 1; what
+ * comes faster than is worth keeping is passed over. -EINVAL: not a number, or no such name;
+ * -ENOSPC: all of about 60 names are taken; -EAGAIN: another thread is naming one at this very
+ * moment.
  */
 TIDEMARK_API int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
                                 enum tidemark_unit unit, double value);
@@ -141,13 +142,14 @@ struct tidemark_verdict {
 /* The answer for the whole job by what has been seen so far. A millisecond or so. */
 TIDEMARK_API int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret);
 
-/* The answer of one series, of this process where it has one of that kind. -ENOENT: there is none of
- * that kind (and device; NULL: any). */
+/* The answer of one series, of this process where it has one of that kind. -ENOENT: there is none
+ * of that kind (and device; NULL: any). */
 TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *device,
                                        struct tidemark_verdict *ret);
 
 /* Called once for every series that turns to leak while the training goes on, by the call that
- * finds it: mostly tidemark_step(). It may call anything but tidemark_close(). NULL: no more. */
+ * finds it: mostly tidemark_step(). It may call anything but tidemark_close(), and must return.
+ * NULL: no more. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 

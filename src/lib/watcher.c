@@ -13,7 +13,7 @@
  * blind us for longer than LONGEST_REST: what is dear has budgets of its own in the watch.
  */
 #define LOOK_SHARE 0.002
-#define LONGEST_REST 1e9
+#define LONGEST_REST 5e8
 
 /* A counter between steps that are worth telling, or where there are none: no more often. */
 #define COUNT_SPACING UINT64_C(10000000)
@@ -59,8 +59,6 @@ static void heed_forks(void)
 
 static void join(tidemark_watcher *w)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, heed_forks);
     pthread_mutex_lock(&all_lock);
     w->next = all;
     all = w;
@@ -278,41 +276,48 @@ static void release(tidemark_watcher *w)
     proc_free(w->self);
     buf_release(&w->command);
     buf_release(&w->arguments);
-    if (w->plain)
-        freelocale(w->plain);
+    freelocale(w->plain);
     free(w);
 }
 
 static void give_up(tidemark_watcher *w, const char *run_file)
 {
-    bool recorded = w->store != NULL;
+    const char *begun = w->store ? run_file : NULL;
     leave(w);
     release(w);
-    if (recorded)
-        (void) unlink(run_file);
+    if (begun)
+        (void) unlink(begun);
+}
+
+static int open_watcher(const struct tidemark_options *o, tidemark_watcher **ret)
+{
+    tidemark_watcher *w = calloc(1, sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    w->plain = newlocale(LC_ALL_MASK, "C", NULL);
+    if (!w->plain) {
+        free(w);
+        return -ENOMEM;
+    }
+    locale_t language = uselocale(w->plain);
+    int r = begin(w, o);
+    uselocale(language);
+    if (r < 0)
+        give_up(w, o->run_file);
+    else
+        *ret = w;
+    return r;
 }
 
 int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct tidemark_options o;
     int error = errno, r = ret ? read_options(options, &o) : -EINVAL;
     if (r < 0)
         return r;
-    tidemark_watcher *w = calloc(1, sizeof(*w));
-    if (w)
-        w->plain = newlocale(LC_ALL_MASK, "C", NULL);
-    if (!w || !w->plain) {
-        free(w);
-        errno = error;
-        return -ENOMEM;
-    }
-    locale_t language = uselocale(w->plain);
-    r = begin(w, &o);
-    if (r < 0)
-        give_up(w, o.run_file);
-    else
-        *ret = w;
-    uselocale(language);
+    pthread_once(&once, heed_forks);
+    r = open_watcher(&o, ret);
     errno = error;
     return r;
 }
@@ -320,24 +325,24 @@ int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret
 /* ---- in the loop ---- */
 
 /* For the eye, beside the memory. */
-static void tell_loss(tidemark_watcher *w, uint64_t now, double loss)
+static void tell_loss(tidemark_watcher *w, double loss)
 {
     const struct wire_name name = {.kind = "loss", .unit = WIRE_COUNT};
     if (w->loss < 0)
         w->loss = wire_name(w->ring, &name);
     if (w->loss >= 0)
-        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, now, loss);
+        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, w->told, loss);
 }
 
 /* The lock is held, and is free afterwards. Apart, so that the common case stays small. */
-__attribute__((noinline)) static int step_was_told(tidemark_watcher *w, double loss)
+__attribute__((noinline)) static int step_was_told(tidemark_watcher *w, uint64_t told, double loss)
 {
     struct visit v = {.error = errno, .language = uselocale(w->plain)};
-    uint64_t now = wire_now();
+    w->told = told;
     w->moment++;
     if (isfinite(loss))
-        tell_loss(w, now, loss);
-    if (now >= w->next_look)
+        tell_loss(w, loss);
+    if (w->told >= w->next_look)
         look(w, &v);
     return visit_end(w, &v, 1);
 }
@@ -350,8 +355,9 @@ int tidemark_step(tidemark_watcher *w, double loss)
         return -ECHILD;
     pthread_mutex_lock(&w->lock);
     bool over = w->finished;
-    if (!over && wire_step(w->ring, WIRE_WATCHER, w->step += 1))
-        return step_was_told(w, loss);
+    uint64_t told = over ? 0 : wire_step(w->ring, WIRE_WATCHER, w->step += 1);
+    if (told)
+        return step_was_told(w, told, loss);
     pthread_mutex_unlock(&w->lock);
     return over ? -ESHUTDOWN : 0;
 }
@@ -395,15 +401,19 @@ static bool make_name(const char *name, const char *device, enum tidemark_unit u
            copy_name(ret->device, sizeof(ret->device), device ? device : "");
 }
 
-/* Once for every step that was told; else now and then, so that the ring holds what matters. */
+/*
+ * Once for every step that was told, and at its time: between the two we may have looked at the
+ * memory for long. Else now and then, so that the ring holds what matters.
+ */
 static void put_count(tidemark_watcher *w, unsigned name, double value)
 {
     uint64_t now = wire_now();
-    if (w->counted[name].moment == w->moment && now < w->counted[name].time + COUNT_SPACING)
+    bool of_step = w->counted[name].moment != w->moment && now < w->told + COUNT_SPACING;
+    if (!of_step && now < w->counted[name].time + COUNT_SPACING)
         return;
     w->counted[name].moment = w->moment;
     w->counted[name].time = now;
-    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, now, value);
+    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, of_step ? w->told : now, value);
 }
 
 int tidemark_count(tidemark_watcher *w, const char *name, const char *device,

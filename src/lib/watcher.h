@@ -32,7 +32,8 @@ struct tidemark_watcher {
     double seconds_finished;
 
     /* Counters of the caller's own: when each was last put into the ring. */
-    uint64_t moment; /* so many steps were worth telling */
+    uint64_t moment; /* so many steps were worth telling ... */
+    uint64_t told;   /* ... the last of them at this time */
     struct {
         uint64_t moment, time;
     } counted[WIRE_NAMES];

@@ -1,6 +1,7 @@
 /* wire/producer.c: a process makes its ring and writes into it. */
 #include "wire/ring.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -41,7 +42,7 @@ static uint64_t own_start(void)
 static uint64_t own_image(void)
 {
     uint64_t image = 0;
-    const void *random = (const void *) getauxval(AT_RANDOM);
+    const void *random = (const void *) getauxval(AT_RANDOM); /* NOLINT: it is an address */
     if (random)
         memcpy(&image, random, sizeof(image));
     return image;
@@ -78,7 +79,7 @@ static int map(int fd, struct wire_layout **ret)
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED | MAP_POPULATE;
     void *memory = mmap(NULL, sizeof(struct wire_layout), PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
-        return -errno;
+        return -ENOMEM;
     *ret = memory;
     return 0;
 }
@@ -112,7 +113,7 @@ static int reopen(const char *path, struct wire_layout **ret)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return -errno;
-    int r = fstat(fd, &st) < 0 ? -errno : map(fd, ret);
+    int r = fstat(fd, &st) < 0 ? -EIO : map(fd, ret);
     close(fd);
     if (r < 0)
         return r;
@@ -175,6 +176,7 @@ int wire_open(const char *directory, struct wire_ring **ret)
         free(r);
         return e;
     }
+    assert(r->layout);
     const struct wire_name anon = {.kind = "host.anon", .unit = WIRE_BYTES, .judged = true};
     r->host_anon = wire_name(r, &anon);
     *ret = r;
@@ -235,18 +237,31 @@ int wire_name(struct wire_ring *r, const struct wire_name *name)
     return found;
 }
 
+/* The slot of a record for its writer alone; NULL: somebody else is in it, or has been since. */
+static struct wire_slot *claim(struct wire_layout *l, uint64_t number)
+{
+    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
+    uint64_t before = atomic_load_explicit(&s->sequence, memory_order_relaxed);
+    bool is_free = before % 2 == 0 && before < wire_written(number);
+    return is_free &&
+                   atomic_compare_exchange_strong(&s->sequence, &before, wire_written(number) - 1)
+               ? s
+               : NULL;
+}
+
 void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source, unsigned name,
               uint64_t now, double value)
 {
     struct wire_layout *l = r->layout;
     uint64_t number = atomic_fetch_add_explicit(&l->head, 1, memory_order_acq_rel);
-    struct wire_slot *s = &l->ring[number % WIRE_SLOTS];
-    atomic_store_explicit(&s->sequence, 0, memory_order_relaxed);
+    struct wire_slot *s = claim(l, number);
+    if (!s)
+        return;
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&s->time, now, memory_order_relaxed);
     atomic_store_explicit(&s->what, wire_pack(kind, source, name), memory_order_relaxed);
     atomic_store_explicit(&s->value, wire_bits(value), memory_order_relaxed);
-    atomic_store_explicit(&s->sequence, number + 1, memory_order_release);
+    atomic_store_explicit(&s->sequence, wire_written(number), memory_order_release);
 }
 
 /* ---- steps ---- */

@@ -142,7 +142,7 @@ bool wire_read(struct wire_reader *r, struct wire_record *ret)
         catch_up(r);
     while (r->next < r->known) {
         struct wire_record x;
-        int copied = copy(&r->layout->ring[r->next % WIRE_SLOTS], r->next + 1, &x);
+        int copied = copy(&r->layout->ring[r->next % WIRE_SLOTS], wire_written(r->next), &x);
         if (copied == 0 && r->known - r->next < ABANDONED)
             return false;
         r->next++;

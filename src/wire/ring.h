@@ -8,10 +8,14 @@
 #include <stdlib.h>
 
 #define WIRE_MAGIC UINT64_C(0x314b5249544d5454)
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 #define WIRE_SLOTS 4096u /* a power of two */
 
-/* A record in the ring. `sequence` is its number from 1 on, and 0 while it is being written. */
+/*
+ * A record in the ring. `sequence` tells of record N (from 0): 2N + 1 while it is being written,
+ * 2N + 2 when it is. A writer that was overtaken by a whole lap gives its record up, so that no two
+ * write into one slot.
+ */
 struct wire_slot {
     _Atomic uint64_t sequence;
     _Atomic uint64_t time;
@@ -49,6 +53,11 @@ struct wire_ring {
     int host_anon;   /* the number of that counter; negative: none */
     char *directory; /* NULL: memory of this process */
 };
+
+static inline uint64_t wire_written(uint64_t number)
+{
+    return 2 * number + 2;
+}
 
 static inline uint64_t wire_pack(enum wire_kind kind, enum wire_source source, unsigned name)
 {

@@ -60,11 +60,14 @@ static void try_rollup(const char *text, size_t len)
     require_number(s.private_bytes);
 }
 
-static void try_meminfo(const char *text, size_t len)
+static void try_machine(const char *text, size_t len)
 {
     struct proc_meminfo m;
     if (proc_meminfo_parse(text, len, &m) == 0)
         require(m.total >= 0);
+    struct proc_cpu c;
+    if (proc_cpu_parse(text, len, &c) == 0)
+        require(c.busy >= 0 && c.busy <= c.total && isfinite(c.total));
 }
 
 static void try_cgroup_tables(const char *text, size_t len)
@@ -128,7 +131,7 @@ static void try_roles(const char *text, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const tries[])(const char *text, size_t len) = {
-        try_stat,    try_status, try_rollup, try_meminfo, try_cgroup_tables, try_cgroup_of_process,
+        try_stat,    try_status, try_rollup, try_machine, try_cgroup_tables, try_cgroup_of_process,
         try_command, try_roles,
     };
     if (size > 0)

@@ -112,6 +112,30 @@ def killed_training_leaves_its_last_seconds(p):
     check('"leak"' in shown.stdout, "no leak was recorded", shown.stdout[:2000])
 
 
+def manual_compiles_and_runs(p):
+    manual = (ROOT / "docs" / "LIBRARY.md").read_text()
+    (p.folder / "manual.c").write_text(re.search(r"^```c\n(.*?)^```", manual, re.M | re.S)[1])
+    folder = str(p.library.parent)
+    built = p.run("cc", "-Wall", "-Wextra", "-pedantic", "-Werror", "manual.c", "-o", "manual",
+                  "-I", str(ROOT / "include"), "-L", folder, f"-Wl,-rpath,{folder}", "-ltidemark")
+    check(built.returncode == 0, "does not compile", built.stderr)
+    r = p.run("./manual")
+    check(r.returncode == 0 and r.stdout.strip(), f"exit status {r.returncode}", r.stdout)
+    check(p.run(p.tidemark, "show", "train.tide").returncode == 0, "its run file cannot be shown")
+
+
+def inside_and_outside_say_the_same(p):
+    r = p.run(p.tidemark, "run", "-o", "run.tide", "--", p.train, "--epochs", EPOCHS, "--leak",
+              "--run-file", "inner.tide")
+    check(r.returncode == 3, f"exit status {r.returncode}", r.stdout + r.stderr)
+    check(not (p.folder / "inner.tide").exists(), "two files were written")
+    answer = json.loads(p.show("--json").stdout)
+    check(answer["verdict"] == "leak" and "LEAK" in r.stdout, "they differ", r.stdout)
+    check(answer["job"]["last_step"] == int(EPOCHS) * 32, "steps", json.dumps(answer["job"]))
+    rate = deciding(answer)["rate"]
+    check(abs(rate - truth(r.stdout)) < 0.1 * truth(r.stdout), f"{rate:.0f} bytes a step", r.stdout)
+
+
 # ---- the shared library ----
 
 
@@ -133,7 +157,8 @@ def library_has_its_name_and_needs_little(p):
 
 CASES = [correct_training_has_no_leak, leaking_training_leaks_at_its_true_rate,
          run_file_is_shown_and_judged_like_any_other, existing_run_file_is_left_alone,
-         killed_training_leaves_its_last_seconds, library_shows_the_header_and_nothing_else,
+         killed_training_leaves_its_last_seconds, manual_compiles_and_runs,
+         inside_and_outside_say_the_same, library_shows_the_header_and_nothing_else,
          library_has_its_name_and_needs_little]
 
 

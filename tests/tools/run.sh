@@ -36,6 +36,8 @@ expect includes__may_stay_at_home 0 '' includes stat stat/history.h
 expect includes__never_point_up 1 'stat may not use verdict' includes stat verdict/verdict.h
 expect includes__never_reach_a_sibling 1 'input may not use verdict' \
     includes input verdict/verdict.h
+expect includes__keep_the_library_apart_from_the_program 1 'lib may not use cli' \
+    includes lib cli/cli.h
 expect includes__use_the_public_header 1 'private to base' includes stat base/buf.h
 expect includes__name_the_module 1 'MODULE/HEADER.h' includes base buf.h
 expect includes__never_climb 1 'MODULE/HEADER.h' includes base ../cli/cli.h

@@ -352,7 +352,7 @@ TEST(lib__without_a_close_the_file_is_readable)
     pid_t child = fork();
     if (child == 0) {
         tidemark_watcher *w = open_plain_watcher(f.file);
-        make_steps(w, 1500, 1);
+        make_steps(w, 2500, 1);
         _exit(w ? 0 : 1);
     }
     int status = -1;

@@ -183,7 +183,8 @@ static struct wire_reader *open_ring(const struct folder *f)
         if (strstr(e->d_name, WIRE_RING_SUFFIX) && rings++ == 0 &&
             wire_reader_open(dirfd(d), e->d_name, &reader) < 0)
             reader = NULL;
-    closedir(d);
+    if (d)
+        closedir(d);
     return rings == 1 ? reader : wire_reader_free(reader);
 }
 
@@ -270,5 +271,38 @@ TEST(lib__where_nobody_is_outside_it_records_itself)
     make_steps(w, 20, 0);
     tidemark_close(w);
     CHECK(file_bytes(&f, "") > 0);
+    folder_end(&f);
+}
+
+/* ---- the GPU ---- */
+
+/* The stand-in plays one device that this process uses; a forked child leaves the driver alone. */
+TEST(lib__the_drivers_word_on_this_process_is_told)
+{
+    struct folder f = folder_begin();
+    FILE *file = fopen(f.file, "w");
+    fputs("device uuid=GPU-1 name=H100 total=80G util=37\nprocess pid=self used=3G\n"
+          "device uuid=GPU-2 name=H100 total=80G util=99\nprocess pid=1 used=9G\n",
+          file);
+    fclose(file);
+    setenv("TIDEMARK_NVML", "./tests/libnvml_standin.so", 1);
+    setenv("TIDEMARK_STANDIN", f.file, 1);
+    tidemark_watcher *w = NULL;
+    struct tidemark_now now = {.size = sizeof(now)};
+    CHECK(tidemark_open(NULL, &w) == 0);
+    make_steps(w, 20, 0);
+    CHECK(tidemark_look(w, &now) == 0);
+    CHECK_NEAR(now.gpu_bytes, 3 * 0x1p30, 0);
+    CHECK_NEAR(now.gpu_used, 0.37, 1e-9);
+    pid_t child = fork();
+    if (child == 0) {
+        tidemark_close(w);
+        _exit(0);
+    }
+    CHECK(wait_status(child) == 0);
+    CHECK(tidemark_look(w, &now) == 0 && now.gpu_bytes > 0);
+    tidemark_close(w);
+    unsetenv("TIDEMARK_NVML");
+    unsetenv("TIDEMARK_STANDIN");
     folder_end(&f);
 }

@@ -35,6 +35,29 @@ TEST(meminfo__of_this_machine_makes_sense)
     CHECK(proc_meminfo_read("/nonexistent", &m) == -ENOENT);
 }
 
+TEST(cpu__idle_and_waiting_are_not_busy)
+{
+    static const char text[] = "cpu  10 20 30 400 50 6 7 8 9 10\ncpu0 1 2 3 4\n";
+    static const char old[] = "cpu 1 2 3 4\n";
+    struct proc_cpu c = {.busy = -7};
+    CHECK(proc_cpu_parse(text, strlen(text), &c) == 0);
+    CHECK(c.busy == 81 && c.total == 531);
+    CHECK(proc_cpu_parse(old, strlen(old), &c) == 0);
+    CHECK(c.busy == 6 && c.total == 10);
+}
+
+TEST(cpu__is_nothing_else)
+{
+    struct proc_cpu c = {.busy = -7};
+    static const char *const wrong[] = {"",          "cpu",         "cpu ",
+                                        "cpu 1 2 3", "cpu 1 x 3 4", "cpu0 1 2 3 4"};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(proc_cpu_parse(wrong[i], strlen(wrong[i]), &c) == -EINVAL);
+    CHECK(c.busy == -7);
+    CHECK(proc_cpu_read("/proc", &c) == 0 && c.busy > 0 && c.busy < c.total);
+    CHECK(proc_cpu_read("/nonexistent", &c) == -ENOENT);
+}
+
 TEST(tmpfs__tells_what_it_holds)
 {
     double used = -1, size = -1, after = -1;
