@@ -270,16 +270,17 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
     }
 }
 
-static void note_suspicion(struct engine *e)
-{
-    if (isnan(e->suspect_seen_at) || e->last_at - e->suspect_seen_at > SUSPICION_LASTS * e->horizon)
-        e->suspect_at = e->last_at;
-    e->suspect_seen_at = e->last_at;
-}
-
 bool engine_suspects(const struct engine *e)
 {
     return e->last_at - e->suspect_seen_at <= SUSPICION_LASTS * e->horizon;
+}
+
+static void note_suspicion(struct engine *e)
+{
+    /* What is known to leak is looked at more rarely: that is no end of the suspicion. */
+    if (!e->alarm.set && !engine_suspects(e))
+        e->suspect_at = e->last_at;
+    e->suspect_seen_at = e->last_at;
 }
 
 /*

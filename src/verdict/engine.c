@@ -334,6 +334,20 @@ void engine_set_bounds(struct engine *e, double plan, double limit)
     e->options.limit = limit;
 }
 
+static void know_epoch(struct engine *e, double length)
+{
+    e->epoch_length = length;
+    e->epoch_known = true;
+    if (e->options.horizon == 0)
+        e->horizon = higher(e->horizon, default_horizon(e));
+}
+
+void engine_expect_epoch(struct engine *e, double length)
+{
+    if (length > 0 && length <= ENGINE_MAX_NUMBER && !e->epoch_known)
+        know_epoch(e, length);
+}
+
 void engine_epoch_mark(struct engine *e, double at)
 {
     if (!is_number(at))
@@ -343,8 +357,5 @@ void engine_epoch_mark(struct engine *e, double at)
     e->last_mark_at = at;
     if (e->options.epoch_length > 0 || !(length > 0))
         return;
-    e->epoch_length = length;
-    e->epoch_known = true;
-    if (e->options.horizon == 0)
-        e->horizon = higher(e->horizon, default_horizon(e));
+    know_epoch(e, length);
 }

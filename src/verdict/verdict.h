@@ -85,6 +85,10 @@ void engine_share_budget(struct engine *e, unsigned job_series);
 /* Where the job will end and what there is for this series, as known by now; 0: not known. */
 void engine_set_bounds(struct engine *e, double plan, double limit);
 
+/* An epoch will have that length, as known by now; 0: not known. Where one was given, or an epoch
+ * has ended, that is believed instead. */
+void engine_expect_epoch(struct engine *e, double length);
+
 /* An epoch ended at `at`: teaches the epoch length where none was given. */
 void engine_epoch_mark(struct engine *e, double at);
 

@@ -7,7 +7,7 @@
 void clock_init(struct step_clock *c)
 {
     *c = (struct step_clock){.epoch = NAN, .epoch_length = NAN, .total = NAN};
-    c->then = c->now = (struct clock_mark){NAN, NAN};
+    c->then = c->now = c->epoch_begin = c->epoch_end = (struct clock_mark){NAN, NAN};
 }
 
 /* Marks that are too close go; the first, from which steps are counted, and the last stay. */
@@ -28,8 +28,10 @@ void clock_mark(struct step_clock *c, double seconds, double step)
     bool anew = step < c->now.step;
     c->then = anew ? (struct clock_mark){NAN, NAN} : c->now;
     c->now = (struct clock_mark){seconds, step};
-    if (anew)
+    if (anew) {
         c->count = 0;
+        c->epoch_begin = c->epoch_end = (struct clock_mark){NAN, NAN};
+    }
     if (c->count == CLOCK_MARKS)
         thin(c);
     /* The last one moves on while it is closer to the one before it than marks are kept. */
@@ -38,10 +40,20 @@ void clock_mark(struct step_clock *c, double seconds, double step)
     c->marks[crowded ? c->count - 1 : c->count++] = c->now;
 }
 
+void clock_end_epoch(struct step_clock *c)
+{
+    bool is_first = isnan(c->epoch_end.step);
+    c->epoch_begin = is_first && c->count > 0 ? c->marks[0] : c->epoch_end;
+    /* Unless it was joined late, or resumed, the first one began before its first mark. */
+    if (is_first && c->epoch_begin.step <= c->now.step / 2)
+        c->epoch_begin.step = 0;
+    c->epoch_end = c->now;
+}
+
 void clock_begin_count(struct step_clock *c)
 {
     c->count = 0;
-    c->then = c->now = (struct clock_mark){NAN, NAN};
+    c->then = c->now = c->epoch_begin = c->epoch_end = (struct clock_mark){NAN, NAN};
 }
 
 static double between(const struct clock_mark *a, const struct clock_mark *b, double seconds)

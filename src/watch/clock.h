@@ -18,11 +18,12 @@ struct clock_mark {
 struct step_clock {
     struct clock_mark marks[CLOCK_MARKS];
     unsigned count;
-    double spacing;              /* least seconds between two kept marks */
-    struct clock_mark then, now; /* the last two, kept or not; step NAN: none */
-    double epoch;                /* epochs completed; NAN: not known */
-    double epoch_length;         /* steps; NAN: not known */
-    double total;                /* steps the program says it will make; NAN: not said */
+    double spacing;                           /* least seconds between two kept marks */
+    struct clock_mark then, now;              /* the last two, kept or not; step NAN: none */
+    double epoch;                             /* epochs completed; NAN: not known */
+    struct clock_mark epoch_begin, epoch_end; /* of the last one; step NAN: none has ended */
+    double epoch_length;                      /* steps; NAN: not known */
+    double total; /* steps the program says it will make; NAN: not said */
 };
 
 void clock_init(struct step_clock *c);
@@ -32,6 +33,9 @@ void clock_mark(struct step_clock *c, double seconds, double step);
 
 /* Another count begins: its steps have nothing to do with those so far. */
 void clock_begin_count(struct step_clock *c);
+
+/* An epoch has ended at the newest mark. */
+void clock_end_epoch(struct step_clock *c);
 
 /* NAN: before the first mark, after the last, or no clock at all. */
 double clock_step_at(const struct step_clock *c, double seconds);

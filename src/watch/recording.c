@@ -418,6 +418,8 @@ static void play_mark(struct recording *r, struct track *t, const struct mark *m
         clock_mark(clock, m->seconds, m->step);
     else
         clock->now.seconds = m->seconds;
+    if (epoch_ended)
+        clock_end_epoch(clock);
     track_mark(t, &r->watch.terms);
     if (epoch_ended)
         track_epoch(t, &r->watch.terms);

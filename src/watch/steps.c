@@ -76,6 +76,8 @@ void steps_mark(struct watch *w, const struct step_mark *mark)
         clock_mark(&w->clock, mark->seconds, mark->step);
     else
         w->clock.now.seconds = mark->seconds;
+    if (mark->epoch_ended)
+        clock_end_epoch(&w->clock);
     each_living_track(w, mark_track, (void *) mark);
     if (w->options.store)
         store_add_mark(w->options.store, mark->seconds, mark->step, mark->epoch);

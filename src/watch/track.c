@@ -85,6 +85,10 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
     struct engine *e;
     if (engine_new(&options, &e) < 0)
         abort();
+    /* It may begin to move in a later epoch. */
+    const struct clock_mark *begin = &terms->clock->epoch_begin, *end = &terms->clock->epoch_end;
+    engine_epoch_mark(e, clock == CLOCK_STEP ? begin->step : begin->seconds);
+    engine_epoch_mark(e, clock == CLOCK_STEP ? end->step : end->seconds);
     return e;
 }
 
@@ -188,6 +192,7 @@ void track_renew_terms(struct track *t, const struct track_terms *terms)
 {
     if (t->by_step) {
         engine_set_bounds(t->by_step, plan_of(terms, CLOCK_STEP), t->limit);
+        engine_expect_epoch(t->by_step, terms->clock->epoch_length);
         engine_share_budget(t->by_step, terms->series);
     }
     if (t->by_time) {

@@ -298,6 +298,38 @@ TEST(engine__learns_the_epoch_from_its_marks)
     engine_free(e);
 }
 
+TEST(engine__expects_the_epoch_it_is_told_until_one_has_ended)
+{
+    struct engine *e = engine_for(&by_step);
+    feed(e, 1, 10, 1, flat);
+    engine_expect_epoch(e, NAN);
+    engine_expect_epoch(e, 0);
+    CHECK(isnan(ask(e).epoch_length) && ask(e).horizon == 150);
+    engine_expect_epoch(e, 800);
+    CHECK(ask(e).epoch_length == 800 && ask(e).horizon == 800);
+    feed(e, 11, 782, 1, flat);
+    engine_epoch_mark(e, 782);
+    engine_expect_epoch(e, 900);
+    CHECK(ask(e).epoch_length == 782 && ask(e).horizon == 800);
+    engine_free(e);
+}
+
+/* What leaks is looked at more rarely, which once was taken for the end of a suspicion. */
+TEST(engine__was_suspicious_before_it_called_the_leak)
+{
+    struct engine_options o = by_step;
+    o.epoch_length = 120;
+    struct engine *e = engine_for(&o);
+    for (double at = 1; at <= 6000; at += 1) {
+        engine_push(e, at, NAN, 1e9 + 512 * at);
+        struct answer a = ask(e);
+        if (isfinite(a.alarm_at))
+            CHECK(a.suspect_at <= a.alarm_at);
+    }
+    CHECK(isfinite(ask(e).alarm_at));
+    engine_free(e);
+}
+
 TEST(engine__learns_the_epoch_of_a_job_that_was_resumed)
 {
     struct engine *e = engine_for(&by_step);

@@ -224,3 +224,22 @@ TEST(track__a_restart_is_no_growth)
     CHECK(!track_leaks(&f.track));
     track_release(&f.track);
 }
+
+/* A counter that moves for the first time in the third epoch: the epochs before it are known. */
+TEST(track__that_moves_late_knows_the_epochs)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned step = 1; step <= 2400; step++) {
+        make_step(&f, step, 100 * MB, 100 * MB);
+        if (step % 800 == 0) {
+            clock_end_epoch(&f.clock);
+            track_epoch(&f.track, &f.terms);
+        }
+    }
+    struct answer a = answer(&f);
+    CHECK_NEAR(a.epoch_length, 800, 0);
+    CHECK_NEAR(a.horizon, 800, 0);
+    CHECK(a.verdict == VERDICT_NO_LEAK);
+    track_release(&f.track);
+}
