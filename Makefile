@@ -15,10 +15,10 @@ test: ## every test and check; installs what is missing; last line: N passed, N 
 	@tools/install-packages build test
 	@tools/test
 
-demo: ## tidemark watches real programs and reads recordings; installs what is missing
+demo: ## training with and without a leak (SCENARIO=correct|leak, FULL=1: three epochs), and more
 	@tools/install-packages build demo
 	@tools/build build
-	@tools/demo build/tidemark
+	@tools/demo build $(or $(SCENARIO),both) $(if $(FULL),full)
 
 bench: build ## what the engine and watching cost, beside psutil and psrecord (5 minutes, 10 GB)
 	@tools/install-packages --check bench

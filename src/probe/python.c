@@ -74,6 +74,30 @@ py_object *python_function(struct py_method *method)
     return function;
 }
 
+#define FILE_INPUT 257 /* Py_file_input */
+
+py_object *python_define(const char *text, py_object *given, const char *name, const char *wanted)
+{
+    py_object *globals = py.PyDict_New(), *result = NULL;
+    py_object *code = globals ? py.Py_CompileString(text, "<tidemark>", FILE_INPUT) : NULL;
+    if (code && py.PyDict_SetItemString(globals, name, given) == 0) {
+        py_object *none = py.PyEval_EvalCode(code, globals, globals);
+        py_object *found = none ? py.PyDict_GetItemString(globals, wanted) : NULL;
+        if (found) {
+            py.Py_IncRef(found);
+            result = found;
+        }
+        if (none)
+            py.Py_DecRef(none);
+    }
+    py.PyErr_Clear();
+    if (code)
+        py.Py_DecRef(code);
+    if (globals)
+        py.Py_DecRef(globals);
+    return result;
+}
+
 bool python_replace_method(py_object *type, struct py_method *method, py_object **ret_original)
 {
     py_object *original = python_attribute(type, method->name);

@@ -48,6 +48,10 @@ struct py_method { /* PyMethodDef */
       (struct py_method * method, py_object * self, py_object * module))                           \
     X(py_object *, PyInstanceMethod_New, (py_object * function))                                   \
     X(py_object *, PyWeakref_NewRef, (py_object * o, py_object * callback))                        \
+    X(py_object *, Py_CompileString, (const char *text, const char *file, int start))              \
+    X(py_object *, PyEval_EvalCode, (py_object * code, py_object * globals, py_object * locals))   \
+    X(py_object *, PyDict_New, (void) )                                                            \
+    X(int, PyDict_SetItemString, (py_object * dict, const char *key, py_object *value))            \
     X(py_object *, PyEval_GetFrame, (void) )                                                       \
     X(py_object *, PyErr_Occurred, (void) )                                                        \
     X(void, PyErr_Clear, (void) )                                                                  \
@@ -84,6 +88,10 @@ double python_number_at(py_object *o, const char *const *keys);
 
 /* A function of ours for Python to call. */
 py_object *python_function(struct py_method *method);
+
+/* Runs a text of Python's in a namespace of its own, where `given` is called `name`, and returns
+ * what it calls `wanted`, a new reference. */
+py_object *python_define(const char *text, py_object *given, const char *name, const char *wanted);
 
 /* Makes type.name ours; *ret_original, a new reference, is what was there. False: it is as it was.
  */

@@ -56,10 +56,11 @@ static bool end(struct step_counter *c, struct feeding *f)
 {
     double steps = c->steps - f->steps_before, since = c->steps - c->steps_at_epoch;
     memset(f, 0, sizeof(*f));
-    /* Two loaders side by side end together, and that is one epoch. */
-    if (!(steps > 0) || since < steps / 2)
+    /* Two loaders side by side end together, or nearly so, and that is one epoch. */
+    if (!(steps > 0) || since < fmax(steps, c->epoch_steps) / 2)
         return false;
     c->epochs++;
+    c->epoch_steps = since;
     c->steps_at_epoch = c->steps;
     return true;
 }

@@ -28,8 +28,8 @@ struct step_counter {
         bool complete;      /* all its batches have been taken, */
         double steps_then;  /* at that step */
     } feeding[8];
-    unsigned next_feeding; /* to be replaced next */
-    double epochs, steps_at_epoch;
+    unsigned next_feeding;                      /* to be replaced next */
+    double epochs, steps_at_epoch, epoch_steps; /* the last one ended there, and had so many */
 };
 
 /* True: this step counts, and `c->steps` has gone up. `gone`: the one that counted is no more. */

@@ -107,7 +107,7 @@ static void without_trace(void (*what)(py_object *), py_object *o)
     py.PyErr_Restore(type, value, traceback);
 }
 
-/* hook(optimizer, args, kwargs), of torch 2.0 and later. */
+/* step(optimizer) */
 static py_object *on_step(py_object *self, py_object *args)
 {
     (void) self;
@@ -120,7 +120,26 @@ static py_object *on_step(py_object *self, py_object *args)
     return py.none;
 }
 
-static struct py_method step_hook = {"tidemark_step", on_step, PY_VARARGS, NULL};
+static struct py_method step_function = {"step", on_step, PY_VARARGS, NULL};
+
+/*
+ * torch's own hook, since 2.0: hook(optimizer, args, kwargs). A function of Python's, since
+ * torch.compile() looks at it where an optimizer is compiled, and knows by this mark that it is to
+ * be called and not traced.
+ */
+static const char step_hook[] = "def tidemark_step(optimizer, args, kwargs):\n"
+                                "    step(optimizer)\n"
+                                "tidemark_step._torchdynamo_disable = True\n";
+
+static py_object *make_step_hook(void)
+{
+    py_object *function = python_function(&step_function), *hook = NULL;
+    if (function) {
+        hook = python_define(step_hook, function, step_function.name, "tidemark_step");
+        py.Py_DecRef(function);
+    }
+    return hook;
+}
 
 static bool hook_optimizers(void)
 {
@@ -132,7 +151,7 @@ static bool hook_optimizers(void)
     py_object *add = python_attribute(module, "register_optimizer_step_post_hook");
     if (!add)
         return false;
-    py_object *hook = python_function(&step_hook);
+    py_object *hook = make_step_hook();
     py_object *handle = hook ? py.PyObject_CallFunction(add, "O", hook) : NULL;
     bool hooked = handle != NULL;
     py.PyErr_Clear();

@@ -307,7 +307,7 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
         return;
     if (length >= e->horizon)
         e->checks++;
-    struct window w;
+    struct window w, levelled;
     window_take(p, level, &w);
     struct growth_rules rules = {
         .horizon = e->horizon,
@@ -318,7 +318,8 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
         .blocks = least,
     };
     struct growth g;
-    bool grows = growth_find(&w, &rules, &g);
+    bool grows = growth_find(&w, &rules, &g) ||
+                 (window_level(&w, &levelled) && growth_find(&levelled, &rules, &g));
     if (grows)
         note_suspicion(e);
     grows = grows && g.span >= SPAN_LEAK * e->horizon;

@@ -24,6 +24,42 @@ void window_take(const struct pyramid *p, unsigned level, struct window *ret)
     }
 }
 
+/* ---- a window without its jump ---- */
+
+/* A jump is so many times the usual change between blocks, and each side has so many of them. */
+#define JUMP_LEAST 6
+#define JUMP_SIDE 4
+
+/* On each side the slope has to be this share of the other's. */
+#define JUMP_SLOPES 0.5
+
+bool window_level(const struct window *w, struct window *ret)
+{
+    double changes[PYRAMID_RING], sizes[PYRAMID_RING];
+    size_t jump = 0;
+    if (w->n < 2 * JUMP_SIDE)
+        return false;
+    for (size_t i = 0; i + 1 < w->n; i++) {
+        changes[i] = w->min[i + 1] - w->min[i];
+        sizes[i] = fabs(changes[i]);
+        jump = changes[i] > changes[jump] ? i : jump;
+    }
+    double height = changes[jump];
+    height -= fit_median(changes, w->n - 1); /* which sorts them */
+    size_t before = jump + 1, after = w->n - before;
+    if (before < JUMP_SIDE || after < JUMP_SIDE ||
+        height < JUMP_LEAST * fit_median(sizes, w->n - 1))
+        return false;
+    double slope = fit_slope(w->at, w->min, before);
+    double then = fit_slope(w->at + before, w->min + before, after);
+    if (!(fmin(slope, then) > JUMP_SLOPES * fmax(slope, then)))
+        return false;
+    *ret = *w;
+    for (size_t i = 0; i < w->n; i++)
+        ret->min[i] = ret->mean[i] = w->min[i] + (i < before ? height : 0);
+    return true;
+}
+
 const double *window_channel(const struct window *w, enum channel channel)
 {
     return channel == CHANNEL_MIN ? w->min : w->mean;

@@ -44,6 +44,13 @@ struct growth {
 /* The longest sustained growth that reaches to the window's end. False: none. */
 bool growth_find(const struct window *w, const struct growth_rules *rules, struct growth *ret);
 
+/*
+ * The same window without its one jump: a floor that climbs on both sides of a step up (the caches
+ * of the first validation) climbs all the way. What lies before the jump is lifted by it, so that
+ * the line found is that of the end. False: there is no such jump.
+ */
+bool window_level(const struct window *w, struct window *ret);
+
 /* Slope and standard error over the window from block `first` on, whatever they are. */
 void growth_trend(const struct window *w, enum channel channel, size_t first, double quantum,
                   struct growth *ret);

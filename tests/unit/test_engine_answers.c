@@ -486,3 +486,31 @@ TEST(answer__calls_a_staircase_one)
     CHECK(IS_LEAK(a) && a.pattern == PATTERN_STAIRCASE);
     CHECK_NEAR(a.rate, 0.1 * MB, 0.015 * MB);
 }
+
+/* The caches of the first validation: a step up at the end of the first epoch, in the middle of a
+ * leak that was there before and is there after it. */
+TEST(engine__a_step_up_does_not_hide_the_leak_around_it)
+{
+    struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 782, .resolution = 1048576};
+    struct engine *e;
+    CHECK(engine_new(&o, &e) == 0);
+    for (unsigned i = 1; i <= 1200; i++)
+        engine_push(e, i, NAN, 9e8 + 14e3 * i + (i > 782 ? 7e6 : 0) + 2e5 * ((i * 7919) % 5));
+    struct answer a;
+    engine_answer(e, &a);
+    CHECK(a.verdict == VERDICT_LEAK);
+    engine_free(e);
+}
+
+TEST(engine__a_step_up_of_a_flat_floor_is_no_leak)
+{
+    struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 782, .resolution = 1048576};
+    struct engine *e;
+    CHECK(engine_new(&o, &e) == 0);
+    for (unsigned i = 1; i <= 2346; i++)
+        engine_push(e, i, NAN, 9e8 + (i > 782 ? 7e6 : 0) + 2e5 * ((i * 7919) % 5));
+    struct answer a;
+    engine_answer(e, &a);
+    CHECK(a.verdict == VERDICT_NO_LEAK && isnan(a.alarm_at));
+    engine_free(e);
+}

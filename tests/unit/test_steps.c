@@ -94,6 +94,23 @@ TEST(steps__two_loaders_that_end_together_are_one_epoch)
     CHECK_NEAR(c.epochs, 1, 0);
 }
 
+/* The last batch was taken ahead, and the validation's first before the last steps were made. */
+TEST(steps__a_loader_that_begins_before_the_last_step_is_no_epoch)
+{
+    struct step_counter c = {0};
+    for (unsigned epoch = 1; epoch <= 3; epoch++) {
+        for (unsigned i = 0; i < 40; i++) {
+            steps_batch_taken(&c, &train, 40);
+            step(&c, &first, i < 39);
+        }
+        steps_loader_exhausted(&c, &train);
+        steps_batch_taken(&c, &held_out, 40);
+        step(&c, &first, 1);
+        steps_loader_exhausted(&c, &held_out);
+        CHECK_NEAR(c.epochs, epoch, 0);
+    }
+}
+
 TEST(steps__a_loader_that_was_never_read_is_no_epoch)
 {
     struct step_counter c = {0};
