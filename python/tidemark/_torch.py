@@ -36,11 +36,12 @@ def reading_of(loss):
 class LossOnDevice:
     """The loss on its way from a GPU: one value at a time, copied behind the work that makes it.
 
-    Nothing here waits for the device but wait(), and no tensor of the program is kept.
+    The copy goes to pinned memory that holds a value no loss has: when that is gone, the loss has
+    arrived. Nothing here waits for the device but wait(), and no tensor of the program is kept.
     """
 
     def __init__(self):
-        self._for = self._buffer = self._event = None
+        self._for = self._buffer = self._nothing = None
         self._under_way = False
 
     def exchange(self, loss):
@@ -53,27 +54,29 @@ class LossOnDevice:
         return value
 
     def arrived(self):
-        return self._take() if self._under_way and self._event.query() else None
+        if not self._under_way:
+            return None
+        value = self._buffer.item()
+        if value == self._nothing:
+            return None
+        self._under_way = False
+        return value
 
     def wait(self):
         """The value that is under way; None: there is none."""
         if not self._under_way:
             return None
-        self._event.synchronize()
-        return self._take()
-
-    def _take(self):
-        self._under_way = False
-        return self._buffer.item()
+        _torch().cuda.synchronize(self._for[1])
+        return self.arrived()
 
     def _send(self, loss):
         torch = _torch()
         if self._for != (loss.dtype, loss.device):
             self._buffer = torch.empty(1, dtype=loss.dtype, pin_memory=True)
-            self._event = torch.cuda.Event()
+            self._nothing = torch.finfo(loss.dtype).min
             self._for = (loss.dtype, loss.device)
+        self._buffer.fill_(self._nothing)
         self._buffer.copy_(loss, non_blocking=True)
-        self._event.record(torch.cuda.current_stream(loss.device))
         self._under_way = True
 
 
