@@ -318,12 +318,16 @@ void checkpoint(struct engine *e, enum source source, unsigned level)
         .blocks = least,
     };
     struct growth g;
-    bool grows = growth_find(&w, &rules, &g) ||
-                 (window_level(&w, &levelled) && growth_find(&levelled, &rules, &g));
+    const struct window *seen = &levelled;
+    bool grows = window_level(&w, &levelled) && growth_find(&levelled, &rules, &g);
+    if (!grows) {
+        seen = &w;
+        grows = growth_find(&w, &rules, &g);
+    }
     if (grows)
         note_suspicion(e);
     grows = grows && g.span >= SPAN_LEAK * e->horizon;
-    if (grows && fades_by_now(e, source, &g)) {
+    if (grows && !growth_is_straight(seen, &g) && fades_by_now(e, source, &g)) {
         drop_candidate(e);
         grows = false;
     }

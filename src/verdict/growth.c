@@ -37,18 +37,22 @@ bool window_level(const struct window *w, struct window *ret)
 {
     double changes[PYRAMID_RING], sizes[PYRAMID_RING];
     size_t jump = 0;
+    double sum = 0;
     if (w->n < 2 * JUMP_SIDE)
         return false;
     for (size_t i = 0; i + 1 < w->n; i++) {
         changes[i] = w->min[i + 1] - w->min[i];
         sizes[i] = fabs(changes[i]);
+        sum += sizes[i];
         jump = changes[i] > changes[jump] ? i : jump;
     }
-    double height = changes[jump];
-    height -= fit_median(changes, w->n - 1); /* which sorts them */
     size_t before = jump + 1, after = w->n - before;
-    if (before < JUMP_SIDE || after < JUMP_SIDE ||
-        height < JUMP_LEAST * fit_median(sizes, w->n - 1))
+    double height = changes[jump];
+    /* The usual change is hardly ever above the mean one: that spares the medians. */
+    if (before < JUMP_SIDE || after < JUMP_SIDE || height * (double) w->n < 3 * sum)
+        return false;
+    height -= fit_median(changes, w->n - 1); /* which sorts them */
+    if (height < JUMP_LEAST * fit_median(sizes, w->n - 1))
         return false;
     double slope = fit_slope(w->at, w->min, before);
     double then = fit_slope(w->at + before, w->min + before, after);
@@ -343,6 +347,22 @@ static bool passes(const struct window *w, enum channel channel, size_t first,
         return false;
     *ret = g;
     return true;
+}
+
+/* Of a straight line the second half climbs like the first, and there is next to no noise. */
+#define STRAIGHT_Z 40.0
+#define STRAIGHT_HALVES 0.97
+
+bool growth_is_straight(const struct window *w, const struct growth *g)
+{
+    const double *y = window_channel(w, g->channel);
+    size_t first = 0;
+    while (first < w->n && w->at[first] < g->from)
+        first++;
+    size_t half = (w->n - first) / 2, middle = w->n - half;
+    return g->z >= STRAIGHT_Z && half >= 6 &&
+           fit_slope(w->at + middle, y + middle, half) >=
+               STRAIGHT_HALVES * fit_slope(w->at + first, y + first, half);
 }
 
 /*

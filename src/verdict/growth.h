@@ -51,6 +51,9 @@ bool growth_find(const struct window *w, const struct growth_rules *rules, struc
  */
 bool window_level(const struct window *w, struct window *ret);
 
+/* So plainly a straight line that it cannot be fading, whatever came before it. */
+bool growth_is_straight(const struct window *w, const struct growth *g);
+
 /* Slope and standard error over the window from block `first` on, whatever they are. */
 void growth_trend(const struct window *w, enum channel channel, size_t first, double quantum,
                   struct growth *ret);
