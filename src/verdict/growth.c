@@ -33,30 +33,44 @@ void window_take(const struct pyramid *p, unsigned level, struct window *ret)
 /* On each side the slope has to be this share of the other's. */
 #define JUMP_SLOPES 0.5
 
+/* The block before the largest rise, so large that it may be a jump. False: there is none. */
+static bool find_rise(const struct window *w, size_t *ret)
+{
+    size_t jump = 0;
+    double highest = -INFINITY, sum = 0;
+    for (size_t i = 0; i + 1 < w->n; i++) {
+        double change = w->min[i + 1] - w->min[i];
+        sum += fabs(change);
+        if (change > highest) {
+            highest = change;
+            jump = i;
+        }
+    }
+    *ret = jump;
+    /* The usual change is hardly ever above the mean one. */
+    return highest * (double) w->n >= 4 * sum;
+}
+
 bool window_level(const struct window *w, struct window *ret)
 {
-    double changes[PYRAMID_RING], sizes[PYRAMID_RING];
-    size_t jump = 0;
-    double sum = 0;
-    if (w->n < 2 * JUMP_SIDE)
+    size_t jump;
+    if (w->n < 2 * JUMP_SIDE || !find_rise(w, &jump))
         return false;
-    for (size_t i = 0; i + 1 < w->n; i++) {
-        changes[i] = w->min[i + 1] - w->min[i];
-        sizes[i] = fabs(changes[i]);
-        sum += sizes[i];
-        jump = changes[i] > changes[jump] ? i : jump;
-    }
     size_t before = jump + 1, after = w->n - before;
-    double height = changes[jump];
-    /* The usual change is hardly ever above the mean one: that spares the medians. */
-    if (before < JUMP_SIDE || after < JUMP_SIDE || height * (double) w->n < 3 * sum)
-        return false;
-    height -= fit_median(changes, w->n - 1); /* which sorts them */
-    if (height < JUMP_LEAST * fit_median(sizes, w->n - 1))
+    if (before < JUMP_SIDE || after < JUMP_SIDE)
         return false;
     double slope = fit_slope(w->at, w->min, before);
     double then = fit_slope(w->at + before, w->min + before, after);
     if (!(fmin(slope, then) > JUMP_SLOPES * fmax(slope, then)))
+        return false;
+    double changes[PYRAMID_RING], sizes[PYRAMID_RING];
+    for (size_t i = 0; i + 1 < w->n; i++) {
+        changes[i] = w->min[i + 1] - w->min[i];
+        sizes[i] = fabs(changes[i]);
+    }
+    double height = changes[jump];
+    height -= fit_median(changes, w->n - 1); /* which sorts them */
+    if (height < JUMP_LEAST * fit_median(sizes, w->n - 1))
         return false;
     *ret = *w;
     for (size_t i = 0; i < w->n; i++)
