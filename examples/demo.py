@@ -32,15 +32,25 @@ TRAINWATCH = (("0.1", 50), ("0.2", 10))
 # ---- running ----
 
 
-def python_has_torch():
-    return subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0
+def device():
+    """What PyTorch trains on, and which PyTorch; None: there is none."""
+    ask = ("import torch; gpu = torch.cuda.is_available(); "
+           "print(torch.cuda.get_device_name(0) if gpu else 'CPU', torch.__version__, sep=', PyTorch ')")
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def python():
+    """This python, as short as one may call it."""
+    name = os.path.basename(sys.executable)
+    return name if shutil.which(name) == sys.executable else sys.executable
 
 
 def training_command(args, leak):
     if args.example:
         return [args.example] + (["--leak"] if leak else [])
     plan = FULL if args.full else SHORT
-    command = [sys.executable, os.path.relpath(HERE / "cifar.py"), "--epochs", str(plan["epochs"]),
+    command = [python(), os.path.relpath(HERE / "cifar.py"), "--epochs", str(plan["epochs"]),
                "--images", str(plan["images"])]
     return command + (["--leak"] if leak else [])
 
@@ -109,7 +119,9 @@ def growth_text(series):
     if series["verdict"] == "leak":
         return size(series["rate_per_step"])
     upper = series.get("rate_upper")
-    return "at most %s" % size(upper) if upper is not None else "?"
+    if upper is None:
+        return "?"
+    return "less than 1 B" if upper < 1 else "at most %s" % size(upper)
 
 
 def verdict_text(answer):
@@ -148,15 +160,15 @@ def rows(answers):
     yield "steps", ["%d" % a["job"]["steps"] for a in answers], ""
 
 
-def print_table(names, answers):
+def table(names, answers):
     head = names + (["difference"] if len(names) == 2 else [])
-    print("%-20s" % "" + "".join("%18s" % h for h in head))
+    yield "%-20s" % "" + "".join("%18s" % h for h in head)
     for label, texts, difference in rows(answers):
-        print("%-20s" % label + "".join("%18s" % t for t in texts + [difference]).rstrip())
+        yield ("%-20s" % label + "".join("%18s" % t for t in texts + [difference])).rstrip()
 
 
 def trainwatch_says(answer):
-    """What its rule comes to at the measured rate: it compares with the end of the first epoch."""
+    """Lines: what its rule comes to at the measured rate."""
     series = series_of(answer, "torch.allocated")
     if series is None:
         return ["nothing: it looks at VRAM, and there is none here."]
@@ -174,6 +186,14 @@ def trainwatch_says(answer):
     return said
 
 
+def summary(names, answers):
+    lines = list(table(names, answers))
+    for name, answer in zip(names, answers):
+        lines += ["", "TrainWatch's rule on the %s one:" % name]
+        lines += ["  " + line for line in trainwatch_says(answer)]
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("scenario", nargs="?", default="both", choices=("correct", "leak", "both"))
@@ -182,8 +202,10 @@ def main():
     parser.add_argument("--full", action="store_true", help="three epochs of 782 steps")
     parser.add_argument("--keep", help="a directory for the run files and answers")
     args = parser.parse_args()
-    if not args.example and not python_has_torch():
+    trains_on = "the CPU, by the example in C" if args.example else device()
+    if not trains_on:
         sys.exit("demo: %s has no PyTorch; give --example, or another python" % sys.executable)
+    print("Trains on: %s" % trains_on)
     scratch = None if args.keep else tempfile.mkdtemp(prefix="tidemark-demo-")
     args.keep = args.keep or scratch
     wanted = [("correct", False), ("incorrect", True)]
@@ -191,15 +213,13 @@ def main():
         wanted = [w for w in wanted if w[1] == (args.scenario == "leak")]
     try:
         answers = [train(args, name, leak) for name, leak in wanted]
+        found = summary([name for name, _ in wanted], answers)
+        pathlib.Path(args.keep, "summary.txt").write_text(found)
+        pathlib.Path(args.keep, "device.txt").write_text(trains_on + "\n")
     finally:
         if scratch:
             shutil.rmtree(scratch)
-    print("\n%s\n" % ("=" * 80))
-    print_table([name for name, _ in wanted], answers)
-    for (name, _), answer in zip(wanted, answers):
-        print("\nTrainWatch's rule on the %s one:" % name)
-        for line in trainwatch_says(answer):
-            print("  " + line)
+    print("\n%s\n\n%s" % ("=" * 80, found), end="")
 
 
 if __name__ == "__main__":
