@@ -340,6 +340,14 @@ def a_module_of_that_name_is_no_matter(b):
     expect(done.stdout == "5\n" and done.stderr == "", done.stderr)
 
 
+def debugging_allocators_end_well(b):
+    """The interpreter ends while we still wait for torch, and checks what it frees."""
+    text = ("import sys, types\nsys.modules['torch'] = types.ModuleType('torch')\n"
+            "import _ctypes, json.tool\n")
+    done = b.run(text, PYTHONMALLOC="debug")
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
+
+
 def threads_may_train(b):
     """Several threads, an optimizer each."""
     make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
