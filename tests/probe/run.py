@@ -277,6 +277,45 @@ def the_program_sees_nothing(b):
     expect(plain[0] == plain[1], "%s\n%s" % tuple(plain))
 
 
+SAMPLER = """
+import os, signal, torch
+from torch.utils.data import DataLoader, TensorDataset
+class Batches:
+    asked = 0
+    def __iter__(self):
+        return iter([[0]] * 50)
+    def __len__(self):
+        Batches.asked += 1
+        if ASKED:
+            os.kill(os.getpid(), signal.SIGINT)
+        return 50
+o = torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)
+try:
+    for epoch in range(2):
+        for batch in DataLoader(TensorDataset(torch.zeros(4, 1)), batch_sampler=Batches()):
+            o.step()
+    print(Batches.asked)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def a_sampler_is_asked_once_a_pass(b):
+    """Its length may take it long to find out."""
+    if b.real:
+        done = b.run(SAMPLER.replace("ASKED", "False"))
+        expect(done.stdout == "2\n", done.stdout + done.stderr)
+        expect(b.told().values("epoch") == [1, 2], b.told().values("epoch"))
+        expect(b.told().values("epoch-length") == [50, 50], b.told().values("epoch-length"))
+
+
+def an_interrupt_while_we_ask_goes_through(b):
+    """Ctrl-C in the sampler's own code."""
+    if b.real:
+        done = b.run(SAMPLER.replace("ASKED", "True"))
+        expect(done.stdout == "interrupted\n", done.stdout + done.stderr)
+
+
 def tracebacks_are_the_same(b):
     """Of an error in step(), in a loader, and in the program, byte for byte."""
     if b.real:
