@@ -221,6 +221,20 @@ def reads_torchs_counters(b):
     expect(len(told.values("sample", "py.collections")) >= 1, "collections")
 
 
+def one_slow_reading_does_not_blind(b):
+    """Another thread had torch's lock for long: the next counters come soon all the same."""
+    if b.real:
+        return
+    told = b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+                     "read, slow = torch._C._cuda_memoryStats, [0.1]\n"
+                     "def stats(device):\n    time.sleep(slow.pop() if slow else 0)\n"
+                     "    return read(device)\ntorch._C._cuda_memoryStats = stats\n"
+                     "end = time.monotonic() + 1.5\nwhile time.monotonic() < end:\n"
+                     "    o.step()\n    time.sleep(.001)\n")
+    allocated = told.values("sample", "torch.allocated")
+    expect(len(allocated) > 3, allocated)
+
+
 def leaves_cuda_alone_until_it_is_used(b):
     """A program that does not use its GPU is not made to."""
     if not b.real:
