@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,49 @@ TEST(wire__a_sleeper_is_woken_at_the_step_it_asked_for)
     CHECK(read(fifo, &byte, 1) <= 0);
     close(fifo);
     wire_step(ring, WIRE_OPTIMIZER, 7); /* nobody listens */
+    wire_reader_free(reader);
+    wire_close(ring);
+    remove_directory();
+}
+
+static volatile sig_atomic_t pipes_broken;
+
+static void on_broken_pipe(int number)
+{
+    (void) number;
+    pipes_broken++;
+}
+
+/* Somebody who listens and goes away, again and again. */
+static pid_t start_fickle_listener(const char *fifo)
+{
+    pid_t child = fork();
+    while (child == 0) {
+        int fd = open(fifo, O_RDONLY | O_NONBLOCK);
+        close(fd);
+    }
+    return child;
+}
+
+TEST(wire__a_sleeper_that_goes_away_does_not_kill_who_wakes_it)
+{
+    struct wire_ring *ring;
+    char path[128];
+    make_directory();
+    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, directory);
+    CHECK(mkfifo(path, 0600) == 0);
+    pid_t listener = start_fickle_listener(path);
+    signal(SIGPIPE, on_broken_pipe);
+    CHECK(wire_open(directory, &ring) == 0);
+    struct wire_reader *reader = open_own_ring();
+    for (unsigned i = 1; i < 20000; i++) {
+        wire_reader_wake_at(reader, 0);
+        wire_step(ring, WIRE_OPTIMIZER, i);
+    }
+    CHECK(pipes_broken == 0);
+    signal(SIGPIPE, SIG_DFL);
+    kill(listener, SIGKILL);
+    waitpid(listener, NULL, 0);
     wire_reader_free(reader);
     wire_close(ring);
     remove_directory();
