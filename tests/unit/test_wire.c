@@ -1,6 +1,6 @@
 /* tests/unit/test_wire.c: what a process writes into its ring is what its watcher reads. */
 #include "unit.h"
-#include "wire/wire.h"
+#include "wire/ring.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -245,6 +245,32 @@ TEST(wire__a_sleeper_that_goes_away_does_not_kill_who_wakes_it)
     wire_reader_free(reader);
     wire_close(ring);
     remove_directory();
+}
+
+/* A thread began it when exec() ended all threads. */
+static void begin_a_record(struct wire_ring *ring)
+{
+    uint64_t number = atomic_fetch_add(&ring->layout->head, 1);
+    atomic_store(&ring->layout->ring[number % WIRE_SLOTS].sequence, wire_writing(number));
+}
+
+TEST(wire__a_record_that_is_never_ended_is_given_up)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    begin_a_record(ring);
+    wire_put(ring, WIRE_EPOCH, WIRE_WATCHER, 0, 1, 1);
+    CHECK(!wire_read(reader, &x));
+    for (unsigned i = 2; i <= 300; i++)
+        wire_put(ring, WIRE_EPOCH, WIRE_WATCHER, 0, i, i);
+    for (unsigned i = 1; i <= 300; i++)
+        CHECK(wire_read(reader, &x) && x.time == i);
+    CHECK(wire_reader_lost(reader) == 1);
+    wire_reader_free(reader);
+    wire_close(ring);
 }
 
 TEST(wire__what_is_no_ring_is_refused)
