@@ -1,5 +1,6 @@
 """What a training loop meets: lines, silence, warnings, bad input, forks, files."""
 
+import copy
 import decimal
 import json
 import logging
@@ -7,6 +8,7 @@ import math
 import os
 import re
 import time
+import weakref
 
 import tidemark
 from support import Case, output, run_python
@@ -377,6 +379,16 @@ class Data(Case):
         data = tidemark.Watcher().data([1, 2, 3])
         self.assertEqual((len(data), list(data), list(data)), (3, [1, 2, 3], [1, 2, 3]))
         self.assertEqual(data.index(2), 1)
+        self.assertEqual(list(copy.copy(data)), [1, 2, 3])
+
+    def test_no_batch_is_kept(self):
+        class Batch:
+            pass
+
+        for batch in tidemark.Watcher(print_every=0).data(Batch() for i in range(3)):
+            kept = weakref.ref(batch)
+            del batch
+            self.assertIsNone(kept())
 
 
 class RunFiles(Case):
