@@ -304,6 +304,20 @@ class Life(Case):
             """)
         self.assertEqual((code, said.splitlines()[-1]), (0, "[]"))
 
+    def test_one_that_was_never_made_says_so(self):
+        code, said = run_python("""
+            import tidemark
+            class Mine(tidemark.Watcher):
+                def __init__(self): pass
+            for call in (lambda: Mine().step(0.5), lambda: Mine()._losses(),
+                         lambda: Mine()._add_loss(0.5)):
+                try:
+                    call()
+                except RuntimeError as error:
+                    print(error)
+            """)
+        self.assertEqual((code, said), (0, 3 * "Watcher.__init__() has not been called\n"))
+
     def test_a_watcher_is_freed(self):
         import gc
         import weakref
