@@ -242,6 +242,18 @@ def leaves_cuda_alone_until_it_is_used(b):
         expect(told.values("sample", "torch.allocated") == [], "counters were read")
 
 
+def the_child_of_a_fork_has_no_cuda(b):
+    """torch's counters there are its parent's, and its locks may be held by threads that are gone."""
+    if b.real:
+        return
+    told = b.told_by("import os, torch\nparent = os.getpid()\ntorch.cuda._initialized = True\n"
+                     "torch._C._cuda_isInBadFork = lambda: os.getpid() != parent\n"
+                     "o = torch.optim.SGD()\nchild = os.fork()\nif child == 0:\n    o.step()\n"
+                     "else:\n    os.waitpid(child, 0)\n")
+    expect(told.steps() == [1], told.steps())
+    expect(told.values("sample", "torch.allocated") == [], "counters were read")
+
+
 def a_fork_counts_for_itself(b):
     """The child has a ring of its own, and its parent's is as it was."""
     make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
