@@ -20,9 +20,10 @@ static uint64_t next_counters;
 
 static struct wire_ring *own_ring(void)
 {
+    if (ring || refused)
+        return ring;
     const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
-    if (!ring && !refused)
-        refused = !directory || wire_open(directory, &ring) < 0;
+    refused = !directory || wire_open(directory, &ring) < 0;
     return ring;
 }
 
