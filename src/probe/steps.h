@@ -22,11 +22,11 @@ struct step_counter {
 
     struct feeding {
         const void *iterator;
-        double steps_before; /* when its first batch was taken */
+        double steps_before;    /* when its first batch was taken */
         double length, batches; /* NAN: how many it will give is not known */
         double told_length;     /* 0: not yet */
-        bool complete;      /* all its batches have been taken, */
-        double steps_then;  /* at that step */
+        bool complete;          /* all its batches have been taken, */
+        double steps_then;      /* at that step */
     } feeding[8];
     unsigned next_feeding;                      /* to be replaced next */
     double epochs, steps_at_epoch, epoch_steps; /* the last one ended there, and had so many */

@@ -238,9 +238,9 @@ static void follow_other_source(void)
 }
 
 /*
- * The program's own sampler answers, perhaps by making all batches: it is asked once a pass. That is
- * Python's code, in which a signal can arrive: what is no Exception (KeyboardInterrupt) is not ours
- * to swallow. False: such a one is set.
+ * The program's own sampler answers, perhaps by making all batches: it is asked once a pass. That
+ * is Python's code, in which a signal can arrive: what is no Exception (KeyboardInterrupt) is not
+ * ours to swallow. False: such a one is set.
  */
 static bool ask_length(py_object *iterator, double *ret)
 {
