@@ -71,7 +71,7 @@ struct tidemark_options {
 /*
  * Watches this process and those it starts. Takes some milliseconds, more where a GPU's driver has
  * to wake up first. Several watchers may be open, each with its own count of steps; a watcher
- * outside is told those of the first.
+ * outside is told those of the first, and once that is finished, of the next that is opened.
  * -EEXIST: the run file is there, and is left alone; -EACCES, -ENOENT, ...: it cannot be made;
  * -EINVAL: a number that is negative or none; -E2BIG: an option that this version does not know.
  */

@@ -63,6 +63,8 @@ int step_init(void);
 /* Watcher.step(loss), called as METH_FASTCALL | METH_KEYWORDS. */
 PyObject *watcher_step(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
 
+/* False, with an exception: a derived class has not called __init__(). */
+bool is_made(const struct watcher *w);
 double seconds_now(void);
 PyObject *verdict_tuple(const struct tidemark_verdict *v);
 /* None for NAN. */

@@ -194,7 +194,7 @@ PyObject *watcher_step(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
 {
     struct watcher *w = (struct watcher *) self;
     PyObject *loss = the_loss(args, nargs, names);
-    if (!loss)
+    if (!loss || !is_made(w))
         return NULL;
     if (w->closed)
         return PyObject_CallMethod(self, "_on_closed", NULL);

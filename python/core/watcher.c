@@ -87,6 +87,13 @@ static int init(PyObject *self, PyObject *args, PyObject *names)
     return 0;
 }
 
+bool is_made(const struct watcher *w)
+{
+    if (!w->losses.values)
+        PyErr_SetString(PyExc_RuntimeError, "Watcher.__init__() has not been called");
+    return w->losses.values != NULL;
+}
+
 static void keep_leak(void *context, const struct tidemark_verdict *v)
 {
     struct watcher *w = context;
@@ -214,15 +221,17 @@ static PyObject *look(PyObject *self, PyObject *unused)
 static PyObject *known_losses(PyObject *self, PyObject *unused)
 {
     (void) unused;
-    return losses_list(&((struct watcher *) self)->losses);
+    struct watcher *w = (struct watcher *) self;
+    return is_made(w) ? losses_list(&w->losses) : NULL;
 }
 
 static PyObject *add_loss(PyObject *self, PyObject *value)
 {
+    struct watcher *w = (struct watcher *) self;
     double number = PyFloat_AsDouble(value);
-    if (number == -1.0 && PyErr_Occurred())
+    if ((number == -1.0 && PyErr_Occurred()) || !is_made(w))
         return NULL;
-    losses_add(&((struct watcher *) self)->losses, number);
+    losses_add(&w->losses, number);
     Py_RETURN_NONE;
 }
 

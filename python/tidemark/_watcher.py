@@ -64,6 +64,24 @@ def _shielded(method):
     return call
 
 
+class _TimedIterator:
+    """No generator: that would keep the batch which the loop has let go of."""
+
+    def __init__(self, loader, add_wait):
+        begin = time.perf_counter()
+        self._items, self._add_wait = iter(loader), add_wait
+        add_wait(time.perf_counter() - begin)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        begin = time.perf_counter()
+        batch = next(self._items)
+        self._add_wait(time.perf_counter() - begin)
+        return batch
+
+
 class _Timed:
     """An iterable that tells its watcher how long each of its items was waited for."""
 
@@ -71,16 +89,14 @@ class _Timed:
         self._loader, self._add_wait = loader, add_wait
 
     def __iter__(self):
-        begin = time.perf_counter()
-        for batch in self._loader:
-            self._add_wait(time.perf_counter() - begin)
-            yield batch
-            begin = time.perf_counter()
+        return _TimedIterator(self._loader, self._add_wait)
 
     def __len__(self):
         return len(self._loader)
 
     def __getattr__(self, name):
+        if name == "_loader":  # a copy that is being made has none yet
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
 

@@ -27,7 +27,7 @@ const char *tidemark_version(void)
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static tidemark_watcher *all;
-static tidemark_watcher *teller; /* whose steps a watcher outside is told */
+static tidemark_watcher *teller; /* whose steps a watcher outside is told, until it is finished */
 
 /* fork() waits until nobody is in the middle of anything: the child can free its copy then. */
 static void before_fork(void)
@@ -73,6 +73,13 @@ static void leave(tidemark_watcher *w)
         link = &(*link)->next;
     if (*link)
         *link = w->next;
+    pthread_mutex_unlock(&all_lock);
+}
+
+/* Another one may tell its steps from now on. */
+static void stop_telling(const tidemark_watcher *w)
+{
+    pthread_mutex_lock(&all_lock);
     if (teller == w)
         teller = NULL;
     pthread_mutex_unlock(&all_lock);
@@ -284,6 +291,7 @@ static void give_up(tidemark_watcher *w, const char *run_file)
 {
     const char *begun = w->store ? run_file : NULL;
     leave(w);
+    stop_telling(w);
     release(w);
     if (begun)
         (void) unlink(begun);
@@ -463,7 +471,11 @@ int tidemark_finish(tidemark_watcher *w)
 {
     struct visit v;
     int r = visit_begin(w, &v);
-    return r < 0 ? r : visit_end(w, &v, finish(w, &v));
+    if (r < 0)
+        return r;
+    r = visit_end(w, &v, finish(w, &v));
+    stop_telling(w);
+    return r;
 }
 
 void tidemark_close(tidemark_watcher *w)

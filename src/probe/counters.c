@@ -73,22 +73,23 @@ static void read_pinned(py_object *core, tidemark_probe_emit *emit, void *contex
     py.Py_DecRef(stats);
 }
 
-/* CUDA that nobody uses yet is not to be woken. */
-static bool cuda_is_in_use(void)
+/* CUDA that nobody uses yet is not to be woken. The child of a fork has none: torch's counters are
+ * the parent's there, and its lock may be held by a thread that is no more. */
+static bool cuda_is_in_use(py_object *core)
 {
     py_object *cuda = python_module("torch.cuda");
     py_object *initialized = cuda ? python_attribute(cuda, "_initialized") : NULL;
     bool in_use = initialized && py.PyObject_IsTrue(initialized) == 1;
     if (initialized)
         py.Py_DecRef(initialized);
-    return in_use;
+    return in_use && !(call_for_number(core, "_cuda_isInBadFork") > 0);
 }
 
 static void read_torch(bool rarely, tidemark_probe_emit *emit, void *context)
 {
     static bool in_use[DEVICES];
     py_object *core = python_module("torch._C");
-    if (!core || !cuda_is_in_use())
+    if (!core || !cuda_is_in_use(core))
         return;
     double count = rarely ? call_for_number(core, "_cuda_getDeviceCount") : DEVICES;
     for (int i = 0; i < DEVICES && i < count; i++)

@@ -146,11 +146,17 @@ static void on_import(void)
         take_hook_out();
 }
 
-/* The GIL is held. An exception that is on its way stays so. */
+/*
+ * The GIL is held. An exception that is on its way stays so. At its end the interpreter frees the
+ * list with the allocator it has by then, which a debugging one (-X dev) is not: ours was made
+ * before there was any. It says so first, and then ours is not there.
+ */
 static int on_event(const char *event, py_object *args, void *context)
 {
     static bool busy; /* what we do makes events, too */
     (void) args, (void) context;
+    if (strcmp(event, "cpython._PySys_ClearAuditHooks") == 0)
+        take_hook_out();
     if (done || busy || strcmp(event, "import") != 0)
         return 0;
     busy = true;

@@ -26,6 +26,7 @@ bool python_find(void)
 #undef X
     all = all && find("_Py_NoneStruct", &py.none);
     all = all && find("PyExc_StopIteration", &py.stop_iteration);
+    all = all && find("PyExc_Exception", &py.exception);
     state = all ? FOUND : MISSING;
     return all;
 }

@@ -65,6 +65,7 @@ struct python {
 #undef X
     py_object *none;            /* borrowed: &_Py_NoneStruct */
     py_object **stop_iteration; /* &PyExc_StopIteration */
+    py_object **exception;      /* &PyExc_Exception */
 };
 
 extern struct python py;

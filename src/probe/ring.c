@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reading the counters may take so large a share of the time. */
+/*
+ * Reading the counters takes this part of the time; but one reading that took long (another thread
+ * had torch's lock, or somebody else the processor) does not blind us for longer than LONGEST_REST.
+ */
 #define COUNTERS_SHARE 500u
+#define LONGEST_REST UINT64_C(500000000)
 
 static struct wire_ring *ring;
 static bool refused; /* it could not be opened: never again */
@@ -16,9 +20,10 @@ static uint64_t next_counters;
 
 static struct wire_ring *own_ring(void)
 {
+    if (ring || refused)
+        return ring;
     const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
-    if (!ring && !refused)
-        refused = !directory || wire_open(directory, &ring) < 0;
+    refused = !directory || wire_open(directory, &ring) < 0;
     return ring;
 }
 
@@ -49,8 +54,8 @@ static void read_counters(uint64_t moment)
     if (before < next_counters)
         return;
     tidemark_probe_read(emit, &moment);
-    uint64_t after = wire_now();
-    next_counters = after + COUNTERS_SHARE * (after - before);
+    uint64_t after = wire_now(), rest = COUNTERS_SHARE * (after - before);
+    next_counters = after + (rest < LONGEST_REST ? rest : LONGEST_REST);
 }
 
 void ring_step(double steps)

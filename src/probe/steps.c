@@ -35,21 +35,21 @@ static struct feeding *find(struct step_counter *c, const void *iterator)
     return NULL;
 }
 
-static struct feeding *begin(struct step_counter *c, const void *iterator)
+static struct feeding *begin(struct step_counter *c, const void *iterator, double length)
 {
     struct feeding *f = find(c, NULL);
     if (!f) {
         f = &c->feeding[c->next_feeding];
         c->next_feeding = (c->next_feeding + 1) % (FEEDING);
     }
-    *f = (struct feeding){.iterator = iterator, .steps_before = c->steps};
+    *f = (struct feeding){.iterator = iterator, .steps_before = c->steps, .length = length};
     return f;
 }
 
 /* One or two batches may be taken ahead of their step. */
-static double length_in_steps(const struct feeding *f, double steps, double length)
+static double length_in_steps(const struct feeding *f, double steps)
 {
-    return ceil(length / fmax(1, round((f->batches - 1) / steps)));
+    return ceil(f->length / fmax(1, round((f->batches - 1) / steps)));
 }
 
 static bool end(struct step_counter *c, struct feeding *f)
@@ -77,18 +77,24 @@ static bool end_complete(struct step_counter *c, const void *iterator)
     return ended;
 }
 
+bool steps_know_loader(struct step_counter *c, const void *iterator)
+{
+    const struct feeding *f = find(c, iterator);
+    return f && !f->complete;
+}
+
 struct loader_news steps_batch_taken(struct step_counter *c, const void *iterator, double length)
 {
     struct loader_news news = {.epoch_ended = end_complete(c, iterator), .epoch_length = NAN};
     struct feeding *f = find(c, iterator);
     if (!f)
-        f = begin(c, iterator);
+        f = begin(c, iterator, length);
     f->batches++;
-    f->complete = f->batches >= length;
+    f->complete = f->batches >= f->length;
     f->steps_then = c->steps;
     double steps = c->steps - f->steps_before;
-    if (steps >= LENGTH_KNOWN_AFTER && f->told_length == 0 && length > 0)
-        news.epoch_length = f->told_length = length_in_steps(f, steps, length);
+    if (steps >= LENGTH_KNOWN_AFTER && f->told_length == 0 && f->length > 0)
+        news.epoch_length = f->told_length = length_in_steps(f, steps);
     return news;
 }
 

@@ -22,11 +22,11 @@ struct step_counter {
 
     struct feeding {
         const void *iterator;
-        double steps_before; /* when its first batch was taken */
-        double batches;
-        double told_length; /* 0: not yet */
-        bool complete;      /* all its batches have been taken, */
-        double steps_then;  /* at that step */
+        double steps_before;    /* when its first batch was taken */
+        double length, batches; /* NAN: how many it will give is not known */
+        double told_length;     /* 0: not yet */
+        bool complete;          /* all its batches have been taken, */
+        double steps_then;      /* at that step */
     } feeding[8];
     unsigned next_feeding;                      /* to be replaced next */
     double epochs, steps_at_epoch, epoch_steps; /* the last one ended there, and had so many */
@@ -44,9 +44,12 @@ struct loader_news {
     double epoch_length; /* steps an epoch will have, where that has just become known; else NAN */
 };
 
-/* A batch was taken from a loader of `length` batches (NAN: not known). Whoever counts batches does
- * not ask for one too many: that a loader has given all is seen when the next batch comes, from
- * wherever. */
+/* True: how many batches it has was told with its first one, and need not be asked again. */
+bool steps_know_loader(struct step_counter *c, const void *iterator);
+
+/* A batch was taken from a loader of `length` batches (NAN: not known), heeded with the first of
+ * them. Whoever counts batches does not ask for one too many: that a loader has given all is seen
+ * when the next batch comes, from wherever. */
 struct loader_news steps_batch_taken(struct step_counter *c, const void *iterator, double length);
 
 /* A loader was asked for one more than it has. True: that ended an epoch. */

@@ -237,16 +237,38 @@ static void follow_other_source(void)
         steps_are(&counter, steps);
 }
 
-static void batch_taken(py_object *iterator)
+/*
+ * The program's own sampler answers, perhaps by making all batches: it is asked once a pass. That
+ * is Python's code, in which a signal can arrive: what is no Exception (KeyboardInterrupt) is not
+ * ours to swallow. False: such a one is set.
+ */
+static bool ask_length(py_object *iterator, double *ret)
 {
-    follow_other_source();
+    *ret = NAN;
+    if (steps_know_loader(&counter, iterator))
+        return true;
     ptrdiff_t length = py.PyObject_Size(iterator);
-    struct loader_news news =
-        steps_batch_taken(&counter, iterator, length > 0 ? (double) length : (double) NAN);
+    if (length < 0 && !py.PyErr_ExceptionMatches(*py.exception))
+        return false;
+    py.PyErr_Clear();
+    if (length > 0)
+        *ret = (double) length;
+    return true;
+}
+
+/* False: an exception is set. */
+static bool batch_taken(py_object *iterator)
+{
+    double length;
+    if (!ask_length(iterator, &length))
+        return false;
+    follow_other_source();
+    struct loader_news news = steps_batch_taken(&counter, iterator, length);
     if (news.epoch_ended)
         ring_epoch(counter.steps, counter.epochs);
     if (isfinite(news.epoch_length))
         ring_epoch_length(news.epoch_length);
+    return true;
 }
 
 static void loader_exhausted(py_object *iterator)
@@ -261,10 +283,12 @@ static py_object *on_next(py_object *self, py_object *args)
 {
     (void) self;
     py_object *batch = py.PyObject_CallObject(original_next, args);
-    py_object *iterator = py.PyTuple_GetItem(args, 0);
-    if (batch)
-        without_trace(batch_taken, iterator);
-    else if (py.PyErr_ExceptionMatches(*py.stop_iteration))
+    py_object *iterator = py.PyTuple_Size(args) > 0 ? py.PyTuple_GetItem(args, 0) : NULL;
+    if (batch && iterator && !batch_taken(iterator)) {
+        py.Py_DecRef(batch);
+        return NULL;
+    }
+    if (!batch && iterator && py.PyErr_ExceptionMatches(*py.stop_iteration))
         without_trace(loader_exhausted, iterator);
     return batch;
 }

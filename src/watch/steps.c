@@ -173,9 +173,10 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
     if (!leads)
         follow(w, r, seconds, x);
     bool restarted = x->value < w->clock.now.step - DISORDER && leads;
-    if (restarted) {
+    if (restarted) { /* and so are its epochs */
         s->before = made(s, s->last);
         s->origin = x->value;
+        w->clock.epoch = NAN;
     } else if (x->value <= w->clock.now.step) {
         return;
     }

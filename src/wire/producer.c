@@ -127,12 +127,15 @@ static int reopen(const char *path, struct wire_layout **ret)
     return 0;
 }
 
-/* Whoever reads and sleeps is told; nobody reads: nothing happens. */
+/*
+ * Whoever reads and sleeps is told; nobody reads: nothing happens. Opened for both ways, a fifo has
+ * a reader as long as we write: one that goes away at this moment does not mean SIGPIPE for us.
+ */
 static void wake(const struct wire_ring *r)
 {
     char path[4096];
     snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, r->directory);
-    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
     ssize_t n = write(fd, "", 1);

@@ -136,15 +136,25 @@ static bool is_sane(const struct wire_record *x)
            x->name < WIRE_NAMES && isfinite(x->value);
 }
 
+/* The next record is not complete. True: it will be, and others wait behind it. */
+static bool has_to_wait(struct wire_reader *r)
+{
+    catch_up(r);
+    return r->known - r->next < ABANDONED;
+}
+
 bool wire_read(struct wire_reader *r, struct wire_record *ret)
 {
     if (r->next == r->known)
         catch_up(r);
     while (r->next < r->known) {
         struct wire_record x;
-        int copied = copy(&r->layout->ring[r->next % WIRE_SLOTS], wire_written(r->next), &x);
-        if (copied == 0 && r->known - r->next < ABANDONED)
+        uint64_t number = r->next;
+        int copied = copy(&r->layout->ring[number % WIRE_SLOTS], wire_written(number), &x);
+        if (copied == 0 && has_to_wait(r))
             return false;
+        if (r->next != number) /* much was lost meanwhile */
+            continue;
         r->next++;
         if (copied == 1 && is_sane(&x)) {
             *ret = x;

@@ -221,11 +221,37 @@ def reads_torchs_counters(b):
     expect(len(told.values("sample", "py.collections")) >= 1, "collections")
 
 
+def one_slow_reading_does_not_blind(b):
+    """Another thread had torch's lock for long: the next counters come soon all the same."""
+    if b.real:
+        return
+    told = b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+                     "read, slow = torch._C._cuda_memoryStats, [0.1]\n"
+                     "def stats(device):\n    time.sleep(slow.pop() if slow else 0)\n"
+                     "    return read(device)\ntorch._C._cuda_memoryStats = stats\n"
+                     "end = time.monotonic() + 1.5\nwhile time.monotonic() < end:\n"
+                     "    o.step()\n    time.sleep(.001)\n")
+    allocated = told.values("sample", "torch.allocated")
+    expect(len(allocated) > 3, allocated)
+
+
 def leaves_cuda_alone_until_it_is_used(b):
     """A program that does not use its GPU is not made to."""
     if not b.real:
         told = b.told_by("import torch\no = torch.optim.SGD()\nfor i in range(100):\n    o.step()")
         expect(told.values("sample", "torch.allocated") == [], "counters were read")
+
+
+def the_child_of_a_fork_has_no_cuda(b):
+    """torch's counters there are its parent's, and its locks may be held by threads that are gone."""
+    if b.real:
+        return
+    told = b.told_by("import os, torch\nparent = os.getpid()\ntorch.cuda._initialized = True\n"
+                     "torch._C._cuda_isInBadFork = lambda: os.getpid() != parent\n"
+                     "o = torch.optim.SGD()\nchild = os.fork()\nif child == 0:\n    o.step()\n"
+                     "else:\n    os.waitpid(child, 0)\n")
+    expect(told.steps() == [1], told.steps())
+    expect(told.values("sample", "torch.allocated") == [], "counters were read")
 
 
 def a_fork_counts_for_itself(b):
@@ -275,6 +301,45 @@ def the_program_sees_nothing(b):
     plain = [re.sub("0x[0-9a-f]+|<_MainThread.*?>", "", d.stdout) for d in (with_it, without)]
     expect(with_it.returncode == 0, with_it.stderr)
     expect(plain[0] == plain[1], "%s\n%s" % tuple(plain))
+
+
+SAMPLER = """
+import os, signal, torch
+from torch.utils.data import DataLoader, TensorDataset
+class Batches:
+    asked = 0
+    def __iter__(self):
+        return iter([[0]] * 50)
+    def __len__(self):
+        Batches.asked += 1
+        if ASKED:
+            os.kill(os.getpid(), signal.SIGINT)
+        return 50
+o = torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)
+try:
+    for epoch in range(2):
+        for batch in DataLoader(TensorDataset(torch.zeros(4, 1)), batch_sampler=Batches()):
+            o.step()
+    print(Batches.asked)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def a_sampler_is_asked_once_a_pass(b):
+    """Its length may take it long to find out."""
+    if b.real:
+        done = b.run(SAMPLER.replace("ASKED", "False"))
+        expect(done.stdout == "2\n", done.stdout + done.stderr)
+        expect(b.told().values("epoch") == [1, 2], b.told().values("epoch"))
+        expect(b.told().values("epoch-length") == [50, 50], b.told().values("epoch-length"))
+
+
+def an_interrupt_while_we_ask_goes_through(b):
+    """Ctrl-C in the sampler's own code."""
+    if b.real:
+        done = b.run(SAMPLER.replace("ASKED", "True"))
+        expect(done.stdout == "interrupted\n", done.stdout + done.stderr)
 
 
 def tracebacks_are_the_same(b):
@@ -338,6 +403,14 @@ def a_module_of_that_name_is_no_matter(b):
     (folder / "optimizer.py").write_text("Optimizer = register_optimizer_step_post_hook = 5\n")
     done = b.run("import torch; print(torch.optim.optimizer.Optimizer)", PYTHONPATH=b.folder)
     expect(done.stdout == "5\n" and done.stderr == "", done.stderr)
+
+
+def debugging_allocators_end_well(b):
+    """The interpreter ends while we still wait for torch, and checks what it frees."""
+    text = ("import sys, types\nsys.modules['torch'] = types.ModuleType('torch')\n"
+            "import _ctypes, json.tool\n")
+    done = b.run(text, PYTHONMALLOC="debug")
+    expect(done.returncode == 0 and done.stderr == "", done.stderr)
 
 
 def threads_may_train(b):

@@ -1,5 +1,6 @@
 """What a training loop meets: lines, silence, warnings, bad input, forks, files."""
 
+import copy
 import decimal
 import json
 import logging
@@ -7,6 +8,7 @@ import math
 import os
 import re
 import time
+import weakref
 
 import tidemark
 from support import Case, output, run_python
@@ -302,6 +304,20 @@ class Life(Case):
             """)
         self.assertEqual((code, said.splitlines()[-1]), (0, "[]"))
 
+    def test_one_that_was_never_made_says_so(self):
+        code, said = run_python("""
+            import tidemark
+            class Mine(tidemark.Watcher):
+                def __init__(self): pass
+            for call in (lambda: Mine().step(0.5), lambda: Mine()._losses(),
+                         lambda: Mine()._add_loss(0.5)):
+                try:
+                    call()
+                except RuntimeError as error:
+                    print(error)
+            """)
+        self.assertEqual((code, said), (0, 3 * "Watcher.__init__() has not been called\n"))
+
     def test_a_watcher_is_freed(self):
         import gc
         import weakref
@@ -377,6 +393,16 @@ class Data(Case):
         data = tidemark.Watcher().data([1, 2, 3])
         self.assertEqual((len(data), list(data), list(data)), (3, [1, 2, 3], [1, 2, 3]))
         self.assertEqual(data.index(2), 1)
+        self.assertEqual(list(copy.copy(data)), [1, 2, 3])
+
+    def test_no_batch_is_kept(self):
+        class Batch:
+            pass
+
+        for batch in tidemark.Watcher(print_every=0).data(Batch() for i in range(3)):
+            kept = weakref.ref(batch)
+            del batch
+            self.assertIsNone(kept())
 
 
 class RunFiles(Case):

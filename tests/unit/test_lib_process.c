@@ -247,6 +247,23 @@ TEST(lib__the_next_watcher_begins_its_own_count)
     end_outside(&f);
 }
 
+TEST(lib__a_finished_watcher_leaves_the_telling_to_the_next)
+{
+    struct folder f = begin_outside();
+    tidemark_watcher *first = open_plain_watcher(NULL);
+    make_steps(first, 40, 0);
+    CHECK(tidemark_finish(first) == 0);
+    tidemark_watcher *next = open_plain_watcher(NULL);
+    make_steps(next, 20, 0);
+    struct wire_reader *ring = open_ring(&f);
+    CHECK(ring);
+    CHECK_NEAR(wire_reader_step(ring), 20, 0);
+    tidemark_close(first);
+    tidemark_close(next);
+    wire_reader_free(ring);
+    end_outside(&f);
+}
+
 TEST(lib__under_a_watcher_outside_no_file_is_written)
 {
     struct folder f = begin_outside();

@@ -273,6 +273,28 @@ TEST(rings__the_total_that_is_printed_holds_where_the_steps_are_the_same)
     self_end(&s);
 }
 
+TEST(rings__the_first_epoch_of_a_training_that_begins_anew_ends)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, NULL));
+    for (int i = 1; i <= 300; i++) {
+        int step = i <= 150 ? i : i - 150;
+        put_step(&s, WIRE_WATCHER, 0.01 * i, step);
+        put_sample(&s, "host.anon", 0.01 * i, 100 * MB + 65536.0 * i);
+        int length = i <= 150 ? 50 : 60;
+        if (step % length == 0)
+            wire_put(s.ring, WIRE_EPOCH, WIRE_WATCHER, 0, AT(0.01 * i), (double) step / length);
+    }
+    watch_tick(s.watch, 4);
+    finish(&s, 4, &v);
+    const struct watch_series *anon = find_series(&v, "host.anon");
+    CHECK(anon != NULL);
+    CHECK_NEAR(anon->answer.epoch_length, 60, 0);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 TEST(rings__epochs_end_where_the_process_says_so)
 {
     struct self s;

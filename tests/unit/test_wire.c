@@ -1,11 +1,12 @@
 /* tests/unit/test_wire.c: what a process writes into its ring is what its watcher reads. */
 #include "unit.h"
-#include "wire/wire.h"
+#include "wire/ring.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,75 @@ TEST(wire__a_sleeper_is_woken_at_the_step_it_asked_for)
     wire_reader_free(reader);
     wire_close(ring);
     remove_directory();
+}
+
+static volatile sig_atomic_t pipes_broken;
+
+static void on_broken_pipe(int number)
+{
+    (void) number;
+    pipes_broken++;
+}
+
+/* Somebody who listens and goes away, again and again. */
+static pid_t start_fickle_listener(const char *fifo)
+{
+    pid_t child = fork();
+    while (child == 0) {
+        int fd = open(fifo, O_RDONLY | O_NONBLOCK);
+        close(fd);
+    }
+    return child;
+}
+
+TEST(wire__a_sleeper_that_goes_away_does_not_kill_who_wakes_it)
+{
+    struct wire_ring *ring;
+    char path[128];
+    make_directory();
+    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, directory);
+    CHECK(mkfifo(path, 0600) == 0);
+    pid_t listener = start_fickle_listener(path);
+    signal(SIGPIPE, on_broken_pipe);
+    CHECK(wire_open(directory, &ring) == 0);
+    struct wire_reader *reader = open_own_ring();
+    for (unsigned i = 1; i < 20000; i++) {
+        wire_reader_wake_at(reader, 0);
+        wire_step(ring, WIRE_OPTIMIZER, i);
+    }
+    CHECK(pipes_broken == 0);
+    signal(SIGPIPE, SIG_DFL);
+    kill(listener, SIGKILL);
+    waitpid(listener, NULL, 0);
+    wire_reader_free(reader);
+    wire_close(ring);
+    remove_directory();
+}
+
+/* A thread began it when exec() ended all threads. */
+static void begin_a_record(struct wire_ring *ring)
+{
+    uint64_t number = atomic_fetch_add(&ring->layout->head, 1);
+    atomic_store(&ring->layout->ring[number % WIRE_SLOTS].sequence, wire_writing(number));
+}
+
+TEST(wire__a_record_that_is_never_ended_is_given_up)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    begin_a_record(ring);
+    wire_put(ring, WIRE_EPOCH, WIRE_WATCHER, 0, 1, 1);
+    CHECK(!wire_read(reader, &x));
+    for (unsigned i = 2; i <= 300; i++)
+        wire_put(ring, WIRE_EPOCH, WIRE_WATCHER, 0, i, i);
+    for (unsigned i = 1; i <= 300; i++)
+        CHECK(wire_read(reader, &x) && x.time == i);
+    CHECK(wire_reader_lost(reader) == 1);
+    wire_reader_free(reader);
+    wire_close(ring);
 }
 
 TEST(wire__what_is_no_ring_is_refused)
