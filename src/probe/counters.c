@@ -24,8 +24,7 @@ static double call_for_number(py_object *module, const char *function)
     py_object *result = py.PyObject_CallMethod(module, function, NULL);
     double number = result ? (double) py.PyLong_AsLong(result) : (double) NAN;
     py.PyErr_Clear();
-    if (result)
-        py.Py_DecRef(result);
+    python_drop(result);
     return number;
 }
 
@@ -80,8 +79,7 @@ static bool cuda_is_in_use(py_object *core)
     py_object *cuda = python_module("torch.cuda");
     py_object *initialized = cuda ? python_attribute(cuda, "_initialized") : NULL;
     bool in_use = initialized && py.PyObject_IsTrue(initialized) == 1;
-    if (initialized)
-        py.Py_DecRef(initialized);
+    python_drop(initialized);
     return in_use && !(call_for_number(core, "_cuda_isInBadFork") > 0);
 }
 
@@ -112,10 +110,8 @@ static void read_collections(tidemark_probe_emit *emit, void *context)
     if (isfinite(full))
         emit(context, "py.collections", "", true, false, full);
     py.PyErr_Clear();
-    if (oldest)
-        py.Py_DecRef(oldest);
-    if (all)
-        py.Py_DecRef(all);
+    python_drop(oldest);
+    python_drop(all);
 }
 
 __attribute__((visibility("default"))) void tidemark_probe_read(tidemark_probe_emit *emit,

@@ -129,8 +129,7 @@ static bool watch_modules_in_c(void)
     py_object *function = original_create ? python_function(&create_function) : NULL;
     bool set = function && py.PyObject_SetAttrString(module, create_function.name, function) == 0;
     py.PyErr_Clear();
-    if (function)
-        py.Py_DecRef(function);
+    python_drop(function);
     return set;
 }
 

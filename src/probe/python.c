@@ -27,8 +27,16 @@ bool python_find(void)
     all = all && find("_Py_NoneStruct", &py.none);
     all = all && find("PyExc_StopIteration", &py.stop_iteration);
     all = all && find("PyExc_Exception", &py.exception);
+    /* Without the lock that all of this is called under, it would not be safe. */
+    all = all && !strstr(py.Py_GetVersion(), "free-threading");
     state = all ? FOUND : MISSING;
     return all;
+}
+
+void python_drop(py_object *o)
+{
+    if (o)
+        py.Py_DecRef(o);
 }
 
 py_object *python_module(const char *name)
@@ -92,10 +100,8 @@ py_object *python_define(const char *text, py_object *given, const char *name, c
             py.Py_DecRef(none);
     }
     py.PyErr_Clear();
-    if (code)
-        py.Py_DecRef(code);
-    if (globals)
-        py.Py_DecRef(globals);
+    python_drop(code);
+    python_drop(globals);
     return result;
 }
 
@@ -108,11 +114,11 @@ bool python_replace_method(py_object *type, struct py_method *method, py_object 
     *ret_original = original;
     bool replaced = bound && py.PyObject_SetAttrString(type, method->name, bound) == 0;
     py.PyErr_Clear();
-    if (bound)
-        py.Py_DecRef(bound);
-    if (function)
-        py.Py_DecRef(function);
-    if (!replaced && original)
-        py.Py_DecRef(original);
+    python_drop(bound);
+    python_drop(function);
+    if (!replaced) {
+        python_drop(original);
+        *ret_original = NULL;
+    }
     return replaced;
 }

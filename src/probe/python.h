@@ -22,6 +22,7 @@ struct py_method { /* PyMethodDef */
 /* Every function as documented by CPython, and in the same words. */
 #define PY_FUNCTIONS(X)                                                                            \
     X(int, PySys_AddAuditHook, (py_audit_hook * hook, void *context))                              \
+    X(const char *, Py_GetVersion, (void) )                                                        \
     X(int, Py_IsInitialized, (void) )                                                              \
     X(void, Py_IncRef, (py_object * o))                                                            \
     X(void, Py_DecRef, (py_object * o))                                                            \
@@ -74,6 +75,9 @@ extern struct python py;
 bool python_find(void);
 
 /* ---- shorthand; each leaves no error behind, and NULL means "not so" ---- */
+
+/* Gives a reference back. Accepts NULL. */
+void python_drop(py_object *o);
 
 /* A module that has been imported; borrowed. */
 py_object *python_module(const char *name);

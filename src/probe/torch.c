@@ -33,8 +33,7 @@ static bool is_gone(py_object *weak)
 
 static void remember_optimizer(py_object *optimizer)
 {
-    if (weak_optimizer)
-        py.Py_DecRef(weak_optimizer);
+    python_drop(weak_optimizer);
     weak_optimizer = py.PyWeakref_NewRef(optimizer, NULL);
     if (!weak_optimizer)
         py.PyErr_Clear();
@@ -53,10 +52,8 @@ static double step_of_state(py_object *state)
             py.Py_DecRef(number);
         }
     }
-    if (on_device)
-        py.Py_DecRef(on_device);
-    if (step)
-        py.Py_DecRef(step);
+    python_drop(on_device);
+    python_drop(step);
     py.PyErr_Clear();
     return value;
 }
@@ -74,8 +71,7 @@ static double steps_by_state(py_object *optimizer)
     py.PyErr_Clear();
     py_object *const all[] = {first, iterator, values, state};
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (all[i])
-            py.Py_DecRef(all[i]);
+        python_drop(all[i]);
     return steps;
 }
 
@@ -155,10 +151,8 @@ static bool hook_optimizers(void)
     py_object *handle = hook ? py.PyObject_CallFunction(add, "O", hook) : NULL;
     bool hooked = handle != NULL;
     py.PyErr_Clear();
-    if (handle)
-        py.Py_DecRef(handle);
-    if (hook)
-        py.Py_DecRef(hook);
+    python_drop(handle);
+    python_drop(hook);
     py.Py_DecRef(add);
     return hooked;
 }
@@ -178,8 +172,7 @@ static bool is_step_label(py_object *record)
     py_object *name = python_attribute(record, "name");
     const char *text = name ? python_text(name) : NULL;
     bool is = text && strncmp(text, STEP_LABEL, strlen(STEP_LABEL)) == 0;
-    if (name)
-        py.Py_DecRef(name);
+    python_drop(name);
     return is;
 }
 
@@ -190,10 +183,8 @@ static void label_ended(py_object *record)
     py_object *optimizer = locals ? py.PyObject_CallMethod(locals, "get", "s", "obj") : NULL;
     if (optimizer && optimizer != py.none)
         optimizer_stepped(optimizer);
-    if (optimizer)
-        py.Py_DecRef(optimizer);
-    if (locals)
-        py.Py_DecRef(locals);
+    python_drop(optimizer);
+    python_drop(locals);
 }
 
 /* __exit__(record, exception or None, ...) */
@@ -220,8 +211,7 @@ static bool hook_labels(void)
                   python_replace_method(record, &exit_method, &original_exit);
     py_object *const all[] = {optimizer, newer, record};
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (all[i])
-            py.Py_DecRef(all[i]);
+        python_drop(all[i]);
     return hooked;
 }
 
