@@ -74,7 +74,8 @@ def train(args, name, leak):
     for old in (answer, run_file):
         old.unlink(missing_ok=True)
     command = training_command(args, leak)
-    print("\n%s\n%s: $ tidemark run -- %s\n" % ("=" * 80, name.upper(), " ".join(command)), flush=True)
+    print("\n%s\nThe %s training: $ tidemark run -- %s\n" % ("=" * 80, name, " ".join(command)),
+          flush=True)
     done = subprocess.run(
         [args.tidemark, "run", "--quiet", "--json", answer, "--output", run_file, "--", *command],
         env=training_environment(args))

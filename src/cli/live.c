@@ -332,11 +332,12 @@ static void check_options(struct live *l, double seconds)
     const struct live_options *o = l->options;
     char by[80];
     if (o->duration > 0 && seconds >= o->duration) {
-        snprintf(by, sizeof(by), "by tidemark after %g s, as asked", o->duration);
+        snprintf(by, sizeof(by), "told to end by tidemark after %g s, as asked", o->duration);
         end_by_option(l, seconds, by);
     }
     if (o->stop_after_steps > 0 && watch_steps(l->watch) >= o->stop_after_steps) {
-        snprintf(by, sizeof(by), "by tidemark after %g steps, as asked", o->stop_after_steps);
+        snprintf(by, sizeof(by), "told to end by tidemark after %g steps, as asked",
+                 o->stop_after_steps);
         end_by_option(l, seconds, by);
     }
     if (seconds >= l->kill_at) {

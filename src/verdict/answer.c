@@ -418,8 +418,10 @@ static double confidence_of(const struct engine *e, const struct conclusion *c,
 static double growth_needs(const struct engine *e, const struct answer *a)
 {
     const struct phase *last = &a->phases[a->phase_count - 1];
-    double seen = last->name == PHASE_GROWING ? e->last_at - last->from : 0;
-    return fmax(1.6 * e->horizon - seen, 0.25 * e->horizon);
+    bool grows = last->name == PHASE_GROWING;
+    double seen = grows ? e->last_at - last->from : 0;
+    double asked = fmax(1.6 * e->horizon, grows ? engine_patience(e, last->rate) : 0);
+    return fmax(asked - seen, 0.25 * e->horizon);
 }
 
 static double needs_of(const struct engine *e, const struct conclusion *c, const struct answer *a)

@@ -163,12 +163,11 @@ static double onset_of(const struct engine *e, const struct growth *g)
  * filling. While the limit is a thousand times as far away as the growth is old, waiting costs
  * nothing; six horizons are enough even so.
  */
-static bool may_be_filling(const struct engine *e, const struct growth *g, double onset)
+double engine_patience(const struct engine *e, double slope)
 {
-    double age = e->last_at - onset;
-    if (e->epoch_known || e->options.limit <= 0 || age >= PATIENCE * e->horizon)
-        return false;
-    return (e->options.limit - e->last_value) / g->slope > 1000 * age;
+    if (e->epoch_known || e->options.limit <= 0 || !(slope > 0))
+        return 0;
+    return fmin(PATIENCE * e->horizon, (e->options.limit - e->last_value) / slope / 1000);
 }
 
 /* Seen finely, the last horizon has its share of the growth: it may just have stopped. */
@@ -218,7 +217,7 @@ static void keep_growth(struct engine *e, enum source source, unsigned level,
     struct alarm found = {true, source, level, *g, onset};
     if (!e->alarm.set && !goes_on_now(e, source, g))
         return;
-    if (!e->alarm.set && may_be_filling(e, g, onset)) {
+    if (!e->alarm.set && e->last_at - onset < engine_patience(e, g->slope)) {
         e->waiting = found;
         return;
     }

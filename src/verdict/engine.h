@@ -89,6 +89,9 @@ struct engine {
 void checkpoint(struct engine *e, enum source source, unsigned level);
 
 /* The significance asked of a growth, in standard errors: it rises with the number of looks. */
+/* How old growth of that slope has to be before it is called a leak, beyond the horizon's rule. */
+double engine_patience(const struct engine *e, double slope);
+
 double engine_threshold(const struct engine *e);
 
 /* A growth is fitted to at least so many blocks. */

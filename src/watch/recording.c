@@ -73,6 +73,7 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
     m->role.role = role_named(p->role);
     m->role.rank = p->rank;
     m->command = copy(p->command);
+    m->joined = p->first_seconds;
     m->ended = p->last_seconds;
     member_init_tracks(m);
     r->process_ids = grown(r->process_ids, w->member_count, sizeof(*r->process_ids));

@@ -20,9 +20,26 @@ static char *copy(const char *text)
 
 /* ---- which series, and what they are to the job ---- */
 
+/* Another trainer was there for twice as long, and after it: what is open about it stays so. */
+static bool was_outlived(const struct watch *w, const struct member *m)
+{
+    if (member_is_alive(m))
+        return false;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *other = w->members[i];
+        double end = member_is_alive(other) ? w->last_tick : other->ended;
+        if (other != m && member_is_trainer(other) && end > m->ended &&
+            end - other->joined > 2 * (m->ended - m->joined))
+            return true;
+    }
+    return false;
+}
+
 static enum job_part part_of(const struct watch *w, const struct subject *s)
 {
     const char *kind = s->track->kind;
+    if (s->member && was_outlived(w, s->member))
+        return PART_BYSTANDER;
     if (strcmp(kind, "torch.allocated") == 0)
         return PART_MAIN;
     if (strcmp(kind, "gpu.used") == 0)
@@ -329,7 +346,7 @@ static void add_notes(const struct watch *w, struct watch_view *v)
         add_note(v, "no steps were told: judged by time");
     else if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
-                    "--step-regex 'step ([0-9]+)' says how");
+                    "--step-regex 'step ([0-9]+)' says how; tidemark.Watcher counts any loop's");
     if (w->options.note)
         add_note(v, "%s", w->options.note);
     if (w->gpu_why[0] && !w->gpu)

@@ -228,6 +228,13 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
 
 /* ---- the step clock ---- */
 
+/* The first seconds of training may be all there are. */
+static double tick_share(const struct watch *w, double seconds)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    return first && seconds - first->seconds < EARLY_SECONDS ? EARLY_SHARE : TICK_SHARE;
+}
+
 /*
  * The moment a step is over is the best one to look. At first every millisecond if steps are that
  * fast, since the whole run may be short; the longer it lasts the more rarely.
@@ -236,8 +243,7 @@ static double mark_spacing(const struct watch *w, double seconds)
 {
     const struct clock_mark *first = clock_first(&w->clock);
     double since = first ? seconds - first->seconds : 0;
-    double share = since < EARLY_SECONDS ? EARLY_SHARE : TICK_SHARE;
-    return fmin(fmax(fmax(0.001, since / 1000), w->tick_cost / share), 1);
+    return fmin(fmax(fmax(0.001, since / 1000), w->tick_cost / tick_share(w, seconds)), 1);
 }
 
 bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len)
@@ -404,7 +410,7 @@ static double tick_interval(const struct watch *w, double seconds)
     if (w->options.interval > 0)
         return w->options.interval;
     double wanted = fmin(fmax(0.02, seconds / 500), 1);
-    return fmax(wanted, fmin(w->tick_cost / TICK_SHARE, 5));
+    return fmax(wanted, fmin(w->tick_cost / tick_share(w, seconds), 5));
 }
 
 static void tick(struct watch *w, double seconds)

@@ -207,3 +207,13 @@ def rings_do_not_fill_dev_shm(b):
     system = load_json(answer.read_text())["system"]
     grown = system["shm_last"] - system["shm_first"]
     check(grown < 512 * 1024, "/dev/shm grew", system)
+
+
+def a_short_trainer_leaves_the_job_decided(b):
+    """What is open about a process that has ended while another trains on is not waited for."""
+    answer = b.folder / "answer.json"
+    load = b.workload("told_steps")[0]
+    both = "%s --steps 60 --step-ms 2 & %s --steps 900 --step-ms 2; wait" % (load, load)
+    done = b.run(b.under(["sh", "-c", both], "--json", answer))
+    equal(done.returncode, 0, "status", done.stderr.decode())
+    equal(load_json(answer.read_text())["verdict"], "no_leak", "verdict", done.stderr.decode())

@@ -214,7 +214,7 @@ def reads_torchs_counters(b):
     told = b.told_by("import gc, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
                      "for i in range(2000):\n    o.step()\n    sum(range(2000))\n")
     allocated = told.values("sample", "torch.allocated")
-    expect(len(allocated) > 3 and allocated == sorted(allocated), allocated)
+    expect(len(allocated) >= 2 and allocated == sorted(allocated), allocated)
     expect(all(r[5] == "cuda:1" for r in told.records if r[4] == "torch.allocated"), "device")
     expect(set(told.values("sample", "torch.reserved")) == {2097152}, "reserved")
     expect(set(told.values("sample", "torch.pinned")) == {4096}, "pinned")

@@ -514,3 +514,24 @@ TEST(engine__a_step_up_of_a_flat_floor_is_no_leak)
     CHECK(a.verdict == VERDICT_NO_LEAK && isnan(a.alarm_at));
     engine_free(e);
 }
+
+/* Where the limit is far away an alarm waits: how long is told, and does not stand still. */
+TEST(engine__tells_how_long_its_patience_lasts)
+{
+    struct engine_options o = {.clock = CLOCK_STEP, .resolution = 1048576, .limit = 23e9};
+    struct engine *e;
+    struct answer a;
+    double called = NAN, told[3];
+    CHECK(engine_new(&o, &e) == 0);
+    for (unsigned i = 1; i <= 900 && isnan(called); i++) {
+        engine_push(e, i, NAN, 1e8 + 65536.0 * i);
+        engine_answer(e, &a);
+        if (i == 160 || i == 220 || i == 280)
+            told[(i - 160) / 60] = i + a.needs.at_least;
+        called = a.verdict == VERDICT_LEAK ? i : (double) NAN;
+    }
+    CHECK(called > 300);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_NEAR(told[i], called, 60);
+    engine_free(e);
+}
