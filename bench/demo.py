@@ -45,7 +45,7 @@ class Watcher:
               sum(statistics.variance(t) / len(t) for t in cut) ** 0.5, self.steps)
 
 sys.modules["tidemark"] = types.SimpleNamespace(Watcher=Watcher)
-sys.path.insert(0, %r)
+sys.path.insert(0, EXAMPLES)
 import cifar
 cifar.main()
 """
@@ -58,7 +58,7 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "train.py")
-        program.write_text(PROGRAM % str(ROOT / "examples"))
+        program.write_text(PROGRAM.replace("EXAMPLES", repr(str(ROOT / "examples"))))
         done = subprocess.run(
             [args.tidemark, "run", "--no-store", "--quiet", "--", sys.executable, program, "--epochs",
              str(args.epochs)], capture_output=True, text=True)
