@@ -17,10 +17,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 PROGRAM = """
 import statistics, sys, time, types
-import torch.optim.optimizer
+import torch
 
 BLOCK, FIRST = 25, 100
-hooks = torch.optim.optimizer._global_optimizer_post_hooks
+hooks = sys.modules["torch.optim.optimizer"]._global_optimizer_post_hooks
 kept = dict(hooks)
 assert kept, "the probe is not in this process"
 
