@@ -12,7 +12,7 @@ import typing
 import warnings
 import weakref
 
-from tidemark import _core, _lines, _program, _torch
+from tidemark import _arguments, _core, _lines, _program, _torch
 from tidemark._advice import GPU_KINDS, advice
 from tidemark._losses import LossTracker
 
@@ -129,17 +129,19 @@ class Watcher(_core.Watcher):
                  device="cuda:0", leak_threshold_mb=None, leak_streak_mb=None, *, start_step=0,
                  run_file=None, plan_steps=None, horizon=None, epoch_steps=None, logger=None,
                  on_leak=None):
-        if window < 1 or print_every < 0 or start_step < 0:
-            raise ValueError("Watcher() wants window >= 1, print_every >= 0, start_step >= 0")
-        super().__init__(window, print_every, max(sync_interval, 1), start_step)
-        self.window, self.print_every, self.sync_interval = window, print_every, sync_interval
-        self.show_gpu, self.device = show_gpu, device
+        self.window = _arguments.whole("window", window, 1)
+        self.print_every = _arguments.whole("print_every", print_every, 0)
+        self.sync_interval = _arguments.whole("sync_interval", sync_interval, 1)
+        start_step = _arguments.whole("start_step", start_step, 0)
+        super().__init__(self.window, self.print_every, self.sync_interval, start_step)
+        self.show_gpu, self.device = show_gpu, _arguments.device(device)
         self.warn_on_leak, self.warn_on_variance = warn_on_leak, warn_on_variance
         self.warn_on_bottleneck = warn_on_bottleneck
-        self.leak_threshold_mb, self.leak_streak_mb = leak_threshold_mb, leak_streak_mb
+        self.leak_threshold_mb = _arguments.megabytes("leak_threshold_mb", leak_threshold_mb)
+        self.leak_streak_mb = _arguments.megabytes("leak_streak_mb", leak_streak_mb)
         self.epoch_count = 0
         self.loss_tracker = LossTracker(self._losses)
-        self._logger, self._on_leak = _as_logger(logger), on_leak
+        self._logger, self._on_leak = _arguments.logger(logger), _arguments.on_leak(on_leak)
         self._sent = _torch.LossOnDevice()
         self._vram_first = self._ram_first = None  # at the end of the first epoch
         self._vram_delta, self._streak = None, 0
@@ -147,8 +149,10 @@ class Watcher(_core.Watcher):
         self._waited, self._waited_since, self._told_of_waiting = 0.0, time.perf_counter(), False
         self._verdict_step = None  # of the last verdict that was printed
         self._warned = set()
-        numbers = [float(x or 0) for x in (start_step, plan_steps, horizon, epoch_steps)]
-        self._open_with(run_file, numbers)
+        numbers = [float(start_step), _arguments.steps("plan_steps", plan_steps),
+                   _arguments.steps("horizon", horizon),
+                   _arguments.steps("epoch_steps", epoch_steps)]
+        self._open_with(_arguments.run_file(run_file), numbers)
         self._cpu_used = 0.0  # the last that is known; nothing is within the first moment
         _open_watchers.add(self)
 
@@ -480,13 +484,6 @@ def _difference(now, then):
     return now - then if now is not None and then is not None else None
 
 
-def _as_logger(logger):
-    if isinstance(logger, str):
-        import logging  # costs nothing where nobody asks for it
-        return logging.getLogger(logger)
-    return logger
-
-
 def _print(text):
     """Where characters cannot be written, others are; where nothing can, nothing is."""
     out = sys.stdout
@@ -504,7 +501,7 @@ def _run_file_names(run_file):
     if not run_file:
         yield ""
     elif run_file is not True:
-        stem, extension = os.path.splitext(os.fspath(run_file))
+        stem, extension = os.path.splitext(run_file)
         yield f"{stem}{rank}{extension}"
     else:
         script = os.path.basename(getattr(sys.modules.get("__main__"), "__file__", None) or "run")

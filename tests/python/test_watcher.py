@@ -11,7 +11,7 @@ import time
 import weakref
 
 import tidemark
-from support import Case, output, run_python
+from support import Case, needs_torch, output, run_python, torch
 
 LINE = re.compile(r"Step +\d+ \| loss=[\d.]+ \| time=\d+\.\d{3}s \| CPU=\d+\.\d% \| RAM=\d+\.\d%$")
 
@@ -328,10 +328,63 @@ class Life(Case):
         gc.collect()
         self.assertIsNone(gone())
 
-    def test_numbers_that_cannot_be(self):
-        for wrong in ({"window": 0}, {"print_every": -1}, {"start_step": -5}):
-            with self.assertRaises(ValueError):
-                tidemark.Watcher(**wrong)
+
+class Arguments(Case):
+    """A mistake in the program's text shows at its first line."""
+
+    def refused(self, error, name, *values):
+        for value in values:
+            with self.assertRaises(error, msg=f"{name}={value!r}") as raised:
+                tidemark.Watcher(**{name: value})
+            for part in (f"{name}=", f"not {value!r}"):
+                self.assertIn(part, str(raised.exception))
+
+    def test_whole_numbers(self):
+        for name, least in (("window", 1), ("print_every", 0), ("sync_interval", 1),
+                            ("start_step", 0)):
+            self.refused(ValueError, name, least - 1, -5)
+            self.refused(TypeError, name, "x", None, 1.5, [1])
+
+    def test_numbers_of_steps(self):
+        for name in ("plan_steps", "horizon", "epoch_steps"):
+            self.refused(ValueError, name, 0, -1, math.nan, math.inf)
+            self.refused(TypeError, name, "10", [1])
+            tidemark.Watcher(**{name: 0.5})
+
+    def test_limits(self):
+        for name in ("leak_threshold_mb", "leak_streak_mb"):
+            self.refused(ValueError, name, -1, math.nan)
+            self.refused(TypeError, name, "10")
+
+    def test_what_is_called(self):
+        self.refused(TypeError, "on_leak", 5, "print")
+        self.refused(TypeError, "logger", 5, print)
+
+    def test_run_file(self):
+        self.refused(ValueError, "run_file", "", b"", "a\0b")
+        self.refused(TypeError, "run_file", 5, ["a.tide"])
+        path = self.folder() / "a.tide"
+        tidemark.Watcher(run_file=os.fsencode(path)).close()
+        self.assertTrue(path.exists())
+
+    def test_device(self):
+        self.refused(ValueError, "device", "bla", "", "cuda:", "cuda:x", "cuda 0", -1)
+        self.refused(TypeError, "device", 1.0, True, ["cuda:0"])
+        for device in ("cuda:0", "cuda", "cpu", "mps", 0, None):
+            tidemark.Watcher(device=device)
+
+    @needs_torch
+    def test_a_device_of_torch(self):
+        tidemark.Watcher(device=torch.device("cuda:0"))
+
+    def test_a_device_is_known_without_torch(self):
+        code, said = run_python("""
+            import tidemark
+            tidemark.Watcher(device="cuda:1")
+            tidemark.Watcher(device="bla")
+            """)
+        self.assertEqual(code, 1)
+        self.assertIn("ValueError: Watcher() wants device= a device of torch's", said)
 
 
 class Counters(Case):
