@@ -140,7 +140,7 @@ class Watcher(_core.Watcher):
         self.leak_threshold_mb = _arguments.megabytes("leak_threshold_mb", leak_threshold_mb)
         self.leak_streak_mb = _arguments.megabytes("leak_streak_mb", leak_streak_mb)
         self.epoch_count = 0
-        self.loss_tracker = LossTracker(self._losses)
+        self._variance_baseline = None  # of the losses, at the end of the first epoch
         self._logger, self._on_leak = _arguments.logger(logger), _arguments.on_leak(on_leak)
         self._sent = _torch.LossOnDevice()
         self._vram_first = self._ram_first = None  # at the end of the first epoch
@@ -155,6 +155,16 @@ class Watcher(_core.Watcher):
         self._open_with(_arguments.run_file(run_file), numbers)
         self._cpu_used = 0.0  # the last that is known; nothing is within the first moment
         _open_watchers.add(self)
+
+    @property
+    def loss_tracker(self):
+        """Average, variance and trend of the losses in the window."""
+        return LossTracker(self)
+
+    @property
+    def baselines_set(self):
+        """Whether the first epoch has ended, with which the others are compared."""
+        return self.epoch_count > 0
 
     # ---- in the loop ----
 
@@ -269,14 +279,14 @@ class Watcher(_core.Watcher):
             try:
                 return self._open(path, *numbers, False)
             except OSError as error:
-                last = error
+                why = error.strerror  # the error itself would keep this frame, and with it us
                 if error.errno != errno.EEXIST:
                     break
         if run_file:
-            self._warn_once("run file", f"tidemark: {path}: {last.strerror}: this run is not "
+            self._warn_once("run file", f"tidemark: {path}: {why}: this run is not "
                             "recorded; give run_file= a name that can be made")
             return self._open_with(None, numbers)
-        self._warn_once("open", f"tidemark: memory cannot be watched: {last.strerror}")
+        self._warn_once("open", f"tidemark: memory cannot be watched: {why}")
 
     # ---- what the base class asks for ----
 

@@ -122,11 +122,11 @@ class TrainWatchPrograms(Case):
 
     def test_counts(self):
         w = tidemark.Watcher()
-        self.assertEqual((w.step_count, w.epoch_count), (0, 0))
+        self.assertEqual((w.step_count, w.epoch_count, w.baselines_set), (0, 0, False))
         with output():
             steps(w, 7)
             w.epoch_end()
-        self.assertEqual((w.step_count, w.epoch_count), (7, 1))
+        self.assertEqual((w.step_count, w.epoch_count, w.baselines_set), (7, 1, True))
 
     def test_the_window_holds_the_last_losses(self):
         w = tidemark.Watcher(window=3)
@@ -318,15 +318,41 @@ class Life(Case):
             """)
         self.assertEqual((code, said), (0, 3 * "Watcher.__init__() has not been called\n"))
 
-    def test_a_watcher_is_freed(self):
-        import gc
-        import weakref
-        w = tidemark.Watcher(print_every=0)
-        steps(w, 10)
-        gone = weakref.ref(w)
-        del w
-        gc.collect()
-        self.assertIsNone(gone())
+    def test_a_watcher_that_is_dropped_is_closed_without_the_collector(self):
+        code, said = run_python("""
+            import gc, os, warnings, tidemark
+            def descriptors():
+                return len(os.listdir("/proc/self/fd"))
+            def used(**options):
+                w = tidemark.Watcher(print_every=1, **options)
+                for i in range(10): w.step(0.5)
+                w.epoch_end()
+                w.loss_tracker.get_trend()
+                for x in w.data([1]): pass
+                return w
+            gc.disable()
+            warnings.simplefilter("ignore")
+            used()
+            before = descriptors()
+            w = used(run_file="a.tide")
+            print(descriptors() > before)
+            del w
+            print(descriptors() - before)
+            kept = [used() for i in range(20)]
+            del kept
+            w = used(run_file="a.tide")  # exists
+            del w
+            print(descriptors() - before)
+            """, cwd=self.folder())
+        self.assertEqual(code, 0, said)
+        self.assertEqual([x for x in said.splitlines() if x[0] in "TF0123456789"],
+                         ["True", "0", "0"])
+
+    def test_the_losses_outlive_the_name_of_their_watcher(self):
+        tracker = tidemark.Watcher(print_every=0).loss_tracker
+        self.assertEqual(tracker.losses, [])
+        tracker.variance_baseline = 2.0
+        self.assertEqual(tracker.variance_baseline, 2.0)
 
 
 class Arguments(Case):
