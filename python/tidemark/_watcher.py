@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 import sys
 import time
 import typing
@@ -51,15 +52,16 @@ class _Now(typing.NamedTuple):
 
 
 def _shielded(method):
-    """The training loop never dies of its watcher: what goes wrong in it is said, once."""
+    """The training loop never dies of its watcher: each kind of failure is said once."""
 
     @functools.wraps(method)
     def call(self, *args):
         try:
             return method(self, *args)
         except Exception as error:
-            self._warn_once("shield", f"tidemark: {method.__name__.strip('_')}: "
-                            f"{type(error).__name__}: {error}; training goes on")
+            name = method.__name__.strip("_")
+            self._warn_once((name, type(error)), f"tidemark: {name}: {type(error).__name__}: "
+                            f"{error}; training goes on")
 
     return call
 
@@ -201,8 +203,10 @@ class Watcher(_core.Watcher):
         except OSError as error:
             # In the child of a fork; while another thread names one: the next will be kept.
             if error.errno not in (errno.ECHILD, errno.EAGAIN):
-                self._warn_once(f"count {name}",
-                                f"tidemark: the counter {name!r} is not kept: {error.strerror}")
+                why = _why_not_counted(error, name, device, value)
+                about = name if error.errno == errno.EINVAL else None
+                self._warn_once(("count", about, why),
+                                f"tidemark: the counter {name!r} is not kept: {why}")
 
     # ---- the answer ----
 
@@ -328,7 +332,8 @@ class Watcher(_core.Watcher):
         self._check_spell(was_sent_for=not getattr(loss, "is_cpu", True))
 
     def _on_unreadable(self, error):
-        self._warn_once("loss", f"tidemark: the loss of step {self.step_count + 1} could not be "
+        kind = re.sub(r"0x[0-9a-f]+|\d+", "", str(error))
+        self._warn_once(("loss", kind), f"tidemark: the loss of step {self.step_count + 1} could not be "
                         f"read ({error}): pass one number, or a tensor of one value, such as "
                         "loss.mean(); the step is counted without it")
 
@@ -359,7 +364,7 @@ class Watcher(_core.Watcher):
     def _warn_once(self, about, text):
         if about not in self._warned:
             self._warned.add(about)
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+            warnings.warn(text, RuntimeWarning, stacklevel=_level_of_caller())
 
     def _say_verdict(self, form, *more):
         self._say(form(self.verdict(), *more))
@@ -488,6 +493,33 @@ def _close_all():
     for watcher in list(_open_watchers):
         if not watcher.closed:
             watcher._end()
+
+
+def _level_of_caller():
+    """The stacklevel, for who calls us, of the first line that is not this package's."""
+    level, frame = 1, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tidemark":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _why_not_counted(error, name, device, value):
+    """The rules are tidemark_count()'s."""
+    if error.errno == errno.ENOSPC:
+        return "there are as many names of counters as can be"
+    if error.errno != errno.EINVAL:
+        return error.strerror
+    if not math.isfinite(value):
+        return f"its value is {float(value)}"
+    if name.startswith("host."):
+        return 'what begins with "host." is counted by tidemark itself: give it another name'
+    for what, text, most in (("name", name, 47), ("device", device or "", 22)):
+        size = len(text.encode())
+        if size > most:
+            return f"its {what} has {size} bytes, of at most {most}"
+        if any(c < " " or c == "\x7f" for c in text):
+            return f"its {what} has characters that cannot be printed"
+    return "its name is empty" if not name else "memory is not watched"
 
 
 def _difference(now, then):

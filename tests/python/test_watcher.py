@@ -219,6 +219,22 @@ class TheLoss(Case):
             steps(w, 3, None)
         self.assertEqual((w.step_count, w.loss_tracker.losses), (4, [1.0]))
 
+    def test_each_kind_of_unreadable_loss_is_told_of_once(self):
+        class Several:
+            def __init__(self, count):
+                self.count = count
+
+            def __float__(self):
+                raise ValueError(f"{self.count} values are not one")
+
+        w = tidemark.Watcher(print_every=0)
+        with self.warnings() as seen:
+            for loss in (None, Several(3), None, Several(4), 10**400):
+                w.step(loss)
+        self.assertEqual(len(seen), 3, [str(x.message) for x in seen])
+        for warning, word in zip(seen, ("NoneType", "3 values", "too large")):
+            self.assertIn(word, str(warning.message))
+
     def test_an_interrupt_while_a_loss_is_read_goes_through(self):
         class Slow:
             def __float__(self):
@@ -430,10 +446,21 @@ class Counters(Case):
             tidemark.Watcher().count("a", 1, unit="MB")
 
     def test_a_counter_that_cannot_be_kept_is_warned_of_once(self):
+        for arguments, why in ((("host.anon", 1), '"host."'), (("", 1), "name is empty"),
+                               (("n" * 48, 1), "48 bytes, of at most 47"),
+                               (("a\n", 1), "cannot be printed"),
+                               (("a", math.nan), "value is nan"), (("a", math.inf), "inf"),
+                               (("a", 1, "bytes", "d" * 23), "device has 23 bytes")):
+            w = tidemark.Watcher(print_every=0)
+            with self.warned(f"{arguments[0]!r} is not kept: ", why):
+                w.count(*arguments)
+                w.count(*arguments)
+
+    def test_names_without_end_are_warned_of_once(self):
         w = tidemark.Watcher(print_every=0)
-        with self.warned("'host.mine' is not kept"):
-            w.count("host.mine", 1)
-            w.count("host.mine", 2)
+        with self.warned("as many names"):
+            for i in range(200):
+                w.count(f"name {i}", 1)
 
 
 class Data(Case):
@@ -553,6 +580,50 @@ if os.geteuid() == 0:
     READ_ONLY = "/proc"
 else:
     READ_ONLY = "/"
+
+
+class WhereWarningsPoint(Case):
+    def line_of(self, program, word):
+        """The line that is shown with the warning."""
+        folder = self.folder()
+        (folder / "mine.py").write_text(program)
+        code, said = run_python("import runpy; runpy.run_path('mine.py')", cwd=folder)
+        self.assertEqual(code, 0, said)
+        line = re.search(rf"mine\.py:\d+: RuntimeWarning: .*{word}.*\n(.*)", said)
+        self.assertTrue(line, said)
+        return line[1].strip()
+
+    def test_the_constructor(self):
+        for make in ("tidemark.Watcher(run_file='no/a.tide')",
+                     "tidemark.watch(run_file='no/a.tide')"):
+            self.assertEqual(self.line_of(f"import tidemark\nw = {make}\n", "not recorded"),
+                             f"w = {make}")
+
+    def test_a_derived_class(self):
+        program = """
+import tidemark
+class Mine(tidemark.Watcher):
+    def __init__(self):
+        super().__init__(run_file='no/a.tide')
+Mine()
+"""
+        self.assertEqual(self.line_of(program, "not recorded"),
+                         "super().__init__(run_file='no/a.tide')")
+
+    def test_the_loop(self):
+        for call, word in (("step(None)", "could not be read"), ("count('host.a', 1)", "not kept"),
+                           ("_on_leaks([('leak',)])", "ZeroDivision"),):
+            program = f"""
+import tidemark
+w = tidemark.Watcher(print_every=0, on_leak=lambda v: 1 / 0)
+w.{call}
+"""
+            self.assertEqual(self.line_of(program, word), f"w.{call}")
+
+    def test_after_close(self):
+        program = "import tidemark\nw = tidemark.Watcher(print_every=0)\nw.close()\nw."
+        for call in ("step(1.0)", "epoch_end()", "count('a', 1)"):
+            self.assertEqual(self.line_of(f"{program}{call}\n", "closed"), f"w.{call}")
 
 
 class ReadOnly(Case):
