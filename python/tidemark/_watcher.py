@@ -97,8 +97,10 @@ class _Timed:
         return len(self._loader)
 
     def __getattr__(self, name):
-        if name == "_loader":  # a copy that is being made has none yet
-            raise AttributeError(name)
+        # Python looks up x[i] and the like in the type: they would seem to be there, and fail. And
+        # a copy that is being made has no loader yet.
+        if name == "_loader" or (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._loader, name)
 
 

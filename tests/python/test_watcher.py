@@ -501,6 +501,17 @@ class Data(Case):
         self.assertEqual(data.index(2), 1)
         self.assertEqual(list(copy.copy(data)), [1, 2, 3])
 
+    def test_what_it_cannot_do_it_does_not_seem_to(self):
+        data = tidemark.Watcher().data([1, 2, 3])
+        for name in ("__getitem__", "__contains__", "__reversed__", "__next__"):
+            self.assertFalse(hasattr(data, name), name)
+        with self.assertRaises(TypeError):
+            data[0]
+        with self.assertRaises(TypeError):
+            len(tidemark.Watcher().data(iter([])))
+        self.assertIn(2, data)
+        self.assertEqual(list(tidemark.Watcher().data(iter([1, 2]))), [1, 2])
+
     def test_no_batch_is_kept(self):
         class Batch:
             pass
