@@ -335,9 +335,9 @@ class Watcher(_core.Watcher):
 
     def _on_unreadable(self, error):
         kind = re.sub(r"0x[0-9a-f]+|\d+", "", str(error))
-        self._warn_once(("loss", kind), f"tidemark: the loss of step {self.step_count + 1} could not be "
-                        f"read ({error}): pass one number, or a tensor of one value, such as "
-                        "loss.mean(); the step is counted without it")
+        self._warn_once(("loss", kind), f"tidemark: the loss of step {self.step_count + 1} could "
+                        f"not be read ({error}): pass one number, or a tensor of one value, such "
+                        "as loss.mean(); the step is counted without it")
 
     def _on_closed(self):
         self._warn_once("closed", "tidemark: this Watcher is closed and counts no more: make a "
