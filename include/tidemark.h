@@ -148,8 +148,9 @@ TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, co
                                        struct tidemark_verdict *ret);
 
 /* Called once for every series that turns to leak while the training goes on, by the call that
- * finds it: mostly tidemark_step(). It may call anything but tidemark_close(), and must return.
- * NULL: no more. */
+ * finds it: mostly tidemark_step(), also the last look of tidemark_finish(). Not for what is a leak
+ * only because nothing more will come: judge after tidemark_finish(). It may call anything but
+ * tidemark_close(), and must return. NULL: no more. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 

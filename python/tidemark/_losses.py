@@ -14,15 +14,23 @@ def _mean(values):
 
 
 class LossTracker:
-    """The losses in a Watcher's window. `losses`: a function that gives them, oldest first."""
+    """The losses in a Watcher's window: a view that keeps its watcher, and is not kept by it."""
 
-    def __init__(self, losses):
-        self._losses = losses
-        self.variance_baseline = None
+    def __init__(self, watcher):
+        self._watcher = watcher
 
     @property
     def losses(self):
-        return self._losses()
+        """Oldest first."""
+        return self._watcher._losses()
+
+    @property
+    def variance_baseline(self):
+        return self._watcher._variance_baseline
+
+    @variance_baseline.setter
+    def variance_baseline(self, variance):
+        self._watcher._variance_baseline = variance
 
     def get_moving_average(self):
         """None: fewer than five are known."""

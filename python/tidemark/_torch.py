@@ -83,6 +83,18 @@ class LossOnDevice:
 # ---- the moment ----
 
 
+def is_device_name(text):
+    """None: torch is not there to be asked."""
+    device = getattr(_torch(), "device", None)
+    if device is None:
+        return None
+    try:
+        device(text)
+    except RuntimeError:
+        return False
+    return True
+
+
 def vram_bytes(device):
     """What torch has allocated there; None: it uses no CUDA."""
     cuda = getattr(_torch(), "cuda", None)

@@ -6,13 +6,14 @@ import functools
 import json
 import math
 import os
+import re
 import sys
 import time
 import typing
 import warnings
 import weakref
 
-from tidemark import _core, _lines, _program, _torch
+from tidemark import _arguments, _core, _lines, _program, _torch
 from tidemark._advice import GPU_KINDS, advice
 from tidemark._losses import LossTracker
 
@@ -51,15 +52,16 @@ class _Now(typing.NamedTuple):
 
 
 def _shielded(method):
-    """The training loop never dies of its watcher: what goes wrong in it is said, once."""
+    """The training loop never dies of its watcher: each kind of failure is said once."""
 
     @functools.wraps(method)
     def call(self, *args):
         try:
             return method(self, *args)
         except Exception as error:
-            self._warn_once("shield", f"tidemark: {method.__name__.strip('_')}: "
-                            f"{type(error).__name__}: {error}; training goes on")
+            name = method.__name__.strip("_")
+            self._warn_once((name, type(error)), f"tidemark: {name}: {type(error).__name__}: "
+                            f"{error}; training goes on")
 
     return call
 
@@ -95,8 +97,10 @@ class _Timed:
         return len(self._loader)
 
     def __getattr__(self, name):
-        if name == "_loader":  # a copy that is being made has none yet
-            raise AttributeError(name)
+        # Python looks up x[i] and the like in the type: they would seem to be there, and fail. And
+        # a copy that is being made has no loader yet.
+        if name == "_loader" or (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._loader, name)
 
 
@@ -129,17 +133,19 @@ class Watcher(_core.Watcher):
                  device="cuda:0", leak_threshold_mb=None, leak_streak_mb=None, *, start_step=0,
                  run_file=None, plan_steps=None, horizon=None, epoch_steps=None, logger=None,
                  on_leak=None):
-        if window < 1 or print_every < 0 or start_step < 0:
-            raise ValueError("Watcher() wants window >= 1, print_every >= 0, start_step >= 0")
-        super().__init__(window, print_every, max(sync_interval, 1), start_step)
-        self.window, self.print_every, self.sync_interval = window, print_every, sync_interval
-        self.show_gpu, self.device = show_gpu, device
+        self.window = _arguments.whole("window", window, 1)
+        self.print_every = _arguments.whole("print_every", print_every, 0)
+        self.sync_interval = _arguments.whole("sync_interval", sync_interval, 1)
+        start_step = _arguments.whole("start_step", start_step, 0)
+        super().__init__(self.window, self.print_every, self.sync_interval, start_step)
+        self.show_gpu, self.device = show_gpu, _arguments.device(device)
         self.warn_on_leak, self.warn_on_variance = warn_on_leak, warn_on_variance
         self.warn_on_bottleneck = warn_on_bottleneck
-        self.leak_threshold_mb, self.leak_streak_mb = leak_threshold_mb, leak_streak_mb
+        self.leak_threshold_mb = _arguments.megabytes("leak_threshold_mb", leak_threshold_mb)
+        self.leak_streak_mb = _arguments.megabytes("leak_streak_mb", leak_streak_mb)
         self.epoch_count = 0
-        self.loss_tracker = LossTracker(self._losses)
-        self._logger, self._on_leak = _as_logger(logger), on_leak
+        self._variance_baseline = None  # of the losses, at the end of the first epoch
+        self._logger, self._on_leak = _arguments.logger(logger), _arguments.on_leak(on_leak)
         self._sent = _torch.LossOnDevice()
         self._vram_first = self._ram_first = None  # at the end of the first epoch
         self._vram_delta, self._streak = None, 0
@@ -147,10 +153,22 @@ class Watcher(_core.Watcher):
         self._waited, self._waited_since, self._told_of_waiting = 0.0, time.perf_counter(), False
         self._verdict_step = None  # of the last verdict that was printed
         self._warned = set()
-        numbers = [float(x or 0) for x in (start_step, plan_steps, horizon, epoch_steps)]
-        self._open_with(run_file, numbers)
+        numbers = [float(start_step), _arguments.steps("plan_steps", plan_steps),
+                   _arguments.steps("horizon", horizon),
+                   _arguments.steps("epoch_steps", epoch_steps)]
+        self._open_with(_arguments.run_file(run_file), numbers)
         self._cpu_used = 0.0  # the last that is known; nothing is within the first moment
         _open_watchers.add(self)
+
+    @property
+    def loss_tracker(self):
+        """Average, variance and trend of the losses in the window."""
+        return LossTracker(self)
+
+    @property
+    def baselines_set(self):
+        """Whether the first epoch has ended, with which the others are compared."""
+        return self.epoch_count > 0
 
     # ---- in the loop ----
 
@@ -187,8 +205,10 @@ class Watcher(_core.Watcher):
         except OSError as error:
             # In the child of a fork; while another thread names one: the next will be kept.
             if error.errno not in (errno.ECHILD, errno.EAGAIN):
-                self._warn_once(f"count {name}",
-                                f"tidemark: the counter {name!r} is not kept: {error.strerror}")
+                why = _why_not_counted(error, name, device, value)
+                about = name if error.errno == errno.EINVAL else None
+                self._warn_once(("count", about, why),
+                                f"tidemark: the counter {name!r} is not kept: {why}")
 
     # ---- the answer ----
 
@@ -265,14 +285,14 @@ class Watcher(_core.Watcher):
             try:
                 return self._open(path, *numbers, False)
             except OSError as error:
-                last = error
+                why = error.strerror  # the error itself would keep this frame, and with it us
                 if error.errno != errno.EEXIST:
                     break
         if run_file:
-            self._warn_once("run file", f"tidemark: {path}: {last.strerror}: this run is not "
+            self._warn_once("run file", f"tidemark: {path}: {why}: this run is not "
                             "recorded; give run_file= a name that can be made")
             return self._open_with(None, numbers)
-        self._warn_once("open", f"tidemark: memory cannot be watched: {last.strerror}")
+        self._warn_once("open", f"tidemark: memory cannot be watched: {why}")
 
     # ---- what the base class asks for ----
 
@@ -314,9 +334,10 @@ class Watcher(_core.Watcher):
         self._check_spell(was_sent_for=not getattr(loss, "is_cpu", True))
 
     def _on_unreadable(self, error):
-        self._warn_once("loss", f"tidemark: the loss of step {self.step_count + 1} could not be "
-                        f"read ({error}): pass one number, or a tensor of one value, such as "
-                        "loss.mean(); the step is counted without it")
+        kind = re.sub(r"0x[0-9a-f]+|\d+", "", str(error))
+        self._warn_once(("loss", kind), f"tidemark: the loss of step {self.step_count + 1} could "
+                        f"not be read ({error}): pass one number, or a tensor of one value, such "
+                        "as loss.mean(); the step is counted without it")
 
     def _on_closed(self):
         self._warn_once("closed", "tidemark: this Watcher is closed and counts no more: make a "
@@ -345,7 +366,7 @@ class Watcher(_core.Watcher):
     def _warn_once(self, about, text):
         if about not in self._warned:
             self._warned.add(about)
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+            warnings.warn(text, RuntimeWarning, stacklevel=_level_of_caller())
 
     def _say_verdict(self, form, *more):
         self._say(form(self.verdict(), *more))
@@ -476,15 +497,35 @@ def _close_all():
             watcher._end()
 
 
+def _level_of_caller():
+    """The stacklevel, for who calls us, of the first line that is not this package's."""
+    level, frame = 1, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tidemark":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _why_not_counted(error, name, device, value):
+    """The rules are tidemark_count()'s."""
+    if error.errno == errno.ENOSPC:
+        return "there are as many names of counters as can be"
+    if error.errno != errno.EINVAL:
+        return error.strerror
+    if not math.isfinite(value):
+        return f"its value is {float(value)}"
+    if name.startswith("host."):
+        return 'what begins with "host." is counted by tidemark itself: give it another name'
+    for what, text, most in (("name", name, 47), ("device", device or "", 22)):
+        size = len(text.encode())
+        if size > most:
+            return f"its {what} has {size} bytes, of at most {most}"
+        if any(c < " " or c == "\x7f" for c in text):
+            return f"its {what} has characters that cannot be printed"
+    return "its name is empty" if not name else "memory is not watched"
+
+
 def _difference(now, then):
     return now - then if now is not None and then is not None else None
-
-
-def _as_logger(logger):
-    if isinstance(logger, str):
-        import logging  # costs nothing where nobody asks for it
-        return logging.getLogger(logger)
-    return logger
 
 
 def _print(text):
@@ -504,7 +545,7 @@ def _run_file_names(run_file):
     if not run_file:
         yield ""
     elif run_file is not True:
-        stem, extension = os.path.splitext(os.fspath(run_file))
+        stem, extension = os.path.splitext(run_file)
         yield f"{stem}{rank}{extension}"
     else:
         script = os.path.basename(getattr(sys.modules.get("__main__"), "__file__", None) or "run")

@@ -112,16 +112,38 @@ def killed_training_leaves_its_last_seconds(p):
     check('"leak"' in shown.stdout, "no leak was recorded", shown.stdout[:2000])
 
 
-def manual_compiles_and_runs(p):
+def build_manual(p, name, without=None):
+    """The program of the manual; `without` the line that begins so."""
     manual = (ROOT / "docs" / "LIBRARY.md").read_text()
-    (p.folder / "manual.c").write_text(re.search(r"^```c\n(.*?)^```", manual, re.M | re.S)[1])
+    text = re.search(r"^```c\n(.*?)^```", manual, re.M | re.S)[1]
+    if without:
+        text, found = re.subn(rf"^ *{re.escape(without)}.*\n", "", text, flags=re.M)
+        check(found == 1, f"no line {without}", text)
+    (p.folder / f"{name}.c").write_text(text)
     folder = str(p.library.parent)
-    built = p.run("cc", "-Wall", "-Wextra", "-pedantic", "-Werror", "manual.c", "-o", "manual",
+    built = p.run("cc", "-Wall", "-Wextra", "-pedantic", "-Werror", f"{name}.c", "-o", name,
                   "-I", str(ROOT / "include"), "-L", folder, f"-Wl,-rpath,{folder}", "-ltidemark")
     check(built.returncode == 0, "does not compile", built.stderr)
-    r = p.run("./manual")
-    check(r.returncode == 0 and r.stdout.strip(), f"exit status {r.returncode}", r.stdout)
-    check(p.run(p.tidemark, "show", "train.tide").returncode == 0, "its run file cannot be shown")
+
+
+def manual_compiles_and_runs(p):
+    build_manual(p, "manual")
+    for _ in range(2):
+        r = p.run("./manual")
+        check(r.returncode == 0 and r.stdout.startswith("NO LEAK: "), f"exit status {r.returncode}",
+              r.stdout + r.stderr)
+    check(p.run("./manual", "a.tide").stdout.startswith("NO LEAK: "), "not watched")
+    check(p.run(p.tidemark, "show", "a.tide").returncode == 0, "its run file cannot be shown")
+    r = p.run("./manual", "a.tide")
+    check(r.returncode == 0 and r.stderr == "not watched: File exists\n", "not said", r.stderr)
+
+
+def manual_leaks_as_it_says(p):
+    build_manual(p, "leaking", without="free(x);")
+    r = p.run("./leaking")
+    check(r.returncode == 3 and r.stdout.startswith("LEAK "), f"exit status {r.returncode}",
+          r.stdout + r.stderr)
+    check("stop and look: LEAK" in r.stderr, "the callback was not called", r.stderr)
 
 
 def inside_and_outside_say_the_same(p):
@@ -158,8 +180,8 @@ def library_has_its_name_and_needs_little(p):
 CASES = [correct_training_has_no_leak, leaking_training_leaks_at_its_true_rate,
          run_file_is_shown_and_judged_like_any_other, existing_run_file_is_left_alone,
          killed_training_leaves_its_last_seconds, manual_compiles_and_runs,
-         inside_and_outside_say_the_same, library_shows_the_header_and_nothing_else,
-         library_has_its_name_and_needs_little]
+         manual_leaks_as_it_says, inside_and_outside_say_the_same,
+         library_shows_the_header_and_nothing_else, library_has_its_name_and_needs_little]
 
 
 def main():

@@ -26,13 +26,21 @@ class Case(unittest.TestCase):
 
     @contextlib.contextmanager
     def warned(self, *words):
-        """Exactly one warning comes, with these words in it."""
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
+        """Exactly one warning comes, with these words in it, at a line of the test."""
+        with self.warnings() as seen:
             yield
         self.assertEqual(len(seen), 1, [str(w.message) for w in seen])
         for word in words:
             self.assertIn(word, str(seen[0].message))
+
+    @contextlib.contextmanager
+    def warnings(self):
+        """Those that come, each at a line of the test."""
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            yield seen
+        test = sys.modules[type(self).__module__].__file__
+        self.assertEqual({w.filename for w in seen}, {test} if seen else set())
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import time
 import weakref
 
 import tidemark
-from support import Case, output, run_python
+from support import Case, needs_torch, output, run_python, torch
 
 LINE = re.compile(r"Step +\d+ \| loss=[\d.]+ \| time=\d+\.\d{3}s \| CPU=\d+\.\d% \| RAM=\d+\.\d%$")
 
@@ -122,11 +122,11 @@ class TrainWatchPrograms(Case):
 
     def test_counts(self):
         w = tidemark.Watcher()
-        self.assertEqual((w.step_count, w.epoch_count), (0, 0))
+        self.assertEqual((w.step_count, w.epoch_count, w.baselines_set), (0, 0, False))
         with output():
             steps(w, 7)
             w.epoch_end()
-        self.assertEqual((w.step_count, w.epoch_count), (7, 1))
+        self.assertEqual((w.step_count, w.epoch_count, w.baselines_set), (7, 1, True))
 
     def test_the_window_holds_the_last_losses(self):
         w = tidemark.Watcher(window=3)
@@ -218,6 +218,22 @@ class TheLoss(Case):
         with self.warned("the loss of step 2 could not be read", "counted without it"):
             steps(w, 3, None)
         self.assertEqual((w.step_count, w.loss_tracker.losses), (4, [1.0]))
+
+    def test_each_kind_of_unreadable_loss_is_told_of_once(self):
+        class Several:
+            def __init__(self, count):
+                self.count = count
+
+            def __float__(self):
+                raise ValueError(f"{self.count} values are not one")
+
+        w = tidemark.Watcher(print_every=0)
+        with self.warnings() as seen:
+            for loss in (None, Several(3), None, Several(4), 10**400):
+                w.step(loss)
+        self.assertEqual(len(seen), 3, [str(x.message) for x in seen])
+        for warning, word in zip(seen, ("NoneType", "3 values", "too large")):
+            self.assertIn(word, str(warning.message))
 
     def test_an_interrupt_while_a_loss_is_read_goes_through(self):
         class Slow:
@@ -318,20 +334,99 @@ class Life(Case):
             """)
         self.assertEqual((code, said), (0, 3 * "Watcher.__init__() has not been called\n"))
 
-    def test_a_watcher_is_freed(self):
-        import gc
-        import weakref
-        w = tidemark.Watcher(print_every=0)
-        steps(w, 10)
-        gone = weakref.ref(w)
-        del w
-        gc.collect()
-        self.assertIsNone(gone())
+    def test_a_watcher_that_is_dropped_is_closed_without_the_collector(self):
+        code, said = run_python("""
+            import gc, os, warnings, tidemark
+            def descriptors():
+                return len(os.listdir("/proc/self/fd"))
+            def used(**options):
+                w = tidemark.Watcher(print_every=1, **options)
+                for i in range(10): w.step(0.5)
+                w.epoch_end()
+                w.loss_tracker.get_trend()
+                for x in w.data([1]): pass
+                return w
+            gc.disable()
+            warnings.simplefilter("ignore")
+            used()
+            before = descriptors()
+            w = used(run_file="a.tide")
+            print(descriptors() > before)
+            del w
+            print(descriptors() - before)
+            kept = [used() for i in range(20)]
+            del kept
+            w = used(run_file="a.tide")  # exists
+            del w
+            print(descriptors() - before)
+            """, cwd=self.folder())
+        self.assertEqual(code, 0, said)
+        self.assertEqual([x for x in said.splitlines() if x[0] in "TF0123456789"],
+                         ["True", "0", "0"])
 
-    def test_numbers_that_cannot_be(self):
-        for wrong in ({"window": 0}, {"print_every": -1}, {"start_step": -5}):
-            with self.assertRaises(ValueError):
-                tidemark.Watcher(**wrong)
+    def test_the_losses_outlive_the_name_of_their_watcher(self):
+        tracker = tidemark.Watcher(print_every=0).loss_tracker
+        self.assertEqual(tracker.losses, [])
+        tracker.variance_baseline = 2.0
+        self.assertEqual(tracker.variance_baseline, 2.0)
+
+
+class Arguments(Case):
+    """A mistake in the program's text shows at its first line."""
+
+    def refused(self, error, name, *values):
+        for value in values:
+            with self.assertRaises(error, msg=f"{name}={value!r}") as raised:
+                tidemark.Watcher(**{name: value})
+            for part in (f"{name}=", f"not {value!r}"):
+                self.assertIn(part, str(raised.exception))
+
+    def test_whole_numbers(self):
+        for name, least in (("window", 1), ("print_every", 0), ("sync_interval", 1),
+                            ("start_step", 0)):
+            self.refused(ValueError, name, least - 1, -5)
+            self.refused(TypeError, name, "x", None, 1.5, [1])
+
+    def test_numbers_of_steps(self):
+        for name in ("plan_steps", "horizon", "epoch_steps"):
+            self.refused(ValueError, name, 0, -1, math.nan, math.inf)
+            self.refused(TypeError, name, "10", [1])
+            tidemark.Watcher(**{name: 0.5})
+
+    def test_limits(self):
+        for name in ("leak_threshold_mb", "leak_streak_mb"):
+            self.refused(ValueError, name, -1, math.nan)
+            self.refused(TypeError, name, "10")
+
+    def test_what_is_called(self):
+        self.refused(TypeError, "on_leak", 5, "print")
+        self.refused(TypeError, "logger", 5, print)
+
+    def test_run_file(self):
+        self.refused(ValueError, "run_file", "", b"", "a\0b")
+        self.refused(TypeError, "run_file", 5, ["a.tide"])
+        path = self.folder() / "a.tide"
+        tidemark.Watcher(run_file=os.fsencode(path)).close()
+        self.assertTrue(path.exists())
+
+    def test_device(self):
+        self.refused(ValueError, "device", "bla", "", "cuda:", "cuda:x", "cuda 0", -1)
+        self.refused(TypeError, "device", 1.0, True, ["cuda:0"])
+        for device in ("cuda:0", "cuda", "cpu", "mps", 0, None):
+            tidemark.Watcher(device=device)
+
+    @needs_torch
+    def test_a_device_of_torch(self):
+        tidemark.Watcher(device=torch.device("cuda:0"))
+
+    def test_a_device_is_known_without_torch(self):
+        code, said = run_python("""
+            import tidemark
+            tidemark.Watcher(device="cuda:1")
+            tidemark.Watcher(device="bla")
+            """)
+        self.assertEqual(code, 1)
+        self.assertIn("ValueError: Watcher() wants device= a device of torch's", said)
 
 
 class Counters(Case):
@@ -351,10 +446,21 @@ class Counters(Case):
             tidemark.Watcher().count("a", 1, unit="MB")
 
     def test_a_counter_that_cannot_be_kept_is_warned_of_once(self):
+        for arguments, why in ((("host.anon", 1), '"host."'), (("", 1), "name is empty"),
+                               (("n" * 48, 1), "48 bytes, of at most 47"),
+                               (("a\n", 1), "cannot be printed"),
+                               (("a", math.nan), "value is nan"), (("a", math.inf), "inf"),
+                               (("a", 1, "bytes", "d" * 23), "device has 23 bytes")):
+            w = tidemark.Watcher(print_every=0)
+            with self.warned(f"{arguments[0]!r} is not kept: ", why):
+                w.count(*arguments)
+                w.count(*arguments)
+
+    def test_names_without_end_are_warned_of_once(self):
         w = tidemark.Watcher(print_every=0)
-        with self.warned("'host.mine' is not kept"):
-            w.count("host.mine", 1)
-            w.count("host.mine", 2)
+        with self.warned("as many names"):
+            for i in range(200):
+                w.count(f"name {i}", 1)
 
 
 class Data(Case):
@@ -394,6 +500,17 @@ class Data(Case):
         self.assertEqual((len(data), list(data), list(data)), (3, [1, 2, 3], [1, 2, 3]))
         self.assertEqual(data.index(2), 1)
         self.assertEqual(list(copy.copy(data)), [1, 2, 3])
+
+    def test_what_it_cannot_do_it_does_not_seem_to(self):
+        data = tidemark.Watcher().data([1, 2, 3])
+        for name in ("__getitem__", "__contains__", "__reversed__", "__next__"):
+            self.assertFalse(hasattr(data, name), name)
+        with self.assertRaises(TypeError):
+            data[0]
+        with self.assertRaises(TypeError):
+            len(tidemark.Watcher().data(iter([])))
+        self.assertIn(2, data)
+        self.assertEqual(list(tidemark.Watcher().data(iter([1, 2]))), [1, 2])
 
     def test_no_batch_is_kept(self):
         class Batch:
@@ -474,6 +591,50 @@ if os.geteuid() == 0:
     READ_ONLY = "/proc"
 else:
     READ_ONLY = "/"
+
+
+class WhereWarningsPoint(Case):
+    def line_of(self, program, word):
+        """The line that is shown with the warning."""
+        folder = self.folder()
+        (folder / "mine.py").write_text(program)
+        code, said = run_python("import runpy; runpy.run_path('mine.py')", cwd=folder)
+        self.assertEqual(code, 0, said)
+        line = re.search(rf"mine\.py:\d+: RuntimeWarning: .*{word}.*\n(.*)", said)
+        self.assertTrue(line, said)
+        return line[1].strip()
+
+    def test_the_constructor(self):
+        for make in ("tidemark.Watcher(run_file='no/a.tide')",
+                     "tidemark.watch(run_file='no/a.tide')"):
+            self.assertEqual(self.line_of(f"import tidemark\nw = {make}\n", "not recorded"),
+                             f"w = {make}")
+
+    def test_a_derived_class(self):
+        program = """
+import tidemark
+class Mine(tidemark.Watcher):
+    def __init__(self):
+        super().__init__(run_file='no/a.tide')
+Mine()
+"""
+        self.assertEqual(self.line_of(program, "not recorded"),
+                         "super().__init__(run_file='no/a.tide')")
+
+    def test_the_loop(self):
+        for call, word in (("step(None)", "could not be read"), ("count('host.a', 1)", "not kept"),
+                           ("_on_leaks([('leak',)])", "ZeroDivision"),):
+            program = f"""
+import tidemark
+w = tidemark.Watcher(print_every=0, on_leak=lambda v: 1 / 0)
+w.{call}
+"""
+            self.assertEqual(self.line_of(program, word), f"w.{call}")
+
+    def test_after_close(self):
+        program = "import tidemark\nw = tidemark.Watcher(print_every=0)\nw.close()\nw."
+        for call in ("step(1.0)", "epoch_end()", "count('a', 1)"):
+            self.assertEqual(self.line_of(f"{program}{call}\n", "closed"), f"w.{call}")
 
 
 class ReadOnly(Case):
