@@ -11,7 +11,7 @@
  * Reading the counters takes this part of the time; but one reading that took long (another thread
  * had torch's lock, or somebody else the processor) does not blind us for longer than LONGEST_REST.
  */
-#define COUNTERS_SHARE 500u
+#define COUNTERS_SHARE 1000u
 #define LONGEST_REST UINT64_C(500000000)
 
 static struct wire_ring *ring;

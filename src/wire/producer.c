@@ -287,7 +287,11 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 #define FIRST_SPACING UINT64_C(1000000)
 #define LAST_SPACING UINT64_C(10000000)
 #define STRETCH 500u /* a spacing is this part of the time since the first step */
-#define REST 500u    /* and so many times what the telling took: 0.2 % of the training's time */
+
+/* And so many times what the telling took: 0.1 % of the training's time. One that took long
+ * (somebody else had the processor) does not blind us for longer than LONGEST_REST. */
+#define REST 1000u
+#define LONGEST_REST UINT64_C(100000000)
 
 /* Resident less shared pages of this process; NAN: not known. */
 static double own_anon(void)
@@ -307,14 +311,16 @@ static double own_anon(void)
     return (double) (resident - shared) * (double) sysconf(_SC_PAGESIZE);
 }
 
+static uint64_t between(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 static uint64_t spacing_after(const struct wire_layout *l, uint64_t now)
 {
     uint64_t age = now - atomic_load_explicit(&l->first_told, memory_order_relaxed);
-    uint64_t spacing = age / STRETCH, rest = REST * (wire_now() - now);
-    spacing = rest > spacing ? rest : spacing;
-    return spacing < FIRST_SPACING  ? FIRST_SPACING
-           : spacing > LAST_SPACING ? LAST_SPACING
-                                    : spacing;
+    uint64_t spacing = between(age / STRETCH, FIRST_SPACING, LAST_SPACING);
+    return between(REST * (wire_now() - now), spacing, LONGEST_REST);
 }
 
 /* Apart, so that a step that is not told stays small. */

@@ -78,7 +78,7 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 
 /*
  * A step has been made; `step` counts them. Told as often as is worth it (at most 100 a second
- * after the first seconds, at most 0.2 % of the time before), with the process's own memory at that
+ * after the first seconds, and within 0.1 % of the time), with the process's own memory at that
  * moment: host.anon, the same place in every step. Ignored where a higher source counts. Not 0:
  * this was such a moment, at that time, and the caller's other counters belong to it too.
  */
