@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -474,6 +475,8 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     build = pathlib.Path(sys.argv[1]).resolve()
+    # A shell that starts us in the background has interrupts ignored, which programs inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     counts = [0, 0]
     for version, python, real in interpreters():
         for kind in (True, False) if real else (False,):
