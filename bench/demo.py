@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """bench/demo.py TIDEMARK [--epochs N]: what `tidemark run` costs a training, in time a step.
 
-Trains examples/cifar.py under `tidemark run`, on the GPU if there is one, and takes the probe's hook
-out and puts it back every 25 steps: the same process, the same minute, with and without. Prints the
-mean time of a step of both kinds, and the difference with its standard error. TIDEMARK is the
-program; the python that runs this needs PyTorch 2.0 or later, where the hook can be taken out.
+Trains examples/cifar.py under `tidemark run`, on the GPU if there is one, and takes the probe's
+hook out and puts it back every 25 steps: the same process, the same minute, with and without.
+Prints the mean time of a step of both kinds, and the difference with its standard error. TIDEMARK
+is the program; the python that runs this needs PyTorch 2.0 or later, where the hook can be taken
+out.
 """
 
 import argparse
@@ -60,8 +61,8 @@ def main():
         program = pathlib.Path(folder, "train.py")
         program.write_text(PROGRAM.replace("EXAMPLES", repr(str(ROOT / "examples"))))
         done = subprocess.run(
-            [args.tidemark, "run", "--no-store", "--quiet", "--", sys.executable, program, "--epochs",
-             str(args.epochs)], capture_output=True, text=True)
+            [args.tidemark, "run", "--no-store", "--quiet", "--", sys.executable, program,
+             "--epochs", str(args.epochs)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit("bench/demo.py: %s" % done.stderr)
     without, with_it, error, steps = [float(w) for w in done.stdout.splitlines()[-1].split()]

@@ -3,8 +3,9 @@
 
     tidemark run -- python3 examples/cifar.py [--leak] [--epochs 3] [--images 50000]
 
-The model has 545,098 parameters, a batch 64 images, an epoch 782 steps. The images are made up, with
-ten classes that can be learnt. The only difference between the two is what loss_history is given.
+The model has 545,098 parameters, a batch 64 images, an epoch 782 steps. The images are made up,
+with ten classes that can be learnt. The only difference between the two is what loss_history is
+given.
 """
 
 import argparse

@@ -3,9 +3,9 @@
 
     demo.py [correct|leak|both] --tidemark PROGRAM [--full] [--keep DIRECTORY]
 
-Trains the small CNN of examples/cifar.py under `tidemark run`, on the GPU if PyTorch has one, else on
-the CPU; where there is no PyTorch, the C example (--example PROGRAM). Prints what tidemark found, and
-what TrainWatch's rule would have said. Every figure comes from the run files' JSON.
+Trains the small CNN of examples/cifar.py under `tidemark run`, on the GPU if PyTorch has one, else
+on the CPU; where there is no PyTorch, the C example (--example PROGRAM). Prints what tidemark
+found, and what TrainWatch's rule would have said. Every figure comes from the JSON of the runs.
 """
 
 import argparse
@@ -34,8 +34,9 @@ TRAINWATCH = (("0.1", 50), ("0.2", 10))
 
 def device():
     """What PyTorch trains on, and which PyTorch; None: there is none."""
-    ask = ("import torch; gpu = torch.cuda.is_available(); "
-           "print(torch.cuda.get_device_name(0) if gpu else 'CPU', torch.__version__, sep=', PyTorch ')")
+    ask = ("import torch; cuda = torch.cuda; "
+           "print(cuda.get_device_name(0) if cuda.is_available() else 'CPU', torch.__version__, "
+           "sep=', PyTorch ')")
     done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None
 
@@ -151,7 +152,8 @@ def rows(answers):
     yield "verdict", [verdict_text(a) for a in answers], ""
     yield "suspect from", [step_text(a, "suspect_step") for a in answers], ""
     yield "called a leak at", [step_text(a, "alarm_step") for a in answers], ""
-    for kind, label in (("torch.allocated", "GPU memory a step"), ("host.anon", "host memory a step")):
+    kinds = {"torch.allocated": "GPU memory a step", "host.anon": "host memory a step"}
+    for kind, label in kinds.items():
         if any(series_of(a, kind) for a in answers):
             texts = [growth_text(series_of(a, kind)) for a in answers]
             yield label, texts, difference(kind)
@@ -181,7 +183,7 @@ def trainwatch_says(answer):
             said.append("version %s: nothing." % version)
             continue
         first = 1 + math.ceil(threshold * MB / an_epoch)
-        said.append("version %s: VRAM delta %+.1f MB after epoch %d, and it warns above %d MB: %s" % (
+        said.append("version %s: VRAM delta %+.1f MB after epoch %d, it warns above %d MB: %s" % (
             version, an_epoch * (epochs - 1) / MB, epochs, threshold,
             "a warning." if first <= epochs else "nothing, until epoch %d." % first))
     return said

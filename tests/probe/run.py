@@ -108,7 +108,8 @@ TORCH_LOOP = """
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 data = TensorDataset(torch.randn(8 * BATCHES, 4), torch.randn(8 * BATCHES, 1))
-train, held_out = DataLoader(data, batch_size=8, num_workers=WORKERS), DataLoader(data, batch_size=8)
+train = DataLoader(data, batch_size=8, num_workers=WORKERS)
+held_out = DataLoader(data, batch_size=8)
 model, critic = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
 first = torch.optim.Adam(model.parameters())
 second = torch.optim.SGD(critic.parameters(), lr=.1)
@@ -135,6 +136,12 @@ def loop(b, batches=40, accumulate=1, workers=0):
     for name, value in (("BATCHES", batches), ("ACCUMULATE", accumulate), ("WORKERS", workers)):
         text = text.replace(name, str(value))
     return text
+
+
+def sgd(b):
+    """How to make an optimizer."""
+    real = "torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)"
+    return real if b.real else "torch.optim.SGD()"
 
 
 # ---- what it tells ----
@@ -195,10 +202,8 @@ for i in range(10):
 
 def goes_on_with_another_optimizer(b):
     """The first is gone: its successor's steps follow its own."""
-    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
-            else "torch.optim.SGD()")
     told = b.told_by("import torch\nfor i in range(3):\n    o = %s\n    for j in range(10):\n"
-                     "        o.step()\n    del o\n" % make)
+                     "        o.step()\n    del o\n" % sgd(b))
     expect(told.steps() == [30], told.steps())
 
 
@@ -244,7 +249,7 @@ def leaves_cuda_alone_until_it_is_used(b):
 
 
 def the_child_of_a_fork_has_no_cuda(b):
-    """torch's counters there are its parent's, and its locks may be held by threads that are gone."""
+    """torch's counters there are its parent's, and its locks may be held by threads now gone."""
     if b.real:
         return
     told = b.told_by("import os, torch\nparent = os.getpid()\ntorch.cuda._initialized = True\n"
@@ -257,21 +262,17 @@ def the_child_of_a_fork_has_no_cuda(b):
 
 def a_fork_counts_for_itself(b):
     """The child has a ring of its own, and its parent's is as it was."""
-    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
-            else "torch.optim.SGD()")
     told = b.told_by("import os, torch\no = %s\nfor i in range(5):\n    o.step()\n"
                      "child = os.fork()\nfor i in range(7 if child else 20):\n    o.step()\n"
-                     "if child:\n    os.waitpid(child, 0)\n" % make)
+                     "if child:\n    os.waitpid(child, 0)\n" % sgd(b))
     expect(sorted(told.steps()) == [12, 20], told.steps())
 
 
 def starts_anew_after_exec(b):
     """The program that a process becomes counts its own steps."""
-    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
-            else "torch.optim.SGD()")
     told = b.told_by("import os, sys, torch\no = %s\nn = 5 if len(sys.argv) > 1 else 3\n"
                      "for i in range(n):\n    o.step()\nif n == 3:\n"
-                     "    os.execv(sys.executable, [sys.executable, __file__, 'again'])\n" % make)
+                     "    os.execv(sys.executable, [sys.executable, __file__, 'again'])\n" % sgd(b))
     expect(told.steps() == [5] and told.rings() == 1, told.steps())
 
 
@@ -416,12 +417,10 @@ def debugging_allocators_end_well(b):
 
 def threads_may_train(b):
     """Several threads, an optimizer each."""
-    make = ("torch.optim.SGD([torch.nn.Parameter(torch.zeros(3))], lr=.1)" if b.real
-            else "torch.optim.SGD()")
     told = b.told_by("import threading, torch\no = [%s for i in range(4)]\n"
                      "def train(o):\n    for i in range(500):\n        o.step()\n"
                      "t = [threading.Thread(target=train, args=(x,)) for x in o]\n"
-                     "[x.start() for x in t]\n[x.join() for x in t]\n" % make)
+                     "[x.start() for x in t]\n[x.join() for x in t]\n" % sgd(b))
     expect(len(told.steps()) == 1 and 500 <= told.steps()[0] <= 2000, told.steps())
 
 
@@ -466,8 +465,8 @@ def interpreters():
               os.path.expanduser("~/.pyenv/versions/*/bin/python3")]
     for path in [p for place in places for p in sorted(glob.glob(place))]:
         version = version_of(path)
-        if version and version >= (3, 9) and version[:2] + (path.startswith("/usr/bin"),) not in found:
-            found[version[:2] + (path.startswith("/usr/bin"),)] = (version, path)
+        if version and version >= (3, 9):
+            found.setdefault((version[:2], path.startswith("/usr/bin")), (version, path))
     return [(v, p, has_torch(p)) for v, p in found.values()]
 
 
