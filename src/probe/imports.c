@@ -60,7 +60,8 @@ static void find_list(uintptr_t *words, const uintptr_t *before, size_t count)
         }
     if (changed != 1 || before[where] != 0)
         return;
-    struct hook_entry *entry = (struct hook_entry *) words[where];
+    struct hook_entry *entry;
+    memcpy(&entry, &words[where], sizeof(entry));
     if (entry->next || entry->call != on_event || entry->context != &wanted)
         return;
     list = (struct hook_entry **) &words[where];

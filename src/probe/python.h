@@ -61,7 +61,7 @@ struct py_method { /* PyMethodDef */
     X(void, PyErr_Restore, (py_object * type, py_object * value, py_object * traceback))
 
 struct python {
-#define X(type, name, arguments) type(*name) arguments;
+#define X(type, name, arguments) type(*name) arguments; /* NOLINT(bugprone-macro-parentheses) */
     PY_FUNCTIONS(X)
 #undef X
     py_object *none;            /* borrowed: &_Py_NoneStruct */

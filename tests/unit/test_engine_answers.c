@@ -521,7 +521,7 @@ TEST(engine__tells_how_long_its_patience_lasts)
     struct engine_options o = {.clock = CLOCK_STEP, .resolution = 1048576, .limit = 23e9};
     struct engine *e;
     struct answer a;
-    double called = NAN, told[3];
+    double called = NAN, told[3] = {NAN, NAN, NAN};
     CHECK(engine_new(&o, &e) == 0);
     for (unsigned i = 1; i <= 900 && isnan(called); i++) {
         engine_push(e, i, NAN, 1e8 + 65536.0 * i);

@@ -36,7 +36,9 @@ static struct wire_reader *open_own_ring(void)
 {
     struct wire_reader *reader = NULL;
     DIR *d = opendir(directory);
-    for (struct dirent *e; d && !reader && (e = readdir(d));)
+    if (!d)
+        return NULL;
+    for (struct dirent *e; !reader && (e = readdir(d));)
         if (strstr(e->d_name, WIRE_RING_SUFFIX) && wire_reader_open(dirfd(d), e->d_name, &reader))
             reader = NULL;
     closedir(d);
@@ -216,11 +218,12 @@ static void on_broken_pipe(int number)
 static pid_t start_fickle_listener(const char *fifo)
 {
     pid_t child = fork();
-    while (child == 0) {
+    if (child != 0)
+        return child;
+    for (;;) {
         int fd = open(fifo, O_RDONLY | O_NONBLOCK);
         close(fd);
     }
-    return child;
 }
 
 TEST(wire__a_sleeper_that_goes_away_does_not_kill_who_wakes_it)
