@@ -109,7 +109,10 @@ finally:
 
 
 def is_online(folder):
-    fetch = [sys.executable, *PIP, "download", "--no-deps", "--dest", folder, "meson-python"]
+    """An environment of its own has pip, where the interpreter may have none."""
+    run(sys.executable, "-m", "venv", folder / "online")
+    fetch = [folder / "online" / "bin" / "python", *PIP, "download", "--no-deps", "--dest", folder,
+             "meson-python"]
     return subprocess.call(fetch, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
 
 

@@ -120,14 +120,14 @@ TEST(lib__a_leak_is_told_once_and_with_its_rate)
     struct told told = {.watcher = open_plain_watcher(NULL), .judged = 1};
     CHECK(told.watcher);
     CHECK(tidemark_on_leak(told.watcher, note_leak, &told) == 0);
-    make_steps(told.watcher, 700, 1);
+    make_steps(told.watcher, 1400, 1);
     CHECK(tidemark_finish(told.watcher) == 0);
     struct tidemark_verdict v = judge(told.watcher), one = {.size = sizeof(one)};
     CHECK(v.size == sizeof(v) && v.answer == TIDEMARK_LEAK);
     CHECK_TEXT(v.kind, "host.anon");
     CHECK(v.severity[0] && v.confidence > 0.9);
     CHECK_NEAR(v.rate, BLOCK, 0.1 * BLOCK);
-    CHECK(v.suspect_step >= 1 && v.alarm_step > 150 && v.alarm_step < 700);
+    CHECK(v.suspect_step >= 1 && v.alarm_step > 150 && v.alarm_step < 1400);
     CHECK(strncmp(v.summary, "LEAK", 4) == 0 && !strchr(v.summary, '\n'));
     CHECK(tidemark_judge_series(told.watcher, "host.anon", NULL, &one) == 0);
     CHECK(one.answer == TIDEMARK_LEAK && one.rate == v.rate);
