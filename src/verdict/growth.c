@@ -54,7 +54,7 @@ static bool find_rise(const struct window *w, size_t *ret)
 bool window_level(const struct window *w, struct window *ret)
 {
     size_t jump;
-    if (w->n < 2 * JUMP_SIDE || !find_rise(w, &jump))
+    if (w->n < 2 * JUMP_SIDE || w->min[w->n - 1] <= w->min[0] || !find_rise(w, &jump))
         return false;
     size_t before = jump + 1, after = w->n - before;
     if (before < JUMP_SIDE || after < JUMP_SIDE)
