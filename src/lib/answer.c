@@ -181,7 +181,13 @@ static int hand_over(struct buf *text, char **ret)
     return 0;
 }
 
-int tidemark_json(tidemark_watcher *w, char **ret)
+static void add_report(struct buf *out, const struct watch_view *view)
+{
+    report_run_text(out, view, &report_style);
+}
+
+static int write_all(tidemark_watcher *w, void (*add)(struct buf *out, const struct watch_view *v),
+                     char **ret)
 {
     struct visit v;
     struct watch_view view;
@@ -189,22 +195,19 @@ int tidemark_json(tidemark_watcher *w, char **ret)
     int r = ret ? look_at_all(w, &v, &view) : -EINVAL;
     if (r < 0)
         return r;
-    report_run_json(&text, &view);
+    add(&text, &view);
     watch_view_release(&view);
     return visit_end(w, &v, hand_over(&text, ret));
 }
 
+int tidemark_json(tidemark_watcher *w, char **ret)
+{
+    return write_all(w, report_run_json, ret);
+}
+
 int tidemark_report(tidemark_watcher *w, char **ret)
 {
-    struct visit v;
-    struct watch_view view;
-    struct buf text = BUF_INIT;
-    int r = ret ? look_at_all(w, &v, &view) : -EINVAL;
-    if (r < 0)
-        return r;
-    report_run_text(&text, &view, &report_style);
-    watch_view_release(&view);
-    return visit_end(w, &v, hand_over(&text, ret));
+    return write_all(w, add_report, ret);
 }
 
 void tidemark_free(void *text)
