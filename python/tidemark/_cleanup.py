@@ -156,7 +156,7 @@ class _Record:
         """The owner has just made a step with this gradient."""
         self._judge_last_cycle(owner)
         self.owner, self.cycle = owner, owner.number
-        if grad is None:
+        if grad is None or self.bad:
             self.state = self.grad = None
         else:
             self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
@@ -279,7 +279,7 @@ class _Gradients:
             return "no optimizer was seen to make a step"
         if any(r.good >= 2 and not r.bad and not r.shared for r in records):
             return None
-        if any(r.state == KEPT for r in records) and self.kept_bytes:
+        if self.kept_bytes:
             return (f"this loop keeps them as zeros; optimizer.zero_grad(set_to_none=True) would "
                     f"give back {_size(self.kept_bytes)} between steps")
         if all(r.shared for r in records):
