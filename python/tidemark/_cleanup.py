@@ -451,6 +451,7 @@ class Cleanup:
         self.spent = 0.0  # seconds in cleanups, with what it takes to measure them
         self._since = self._last = None  # the first step and the last, by the clock
         self._failures = {}  # by action: it was tried and is left out from then on
+        self._failure = None  # of the measuring
         self._counts = {name: Count() for name in ACTIONS if getattr(self, name)}
         self._gradients = _Gradients() if self.zero_grad else None
         self._hook()
@@ -475,14 +476,14 @@ class Cleanup:
             self._hook()  # where torch was imported late
         self.steps += 1
         if self.every is not None and self.steps % self.every == 0:
-            self._clean(optimizer)
+            self._clean(self._counts, optimizer)
             now = time.perf_counter()
         self._last = now
 
     def evaluated(self):
         """An evaluation has ended: what it has left behind goes."""
         if self.on_evaluate and not self.closed:
-            self._clean(None)
+            self._clean(self._counts)
 
     def close(self):
         """No more cleanups; torch is left as it was found. summary() and counts stay."""
@@ -503,19 +504,19 @@ class Cleanup:
 
     # ---- cleaning ----
 
-    def _clean(self, optimizer):
+    def _clean(self, names, optimizer=None):
         begin = time.perf_counter()
         try:
             if not _is_being_captured():
+                self._clean_each(names, optimizer)
                 self.cleanups += 1
-                self._clean_each(optimizer)
         except Exception as error:
-            self._failures["measuring"] = f"{type(error).__name__}: {error}"
+            self._failure = f"{type(error).__name__}: {error}"
         self.spent += time.perf_counter() - begin
 
-    def _clean_each(self, optimizer):
+    def _clean_each(self, names, optimizer):
         held = _held_now()
-        for name in self._counts:
+        for name in names:
             if name not in self._failures and not self._cannot(name):
                 held = self._measured(name, held, optimizer)
 
@@ -605,6 +606,8 @@ class Cleanup:
         lines = [f"Cleanup: {self.cleanups:,} times in {self.steps:,} steps" +
                  (f", {share} of the time" if share else "")]
         lines += [self._line(name, c) for name, c in self._counts.items()]
+        if self._failure:
+            lines.append(f"  could not be measured: {self._failure}")
         suggestion = self.suggestion()
         return "\n".join(lines + ([f"  {suggestion}"] if suggestion else []))
 
