@@ -180,11 +180,15 @@ class Job:
             return
         self._next_telling = now + TELL_SECONDS
         for name, c in self._cleanup._counts.items():
-            self._tell(f"cleanup.{name}.freed", "", False, c.freed_host)
-            if _cuda() is not None:
-                self._tell(f"cleanup.{name}.freed", "cuda", False,
-                           c.freed_reserved if name == "empty_cache" else c.freed_allocated)
-            self._tell(f"cleanup.{name}.seconds", "", True, c.seconds)
+            if c.times:
+                self._tell_count(name, c)
+
+    def _tell_count(self, name, c):
+        self._tell(f"cleanup.{name}.freed", "", False, c.freed_host)
+        if _cuda() is not None:
+            self._tell(f"cleanup.{name}.freed", "cuda", False,
+                       c.freed_reserved if name == "empty_cache" else c.freed_allocated)
+        self._tell(f"cleanup.{name}.seconds", "", True, c.seconds)
 
 
 def begin(text, tell):

@@ -222,8 +222,9 @@ def reads_torchs_counters(b):
     """Of the devices in use, with the steps."""
     if b.real:
         return
-    told = b.told_by("import gc, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
-                     "for i in range(2000):\n    o.step()\n    sum(range(2000))\n")
+    told = b.told_by("import gc, time, torch\ntorch.cuda._initialized = True\n"
+                     "o = torch.optim.SGD()\nend = time.monotonic() + 1.2\n"
+                     "while time.monotonic() < end:\n    o.step()\n    sum(range(2000))\n")
     allocated = told.values("sample", "torch.allocated")
     expect(len(allocated) >= 2 and allocated == sorted(allocated), allocated)
     expect(all(r[5] == "cuda:1" for r in told.records if r[4] == "torch.allocated"), "device")
@@ -339,7 +340,7 @@ def cleans_up_everywhere(b):
     if b.real:
         return
     text = ("import torch, time\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
-            "for i in range(100):\n    o.step()\n    time.sleep(.002)\n")
+            "for i in torch.utils.data.DataLoader(100):\n    o.step()\n    time.sleep(.002)\n")
     for age in ("", "old"):
         b.forget()
         told = b.told_by(text, TIDEMARK_CLEANUP=ALL_ACTIONS, STANDIN_TORCH=age)
