@@ -136,6 +136,44 @@ class Cleanup:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  traceback: Optional[TracebackType]) -> None: ...
 
+class _Setting(NamedTuple):
+    every: Optional[int] = ...
+    set_to_none: Optional[bool] = ...
+    workers: Optional[int] = ...
+
+class _Cell(NamedTuple):
+    median: Optional[float] = ...
+    low: Optional[float] = ...
+    high: Optional[float] = ...
+    difference: Optional[float] = ...
+    finding: Optional[str] = ...
+
+class _Row(NamedTuple):
+    setting: _Setting
+    host_floor: _Cell
+    host_peak: _Cell
+    device_floor: _Cell
+    device_peak: _Cell
+    step_seconds: _Cell
+
+class _Tradeoff:
+    rows: List[_Row]
+    steps: int
+    repeat: int
+    comparisons: int
+    def json(self) -> str: ...
+
+def tradeoff(
+    step: Callable[..., Any],
+    every: Iterable[Optional[int]] = ...,
+    set_to_none: Iterable[bool] = ...,
+    workers: Iterable[int] = ...,
+    *,
+    steps: int = ...,
+    repeat: int = ...,
+    seed: int = ...,
+) -> _Tradeoff: ...
+
 def watch(
     window: int = ...,
     print_every: int = ...,
