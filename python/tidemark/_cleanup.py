@@ -115,6 +115,23 @@ def _is_being_captured():
     return cuda is not None and cuda.is_current_stream_capturing()
 
 
+def _not_compiled(function):
+    """torch.compile() looks at every call that is made below a compiled one: not at ours."""
+    uncompiled = []
+
+    @functools.wraps(function)
+    def call(*args):
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        if disable is None:
+            return function(*args)
+        if not uncompiled:
+            uncompiled.append(disable(function))
+        return uncompiled[0](*args)
+
+    call._torchdynamo_disable = True
+    return call
+
+
 # ---- gradients ----
 
 CONSUMED = "consumed"  # its optimizer has stepped with it, and nothing has happened since
@@ -152,22 +169,20 @@ class _Record:
         return (self.is_open() and self.state == CONSUMED and self.good >= 2 and not self.bad
                 and not self.shared)
 
-    def begin_cycle(self, owner, grad):
-        """The owner has just made a step with this gradient."""
-        self._judge_last_cycle(owner)
-        self.owner, self.cycle = owner, owner.number
-        if grad is None or self.bad:
-            self.state = self.grad = None
-        else:
-            self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
+    def end_cycle(self, owner):
+        """The owner has just made its next step: what has the loop done in between?"""
+        if self.state is not None and self.cycle == owner.number - 1:
+            if self.state == CLEARED:
+                self.good += 1
+            else:
+                self.bad = True
+        self.owner, self.state = owner, None
 
-    def _judge_last_cycle(self, owner):
-        if self.state is None or self.cycle != owner.number - 1:
-            return
-        if self.state == CLEARED:
-            self.good += 1
-        else:
-            self.bad = True
+    def begin_cycle(self, grad):
+        """The owner's step was made with this gradient."""
+        self.cycle = self.owner.number
+        if grad is not None and not self.bad:
+            self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
 
     def zeroing(self, grad):
         self.clean = grad is None if self.state == DROPPED else self.is_untouched(grad)
@@ -188,6 +203,8 @@ class _Cycle:
     def __init__(self, optimizer):
         self.optimizer = weakref.ref(optimizer)
         self.number = 0
+        self.parameters = 0  # how many it has
+        self.is_watched = False
 
 
 class _Gradients:
@@ -195,7 +212,7 @@ class _Gradients:
 
     A gradient may go when its optimizer has stepped since it was last written, and the loop itself
     has been seen to set it to None, as that step had left it, before the next one: at least twice,
-    and in every cycle that was looked at. What a loop fills with zeros is left alone: with momentum
+    and in every cycle that was watched. Those before a cleanup are, others as time allows. What a loop fills with zeros is left alone: with momentum
     or weight decay a parameter without gradient trains differently from one whose gradient is 0.
 
     Keeps no object of the program alive.
@@ -204,7 +221,10 @@ class _Gradients:
     def __init__(self):
         self._cycles = {}  # by the optimizer's id
         self._records = {}  # by the parameter's
+        self._is_watching = False
         self._seconds, self._since = 0.0, time.perf_counter()
+        self._seconds_told = 0.0
+        self.is_due = False  # the next cleanup follows this step
         self.kept_bytes = 0  # of gradients that were filled with zeros, the last time
         self.failure = None
 
@@ -223,10 +243,15 @@ class _Gradients:
                 self._records.clear()
             self._seconds += time.perf_counter() - begin
 
-        return call
+        return _not_compiled(call)
 
     def _can_afford(self):
-        return self._seconds <= OBSERVING_SHARE * (time.perf_counter() - self._since) + 0.02
+        return self._seconds <= OBSERVING_SHARE * (time.perf_counter() - self._since) + 0.005
+
+    def seconds_since_last_asked(self):
+        """That went into watching."""
+        seconds, self._seconds_told = self._seconds - self._seconds_told, self._seconds
+        return seconds
 
     # ---- what the program does ----
 
@@ -238,20 +263,34 @@ class _Gradients:
             cycle = self._cycles[id(optimizer)] = _Cycle(optimizer)
             self._forget_the_dead()
         cycle.number += 1
-        if not self._can_afford():
-            return
+        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        was_watched, is_new = cycle.is_watched, cycle.parameters != count
+        cycle.parameters = count
+        cycle.is_watched = self.is_due or self._can_afford()
+        if cycle.is_watched or was_watched or is_new:
+            self._look_at(optimizer, cycle)
+        self._is_watching = any(c.is_watched for c in self._cycles.values())
+
+    def _look_at(self, optimizer, cycle):
         for param in _parameters(optimizer):
-            self._record_of(param, cycle).begin_cycle(cycle, param.grad)
+            record = self._record_of(param, cycle)
+            record.end_cycle(cycle)
+            if cycle.is_watched:
+                record.begin_cycle(param.grad)
 
     @_timed
     def zeroing(self):
         """Somebody's zero_grad() begins."""
+        if not self._is_watching:
+            return
         for record, param in self._open_records():
             record.zeroing(param.grad)
 
     @_timed
     def zeroed(self):
         """It has ended."""
+        if not self._is_watching:
+            return
         kept = 0
         for record, param in self._open_records():
             grad = param.grad
@@ -448,7 +487,7 @@ class Cleanup:
         self.zero_grad = _safe_or_false(zero_grad)
         self.steps = self.cleanups = 0
         self.closed = False
-        self.spent = 0.0  # seconds in cleanups, with what it takes to measure them
+        self.spent = 0.0  # seconds in cleanups, with what it takes to watch and measure
         self._since = self._last = None  # the first step and the last, by the clock
         self._failures = {}  # by action: it was tried and is left out from then on
         self._failure = None  # of the measuring
@@ -479,6 +518,12 @@ class Cleanup:
             self._clean(self._counts, optimizer)
             now = time.perf_counter()
         self._last = now
+        self._foresee()
+
+    def _foresee(self):
+        """The step before a cleanup is watched."""
+        if self._gradients is not None and self.every is not None:
+            self._gradients.is_due = (self.steps + 1) % self.every == 0
 
     def evaluated(self):
         """An evaluation has ended: what it has left behind goes."""
@@ -536,6 +581,9 @@ class Cleanup:
             self._failures[name] = f"{type(error).__name__}: {error}"
             return before
         seconds = time.perf_counter() - begin
+        if name == "zero_grad":
+            watching = self._gradients.seconds_since_last_asked()
+            seconds, self.spent = seconds + watching, self.spent + watching
         after = _held_now()
         self._add(name, _freed(before, after), objects or 0, seconds)
         return after

@@ -148,6 +148,7 @@ class Job:
             self._cleanup = _JobCleanup(s.every, True, s.gc, s.empty_cache, s.trim, s.zero_grad)
         return True
 
+    @_not_compiled
     def stepped(self, optimizer, is_counted):
         """After the step of an optimizer; is_counted: it is a step of the training."""
         if self._is_refused:
@@ -167,7 +168,9 @@ class Job:
             cleanup._clean([name for name in cleanup._counts if name != "zero_grad"])
             self._thread = threading.get_ident() if cleanup.zero_grad else None
             self._tell_counts()
+        cleanup._foresee()
 
+    @_not_compiled
     def batch_taken(self):
         """From a loader. Who reads gradients after the step does it before the next batch comes."""
         if self._thread is not None and self._thread == threading.get_ident():

@@ -5,6 +5,7 @@ import gc
 import io
 import pickle
 import sys
+import unittest
 import warnings
 import weakref
 
@@ -428,6 +429,25 @@ class Weights(Case):
                         after = list(loop(cleanup.step).parameters())
                     self.assertTrue(all(torch.equal(a, b) for a, b in zip(without, after)))
                     self.assertIsNone(cleanup._gradients.failure)
+
+    @unittest.skipUnless(hasattr(torch, "compile"), "this torch does not compile")
+    def test_of_a_compiled_step_too(self):
+        def compiled(after_step):
+            model = network()
+            optimizer = torch.optim.Adam(model.parameters())
+            step = torch.compile(optimizer.step, backend="eager")
+            for x in batches(8):
+                optimizer.zero_grad(set_to_none=True)
+                loss_of(model, x).backward()
+                step()
+                after_step()
+            return model
+
+        without = list(compiled(lambda: None).parameters())
+        with tidemark.Cleanup(every=1, gc=False) as cleanup:
+            after = list(compiled(cleanup.step).parameters())
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(without, after)))
+        self.assertIsNone(cleanup._gradients.why_left_alone())
 
     def dropped_by(self, loop, **options):
         """How many gradients have gone, over all cleanups."""
