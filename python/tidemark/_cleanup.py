@@ -156,6 +156,12 @@ class _Record:
         self.bad = False  # there was one in which it did not
         self.shared = False  # two optimizers have it
 
+    def belongs_to(self, cycle):
+        if self.owner is None:
+            self.owner = cycle
+        elif self.owner.is_of_another(cycle):
+            self.shared = True
+
     def is_open(self):
         """Whether its owner's last step is the one that was recorded."""
         return self.state is not None and self.cycle == self.owner.number
@@ -206,6 +212,12 @@ class _Cycle:
         self.parameters = 0  # how many it has
         self.is_watched = False
 
+    def is_of_another(self, cycle):
+        """A wrapper has the very groups of the optimizer that it wraps."""
+        mine, other = self.optimizer(), cycle.optimizer()
+        return (mine is not None and other is not None
+                and mine.param_groups is not other.param_groups)
+
 
 class _Gradients:
     """Which gradients have been used up, and which of them the loop would set to None anyway.
@@ -222,6 +234,7 @@ class _Gradients:
         self._cycles = {}  # by the optimizer's id
         self._records = {}  # by the parameter's
         self._is_watching = False
+        self._knows_all = False  # optimizers, also those that have not made a step
         self._seconds, self._since = 0.0, time.perf_counter()
         self._seconds_told = 0.0
         self.is_due = False  # the next cleanup follows this step
@@ -256,24 +269,27 @@ class _Gradients:
     # ---- what the program does ----
 
     @_timed
+    def seen(self, optimizer):
+        """It is there, and may use the gradients of its parameters at any time."""
+        self._cycle_of(optimizer)
+
+    def seen_all(self):
+        """Every optimizer there is has been told of."""
+        self._knows_all = True
+
+    @_timed
     def stepped(self, optimizer):
         """An optimizer's step() has ended."""
-        cycle = self._cycles.get(id(optimizer))
-        if cycle is None or cycle.optimizer() is not optimizer:
-            cycle = self._cycles[id(optimizer)] = _Cycle(optimizer)
-            self._forget_the_dead()
+        cycle = self._cycle_of(optimizer)
         cycle.number += 1
-        count = sum(len(group["params"]) for group in optimizer.param_groups)
-        was_watched, is_new = cycle.is_watched, cycle.parameters != count
-        cycle.parameters = count
-        cycle.is_watched = self.is_due or self._can_afford()
-        if cycle.is_watched or was_watched or is_new:
+        was_watched, cycle.is_watched = cycle.is_watched, self.is_due or self._can_afford()
+        if cycle.is_watched or was_watched:
             self._look_at(optimizer, cycle)
         self._is_watching = any(c.is_watched for c in self._cycles.values())
 
     def _look_at(self, optimizer, cycle):
         for param in _parameters(optimizer):
-            record = self._record_of(param, cycle)
+            record = self._record_of(param)
             record.end_cycle(cycle)
             if cycle.is_watched:
                 record.begin_cycle(param.grad)
@@ -303,11 +319,21 @@ class _Gradients:
 
     def drop(self, optimizer=None):
         """Sets to None what may be; with an optimizer, of that one alone."""
+        if not self._knows_all and any(r.may_be_dropped() for r, _ in self._open_records()):
+            self._search()
         for record, param in self._open_records():
             of_another = optimizer is not None and record.owner.optimizer() is not optimizer
             if not of_another and record.may_be_dropped() and record.is_untouched(param.grad):
                 param.grad = None
                 record.state = DROPPED
+
+    def _search(self):
+        """For optimizers that were made before we came and have not made a step."""
+        kind = sys.modules["torch.optim.optimizer"].Optimizer
+        for found in [o for o in gc.get_objects() if issubclass(type(o), kind)]:
+            if hasattr(found, "param_groups"):
+                self._cycle_of(found)
+        self._knows_all = True
 
     def why_left_alone(self):
         """A sentence; None: they are not."""
@@ -329,12 +355,23 @@ class _Gradients:
 
     # ---- the books ----
 
-    def _record_of(self, param, cycle):
+    def _cycle_of(self, optimizer):
+        """Known from then on, with all its parameters."""
+        cycle = self._cycles.get(id(optimizer))
+        if cycle is None or cycle.optimizer() is not optimizer:
+            self._forget_the_dead()
+            cycle = self._cycles[id(optimizer)] = _Cycle(optimizer)
+        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        if cycle.parameters != count:
+            cycle.parameters = count
+            for param in _parameters(optimizer):
+                self._record_of(param).belongs_to(cycle)
+        return cycle
+
+    def _record_of(self, param):
         record = self._records.get(id(param))
         if record is None or record.param() is not param:
             record = self._records[id(param)] = _Record(param)
-        if record.owner is not None and record.owner is not cycle:
-            record.shared = record.shared or record.owner.optimizer() is not None
         return record
 
     def _open_records(self):
@@ -377,14 +414,17 @@ class _Hooks:
                 self._undo.pop()()
 
     def _install(self, steps):
-        optimizer = sys.modules.get("torch.optim.optimizer")
-        module = sys.modules.get("torch.nn.modules.module")
+        optim = sys.modules.get("torch.optim.optimizer")
         if steps:
-            add = getattr(optimizer, "register_optimizer_step_post_hook", None)
+            add = getattr(optim, "register_optimizer_step_post_hook", None)
             yield add(self._step_hook()).remove if add else self._hook_labels()
-        for owner in (getattr(optimizer, "Optimizer", None), getattr(module, "Module", None)):
-            if owner is not None:
-                yield _replace(owner, "zero_grad", self._around_zero_grad(owner.zero_grad))
+        optimizer = getattr(optim, "Optimizer", None)
+        module = getattr(sys.modules.get("torch.nn.modules.module"), "Module", None)
+        for owner, name, around in ((optimizer, "zero_grad", self._around_zero_grad),
+                                    (module, "zero_grad", self._around_zero_grad),
+                                    (optimizer, "add_param_group", self._around_add)):
+            if hasattr(owner, name):
+                yield _replace(owner, name, around(getattr(owner, name)))
 
     def stepped(self, optimizer):
         for gradients in list(self.told):
@@ -410,6 +450,19 @@ class _Hooks:
 
         zero_grad._torchdynamo_disable = True
         return zero_grad
+
+    def _around_add(self, original):
+        """Every optimizer that is made adds its parameters."""
+
+        @functools.wraps(original)
+        def add_param_group(optimizer, *args, **kwargs):
+            result = original(optimizer, *args, **kwargs)
+            for gradients in list(self.told):
+                gradients.seen(optimizer)
+            return result
+
+        add_param_group._torchdynamo_disable = True
+        return add_param_group
 
     def _hook_labels(self):
         """Before torch 2.0 the end of a step is the end of its label for the profiler."""

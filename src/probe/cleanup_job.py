@@ -111,11 +111,12 @@ def _with_workers(original, count):
 
 
 class _JobCleanup(Cleanup):
-    """Steps are told by the probe, which has its own hook."""
+    """Steps are told by the probe, which has its own hook; no optimizer was made before it."""
 
     def _hook(self):
         if self._gradients is not None:
             _hooks.add(self._gradients, steps=False)
+            self._gradients.seen_all()
 
 
 class Job:
