@@ -224,8 +224,9 @@ class _Gradients:
 
     A gradient may go when its optimizer has stepped since it was last written, and the loop itself
     has been seen to set it to None, as that step had left it, before the next one: at least twice,
-    and in every cycle that was watched. Those before a cleanup are, others as time allows. What a loop fills with zeros is left alone: with momentum
-    or weight decay a parameter without gradient trains differently from one whose gradient is 0.
+    and in every cycle that was watched. Those before a cleanup are, others as time allows. What a
+    loop fills with zeros is left alone: with momentum or weight decay a parameter without gradient
+    trains differently from one whose gradient is 0.
 
     Keeps no object of the program alive.
     """
@@ -655,8 +656,9 @@ class Cleanup:
     def _add(self, name, freed, objects, seconds):
         c, (host, allocated, reserved) = self._counts[name], freed
         self._counts[name] = Count(
-            c.times + 1, c.useful + any(freed), 0 if any(freed) else c.idle + 1, c.freed_host + host, c.freed_allocated + allocated,
-            c.freed_reserved + reserved, c.objects + objects, c.seconds + seconds)
+            c.times + 1, c.useful + any(freed), 0 if any(freed) else c.idle + 1,
+            c.freed_host + host, c.freed_allocated + allocated, c.freed_reserved + reserved,
+            c.objects + objects, c.seconds + seconds)
 
     # ---- what it did ----
 

@@ -59,7 +59,7 @@ def read_setting(text):
 
 
 def _set_default(method, value):
-    """Of set_to_none, the last argument of torch's own function, below what others put around it."""
+    """Of set_to_none, the last argument of torch's own function, below what is put around it."""
     while hasattr(method, "__wrapped__"):
         method = method.__wrapped__
     names = method.__code__.co_varnames[:method.__code__.co_argcount]
