@@ -69,7 +69,7 @@ struct report_tradeoff {
     const struct tradeoff *tradeoff;
     const struct tradeoff_row *rows; /* of each setting */
     const char *command;             /* for people, redacted */
-    double steps_low, steps_high;    /* measured in a run; NAN: none was */
+    double steps_low, steps_high;    /* of a run, as far as it is looked at */
     const char *const *notes;        /* what else is to be known, a sentence each */
     size_t note_count;
 };

@@ -9,10 +9,12 @@
 
 static void add_value(struct buf *out, double value, enum tradeoff_measure m)
 {
-    if (m == TRADEOFF_STEP_SECONDS)
+    if (m < TRADEOFF_STEP_SECONDS)
+        units_add_bytes(out, value);
+    else if (m == TRADEOFF_STEP_SECONDS)
         units_add_short_time(out, value);
     else
-        units_add_bytes(out, value);
+        buf_addf(out, "%.2f %%", 100 * value);
 }
 
 static void add_spread(struct buf *out, const struct tradeoff_cell *c, enum tradeoff_measure m)
@@ -100,13 +102,14 @@ static void add_table(struct buf *out, const struct report_tradeoff *r,
         add_heading(&t, tradeoff_measure_title(m), first);
         first = false;
         for (size_t s = 0; s < r->tradeoff->setting_count; s++)
-            add_row(&t, &r->tradeoff->settings[s], &r->rows[s].cells[m], m, style);
+            if (m != TRADEOFF_CLEANUP_SHARE || r->rows[s].cells[m].runs > 0)
+                add_row(&t, &r->tradeoff->settings[s], &r->rows[s].cells[m], m, style);
     }
     if (!first)
         table_render(&t, out, 2);
 }
 
-/* "15 runs of: python train.py; 240 steps measured in each". */
+/* "15 runs, 300 steps each, of: python train.py". */
 static void add_what(struct buf *out, const struct report_tradeoff *r,
                      const struct report_style *style)
 {
@@ -120,7 +123,7 @@ static void add_what(struct buf *out, const struct report_tradeoff *r,
             buf_adds(&text, " to ");
             units_add_count(&text, r->steps_high, 0);
         }
-        buf_adds(&text, " steps measured in each");
+        buf_adds(&text, " steps each");
     }
     buf_adds(&text, ", of: ");
     utf8_add_clean(&text, r->command, style->ascii);

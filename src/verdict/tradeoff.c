@@ -19,6 +19,7 @@ static const struct {
     [TRADEOFF_GPU_PEAK] = {"gpu_peak", "peak, torch on the GPU", "torch.peak"},
     [TRADEOFF_RESERVED] = {"gpu_reserved", "most reserved by torch", "torch.reserved"},
     [TRADEOFF_STEP_SECONDS] = {"step_seconds", "step time", NULL},
+    [TRADEOFF_CLEANUP_SHARE] = {"cleanup_share", "time in cleanup, by its own clock", NULL},
 };
 
 const char *tradeoff_measure_key(enum tradeoff_measure m)

@@ -36,7 +36,7 @@ struct tradeoff_setting {
 /* "every 10", "set_to_none no, 2 workers", "as it is". */
 void tradeoff_add_name(struct buf *out, const struct tradeoff_setting *s);
 
-/* What is measured in every run. Bytes but for the last; less is better. */
+/* What is measured in every run; less is better. All before TRADEOFF_STEP_SECONDS are bytes. */
 enum tradeoff_measure {
     TRADEOFF_FLOOR, /* host memory of the whole job */
     TRADEOFF_PEAK,
@@ -44,6 +44,7 @@ enum tradeoff_measure {
     TRADEOFF_GPU_PEAK,  /* torch.peak */
     TRADEOFF_RESERVED,  /* the most of torch.reserved */
     TRADEOFF_STEP_SECONDS,
+    TRADEOFF_CLEANUP_SHARE, /* of the time, by the clock of the cleanup itself; 0 to 1 */
     TRADEOFF_MEASURES,
 };
 

@@ -46,7 +46,7 @@ static bool frees(const struct tradeoff_row *row)
 
 static bool changes(const struct tradeoff_row *row)
 {
-    for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++)
+    for (enum tradeoff_measure m = 0; m <= TRADEOFF_STEP_SECONDS; m++)
         if (is_real(&row->cells[m]))
             return true;
     return false;
@@ -81,16 +81,30 @@ static void add_memory(struct buf *out, const struct tradeoff_row *row, bool les
         *joint = ", and";
 }
 
-static void add_time(struct buf *out, const struct tradeoff_cell *time, const char *joint)
+static void add_percent(struct buf *out, double share)
 {
-    if (time->finding == FINDING_NOISE)
-        buf_addf(out, "%s its cost in step time is within noise", joint);
-    if (!is_real(time))
-        return;
-    double percent = 100 * fabs(time->share);
-    buf_addf(out, "%s %s ", joint, time->difference > 0 ? "costs" : "makes a step");
+    double percent = 100 * fabs(share);
     units_add_count(out, percent, percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0);
-    buf_adds(out, time->difference > 0 ? " % of step time" : " % shorter");
+    buf_adds(out, " %");
+}
+
+/* What cleanup takes is known by its own clock also where step times scatter by more. */
+static void add_time(struct buf *out, const struct tradeoff_row *row, const char *joint)
+{
+    const struct tradeoff_cell *time = &row->cells[TRADEOFF_STEP_SECONDS];
+    double own = row->cells[TRADEOFF_CLEANUP_SHARE].mean;
+    if (is_real(time)) {
+        buf_addf(out, "%s %s ", joint, time->difference > 0 ? "costs" : "makes a step");
+        add_percent(out, time->share);
+        buf_adds(out, time->difference > 0 ? " of step time" : " shorter");
+    } else if (time->finding == FINDING_NOISE) {
+        buf_addf(out, "%s its cost in step time is within noise", joint);
+        if (isfinite(own)) {
+            buf_adds(out, " (by its own clock ");
+            add_percent(out, own);
+            buf_addc(out, ')');
+        }
+    }
 }
 
 static void add_sentence(struct buf *out, const struct tradeoff_setting *setting,
@@ -101,7 +115,7 @@ static void add_sentence(struct buf *out, const struct tradeoff_setting *setting
     add_subject(out, setting);
     add_memory(out, row, true, &joint);
     add_memory(out, row, false, &joint);
-    add_time(out, &row->cells[TRADEOFF_STEP_SECONDS], joint);
+    add_time(out, row, joint);
     buf_addc(out, '.');
 }
 

@@ -243,15 +243,16 @@ int recording_judge(struct recording *r, const struct recording_options *options
  * left out as warm-up. Step time is the mean of the others; a floor is the lowest value in the
  * second half of these, so that memory that grows or is given back shows in it; a peak is the
  * highest value from the start of the run to the last step. Host memory is that of the whole job;
- * of torch's counters the largest of a process and device. NAN: not recorded.
+ * of torch's counters the largest of a process and device. The time in cleanup is that of the whole
+ * run, as told from inside. NAN: not recorded.
  */
 struct measured_run {
     double steps;      /* made in the time that is measured; 0: the run told too few */
-    double steps_made; /* in the whole run */
+    double steps_told; /* in the whole run; the last few may not have been */
     double values[TRADEOFF_MEASURES];
 };
 
-#define MEASURE_LEAST_STEPS 10 /* made in a run; with fewer nothing is measured */
+#define MEASURE_LEAST_STEPS 10 /* told by a run; with fewer nothing is measured */
 
 /* `most_steps`: what came after them is not looked at; 0: all. -errno of reading. */
 int recording_measure(struct recording *r, double most_steps, struct measured_run *ret);

@@ -74,7 +74,7 @@ TEST(measure__leaves_the_first_fifth_out_of_step_time)
     add_steps(&f, 1, 20, 5, flat);
     add_steps(&f, 21, 101, 0.25, flat);
     struct measured_run run = measure(&f, 0);
-    CHECK(run.steps_made == 101 && run.steps == 80);
+    CHECK(run.steps_told == 101 && run.steps == 80);
     CHECK_NEAR(run.values[TRADEOFF_STEP_SECONDS], 0.25, 1e-9);
 }
 
@@ -95,7 +95,7 @@ TEST(measure__looks_at_no_more_steps_than_asked_for)
     add_steps(&f, 1, 51, 0.5, flat);
     add_steps(&f, 52, 90, 9, climbs);
     struct measured_run run = measure(&f, 51);
-    CHECK(run.steps == 40 && run.steps_made == 90);
+    CHECK(run.steps == 40 && run.steps_told == 90);
     CHECK_NEAR(run.values[TRADEOFF_STEP_SECONDS], 0.5, 1e-9);
     CHECK_NEAR(run.values[TRADEOFF_PEAK], 100 * MB, 1);
 }
@@ -105,12 +105,12 @@ TEST(measure__too_few_steps_measure_nothing)
     struct made_file f = make_file();
     add_steps(&f, 1, MEASURE_LEAST_STEPS - 1, 1, flat);
     struct measured_run run = measure(&f, 0);
-    CHECK(run.steps == 0 && run.steps_made == MEASURE_LEAST_STEPS - 1);
+    CHECK(run.steps == 0 && run.steps_told == MEASURE_LEAST_STEPS - 1);
     CHECK(isnan(run.values[TRADEOFF_STEP_SECONDS]) && isnan(run.values[TRADEOFF_FLOOR]));
 
     f = make_file();
     run = measure(&f, 0);
-    CHECK(run.steps == 0 && run.steps_made == 0);
+    CHECK(run.steps == 0 && run.steps_told == 0);
 }
 
 TEST(measure__forgets_what_somebody_else_counted_before)
@@ -120,7 +120,7 @@ TEST(measure__forgets_what_somebody_else_counted_before)
     store_add_mark(f.store, f.seconds, NAN, NAN);
     add_steps(&f, 1, 101, 0.25, flat);
     struct measured_run run = measure(&f, 0);
-    CHECK(run.steps_made == 101);
+    CHECK(run.steps_told == 101);
     CHECK_NEAR(run.values[TRADEOFF_STEP_SECONDS], 0.25, 1e-9);
 }
 
@@ -129,7 +129,7 @@ TEST(measure__counts_on_where_training_begins_anew)
     struct made_file f = make_file();
     add_steps(&f, 1, 51, 0.5, flat);
     add_steps(&f, 1, 51, 0.5, flat);
-    CHECK(measure(&f, 0).steps_made == 101);
+    CHECK(measure(&f, 0).steps_told == 101);
 }
 
 TEST(measure__a_value_that_stood_still_was_not_written_again)
@@ -155,4 +155,24 @@ TEST(measure__of_several_processes_the_largest_counts)
     store_add_sample(f.store, first, 40, 5 * MB);
     store_add_sample(f.store, second, 40, 9 * MB);
     CHECK_NEAR(measure(&f, 0).values[TRADEOFF_GPU_FLOOR], 9 * MB, 1);
+}
+
+TEST(measure__a_process_that_is_alone_tells_the_memory_of_the_job)
+{
+    struct made_file f = make_file();
+    int64_t own = add_counter(&f, f.trainer, "host.anon");
+    add_steps(&f, 1, 101, 0.5, flat);
+    store_add_sample(f.store, own, 40.1, 90 * MB);
+    store_add_sample(f.store, own, 41.1, 120 * MB);
+    struct measured_run run = measure(&f, 0);
+    CHECK_NEAR(run.values[TRADEOFF_FLOOR], 90 * MB, 1);
+    CHECK_NEAR(run.values[TRADEOFF_PEAK], 120 * MB, 1);
+
+    f = make_file();
+    struct store_process p = {.pid = 4243, .role = "data worker", .rank = -1, .exit_status = NAN};
+    own = add_counter(&f, f.trainer, "host.anon");
+    add_counter(&f, store_add_process(f.store, &p), "host.anon");
+    add_steps(&f, 1, 101, 0.5, flat);
+    store_add_sample(f.store, own, 40.1, 60 * MB);
+    CHECK_NEAR(measure(&f, 0).values[TRADEOFF_FLOOR], 100 * MB, 1);
 }

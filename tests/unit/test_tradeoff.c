@@ -129,8 +129,9 @@ TEST(tradeoff__two_rounds_are_too_few)
     add_setting(&m, TRADEOFF_EVERY, 10);
     add_rounds(&m, 2, (double[]){800 * MB, 10 * MB}, (double[]){0.1, 9}, 0, 0, 1);
     CHECK(finding(&m, 1, TRADEOFF_FLOOR) == FINDING_TOO_FEW);
-    CHECK_TEXT(summary(&m), "Not enough repeats to tell a difference from noise: at least 3 of each "
-                            "setting are needed.");
+    CHECK_TEXT(summary(&m),
+               "Not enough repeats to tell a difference from noise: at least 3 of each "
+               "setting are needed.");
     CHECK(tradeoff_best(&m.t, m.rows, TRADEOFF_EVERY) == 0);
 }
 
