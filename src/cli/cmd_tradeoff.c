@@ -361,7 +361,16 @@ static void run_all(struct tradeoff_command *c)
 
 /* ---- the answer ---- */
 
-static void add_notes(struct tradeoff_command *c)
+static bool any_within_noise(const struct tradeoff_command *c, const struct tradeoff_row *rows)
+{
+    for (size_t s = 1; s < c->tradeoff.setting_count; s++)
+        for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++)
+            if (rows[s].cells[m].finding == FINDING_NOISE)
+                return true;
+    return false;
+}
+
+static void add_notes(struct tradeoff_command *c, const struct tradeoff_row *rows)
 {
     if (c->end == TRIAL_INTERRUPTED)
         note(c, "Interrupted: this is what was measured until then.");
@@ -376,6 +385,9 @@ static void add_notes(struct tradeoff_command *c)
              c->steps_low, every);
         break;
     }
+    if (any_within_noise(c, rows))
+        note(c, "With more runs of each setting (--repeat) smaller differences can be told from "
+                "noise.");
     note(c, "The first fifth of the steps is left out as warm-up. Step time is the mean of the "
             "others, the floor the lowest memory in their second half, the peak the highest of the "
             "run.");
@@ -390,7 +402,7 @@ static int print(struct tradeoff_command *c)
         argc++;
     run_add_command(&command, (const char *const *) c->job.argv, argc);
     tradeoff_compare(&c->tradeoff, rows);
-    add_notes(c);
+    add_notes(c, rows);
     struct report_tradeoff report = {
         .tradeoff = &c->tradeoff,
         .rows = rows,

@@ -19,7 +19,7 @@ static const struct {
     [TRADEOFF_GPU_PEAK] = {"gpu_peak", "peak, torch on the GPU", "torch.peak"},
     [TRADEOFF_RESERVED] = {"gpu_reserved", "most reserved by torch", "torch.reserved"},
     [TRADEOFF_STEP_SECONDS] = {"step_seconds", "step time", NULL},
-    [TRADEOFF_CLEANUP_SHARE] = {"cleanup_share", "time in cleanup, by its own clock", NULL},
+    [TRADEOFF_CLEANUP_SHARE] = {"cleanup_share", "cleanup by its own clock", NULL},
 };
 
 const char *tradeoff_measure_key(enum tradeoff_measure m)
@@ -107,13 +107,32 @@ static double as_it_is(const struct tradeoff *t, unsigned round, enum tradeoff_m
 /* A difference that waits to be tested. */
 struct test {
     struct tradeoff_cell *cell;
-    double error;  /* of its mean */
-    double chance; /* to see as much without any difference */
-    double least;  /* what the counter can be held to */
+    enum tradeoff_measure measure;
+    double mean, error; /* of the differences by round */
+    double chance;      /* to see as much without any difference */
 };
 
+/* A busy machine makes every step longer by the same factor: times are compared by their ratio. */
+static bool by_ratio(enum tradeoff_measure m)
+{
+    return m == TRADEOFF_STEP_SECONDS;
+}
+
+/* Differences by round: of times, of their logarithms. */
+static double difference_of(double value, double other, enum tradeoff_measure m)
+{
+    return by_ratio(m) ? log(value / other) : value - other;
+}
+
+/* The same in the unit of the measure; `before`: what the job as it is takes. */
+static double in_units(double difference, double before, enum tradeoff_measure m)
+{
+    return by_ratio(m) ? before * expm1(difference) : difference;
+}
+
+/* *ret_differences: of all rounds that have both. */
 static void fill_cell(const struct tradeoff *t, size_t setting, enum tradeoff_measure m,
-                      struct tradeoff_cell *ret, double *ret_error)
+                      struct tradeoff_cell *ret, struct moments *ret_differences)
 {
     struct moments all = {0}, differences = {0}, before = {0};
     *ret = (struct tradeoff_cell){.low = NAN, .high = NAN};
@@ -126,32 +145,41 @@ static void fill_cell(const struct tradeoff *t, size_t setting, enum tradeoff_me
         ret->high = fmax(ret->high, value);
         if (setting == 0 || isnan(other))
             continue;
-        moments_add(&differences, value - other);
+        moments_add(&differences, difference_of(value, other, m));
         moments_add(&before, other);
     }
     bool any = differences.count > 0;
     ret->runs = all.count;
     ret->mean = all.count > 0 ? all.mean : NAN;
     ret->pairs = differences.count;
-    ret->difference = any ? differences.mean : NAN;
+    ret->before = any ? before.mean : NAN;
+    ret->difference = any ? in_units(differences.mean, before.mean, m) : NAN;
     ret->difference_low = ret->difference_high = NAN;
-    ret->share = any && before.mean > 0 ? differences.mean / before.mean : NAN;
+    ret->share = any && before.mean > 0 ? ret->difference / before.mean : NAN;
     ret->finding = any ? FINDING_TOO_FEW : FINDING_ABSENT;
-    *ret_error = differences.count > 1 ? standard_error(&differences) : NAN;
+    *ret_differences = differences;
 }
 
-static struct test test_of(struct tradeoff_cell *cell, double error, enum tradeoff_measure m)
+static struct test test_of(struct tradeoff_cell *cell, const struct moments *differences,
+                           enum tradeoff_measure m)
 {
-    double t = cell->difference == 0 ? 0 : fabs(cell->difference) / error;
+    double error = standard_error(differences), mean = differences->mean;
     return (struct test){
         .cell = cell,
+        .measure = m,
+        .mean = mean,
         .error = error,
-        .chance = student_chance(t, cell->pairs - 1),
-        .least = measures[m].kind ? series_kind_resolution(measures[m].kind) : 0,
+        .chance = student_chance(mean == 0 ? 0 : fabs(mean) / error, cell->pairs - 1),
     };
 }
 
 /* ---- all of them together ---- */
+
+/* What the counter can be held to. */
+static double least_difference(enum tradeoff_measure m)
+{
+    return measures[m].kind ? series_kind_resolution(measures[m].kind) : 0;
+}
 
 static int by_chance(const void *a, const void *b)
 {
@@ -173,9 +201,11 @@ static void judge(struct test *tests, size_t count)
         struct tradeoff_cell *c = tests[i].cell;
         size_t left = count - (i < real ? i : real);
         double t = student_quantile(TRADEOFF_CHANCE / (double) left, c->pairs - 1);
-        c->difference_low = c->difference - t * tests[i].error;
-        c->difference_high = c->difference + t * tests[i].error;
-        bool large = fabs(c->difference) >= tests[i].least;
+        double margin = t * tests[i].error;
+        enum tradeoff_measure m = tests[i].measure;
+        c->difference_low = in_units(tests[i].mean - margin, c->before, m);
+        c->difference_high = in_units(tests[i].mean + margin, c->before, m);
+        bool large = fabs(c->difference) >= least_difference(m);
         c->finding = i < real && large ? FINDING_REAL : FINDING_NOISE;
     }
 }
@@ -188,10 +218,10 @@ void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows)
     for (size_t s = 0; s < t->setting_count; s++) {
         for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++) {
             struct tradeoff_cell *cell = &ret_rows[s].cells[m];
-            double error;
-            fill_cell(t, s, m, cell, &error);
+            struct moments differences;
+            fill_cell(t, s, m, cell, &differences);
             if (cell->pairs >= TRADEOFF_LEAST_ROUNDS)
-                tests[count++] = test_of(cell, error, m);
+                tests[count++] = test_of(cell, &differences, m);
         }
     }
     judge(tests, count);

@@ -44,7 +44,7 @@ enum tradeoff_measure {
     TRADEOFF_GPU_PEAK,  /* torch.peak */
     TRADEOFF_RESERVED,  /* the most of torch.reserved */
     TRADEOFF_STEP_SECONDS,
-    TRADEOFF_CLEANUP_SHARE, /* of the time, by the clock of the cleanup itself; 0 to 1 */
+    TRADEOFF_CLEANUP_SHARE, /* by the clock of the cleanup itself, of the rest of the time */
     TRADEOFF_MEASURES,
 };
 
@@ -90,17 +90,18 @@ struct tradeoff_cell {
     double mean, low, high;
     enum tradeoff_finding finding;
     unsigned pairs;    /* rounds in which the job as it is was measured as well */
-    double difference; /* to that, mean of the rounds */
+    double before;     /* the job as it is in these, mean */
+    double difference; /* to that, mean of the rounds; of times, geometric */
     double difference_low, difference_high; /* what the test leaves possible; real: 0 is outside */
-    double share;                           /* the difference, of the job as it is */
+    double share;                           /* the difference, of `before` */
 };
 
 struct tradeoff_row {
     struct tradeoff_cell cells[TRADEOFF_MEASURES];
 };
 
-/* Fills a row for each setting: Student's t of the differences by round, by Holm's procedure over
- * all of them. */
+/* Fills a row for each setting: Student's t of the differences by round (of times, of their
+ * ratios), by Holm's procedure over all of them. */
 void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows);
 
 /*

@@ -167,7 +167,8 @@ static bool is_cleanup_time(const struct series_info *info)
     return strncmp(info->kind, "cleanup.", 8) == 0 && strcmp(ending, ".seconds") == 0;
 }
 
-/* Of the time since `began`, all actions of the process that takes most. NAN: none is told. */
+/* All actions of the process that takes most, of the rest of the time since `began`. NAN: none is
+ * told. */
 static int measure_cleanup(struct recording *r, double began, double *ret)
 {
     double most = NAN;
@@ -184,7 +185,7 @@ static int measure_cleanup(struct recording *r, double began, double *ret)
             if (last.seconds > began)
                 share = (isnan(share) ? 0 : share) + last.value / (last.seconds - began);
         }
-        most = fmax(most, share);
+        most = fmax(most, share < 1 ? share / (1 - share) : NAN);
     }
     *ret = most;
     return 0;

@@ -243,8 +243,8 @@ int recording_judge(struct recording *r, const struct recording_options *options
  * left out as warm-up. Step time is the mean of the others; a floor is the lowest value in the
  * second half of these, so that memory that grows or is given back shows in it; a peak is the
  * highest value from the start of the run to the last step. Host memory is that of the whole job;
- * of torch's counters the largest of a process and device. The time in cleanup is that of the whole
- * run, as told from inside. NAN: not recorded.
+ * of torch's counters the largest of a process and device. The time in cleanup, as told from
+ * inside, is compared with the rest of the time. NAN: not recorded.
  */
 struct measured_run {
     double steps;      /* made in the time that is measured; 0: the run told too few */

@@ -176,3 +176,21 @@ TEST(measure__a_process_that_is_alone_tells_the_memory_of_the_job)
     store_add_sample(f.store, own, 40.1, 60 * MB);
     CHECK_NEAR(measure(&f, 0).values[TRADEOFF_FLOOR], 100 * MB, 1);
 }
+
+TEST(measure__cleanup_is_told_by_its_own_clock)
+{
+    struct made_file f = make_file();
+    int64_t gc = add_counter(&f, f.trainer, "cleanup.gc.seconds");
+    int64_t trim = add_counter(&f, f.trainer, "cleanup.trim.seconds");
+    add_counter(&f, f.trainer, "cleanup.gc.freed");
+    add_steps(&f, 1, 101, 0.5, flat);
+    store_add_sample(f.store, gc, 10, 1);
+    store_add_sample(f.store, gc, 40, 6);
+    store_add_sample(f.store, trim, 40, 2);
+    /* 8 of 40 seconds: a quarter of the others. */
+    CHECK_NEAR(measure(&f, 0).values[TRADEOFF_CLEANUP_SHARE], 0.25, 1e-9);
+
+    f = make_file();
+    add_steps(&f, 1, 101, 0.5, flat);
+    CHECK(isnan(measure(&f, 0).values[TRADEOFF_CLEANUP_SHARE]));
+}

@@ -122,6 +122,38 @@ TEST(tradeoff__drift_from_round_to_round_does_not_hide_a_difference)
     CHECK(finding(&m, 1, TRADEOFF_FLOOR) == FINDING_REAL);
 }
 
+TEST(tradeoff__a_busy_machine_does_not_hide_a_slower_step)
+{
+    static struct made m;
+    make(&m);
+    add_setting(&m, TRADEOFF_EVERY, 1);
+    static const double busy[] = {1, 2.2, 3.1};
+    for (unsigned r = 0; r < 3; r++) {
+        add_run(&m, 0, r, 500 * MB, 0.01 * busy[r]);
+        add_run(&m, 1, r, 500 * MB, 0.03 * busy[r] * (1 + 0.02 * r));
+    }
+    tradeoff_compare(&m.t, m.rows);
+    const struct tradeoff_cell *c = &m.rows[1].cells[TRADEOFF_STEP_SECONDS];
+    CHECK(c->finding == FINDING_REAL);
+    CHECK_NEAR(c->share, 2.06, 0.01);
+    CHECK(c->difference_low > 0 && c->difference_low < c->difference &&
+          c->difference < c->difference_high);
+}
+
+TEST(tradeoff__what_cleanup_takes_is_told_where_step_times_scatter)
+{
+    static struct made m;
+    make(&m);
+    add_setting(&m, TRADEOFF_EVERY, 10);
+    add_rounds(&m, 4, (double[]){800 * MB, 500 * MB}, (double[]){1, 1}, MB, 0.1, 5);
+    CHECK(strstr(summary(&m), ", and its cost in step time is within noise."));
+    for (size_t i = 0; i < m.t.run_count; i++)
+        m.runs[i].values[TRADEOFF_CLEANUP_SHARE] = m.runs[i].setting == 1 ? 0.013 : NAN;
+    tradeoff_compare(&m.t, m.rows);
+    CHECK(finding(&m, 1, TRADEOFF_CLEANUP_SHARE) == FINDING_ABSENT);
+    CHECK(strstr(summary(&m), "is within noise (by its own clock 1.3 %)."));
+}
+
 TEST(tradeoff__two_rounds_are_too_few)
 {
     static struct made m;
