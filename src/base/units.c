@@ -128,3 +128,10 @@ void units_add_short_time(struct buf *b, double seconds)
     double value = seconds / size;
     buf_addf(b, "%.*f %s", three_digits(fabs(value)), value, name);
 }
+
+void units_add_percent(struct buf *b, double share)
+{
+    double percent = 100 * fabs(share);
+    units_add_count(b, 100 * share, percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0);
+    buf_adds(b, " %");
+}

@@ -283,8 +283,9 @@ static bool are_optimizer_steps(const struct watch_view *view)
     return view->steps_from && strcmp(view->steps_from, "output") != 0;
 }
 
-static int check_steps(const struct under_way *u, const struct watch_view *view,
-                       const struct measured_run *run)
+/* Whether there is something to compare. -EINVAL, said. */
+static int check_run(const struct under_way *u, const struct watch_view *view,
+                     const struct measured_run *run)
 {
     if (!are_optimizer_steps(view)) {
         cli_say("tradeoff: %s: no steps were seen: cleanup acts at the steps of torch's "
@@ -295,6 +296,13 @@ static int check_steps(const struct under_way *u, const struct watch_view *view,
     if (run->steps <= 0) {
         cli_say("tradeoff: %s: the command made %.0f step%s; at least %d are needed to measure",
                 buf_text(&u->name), view->steps, view->steps == 1 ? "" : "s", MEASURE_LEAST_STEPS);
+        return -EINVAL;
+    }
+    bool cleans = u->trial->setting->said[TRADEOFF_EVERY] != TRADEOFF_UNSAID;
+    if (cleans && isnan(run->values[TRADEOFF_CLEANUP_SHARE])) {
+        cli_say("tradeoff: %s: no cleanup was made in %.0f steps: there is nothing to compare; "
+                "cleanup acts at the steps of torch's optimizers",
+                buf_text(&u->name), view->steps);
         return -EINVAL;
     }
     return 0;
@@ -317,7 +325,7 @@ static int measure_store(const struct under_way *u, struct store *store, struct 
     }
     ret->steps = view.steps;
     ret->seconds = view.seconds;
-    r = check_steps(u, &view, &ret->measured);
+    r = check_run(u, &view, &ret->measured);
     watch_view_release(&view);
     return r;
 }

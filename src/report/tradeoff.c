@@ -14,7 +14,7 @@ static void add_value(struct buf *out, double value, enum tradeoff_measure m)
     else if (m == TRADEOFF_STEP_SECONDS)
         units_add_short_time(out, value);
     else
-        buf_addf(out, "%.2f %%", 100 * value);
+        units_add_percent(out, value);
 }
 
 static void add_spread(struct buf *out, const struct tradeoff_cell *c, enum tradeoff_measure m)
@@ -34,7 +34,7 @@ static void add_difference(struct buf *out, const struct tradeoff_cell *c, enum 
         return;
     buf_adds(out, c->difference > 0 ? "+" : "");
     if (m == TRADEOFF_STEP_SECONDS)
-        buf_addf(out, "%.1f %%", 100 * c->share);
+        units_add_percent(out, c->share);
     else
         units_add_bytes(out, c->difference);
 }

@@ -81,13 +81,6 @@ static void add_memory(struct buf *out, const struct tradeoff_row *row, bool les
         *joint = ", and";
 }
 
-static void add_percent(struct buf *out, double share)
-{
-    double percent = 100 * fabs(share);
-    units_add_count(out, percent, percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0);
-    buf_adds(out, " %");
-}
-
 /* What cleanup takes is known by its own clock also where step times scatter by more. */
 static void add_time(struct buf *out, const struct tradeoff_row *row, const char *joint)
 {
@@ -95,13 +88,13 @@ static void add_time(struct buf *out, const struct tradeoff_row *row, const char
     double own = row->cells[TRADEOFF_CLEANUP_SHARE].mean;
     if (is_real(time)) {
         buf_addf(out, "%s %s ", joint, time->difference > 0 ? "costs" : "makes a step");
-        add_percent(out, time->share);
+        units_add_percent(out, fabs(time->share));
         buf_adds(out, time->difference > 0 ? " of step time" : " shorter");
     } else if (time->finding == FINDING_NOISE) {
         buf_addf(out, "%s its cost in step time is within noise", joint);
         if (isfinite(own)) {
             buf_adds(out, " (by its own clock ");
-            add_percent(out, own);
+            units_add_percent(out, own);
             buf_addc(out, ')');
         }
     }

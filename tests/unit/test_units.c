@@ -92,3 +92,13 @@ TEST(units__writes_what_a_step_takes_with_three_digits)
     CHECK_WRITES(units_add_short_time(&out, 75.2), "75.2 s");
     CHECK_WRITES(units_add_short_time(&out, NAN), "?");
 }
+
+TEST(units__writes_shares_in_percent)
+{
+    CHECK_WRITES(units_add_percent(&out, 0.0042), "0.42 %");
+    CHECK_WRITES(units_add_percent(&out, 0.013), "1.3 %");
+    CHECK_WRITES(units_add_percent(&out, -0.42), "-42 %");
+    CHECK_WRITES(units_add_percent(&out, 3.1), "310 %");
+    CHECK_WRITES(units_add_percent(&out, 0), "0 %");
+    CHECK_WRITES(units_add_percent(&out, NAN), "? %");
+}
