@@ -14,16 +14,17 @@ import random
 
 import torch
 
-WIDTH, BATCH, VOCABULARY = 64, 16, 1000
+BATCH, VOCABULARY = 16, 1000
 KEPT = 64  # results of the last steps
 
 
 def train(steps, device):
     torch.manual_seed(0)
     lengths = random.Random(0)
+    width = 64 if device == "cpu" else 1024
     model = torch.nn.Sequential(
-        torch.nn.Embedding(VOCABULARY, WIDTH), torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(),
-        torch.nn.Linear(WIDTH, WIDTH)).to(device)
+        torch.nn.Embedding(VOCABULARY, width), torch.nn.Linear(width, width), torch.nn.ReLU(),
+        torch.nn.Linear(width, width)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     kept = collections.deque(maxlen=KEPT)
     for _ in range(steps):

@@ -354,6 +354,9 @@ static void run_all(struct tradeoff_command *c)
     if (!c->quiet)
         cli_say("tradeoff: %zu settings, %.0f round%s: %zu runs of the command", count, c->repeat,
                 c->repeat == 1 ? "" : "s", c->runs_planned);
+    if (getenv(TRIAL_VARIABLE))
+        cli_say("tradeoff: %s is set: every run has its own, the job as it is none",
+                TRIAL_VARIABLE);
     trial_take_signals();
     if (run_rounds(c, settings, count, 0) && dimensions_tried(c) > 1)
         run_combined(c);
@@ -464,26 +467,23 @@ static int make_kept_folder(const char *path)
     return 0;
 }
 
-/* The caller frees *ret. -errno, said. */
-static int make_own_folder(char **ret)
+/* The caller frees it. NULL: said. */
+static char *make_own_folder(void)
 {
     const char *base = getenv("TMPDIR");
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s/tidemark-tradeoff-XXXXXX", base && base[0] ? base : "/tmp");
     if (!mkdtemp(path.text)) {
-        int error = errno;
-        cli_say("tradeoff: %s: cannot be made: %s", buf_text(&path), strerror(error));
+        cli_say("tradeoff: %s: cannot be made: %s", buf_text(&path), strerror(errno));
         buf_release(&path);
-        return -error;
     }
-    *ret = path.text;
-    return 0;
+    return path.text;
 }
 
 static int measure_in_own_folder(struct tradeoff_command *c)
 {
-    char *folder = NULL;
-    if (make_own_folder(&folder) < 0)
+    char *folder = make_own_folder();
+    if (!folder)
         return STATUS_ERROR;
     c->job.folder = folder;
     int status = measure(c);

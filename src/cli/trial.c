@@ -16,8 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define VARIABLE "TIDEMARK_CLEANUP"
-
 #define LOG_LINES 12u
 #define LOG_BYTES 8192
 
@@ -87,9 +85,9 @@ static void set_variable(const struct tradeoff_setting *s)
     struct buf text = BUF_INIT;
     add_variable(&text, s);
     if (text.len > 0)
-        setenv(VARIABLE, buf_text(&text) + 1, 1);
+        setenv(TRIAL_VARIABLE, buf_text(&text) + 1, 1);
     else
-        unsetenv(VARIABLE);
+        unsetenv(TRIAL_VARIABLE);
     buf_release(&text);
 }
 
@@ -311,7 +309,7 @@ static int check_run(const struct under_way *u, const struct watch_view *view,
 static int measure_store(const struct under_way *u, struct store *store, struct trial_result *ret)
 {
     struct recording *recording;
-    struct watch_view view;
+    struct watch_view view = {0};
     int r = recording_new(store, &recording);
     if (r == 0) {
         r = recording_measure(recording, u->job->steps, &ret->measured);
@@ -372,7 +370,7 @@ enum trial_end trial_run(const struct trial_job *job, const struct trial *trial,
                          struct trial_result *ret)
 {
     struct under_way u = {.job = job, .trial = trial};
-    struct trial_result result;
+    struct trial_result result = {0};
     buf_addf(&u.name, "round %u, ", trial->round + 1);
     tradeoff_add_name(&u.name, trial->setting);
     add_path(&u.run_file, &u, ".tide");

@@ -23,6 +23,9 @@ enum trial_end {
     TRIAL_INTERRUPTED, /* by the user: the command was told, and has ended */
 };
 
+/* What tells the probe in a command's processes the setting. */
+#define TRIAL_VARIABLE "TIDEMARK_CLEANUP"
+
 /* From now on Ctrl-C and the like end a trial instead of us. */
 void trial_take_signals(void);
 

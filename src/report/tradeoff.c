@@ -4,6 +4,7 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- text ---- */
 
@@ -32,11 +33,14 @@ static void add_difference(struct buf *out, const struct tradeoff_cell *c, enum 
 {
     if (c->finding == FINDING_ABSENT)
         return;
-    buf_adds(out, c->difference > 0 ? "+" : "");
+    struct buf text = BUF_INIT;
     if (m == TRADEOFF_STEP_SECONDS)
-        units_add_percent(out, c->share);
+        units_add_percent(&text, c->share);
     else
-        units_add_bytes(out, c->difference);
+        units_add_bytes(&text, c->difference);
+    bool nothing = strncmp(buf_text(&text), "0 ", 2) == 0;
+    buf_addf(out, "%s%s", c->difference > 0 && !nothing ? "+" : "", buf_text(&text));
+    buf_release(&text);
 }
 
 static void add_finding(struct buf *out, const struct tradeoff_cell *c,

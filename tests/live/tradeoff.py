@@ -132,6 +132,7 @@ def settings_come_in_turns(b):
     status, output, said = _run(b, _job(40), *options, env=environment)
     equal(status, 4, "status of too few repeats", output, said)
     check("Not enough repeats" in output and "not enough repeats" in output, output)
+    check("TIDEMARK_CLEANUP is set" in said, said)
     order = [line.split(": ")[3] for line in said.splitlines() if " steps, " in line]
     equal(order, ["as it is", "every 5", "set_to_none yes", "every 5", "set_to_none yes",
                   "as it is"], "order", said)
