@@ -116,3 +116,22 @@ void units_add_duration(struct buf *b, double seconds)
     units_add_count(b, value, fabs(value) < 1 ? 2 : fabs(value) < 9.95 ? 1 : 0);
     buf_addf(b, " %s", scales[i].name);
 }
+
+void units_add_short_time(struct buf *b, double seconds)
+{
+    if (!isfinite(seconds)) {
+        buf_adds(b, "?");
+        return;
+    }
+    double size = fabs(seconds) < 999.5e-6 ? 1e-6 : fabs(seconds) < 0.9995 ? 1e-3 : 1;
+    const char *name = size == 1 ? "s" : size > 1e-4 ? "ms" : "us";
+    double value = seconds / size;
+    buf_addf(b, "%.*f %s", three_digits(fabs(value)), value, name);
+}
+
+void units_add_percent(struct buf *b, double share)
+{
+    double percent = 100 * fabs(share);
+    units_add_count(b, 100 * share, percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0);
+    buf_adds(b, " %");
+}

@@ -19,4 +19,10 @@ void units_add_count(struct buf *b, double count, int decimals);
 /* "45 s", "12 min", "3.2 h", "4.1 days". */
 void units_add_duration(struct buf *b, double seconds);
 
+/* What a step takes: "480 us", "12.3 ms", "1.20 s": three significant digits. */
+void units_add_short_time(struct buf *b, double seconds);
+
+/* A share as "0.42 %", "1.3 %", "-42 %", "310 %". */
+void units_add_percent(struct buf *b, double share);
+
 #endif

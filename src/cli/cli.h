@@ -30,6 +30,7 @@ int cmd_export(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
+int cmd_tradeoff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 #endif

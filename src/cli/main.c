@@ -20,6 +20,7 @@ static const char help[] =
     "  compare A B       two runs side by side: the same pattern or not\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
     "  export RUN.tide   the samples of a recorded run as CSV or JSON lines\n"
+    "  tradeoff -- CMD   what cleanup frees in a job and what it costs, measured\n"
     "  doctor            what works on this machine, what does not, and what to do\n"
     "\n"
     "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
@@ -37,9 +38,11 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"run", cmd_run, true},        {"watch", cmd_watch, false},     {"show", cmd_show, false},
-    {"export", cmd_export, false}, {"analyze", cmd_analyze, false}, {"compare", cmd_compare, false},
-    {"check", cmd_check, false},   {"doctor", cmd_doctor, false},
+    {"run", cmd_run, true},          {"watch", cmd_watch, false},
+    {"show", cmd_show, false},       {"export", cmd_export, false},
+    {"analyze", cmd_analyze, false}, {"compare", cmd_compare, false},
+    {"check", cmd_check, false},     {"tradeoff", cmd_tradeoff, true},
+    {"doctor", cmd_doctor, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -62,6 +62,23 @@ void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
 void report_comparison_json(struct buf *out, const struct report_runs *runs);
 
+/* ---- one job with several settings ---- */
+
+/* Nothing is owned. */
+struct report_tradeoff {
+    const struct tradeoff *tradeoff;
+    const struct tradeoff_row *rows; /* of each setting */
+    const char *command;             /* for people, redacted */
+    double steps_low, steps_high;    /* of a run, as far as it is looked at */
+    const char *const *notes;        /* what else is to be known, a sentence each */
+    size_t note_count;
+};
+
+/* `tradeoff`: what was found, then every measure with every setting. */
+void report_tradeoff(struct buf *out, const struct report_tradeoff *r,
+                     const struct report_style *style);
+void report_tradeoff_json(struct buf *out, const struct report_tradeoff *r);
+
 /* ---- a watched job ---- */
 
 /*

@@ -6,5 +6,6 @@
 #include "stat/history.h"
 #include "stat/pyramid.h"
 #include "stat/segment.h"
+#include "stat/student.h"
 
 #endif

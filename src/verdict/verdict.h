@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "stat/stat.h"
+#include "verdict/tradeoff.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -298,6 +298,17 @@ static bool begins_count(const struct mark *m)
     return isnan(m->step) && isnan(m->epoch);
 }
 
+int recording_each_mark(const struct recording *r,
+                        int (*visit)(void *c, double seconds, double step, bool begins), void *c)
+{
+    int result = 0;
+    for (size_t i = 0; i < r->mark_count && result >= 0; i++) {
+        const struct mark *m = &r->marks[i];
+        result = visit(c, m->seconds, m->step, begins_count(m));
+    }
+    return result < 0 ? result : 0;
+}
+
 struct stepper {
     const struct recording *r;
     struct step_clock clock;

@@ -217,6 +217,11 @@ int recording_each_sample(struct recording *r, size_t index,
                           int (*visit)(void *c, double step, const struct store_sample *x),
                           void *c);
 
+/* Every mark in order of time. `begins`: what follows is counted by somebody else, and may be other
+ * steps; such a mark has no step. A negative return stops and is handed on. */
+int recording_each_mark(const struct recording *r,
+                        int (*visit)(void *c, double seconds, double step, bool begins), void *c);
+
 /* 0 and NULL: as it was recorded. */
 struct recording_options {
     double horizon, epoch, plan_steps, plan_seconds, limit_bytes;
@@ -232,6 +237,25 @@ struct recording_options {
  */
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret);
+
+/*
+ * What a run took, to be compared with other runs of the same job. The first fifth of its steps is
+ * left out as warm-up. Step time is the mean of the others; a floor is the lowest value in the
+ * second half of these, so that memory that grows or is given back shows in it; a peak is the
+ * highest value from the start of the run to the last step. Host memory is that of the whole job;
+ * of torch's counters the largest of a process and device. The time in cleanup, as told from
+ * inside, is compared with the rest of the time. NAN: not recorded.
+ */
+struct measured_run {
+    double steps;      /* made in the time that is measured; 0: the run told too few */
+    double steps_told; /* in the whole run; the last few may not have been */
+    double values[TRADEOFF_MEASURES];
+};
+
+#define MEASURE_LEAST_STEPS 10 /* told by a run; with fewer nothing is measured */
+
+/* `most_steps`: what came after them is not looked at; 0: all. -errno of reading. */
+int recording_measure(struct recording *r, double most_steps, struct measured_run *ret);
 
 /* ---- inside a command ---- */
 

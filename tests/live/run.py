@@ -17,10 +17,11 @@ import options
 import signals
 import streams
 import terminals
+import tradeoff
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, watching)
+MODULES = (ending, streams, signals, terminals, options, inside, tradeoff, watching)
 
 
 def cases():

@@ -82,3 +82,23 @@ TEST(units__writes_durations_in_their_own_scale)
     CHECK_WRITES(units_add_duration(&out, 5 * 365.25 * 86400), "5 years");
     CHECK_WRITES(units_add_duration(&out, -45), "-45 s");
 }
+
+TEST(units__writes_what_a_step_takes_with_three_digits)
+{
+    CHECK_WRITES(units_add_short_time(&out, 480e-6), "480 us");
+    CHECK_WRITES(units_add_short_time(&out, 999.7e-6), "1.00 ms");
+    CHECK_WRITES(units_add_short_time(&out, 0.0123), "12.3 ms");
+    CHECK_WRITES(units_add_short_time(&out, 0.9997), "1.00 s");
+    CHECK_WRITES(units_add_short_time(&out, 75.2), "75.2 s");
+    CHECK_WRITES(units_add_short_time(&out, NAN), "?");
+}
+
+TEST(units__writes_shares_in_percent)
+{
+    CHECK_WRITES(units_add_percent(&out, 0.0042), "0.42 %");
+    CHECK_WRITES(units_add_percent(&out, 0.013), "1.3 %");
+    CHECK_WRITES(units_add_percent(&out, -0.42), "-42 %");
+    CHECK_WRITES(units_add_percent(&out, 3.1), "310 %");
+    CHECK_WRITES(units_add_percent(&out, 0), "0 %");
+    CHECK_WRITES(units_add_percent(&out, NAN), "? %");
+}
