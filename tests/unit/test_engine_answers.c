@@ -547,7 +547,8 @@ static struct answer judge_evaluating(double kept_mb, bool peaks)
 {
     struct engine *e = engine_for(BY_STEP(.activities = activities));
     for (int i = 1; i <= 600; i++) {
-        double level = (100 + kept_mb * ((i - 1) / 50)) * MB + 4096 * (i % 3);
+        int evaluations = (i - 1) / 50;
+        double level = (100 + kept_mb * evaluations) * MB + 4096 * (i % 3);
         if (engine_push(e, i, i, level) < 0)
             abort();
         if (peaks && i % 50 == 0)
@@ -590,9 +591,11 @@ TEST(engine__peaks_beside_the_samples_change_no_verdict)
 TEST(engine__what_stays_under_spikes_is_a_leak)
 {
     struct engine *e = engine_for(&by_step);
-    for (int i = 1; i <= 1000; i++)
-        if (engine_push(e, i, i, (100 + 10 * ((i - 1) / 50) + (i % 50 == 0 ? 200 : 0)) * MB) < 0)
+    for (int i = 1; i <= 1000; i++) {
+        int kept_mb = 10 * ((i - 1) / 50), spike_mb = i % 50 == 0 ? 200 : 0;
+        if (engine_push(e, i, i, (100 + kept_mb + spike_mb) * MB) < 0)
             abort();
+    }
     engine_finish(e);
     struct answer a = ask(e);
     engine_free(e);

@@ -177,7 +177,8 @@ TEST(phases__what_stays_under_spikes_is_no_rounding)
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
     for (int i = 0; i < 1000; i++) {
-        double level = 100 * MB + 10 * MB * (i / 50);
+        int evaluations = i / 50;
+        double level = 100 * MB + 10 * MB * evaluations;
         wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(0.01 * i), i + 1);
         put_sample(&s, "torch.allocated", 0.01 * i, i % 50 == 49 ? level + 200 * MB : level);
         if (i % 100 == 99)
