@@ -81,6 +81,7 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
         .limit = t->limit,
         .resolution = series_kind_resolution(t->kind),
         .job_series = terms->series,
+        .activities = terms->activities,
     };
     struct engine *e;
     if (engine_new(&options, &e) < 0)
@@ -140,7 +141,9 @@ void track_release(struct track *t)
     t->by_step = engine_free(t->by_step);
     free(t->device);
     free(t->own_kind);
+    free(t->stays);
     t->device = t->own_kind = NULL;
+    t->stays = NULL;
 }
 
 static void note(struct track *t, double seconds, double value)
@@ -178,6 +181,19 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
     points_add(&t->early, seconds, value);
     if (track_would_move(t, t->min, t->max))
         start_engines(t, terms);
+}
+
+void track_note_peak(struct track *t, const struct track_terms *terms, double value)
+{
+    if (t->rule == TRACK_SHOWN || !isfinite(value))
+        return;
+    t->max = fmax(t->max, value);
+    if (!t->moves && t->samples > 0 && track_would_move(t, t->min, t->max))
+        start_engines(t, terms);
+    if (t->by_time)
+        engine_note_peak(t->by_time, value, t->activity);
+    if (t->by_step)
+        engine_note_peak(t->by_step, value, t->activity);
 }
 
 void track_mark(struct track *t, const struct track_terms *terms)

@@ -25,7 +25,8 @@ struct track_terms {
     double horizon; /* in steps, or seconds where there are no steps */
     double epoch;   /* steps, as told by the user */
     double plan_steps, plan_seconds;
-    unsigned series; /* so many share the false-alarm budget */
+    unsigned series;         /* so many share the false-alarm budget */
+    char *const *activities; /* names of what the program does beside its steps; NULL: none */
 };
 
 /* Points of a series, at most TRACK_POINTS: when they are full every second one goes. */
@@ -63,6 +64,8 @@ struct track {
     double first_seconds, last_seconds;
     double step_seconds; /* of the last sample with a step */
     double limit;        /* for this series, as known now; 0: not known */
+    unsigned activity;   /* of the terms, at present, from 1; 0: none */
+    struct stays *stays; /* owned; NULL: it was never in a phase */
 
     struct track_points early;   /* from the beginning, until it moves */
     struct track_points pending; /* since the last mark of the step clock */
@@ -74,6 +77,9 @@ void track_release(struct track *t);
 
 /* What is not a number is passed over: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
+
+/* It is so high at this moment, which is none of its samples'. */
+void track_note_peak(struct track *t, const struct track_terms *terms, double value);
 
 /* Whether values of that range are more than standing still. */
 bool track_would_move(const struct track *t, double min, double max);

@@ -14,6 +14,7 @@ import bench
 import ending
 import inside
 import options
+import phases
 import signals
 import streams
 import terminals
@@ -21,7 +22,7 @@ import tradeoff
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, tradeoff, watching)
+MODULES = (ending, streams, signals, terminals, options, inside, phases, tradeoff, watching)
 
 
 def cases():

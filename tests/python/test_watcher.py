@@ -7,11 +7,14 @@ import logging
 import math
 import os
 import re
+import subprocess
+import sys
 import time
 import weakref
 
 import tidemark
-from support import Case, needs_torch, output, run_python, torch
+from support import ROOT, Case, needs_torch, output, run_python, torch
+from tidemark import _program
 
 LINE = re.compile(r"Step +\d+ \| loss=[\d.]+ \| time=\d+\.\d{3}s \| CPU=\d+\.\d% \| RAM=\d+\.\d%$")
 
@@ -292,6 +295,7 @@ class Life(Case):
             child = os.fork()
             if child == 0:
                 w.step(1.0); w.step(math.nan); w.epoch_end(); w.count("a", 1)
+                with w.phase("a"): pass
                 assert w.verdict().answer == "inconclusive", w.verdict()
                 w.json(), w.report(), w.close()
                 sys.exit(0)
@@ -461,6 +465,75 @@ class Counters(Case):
         with self.warned("as many names"):
             for i in range(200):
                 w.count(f"name {i}", 1)
+
+
+class Phases(Case):
+    def test_a_block_and_what_callbacks_call(self):
+        w = tidemark.Watcher(print_every=0)
+        with self.warnings() as seen:
+            with w.phase("evaluate") as nothing, w.phase("evaluate"):
+                w.phase_begin("save")
+                steps(w, 3)
+            w.phase_end("save")
+            w.phase_end("save")
+            w.phase_end("never begun")
+        self.assertIsNone(nothing)
+        self.assertEqual([str(x.message) for x in seen], [])
+
+    def test_what_the_block_raises_goes_through(self):
+        w = tidemark.Watcher(print_every=0)
+        with self.assertRaisesRegex(KeyError, "of the program"):
+            with w.phase("evaluate"):
+                raise KeyError("of the program")
+
+    def test_a_name_is_a_text(self):
+        w = tidemark.Watcher(print_every=0)
+        for wrong in (None, 7, b"evaluate"):
+            for call in (w.phase, w.phase_begin, w.phase_end):
+                with self.assertRaisesRegex(TypeError, "a phase has a name"):
+                    call(wrong)
+
+    def run_evaluating(self, *arguments):
+        """A program of its own that watches itself; its answer, and the report of its run file."""
+        file = self.folder() / "run.tide"
+        program = ROOT / "tests" / "workloads" / "evaluates.py"
+        done = subprocess.run(
+            [sys.executable, str(program), "--run-file", str(file), *map(str, arguments)],
+            stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+        shown = subprocess.run([_program.PROGRAM, "show", str(file)], stdout=subprocess.PIPE,
+                               text=True, timeout=60, check=True)
+        return json.loads(done.stdout), shown.stdout
+
+    def test_an_evaluation_that_gives_back_is_named_and_no_leak(self):
+        answer, shown = self.run_evaluating("--steps", 600, "--seconds", 0.1, "--mb", 150)
+        self.assertEqual(answer["verdict"], "no_leak", answer["summary"])
+        evaluate, save = answer["phases"]
+        self.assertEqual((evaluate["name"], evaluate["times"], evaluate["ended"]),
+                         ("evaluate", 12, 12))
+        self.assertEqual((save["name"], save["times"]), ("save", 4))
+        (anon,) = [s for s in evaluate["series"] if s["kind"] == "host.anon"]
+        # Nobody looked in between: the kernel's own mark tells the most there was.
+        self.assertAlmostEqual(anon["above_floor"] / 2**20, 150, delta=8)
+        self.assertGreaterEqual(anon["looked_at"], 11)
+        self.assertEqual(anon["given_back"], anon["looked_at"])
+        self.assertIn("  phases    evaluate 12 times, ", shown)
+
+    def test_a_leak_inside_an_evaluation_is_a_leak(self):
+        answer, shown = self.run_evaluating("--steps", 600, "--seconds", 0.02, "--keep-mb", 10)
+        self.assertEqual(answer["verdict"], "leak", answer["summary"])
+        (anon,) = [s for s in answer["phases"][0]["series"] if s["kind"] == "host.anon"]
+        self.assertEqual(anon["given_back"], 0)
+        self.assertAlmostEqual(anon["kept"] / 2**20, 10, delta=1)
+        self.assertIn("on average 10.0 MB stayed", " ".join(shown.split()))
+
+    def test_a_phase_that_cannot_be_kept_is_warned_of_once(self):
+        for name, why in (("", "name is empty"), ("n" * 48, "48 bytes, of at most 47"),
+                          ("a\n", "cannot be printed"), ("a\0b", "cannot be printed"),
+                          ("\ud800", "cannot be printed")):
+            w = tidemark.Watcher(print_every=0)
+            with self.warned(f"the phase {name!r} is not kept: ", why):
+                with w.phase(name):
+                    steps(w, 1)
 
 
 class Data(Case):
@@ -633,7 +706,8 @@ w.{call}
 
     def test_after_close(self):
         program = "import tidemark\nw = tidemark.Watcher(print_every=0)\nw.close()\nw."
-        for call in ("step(1.0)", "epoch_end()", "count('a', 1)"):
+        for call in ("step(1.0)", "epoch_end()", "count('a', 1)", "phase_begin('a')",
+                     "phase_end('a')"):
             self.assertEqual(self.line_of(f"{program}{call}\n", "closed"), f"w.{call}")
 
 

@@ -151,3 +151,27 @@ TEST(history__can_be_used_again_after_release)
     history_release(&h);
     history_release(&h);
 }
+
+/* Whose peak it is survives every merging, and no sample is changed by it. */
+TEST(history__a_block_knows_what_was_done_at_its_peak)
+{
+    struct history h;
+    history_init(&h);
+    history_note_peak(&h, 100, 7);
+    CHECK(h.count == 0);
+    for (unsigned i = 0; i < 10000; i++) {
+        (void) history_push(&h, i, i, i % 2);
+        if (i == 4321)
+            history_note_peak(&h, 100, 7);
+        if (i == 9000)
+            history_note_peak(&h, -1, 9);
+    }
+    unsigned marked = 0;
+    for (unsigned i = 0; i < h.count; i++) {
+        const struct history_block *b = &h.blocks[i];
+        CHECK(b->max == 1 && b->peak == (b->activity == 7 ? 100 : 1));
+        marked += b->activity == 7;
+    }
+    CHECK(marked == 1);
+    history_release(&h);
+}
