@@ -319,7 +319,8 @@ class _Gradients:
     # ---- what we do ----
 
     def drop(self, optimizer=None):
-        """Sets to None what may be; with an optimizer, of that one alone."""
+        """Sets to None what may be, and says how many; with an optimizer, of that one alone."""
+        dropped = 0
         if not self._knows_all and any(r.may_be_dropped() for r, _ in self._open_records()):
             self._search()
         for record, param in self._open_records():
@@ -327,6 +328,8 @@ class _Gradients:
             if not of_another and record.may_be_dropped() and record.is_untouched(param.grad):
                 param.grad = None
                 record.state = DROPPED
+                dropped += 1
+        return dropped
 
     def _search(self):
         """For optimizers that were made before we came and have not made a step."""
@@ -630,7 +633,7 @@ class Cleanup:
     def _measured(self, name, before, optimizer):
         begin = time.perf_counter()
         try:
-            objects = self._do(name, optimizer)
+            found = self._do(name, optimizer)
         except Exception as error:
             self._failures[name] = f"{type(error).__name__}: {error}"
             return before
@@ -639,19 +642,21 @@ class Cleanup:
             watching = self._gradients.seconds_since_last_asked()
             seconds, self.spent = seconds + watching, self.spent + watching
         after = _held_now()
-        self._add(name, _freed(before, after), objects or 0, seconds)
+        freed = (0, 0, 0) if found == 0 else _freed(before, after)  # others free memory, too
+        self._add(name, freed, found if name == "gc" else 0, seconds)
         return after
 
     def _do(self, name, optimizer):
-        """How many objects were found unreachable, where that is known."""
+        """How many gradients or objects could go; None: not known."""
         if name == "zero_grad":
-            self._gradients.drop(optimizer)
-        elif name == "gc":
+            return self._gradients.drop(optimizer)
+        if name == "gc":
             return gc.collect()
-        elif name == "empty_cache":
+        if name == "empty_cache":
             _cuda().empty_cache()
         else:
             _malloc_trim(0)
+        return None
 
     def _add(self, name, freed, objects, seconds):
         c, (host, allocated, reserved) = self._counts[name], freed

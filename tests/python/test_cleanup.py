@@ -8,6 +8,7 @@ import sys
 import unittest
 import warnings
 import weakref
+from unittest import mock
 
 import tidemark
 from support import Case, needs_torch, run_python, torch
@@ -495,13 +496,23 @@ class Weights(Case):
             drop = cleanup._gradients.drop
 
             def counting(optimizer):
-                drop(optimizer)
+                dropped = drop(optimizer)
                 gone.extend(r for r, _ in cleanup._gradients._open_records()
                             if r.state == _cleanup.DROPPED)
+                return dropped
 
             cleanup._gradients.drop = counting
             loop(cleanup.step)
         return len(gone), cleanup.summary()
+
+    def test_where_nothing_was_dropped_others_have_freed_it(self):
+        held = (_cleanup._Held((1000 - i) * MB, 0, 0, 0) for i in range(100))
+        with mock.patch.object(_cleanup, "_held_now", lambda: next(held)):
+            cleanup = tidemark.Cleanup(every=1, gc=False)
+            cleanup.step()
+        cleanup.close()
+        self.assertEqual(cleanup.counts["zero_grad"].freed_host, 0)
+        self.assertEqual(cleanup.counts["trim"].freed_host, MB)
 
     def test_gradients_go_where_the_loop_drops_them_itself(self):
         for loop in (zeroes_first, accumulates, by_closure, scaled, two_players,
