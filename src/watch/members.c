@@ -17,6 +17,11 @@
 #define ROUND_SHARE 0.001
 #define LEAST_ROUND_SECONDS 0.5
 
+/* A fork copies most while it is young: it is looked at again when it is twice as old, as long as
+ * that costs no more of a core than this. */
+#define YOUNG_SHARE 0.02
+#define YOUNG_SECONDS 0.25
+
 /* A process that has told nothing from inside for so long is looked at from outside again. */
 #define TOLD_SECONDS 3.0
 
@@ -35,6 +40,7 @@ static const struct {
     [MEMBER_SWAP] = {"host.swap", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_RSS] = {"host.rss", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_VSIZE] = {"host.vsize", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_COPIED] = {"host.copied", SERIES_BYTES, TRACK_SHOWN},
 };
 
 double member_grace(double seconds)
@@ -356,7 +362,7 @@ void member_start_tracks(struct watch *w, struct member *m)
     member_init_tracks(m);
     /* What a forked process shares turns private by being touched. */
     if (m->forked)
-        m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
+        m->tracks[MEMBER_PRIVATE].rule = m->tracks[MEMBER_COPIED].rule = TRACK_PRIVATE_COPY;
     store_member(w, m);
     m->tracks[MEMBER_FDS].limit = limit_of(m->id.pid, RLIMIT_NOFILE);
     m->tracks[MEMBER_THREADS].limit = limit_of(m->id.pid, RLIMIT_NPROC);
@@ -386,15 +392,35 @@ static double monotonic(void)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
+/* What it has for itself, and did not get since the fork. Where its parent has ended, what they
+ * shared is its own without being copied. */
+static void push_copied(struct watch *w, struct member *m, double seconds)
+{
+    const struct member *parent = member_find(w, m->parent);
+    if (!m->forked || !parent || !member_is_alive(parent))
+        return;
+    double own = fmax(0, m->now.anon - m->inherited);
+    push(w, m, MEMBER_COPIED, seconds, fmax(0, m->rollup.private_bytes - own));
+}
+
+/* Seconds to the next look at its shares. */
+static double rollup_spacing(const struct watch *w, const struct member *m, double seconds,
+                             double took, double cpu)
+{
+    double round = (double) w->alive * cpu;
+    double spacing = fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500),
+                          fmax(took / STALL_SHARE, round / ROUND_SHARE));
+    double young = fmax(fmax(YOUNG_SECONDS, seconds - m->joined), round / YOUNG_SHARE);
+    return m->forked ? fmin(spacing, young) : spacing;
+}
+
 static void read_rollup(struct watch *w, struct member *m, double seconds)
 {
     double begin = monotonic(), cpu = watch_cpu_seconds();
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
-    double round = (double) w->alive * (watch_cpu_seconds() - cpu) / ROUND_SHARE;
-    double spacing =
-        fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
+    double spacing = rollup_spacing(w, m, seconds, took, watch_cpu_seconds() - cpu);
     /* Those that came at the same time are spread over the round. */
     bool first = isnan(m->rollup_seconds);
     m->next_rollup = seconds + (first ? 0.5 + 0.5 * (m->id.pid % 16) / 16 : 1) * spacing;
@@ -407,6 +433,7 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     if (m->has_tracks) {
         push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
         push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
+        push_copied(w, m, seconds);
     }
 }
 

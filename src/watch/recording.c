@@ -70,11 +70,14 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
     if (!m)
         abort();
     m->id = (struct proc_id){.pid = (pid_t) p->pid, .start = p->start};
+    m->parent.pid = (pid_t) p->parent_pid;
     m->role.role = role_named(p->role);
     m->role.rank = p->rank;
     m->command = copy(p->command);
     m->joined = p->first_seconds;
     m->ended = p->last_seconds;
+    m->inherited = NAN;
+    w->last_tick = fmax(w->last_tick, p->last_seconds);
     member_init_tracks(m);
     r->process_ids = grown(r->process_ids, w->member_count, sizeof(*r->process_ids));
     w->members = grown(w->members, w->member_count, sizeof(struct member *));

@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_WATCH_SESSION_H
 #define TIDEMARK_WATCH_SESSION_H
 
+#include "advice/advice.h"
 #include "gpu/gpu.h"
 #include "input/input.h"
 #include "watch/track.h"
@@ -21,6 +22,7 @@ enum member_kind {
     MEMBER_SWAP,
     MEMBER_RSS,
     MEMBER_VSIZE,
+    MEMBER_COPIED, /* of what it shared at its fork, what it has for itself now */
     MEMBER_KINDS,
 };
 
@@ -55,6 +57,7 @@ struct member {
     double inherited; /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;
+    bool copies_told; /* of what its data workers copy */
 };
 
 /* ---- what processes tell from inside ---- */
@@ -257,6 +260,23 @@ void machine_attribute_gpu(struct watch *w);
 void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);
+
+/* workers.c */
+
+/* The facts on the data workers of one process, forked or spawned ones. */
+struct worker_copies {
+    struct copy_facts facts;
+    struct copies judged;
+    char parent[64], type[16], owner[WIRE_NAME_LENGTH], attribute[WIRE_NAME_LENGTH];
+};
+
+/* False: it has no such workers, or nothing is known of them. Texts of the facts are in *ret. */
+bool workers_gather(struct watch *w, const struct member *parent, bool spawned,
+                    struct worker_copies *ret);
+/* News of what is copied, once for each process that has workers. */
+void workers_review(struct watch *w);
+/* The same for the report: of the process whose workers copied most. False: nothing to tell. */
+bool workers_describe(struct watch *w, struct buf *out);
 
 /* view.c */
 

@@ -85,6 +85,7 @@ enum watch_news_kind {
     NEWS_LEAK,       /* a series has turned to leak: once for each */
     NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */
     NEWS_ELSEWHERE,  /* the system grows and the job does not: who does */
+    NEWS_COPIES,     /* data workers copy what they could share */
     NEWS_STORE,      /* the run file cannot be written, or can again */
     NEWS_END,        /* no more news */
 };
