@@ -61,4 +61,96 @@ void copies_describe(struct buf *out, const struct copy_facts *facts, const stru
  * fast. */
 enum copy_trend copies_trend(const struct history *copied, double *ret_rate);
 
+/* ---- texts ---- */
+
+#define ADVICE_TEXTS 8
+#define ADVICE_TEXT_LENGTH 400
+
+/* A few sentences; more than fit are left out. */
+struct advice_texts {
+    char text[ADVICE_TEXTS][ADVICE_TEXT_LENGTH];
+    unsigned count;
+};
+
+/* ---- how much memory it takes ---- */
+
+/*
+ * What one kind of memory did in the run: the host's, with shared pages counted once and without
+ * pages of files, or a device's. Bytes; NAN: not known.
+ */
+struct size_facts {
+    const char *name;            /* "host", "gpu0" */
+    const struct answer *answer; /* of the series that stands for it */
+    enum series_clock clock;
+    double settled;         /* where it stands at the end */
+    double warm_up_seconds; /* when its warm-up had ended, from the beginning of the run */
+    double peak;            /* the highest that was seen */
+    double copied, shared;  /* of the peak: copied by data workers; in /dev/shm */
+    double unseen;          /* by which a process was higher between two looks, as the kernel tells */
+    double copies_to_come;  /* that data workers will still copy */
+    double files;           /* mapped pages of files: code and libraries */
+    double needed; /* of a device: the most that tensors took, and what is not torch's; NAN: no more
+                      is known than what was taken */
+    double capacity; /* what there is */
+    const char *capacity_source;
+};
+
+struct size {
+    enum verdict verdict;
+    double minimum, recommended; /* NAN: no size can be named */
+    double grows_until;          /* of a leak: where on its clock the capacity is used up */
+    struct advice_texts minimum_why, recommended_why;
+};
+
+void size_judge(const struct size_facts *facts, struct size *ret);
+
+/* ---- what the constant part is made of, and what could be changed ---- */
+
+/* All processes of one role, at the moment when most of them were there. Bytes; NAN: not known. */
+struct part_facts {
+    const char *role; /* "data worker" */
+    unsigned processes;
+    double rss, pss;
+    double private_bytes; /* what would be free without them */
+    bool stable;          /* they did not grow */
+};
+
+/* What torch's allocator did on a device. */
+struct device_facts {
+    const char *name;          /* "cuda:0" */
+    double allocated, highest; /* between steps, at the lowest; the most at a time */
+    double reserved;           /* what it kept, at the lowest of the second half of the run */
+    double used, capacity;     /* of the whole device, where the driver tells */
+};
+
+#define ADVICE_DEVICES 16
+
+struct setting_facts {
+    double host_peak;
+    const struct part_facts *parts;
+    size_t part_count;
+    const struct copy_facts *copies; /* of those that matter; NULL: none */
+    struct device_facts devices[ADVICE_DEVICES];
+    unsigned device_count;
+    double pinned;                     /* host memory that torch has pinned, at most */
+    double freed_by_trim, freed_by_gc; /* what a cleanup in the run gave back to the system */
+    unsigned falls, collections; /* full collections, and those at which memory fell a good deal */
+    double fall;                 /* by how much, typically */
+};
+
+struct setting {
+    const char *name; /* "num_workers" */
+    char why[1200];
+};
+
+#define ADVICE_SETTINGS 8
+
+struct settings {
+    struct setting list[ADVICE_SETTINGS];
+    unsigned count;
+};
+
+/* Only those that the run has a reason for; of a job that needs none it is empty. */
+void settings_judge(const struct setting_facts *facts, struct settings *ret);
+
 #endif

@@ -40,6 +40,7 @@ static const struct {
     [MEMBER_SWAP] = {"host.swap", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_RSS] = {"host.rss", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_VSIZE] = {"host.vsize", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_PEAK] = {"host.peak", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_COPIED] = {"host.copied", SERIES_BYTES, TRACK_SHOWN},
 };
 
@@ -51,6 +52,11 @@ double member_grace(double seconds)
 bool member_is_alive(const struct member *m)
 {
     return isnan(m->ended);
+}
+
+bool member_was_there(const struct member *m, double seconds)
+{
+    return m->joined <= seconds && (member_is_alive(m) || seconds <= m->ended);
 }
 
 bool member_is_trainer(const struct member *m)
@@ -143,7 +149,7 @@ void members_joined(void *context, struct proc_member *found)
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
     m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = NAN;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
-    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
     remember(w, m);
     read_identity(w, m);
@@ -372,9 +378,13 @@ void member_start_tracks(struct watch *w, struct member *m)
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value)
 {
     if (isfinite(value) && t->stored == 0 && w->options.store && m->stored > 0) {
-        struct store_series s = {
-            .process = m->stored, .kind = t->kind, .device = t->device, .unit = t->unit};
+        struct store_series s = {.process = m->stored,
+                                 .kind = t->kind,
+                                 .device = t->device,
+                                 .unit = t->unit,
+                                 .rule = track_rule_name(t->rule)};
         t->stored = store_add_series(w->options.store, &s);
+        t->stored_rule = t->rule;
     }
     watch_push(w, t, seconds, value);
 }
@@ -455,6 +465,7 @@ static void push_status(struct watch *w, struct member *m, double seconds)
         push(w, m, MEMBER_SWAP, seconds, s->swap);
     push(w, m, MEMBER_RSS, seconds, s->rss);
     push(w, m, MEMBER_VSIZE, seconds, s->vsize);
+    push(w, m, MEMBER_PEAK, seconds, s->peak);
     double fds;
     if (proc_read_fds(m->proc, &fds) == 0)
         push(w, m, MEMBER_FDS, seconds, fds);

@@ -240,6 +240,10 @@ int recording_new(struct store *store, struct recording **ret)
         e = store_each_series(store, add_entry, r);
     for (size_t i = 0; i < r->count; i++)
         place_entry(r, &r->entries[i]);
+    for (size_t i = 0; i < r->watch.member_count; i++) {
+        struct member *m = r->watch.members[i];
+        m->forked = m->tracks[MEMBER_PRIVATE].rule == TRACK_PRIVATE_COPY;
+    }
     if (e == 0)
         e = measure(r);
     if (e < 0) {
@@ -280,6 +284,24 @@ size_t recording_count(const struct recording *r)
     return r->count;
 }
 
+struct watch *recording_watch(struct recording *r)
+{
+    return &r->watch;
+}
+
+const struct store_run *recording_run(const struct recording *r)
+{
+    return store_run(r->store);
+}
+
+size_t recording_index_of(const struct recording *r, const struct track *t)
+{
+    size_t i = 0;
+    while (i < r->count && r->entries[i].subject.track != t)
+        i++;
+    return i;
+}
+
 const struct recorded_series *recording_series(const struct recording *r, size_t index)
 {
     return &r->entries[index].shown;
@@ -292,8 +314,6 @@ bool recording_has_steps(const struct recording *r)
         steps += isfinite(r->marks[i].step) ? 1 : 0;
     return steps >= 2;
 }
-
-/* ---- samples with their steps ---- */
 
 /* What follows is counted by somebody else, and may be other steps; see begin_count(). */
 static bool begins_count(const struct mark *m)
@@ -311,6 +331,24 @@ int recording_each_mark(const struct recording *r,
     }
     return result < 0 ? result : 0;
 }
+
+/* Counts of several sources follow each other: the last one tells. */
+double recording_steps(const struct recording *r)
+{
+    double first = NAN, last = NAN;
+    for (size_t i = 0; i < r->mark_count; i++) {
+        double step = r->marks[i].step;
+        if (begins_count(&r->marks[i]))
+            first = NAN;
+        if (!isfinite(step))
+            continue;
+        first = isnan(first) || step < first ? step : first;
+        last = step;
+    }
+    return last - first;
+}
+
+/* ---- samples with their steps ---- */
 
 struct stepper {
     const struct recording *r;

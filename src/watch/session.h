@@ -22,6 +22,7 @@ enum member_kind {
     MEMBER_SWAP,
     MEMBER_RSS,
     MEMBER_VSIZE,
+    MEMBER_PEAK,
     MEMBER_COPIED, /* of what it shared at its fork, what it has for itself now */
     MEMBER_KINDS,
 };
@@ -211,6 +212,7 @@ void member_start_tracks(struct watch *w, struct member *m);
 /* Gives it a place in the run file at its first value. */
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value);
 bool member_is_alive(const struct member *m);
+bool member_was_there(const struct member *m, double seconds);
 void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
 bool member_is_trainer(const struct member *m);    /* or a rank */
@@ -275,8 +277,17 @@ bool workers_gather(struct watch *w, const struct member *parent, bool spawned,
                     struct worker_copies *ret);
 /* News of what is copied, once for each process that has workers. */
 void workers_review(struct watch *w);
-/* The same for the report: of the process whose workers copied most. False: nothing to tell. */
+/* Of all that is worth telling the workers that copied most. Returns of how many processes there is
+ * something to tell; *ret is set where that is not 0. */
+unsigned workers_find_most(struct watch *w, struct worker_copies *ret);
+/* The same in words, for the report. False: nothing to tell. */
 bool workers_describe(struct watch *w, struct buf *out);
+
+/* recording.c */
+struct watch *recording_watch(struct recording *r);
+const struct store_run *recording_run(const struct recording *r);
+/* The series of the file that a track was filled from; recording_count(): none. */
+size_t recording_index_of(const struct recording *r, const struct track *t);
 
 /* view.c */
 

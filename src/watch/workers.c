@@ -27,11 +27,6 @@ static bool is_worker_of(const struct member *m, const struct member *parent, bo
            is_child_of(m, parent);
 }
 
-static bool was_there(const struct member *m, double seconds)
-{
-    return m->joined <= seconds && (member_is_alive(m) || seconds < m->ended);
-}
-
 /* The most of them that there were at a time. */
 static unsigned most_at_a_time(const struct watch *w, const struct member *parent, bool spawned)
 {
@@ -42,7 +37,7 @@ static unsigned most_at_a_time(const struct watch *w, const struct member *paren
             continue;
         for (size_t k = 0; k < w->member_count; k++)
             count += is_worker_of(w->members[k], parent, spawned) &&
-                     was_there(w->members[k], w->members[i]->joined);
+                     member_was_there(w->members[k], w->members[i]->joined);
         most = count > most ? count : most;
     }
     return most;
@@ -195,23 +190,37 @@ void workers_review(struct watch *w)
     }
 }
 
-bool workers_describe(struct watch *w, struct buf *out)
+unsigned workers_find_most(struct watch *w, struct worker_copies *ret)
 {
-    struct worker_copies most = {0}, found;
-    unsigned others = 0;
+    const struct member *most = NULL;
+    bool most_spawned = false;
+    double most_bytes = 0;
+    unsigned count = 0;
     for (size_t i = 0; i < w->member_count; i++)
         for (int spawned = 0; spawned <= 1; spawned++) {
-            if (!workers_gather(w, w->members[i], spawned, &found) || !found.judged.matter)
+            if (!workers_gather(w, w->members[i], spawned, ret) || !ret->judged.matter)
                 continue;
-            others++;
-            if (found.facts.all > most.facts.all)
-                workers_gather(w, w->members[i], spawned, &most);
+            count++;
+            if (ret->facts.all <= most_bytes)
+                continue;
+            most = w->members[i];
+            most_spawned = spawned;
+            most_bytes = ret->facts.all;
         }
-    if (others == 0)
+    if (most)
+        workers_gather(w, most, most_spawned, ret);
+    return count;
+}
+
+bool workers_describe(struct watch *w, struct buf *out)
+{
+    struct worker_copies most;
+    unsigned count = workers_find_most(w, &most);
+    if (count == 0)
         return false;
     copies_describe(out, &most.facts, &most.judged);
-    if (others > 1)
-        buf_addf(out, " The same holds for the workers of %u other process%s.", others - 1,
-                 others == 2 ? "" : "es");
+    if (count > 1)
+        buf_addf(out, " The same holds for the workers of %u other process%s.", count - 1,
+                 count == 2 ? "" : "es");
     return true;
 }
