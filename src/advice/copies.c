@@ -122,6 +122,8 @@ static void add_end(struct buf *out, const struct copy_facts *f, const struct co
         buf_adds(out, f->workers == 1 ? ": no leak." : " each: no leak.");
     } else if (f->trend == COPIES_STAND) {
         buf_adds(out, " It grows no more: no leak.");
+    } else {
+        buf_adds(out, " More than was shared it cannot become: no leak.");
     }
 }
 

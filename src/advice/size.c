@@ -69,11 +69,15 @@ static void explain_leak(const struct size_facts *f, struct size *s)
 {
     const struct answer *a = f->answer;
     bool planned = isfinite(a->forecast.plan_value);
-    texts_add(&s->minimum_why, "It grows %s without end: no size is enough%s.",
-              words_of_rate(a->rate, f->clock).text,
-              planned ? ", and this one lasts to the end of the plan only" : "");
-    if (!planned)
+    if (planned) {
+        texts_add(&s->minimum_why, "That lasts to the end of the plan and no longer: the growth has "
+                                   "no end.");
+    } else {
+        texts_add(&s->minimum_why, "It grows %s without end: no size is enough.",
+                  words_of_rate(a->rate, f->clock).text);
         s->minimum = s->recommended = NAN;
+        s->recommended_why.count = 0;
+    }
     if (!isfinite(a->forecast.limit_at))
         return;
     s->grows_until = a->forecast.limit_at;
@@ -111,7 +115,9 @@ static void add_margins(const struct size_facts *f, struct size *s)
     else
         add_margin(s, scatter, "for the scatter of single moments, three times what was measured.");
     add_margin(s, a->forecast.plan_high - a->forecast.plan_value,
-               "that it may grow to the end of the plan without having been noticed so far.");
+               growth_to_plan(a) >= LEAST_BYTES
+                   ? "by which the growth to the end of the plan is uncertain."
+                   : "that it may grow to the end of the plan without having been noticed so far.");
     add_margin(s, f->copies_to_come, "that data workers will still copy.");
     add_margin(s, f->files,
                "of mapped files, code and libraries: the kernel may take them back, and has to read "
@@ -124,7 +130,9 @@ void size_judge(const struct size_facts *f, struct size *ret)
 {
     const struct answer *a = f->answer;
     *ret = (struct size){.verdict = a->verdict, .grows_until = NAN};
-    ret->minimum = isfinite(f->needed) ? f->needed : f->peak + present(f->unseen);
+    ret->minimum = isfinite(f->needed) ? f->needed : f->peak;
+    if (isnan(f->needed) && present(f->unseen) >= LEAST_BYTES)
+        ret->minimum += f->unseen;
     explain_peak(f, ret);
     add_plan(f, ret);
     ret->recommended = ret->minimum;
@@ -134,6 +142,6 @@ void size_judge(const struct size_facts *f, struct size *ret)
     else if (a->verdict == VERDICT_INCONCLUSIVE)
         texts_add(&ret->minimum_why, "That is what was seen: the run does not show yet where it "
                                      "ends.");
-    if (ret->recommended_why.count == 0)
+    if (ret->recommended_why.count == 0 && isfinite(ret->recommended))
         texts_add(&ret->recommended_why, "Nothing in this run was seen to pass the minimum.");
 }

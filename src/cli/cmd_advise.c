@@ -74,13 +74,15 @@ static int advise_recorded(const struct advise *a, const char *path, struct stor
 {
     struct recording *recording;
     struct watch_view view;
-    const struct recording_options options = {
+    struct recording_options options = {
         .plan_steps = a->plan_steps,
         .plan_seconds = a->plan_hours * 3600,
         .limit_bytes = a->limit,
     };
     int r = recording_new(store, &recording);
     if (r == 0) {
+        if (options.plan_steps == 0 && options.plan_seconds > 0 && recording_has_steps(recording))
+            options.plan_steps = recording_step_by(recording, options.plan_seconds);
         r = recording_judge(recording, &options, &view);
         if (r < 0)
             recording_free(recording);

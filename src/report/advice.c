@@ -84,10 +84,23 @@ static void add_about(struct buf *out, const struct report_advice *a,
 
 /* ---- text: sizes ---- */
 
-/* "step 83 (2.1 min)". */
+/* What leaks, or may still grow, has not settled. */
+static bool has_settled(const struct size_facts *f)
+{
+    return f->answer->verdict == VERDICT_NO_LEAK;
+}
+
+/* "165 MB", "step 83 (2.1 min)". */
 static void add_settling(struct table *t, const struct size_facts *f)
 {
     const struct answer *a = f->answer;
+    if (!has_settled(f)) {
+        table_add(t, a->verdict == VERDICT_LEAK ? "never" : "not yet");
+        table_add(t, "");
+        return;
+    }
+    units_add_bytes(&t->cell, f->settled);
+    table_end_cell(t);
     if (isfinite(a->warm_up_end)) {
         series_add_position(&t->cell, a->warm_up_end, a->first_at, f->clock);
         if (f->clock == CLOCK_STEP && isfinite(f->warm_up_seconds)) {
@@ -96,7 +109,7 @@ static void add_settling(struct table *t, const struct size_facts *f)
             buf_addc(&t->cell, ')');
         }
     } else {
-        buf_adds(&t->cell, a->verdict == VERDICT_NO_LEAK ? "the start" : "not yet");
+        buf_adds(&t->cell, "the start");
     }
     table_end_cell(t);
 }
@@ -121,7 +134,6 @@ static void add_sizes(struct buf *out, const struct evidence *e, const struct ju
         table_add(&t, heading[i]);
     for (size_t i = 0; i < e->size_count; i++) {
         table_add(&t, e->sizes[i].name);
-        add_bytes(&t, e->sizes[i].settled);
         add_settling(&t, &e->sizes[i]);
         add_bytes(&t, e->sizes[i].peak);
         add_bytes(&t, j->sizes[i].minimum);
@@ -228,10 +240,12 @@ static void add_json_size(struct json *j, const struct size_facts *f, const stru
     json_string(j, "name", f->name);
     json_string(j, "verdict", verdict_name(s->verdict));
     json_string(j, "clock", series_clock_name(f->clock));
-    json_number(j, "settled", f->settled);
+    json_number(j, "settled", has_settled(f) ? f->settled : (double) NAN);
     json_number(j, "peak", f->peak);
-    json_number(j, "warm_up_end_step", steps ? a->warm_up_end : NAN);
-    json_number(j, "warm_up_end_seconds", f->warm_up_seconds);
+    if (has_settled(f)) {
+        json_number(j, "warm_up_end_step", steps ? a->warm_up_end : (double) NAN);
+        json_number(j, "warm_up_end_seconds", f->warm_up_seconds);
+    }
     json_number(j, "copied", f->copied);
     json_number(j, "shared", f->shared);
     json_number(j, "files", f->files);

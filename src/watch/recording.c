@@ -333,19 +333,39 @@ int recording_each_mark(const struct recording *r,
 }
 
 /* Counts of several sources follow each other: the last one tells. */
+struct span {
+    struct mark first, last; /* NAN: no step is told */
+};
+
+static struct span count_span(const struct recording *r)
+{
+    const struct mark none = {NAN, NAN, NAN};
+    struct span s = {none, none};
+    for (size_t i = 0; i < r->mark_count; i++) {
+        const struct mark *m = &r->marks[i];
+        if (begins_count(m))
+            s.first = none;
+        if (!isfinite(m->step))
+            continue;
+        if (!(m->step >= s.first.step))
+            s.first = *m;
+        s.last = *m;
+    }
+    return s;
+}
+
 double recording_steps(const struct recording *r)
 {
-    double first = NAN, last = NAN;
-    for (size_t i = 0; i < r->mark_count; i++) {
-        double step = r->marks[i].step;
-        if (begins_count(&r->marks[i]))
-            first = NAN;
-        if (!isfinite(step))
-            continue;
-        first = isnan(first) || step < first ? step : first;
-        last = step;
-    }
-    return last - first;
+    struct span s = count_span(r);
+    return s.last.step - s.first.step;
+}
+
+double recording_step_by(const struct recording *r, double seconds)
+{
+    struct span s = count_span(r);
+    double pace = (s.last.step - s.first.step) / (s.last.seconds - s.first.seconds);
+    double step = s.last.step + pace * fmax(0, seconds - s.last.seconds);
+    return isfinite(step) ? floor(step) : 0;
 }
 
 /* ---- samples with their steps ---- */

@@ -213,6 +213,8 @@ size_t recording_count(const struct recording *r);
 const struct recorded_series *recording_series(const struct recording *r, size_t index);
 bool recording_has_steps(const struct recording *r);
 double recording_steps(const struct recording *r); /* between the first and the last; NAN: none */
+/* Where it would be by then at its mean pace; 0: not known. */
+double recording_step_by(const struct recording *r, double seconds);
 
 /* Every sample or block in order of time, with its step; NAN: not known. A negative return stops
  * and is handed on. */

@@ -11,6 +11,7 @@ import sys
 import time
 
 import bench
+import copies
 import ending
 import inside
 import options
@@ -21,7 +22,7 @@ import tradeoff
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, tradeoff, watching)
+MODULES = (ending, streams, signals, terminals, options, inside, tradeoff, watching, copies)
 
 
 def cases():

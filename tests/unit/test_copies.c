@@ -111,6 +111,7 @@ TEST(copies__too_few_looks_say_nothing_about_growth)
     struct copy_facts f = two_named(52 * MB, 46 * MB);
     f.trend = COPIES_UNKNOWN;
     CHECK(!strstr(said(&f), "grow"));
+    CHECK(strstr(said(&f), "More than was shared it cannot become: no leak."));
     f = two_named(20 * MB, 46 * MB);
     f.trend = COPIES_UNKNOWN;
     CHECK(strstr(said(&f), "When all of it has been read, it will be about 46.0 MB each"));
