@@ -41,13 +41,14 @@ struct copy_facts {
 
     /* The largest attribute of the dataset that is made of Python objects; NULL: not known. */
     const char *type, *owner, *attribute; /* "list", "Files", "samples"; the owner may be empty */
-    double objects; /* bytes of the objects in it ... */
-    double objects_all; /* ... and in all such attributes */
+    double objects;                       /* bytes of the objects in it ... */
+    double objects_all;                   /* ... and in all such attributes */
 };
 
 struct copies {
     bool matter;    /* enough to be told */
-    bool named;     /* that attribute explains what was copied */
+    bool named;     /* that attribute is most of what was copied */
+    bool part;      /* it can only be a part of it; never both */
     double ends_at; /* what each of them will have copied in the end; NAN: it is that far now */
     bool at_most;   /* ends_at is only a bound */
 };
@@ -86,9 +87,9 @@ struct size_facts {
     double warm_up_seconds; /* when its warm-up had ended, from the beginning of the run */
     double peak;            /* the highest that was seen */
     double copied, shared;  /* of the peak: copied by data workers; in /dev/shm */
-    double unseen;          /* by which a process was higher between two looks, as the kernel tells */
-    double copies_to_come;  /* that data workers will still copy */
-    double files;           /* mapped pages of files: code and libraries */
+    double unseen; /* by which a process was higher between two looks, as the kernel tells */
+    double copies_to_come; /* that data workers will still copy */
+    double files;          /* mapped pages of files: code and libraries */
     double needed; /* of a device: the most that tensors took, and what is not torch's; NAN: no more
                       is known than what was taken */
     double capacity; /* what there is */

@@ -88,10 +88,11 @@ static void advise_part(const struct setting_facts *f, const struct part_facts *
 static void advise_host(const struct setting_facts *f, struct settings *s)
 {
     if (is_worth(f, f->pinned, WORTH_SHARE))
-        advise(s, "pin_memory",
-               "torch holds %s of pinned host memory, which cannot be swapped out: pin_memory=False "
-               "or fewer batches ahead (prefetch_factor) give it back.",
-               words_of_bytes(f->pinned).text);
+        advise(
+            s, "pin_memory",
+            "torch holds %s of pinned host memory, which cannot be swapped out: pin_memory=False "
+            "or fewer batches ahead (prefetch_factor) give it back.",
+            words_of_bytes(f->pinned).text);
     if (is_worth(f, f->freed_by_trim, WORTH_SHARE))
         advise(s, "MALLOC_ARENA_MAX",
                "malloc_trim gave %s back to the system in this run, which the allocator had kept "
@@ -118,12 +119,13 @@ static void advise_device(const struct device_facts *d, struct settings *s)
 {
     double step = d->highest - d->allocated, unused = d->reserved - d->highest;
     if (d->used >= NEARLY_FULL * d->capacity && step >= STEP_SHARE * d->highest)
-        advise(s, "gradient accumulation",
-               "%s is %.0f %% full, and %s of the %s that tensors took at most are there only during "
-               "a step: batches of half the size, two to an optimizer step, take about half of "
-               "that.",
-               d->name, 100 * d->used / d->capacity, words_of_bytes(step).text,
-               words_of_bytes(d->highest).text);
+        advise(
+            s, "gradient accumulation",
+            "%s is %.0f %% full, and %s of the %s that tensors took at most are there only during "
+            "a step: batches of half the size, two to an optimizer step, take about half of "
+            "that.",
+            d->name, 100 * d->used / d->capacity, words_of_bytes(step).text,
+            words_of_bytes(d->highest).text);
     if (unused >= UNUSED_BYTES && unused >= UNUSED_SHARE * d->reserved)
         advise(s, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
                "torch kept %s of %s for the second half of the run, and tensors never took more "

@@ -70,8 +70,9 @@ static void explain_leak(const struct size_facts *f, struct size *s)
     const struct answer *a = f->answer;
     bool planned = isfinite(a->forecast.plan_value);
     if (planned) {
-        texts_add(&s->minimum_why, "That lasts to the end of the plan and no longer: the growth has "
-                                   "no end.");
+        texts_add(&s->minimum_why,
+                  "That lasts to the end of the plan and no longer: the growth has "
+                  "no end.");
     } else {
         texts_add(&s->minimum_why, "It grows %s without end: no size is enough.",
                   words_of_rate(a->rate, f->clock).text);
@@ -119,9 +120,10 @@ static void add_margins(const struct size_facts *f, struct size *s)
                    ? "by which the growth to the end of the plan is uncertain."
                    : "that it may grow to the end of the plan without having been noticed so far.");
     add_margin(s, f->copies_to_come, "that data workers will still copy.");
-    add_margin(s, f->files,
-               "of mapped files, code and libraries: the kernel may take them back, and has to read "
-               "them again.");
+    add_margin(
+        s, f->files,
+        "of mapped files, code and libraries: the kernel may take them back, and has to read "
+        "them again.");
     if (isfinite(f->needed))
         add_margin(s, f->peak - f->needed, "that torch's allocator kept beyond what tensors took.");
 }

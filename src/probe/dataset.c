@@ -26,8 +26,9 @@
 #define PAGE 4096.0
 #define ALIGNMENT 16.0
 
-/* Of what is kept apart from the object (a list's slots, a dict's table, an array's numbers) nothing
- * is written when it is used: these are the objects alone, with what the collector keeps of them. */
+/* Of what is kept apart from the object (a list's slots, a dict's table, an array's numbers)
+ * nothing is written when it is used: these are the objects alone, with what the collector keeps of
+ * them. */
 #define LIST_BYTES 64.0
 #define DICT_BYTES 64.0
 #define SET_BYTES 224.0

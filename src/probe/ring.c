@@ -90,8 +90,8 @@ void ring_epoch_length(double steps)
 }
 
 /*
- * A counter that is told once: "dataset.list.Files.samples". Of a name that is too long the class is
- * left out: the attribute says more.
+ * A counter that is told once: "dataset.list.Files.samples". Of a name that is too long the class
+ * is left out: the attribute says more.
  */
 void ring_dataset(const char *type, const char *owner, const char *attribute, double bytes)
 {

@@ -13,7 +13,8 @@
 static struct step_counter counter;
 static py_object *weak_optimizer; /* to the one that counts */
 
-/* Loaders whose dataset has been looked at: the iterator that is in use, and the datasets so far. */
+/* Loaders whose dataset has been looked at: the iterator that is in use, and the datasets so far.
+ */
 #define DATASETS_MOST 8u
 static const py_object *known_iterator;
 static const py_object *known_datasets[DATASETS_MOST];

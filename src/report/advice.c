@@ -37,12 +37,14 @@ static void add_caveat(struct buf *out, const struct report_advice *a,
 {
     enum verdict verdict = a->view->answer.verdict;
     if (verdict == VERDICT_LEAK)
-        format_wrapped(out, "No amount of memory is enough for a job that leaks: find the leak "
-                            "first. What follows says how long the memory lasts.",
+        format_wrapped(out,
+                       "No amount of memory is enough for a job that leaks: find the leak "
+                       "first. What follows says how long the memory lasts.",
                        0, style);
     else if (verdict == VERDICT_INCONCLUSIVE)
-        format_wrapped(out, "The run is too short to say what the job needs: the sizes below are "
-                            "what it has taken so far.",
+        format_wrapped(out,
+                       "The run is too short to say what the job needs: the sizes below are "
+                       "what it has taken so far.",
                        0, style);
 }
 
@@ -286,7 +288,7 @@ static void add_json_copies(struct json *j, const struct copy_facts *f)
     if (!f->spawned && f->trend != COPIES_UNKNOWN)
         json_bool(j, "grows", f->trend == COPIES_GROW);
     json_number(j, "ends_at", c.ends_at);
-    if (c.named) {
+    if (c.named || c.part) {
         json_string(j, "owner", f->owner);
         json_string(j, "attribute", f->attribute);
         json_string(j, "type", f->type);

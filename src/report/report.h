@@ -110,7 +110,7 @@ int report_recall(const char *text, size_t len, struct watch_view *ret);
 
 /* What `advise` tells; nothing is owned. */
 struct report_advice {
-    const char *command; /* NULL: watched by pid */
+    const char *command;   /* NULL: watched by pid */
     double seconds, steps; /* that were recorded; steps NAN: none */
     bool finished;         /* the run has its final answer */
     const struct watch_view *view;

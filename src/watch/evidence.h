@@ -1,4 +1,5 @@
-/* watch/evidence.h: how the facts for advice are gathered from a recorded run. Private to watch/. */
+/* watch/evidence.h: how the facts for advice are gathered from a recorded run. Private to watch/.
+ */
 #ifndef TIDEMARK_WATCH_EVIDENCE_H
 #define TIDEMARK_WATCH_EVIDENCE_H
 

@@ -147,7 +147,8 @@ static double unseen_by_looks(const struct watch *w)
     return unseen;
 }
 
-/* Shares add up to what is there: what is neither of the job's own nor shared memory is of files. */
+/* Shares add up to what is there: what is neither of the job's own nor shared memory is of files.
+ */
 static double mapped_files(const struct timeline *t, const struct watch *w)
 {
     const struct track *pss = &w->job[JOB_PSS];

@@ -18,7 +18,7 @@
 #define LEAST_ROUND_SECONDS 0.5
 
 /* A fork copies most while it is young: it is looked at again when it is twice as old, as long as
- * that costs no more of a core than this. */
+ * that costs no more of a core than this, which is not the training's own. */
 #define YOUNG_SHARE 0.02
 #define YOUNG_SECONDS 0.25
 
@@ -421,7 +421,7 @@ static double rollup_spacing(const struct watch *w, const struct member *m, doub
     double spacing = fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500),
                           fmax(took / STALL_SHARE, round / ROUND_SHARE));
     double young = fmax(fmax(YOUNG_SECONDS, seconds - m->joined), round / YOUNG_SHARE);
-    return m->forked ? fmin(spacing, young) : spacing;
+    return m->forked && !w->inside ? fmin(spacing, young) : spacing;
 }
 
 static void read_rollup(struct watch *w, struct member *m, double seconds)

@@ -272,8 +272,8 @@ struct evidence {
     struct part_facts parts[EVIDENCE_PARTS];
     size_t part_count;
     struct setting_facts settings;
-    double plan;              /* the last step, or second, of the plan; NAN: none is known */
-    enum series_clock clock;  /* of the plan */
+    double plan;                  /* the last step, or second, of the plan; NAN: none is known */
+    enum series_clock clock;      /* of the plan */
     struct worker_copies *copies; /* of the workers that copied most; NULL: nothing to tell */
 };
 

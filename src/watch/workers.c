@@ -65,8 +65,8 @@ static double amount_of(const struct member *m)
 
 static bool lived_to_the_end(const struct watch *w, const struct member *m)
 {
-    return member_is_alive(m) || w->last_tick - m->ended <= fmax(END_SECONDS,
-                                                                 END_SHARE * w->last_tick);
+    return member_is_alive(m) ||
+           w->last_tick - m->ended <= fmax(END_SECONDS, END_SHARE * w->last_tick);
 }
 
 static void find_growth(struct watch *w, struct member *m, struct copy_facts *ret)

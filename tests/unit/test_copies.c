@@ -52,6 +52,9 @@ TEST(copies__what_every_worker_copies_is_not_told)
 {
     struct copy_facts f = two_workers(30 * MB);
     CHECK(!matters(&f));
+    f.each = 110 * MB;
+    f.inherited = 420 * MB;
+    CHECK(!matters(&f));
     f = two_named(6 * MB, 46 * MB);
     CHECK(!matters(&f));
     f = two_workers(NAN);
@@ -62,21 +65,26 @@ TEST(copies__a_list_that_is_copied_is_named)
 {
     struct copy_facts f = two_named(52 * MB, 46 * MB);
     CHECK(matters(&f));
-    CHECK_TEXT(said(&f),
-               "2 data workers of trainer 7 have copied 52.0 MB each (104 MB in all) since the "
-               "fork, of 200 MB that were shared then: Files.samples, a list with about 46.0 MB of "
-               "Python objects, is copied page by page as reading writes reference counts. It grows "
-               "no more: no leak. To share it, keep it as one numpy array, torch tensor or Arrow "
-               "table (self.samples = np.array(...)), or use fewer workers.");
+    CHECK_TEXT(
+        said(&f),
+        "2 data workers of trainer 7 have copied 52.0 MB each (104 MB in all) since the "
+        "fork, of 200 MB that were shared then: Files.samples, a list with about 46.0 MB of "
+        "Python objects, is copied page by page as reading writes reference counts. It grows "
+        "no more: no leak. To share it, keep it as one numpy array, torch tensor or Arrow "
+        "table (self.samples = np.array(...)), or use fewer workers.");
 }
 
 TEST(copies__an_attribute_that_explains_little_is_not_named)
 {
     struct copies c;
-    struct copy_facts f = two_named(100 * MB, 5 * MB);
+    struct copy_facts f = two_named(110 * MB, 5 * MB);
     copies_judge(&f, &c);
-    CHECK(c.matter && !c.named);
+    CHECK(c.matter && !c.named && !c.part);
     CHECK(!strstr(said(&f), "samples"));
+    f = two_named(110 * MB, 40 * MB);
+    copies_judge(&f, &c);
+    CHECK(c.matter && !c.named && c.part);
+    CHECK(strstr(said(&f), "Part of that may be Files.samples, a list with about 40.0 MB"));
     f = two_named(20 * MB, 190 * MB);
     copies_judge(&f, &c);
     CHECK(!c.named && !c.matter);
@@ -91,13 +99,14 @@ TEST(copies__growth_ends_at_the_size_of_the_list)
     copies_judge(&f, &c);
     CHECK(c.matter && !c.at_most);
     CHECK_NEAR(c.ends_at, 100 * MB, 0);
-    CHECK(strstr(said(&f), "It still grows by 1.00 MB/step each and ends at about 100 MB: no leak."));
+    CHECK(
+        strstr(said(&f), "It still grows by 1.00 MB/step each and ends at about 100 MB: no leak."));
 }
 
 TEST(copies__what_nobody_names_ends_at_what_was_shared)
 {
     struct copies c;
-    struct copy_facts f = two_workers(60 * MB);
+    struct copy_facts f = two_workers(110 * MB);
     f.trend = COPIES_GROW;
     f.rate = MB;
     copies_judge(&f, &c);

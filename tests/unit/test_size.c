@@ -101,7 +101,8 @@ TEST(size__what_still_grows_is_counted_to_the_plan)
     size_judge(&f, &s);
     CHECK_NEAR(s.minimum, 1900 * MB, 1);
     CHECK(says(&s.minimum_why, "1000 MB more by the end of the plan (step 101,000)"));
-    CHECK(says(&s.recommended_why, "100 MB by which the growth to the end of the plan is uncertain"));
+    CHECK(
+        says(&s.recommended_why, "100 MB by which the growth to the end of the plan is uncertain"));
 }
 
 TEST(size__a_leak_has_none_but_lasts_for_a_while)
