@@ -218,8 +218,10 @@ static void find_judged(struct recording *r)
         const struct track *t = e->subject.track;
         w->gpu_has_pids =
             w->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
+        const struct member *m = e->subject.member;
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
-        e->shown.judged = t->rule == TRACK_JUDGED && !sums_one;
+        bool told = m && t->rule == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
+        e->shown.judged = (t->rule == TRACK_JUDGED && !sums_one) || told;
     }
 }
 

@@ -202,7 +202,8 @@ struct recording;
 
 struct recorded_series {
     struct series_info info; /* named as in a view; texts belong to the recording */
-    bool judged;  /* by `run`; false: recorded for the eye, or the sum of a single process */
+    bool judged; /* by `run`, or told by the program itself; false: recorded for the eye, or the sum
+                    of a single process */
     double limit; /* as last known; 0: not known */
 };
 
