@@ -73,7 +73,7 @@ static int advise_on(const struct advise *a, const char *path, struct store *sto
 static int advise_recorded(const struct advise *a, const char *path, struct store *store)
 {
     struct recording *recording;
-    struct watch_view view;
+    struct watch_view view = {0};
     struct recording_options options = {
         .plan_steps = a->plan_steps,
         .plan_seconds = a->plan_hours * 3600,
