@@ -31,7 +31,8 @@ enum copy_trend {
 struct copy_facts {
     const char *parent; /* whose: "trainer 4242" */
     bool spawned;
-    unsigned workers; /* at a time */
+    unsigned workers;  /* at a time */
+    unsigned measured; /* of so many of these it is known, and makes up `all` */
     double each, all; /* what of their parent's memory they have for themselves now; of spawned ones
                          all that they have for themselves */
     double inherited; /* what one of them shared at its fork: it cannot copy more */
@@ -134,7 +135,7 @@ struct setting_facts {
     struct device_facts devices[ADVICE_DEVICES];
     unsigned device_count;
     double pinned;                     /* host memory that torch has pinned, at most */
-    double freed_by_trim, freed_by_gc; /* what a cleanup in the run gave back to the system */
+    double freed_by_trim, freed_by_gc; /* what the first cleanup of the run gave back */
     unsigned falls, collections; /* full collections, and those at which memory fell a good deal */
     double fall;                 /* by how much, typically */
 };

@@ -104,9 +104,10 @@ static void add_who(struct buf *out, const struct copy_facts *f)
 static void add_amount(struct buf *out, const struct copy_facts *f)
 {
     units_add_bytes(out, f->each);
-    if (f->workers == 1)
+    buf_adds(out, f->workers == 1 ? "" : " each");
+    if (f->workers == 1 || f->measured < f->workers)
         return;
-    buf_adds(out, " each (");
+    buf_adds(out, " (");
     units_add_bytes(out, f->all);
     buf_adds(out, " in all)");
 }
@@ -151,12 +152,14 @@ static void add_fix(struct buf *out, const struct copy_facts *f, const struct co
 
 static void describe_spawned(struct buf *out, const struct copy_facts *f)
 {
-    buf_adds(out, f->workers == 1 ? "was" : "were");
-    buf_adds(out, " spawned, not forked, and share nothing with it: ");
+    bool one = f->workers == 1;
+    buf_adds(out, one ? "was spawned, not forked, and shares nothing with it: "
+                      : "were spawned, not forked, and share nothing with it: ");
     add_amount(out, f);
-    buf_adds(out, " of their own. Part of that is ");
+    buf_adds(out, one ? " of its own. Part of that is " : " of their own. Part of that is ");
     add_attribute(out, f);
-    buf_adds(out, ", copied into each of them at the start.");
+    buf_adds(out,
+             one ? ", copied into it at the start." : ", copied into each of them at the start.");
 }
 
 void copies_describe(struct buf *out, const struct copy_facts *f, const struct copies *c)

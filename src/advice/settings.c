@@ -94,16 +94,19 @@ static void advise_host(const struct setting_facts *f, struct settings *s)
             "or fewer batches ahead (prefetch_factor) give it back.",
             words_of_bytes(f->pinned).text);
     if (is_worth(f, f->freed_by_trim, WORTH_SHARE))
-        advise(s, "MALLOC_ARENA_MAX",
-               "malloc_trim gave %s back to the system in this run, which the allocator had kept "
-               "after it was freed: MALLOC_ARENA_MAX=2 or MALLOC_TRIM_THRESHOLD_=100000 keep it "
-               "from holding so much.",
-               words_of_bytes(f->freed_by_trim).text);
+        advise(
+            s, "MALLOC_ARENA_MAX",
+            "the first malloc_trim of the cleanup gave %s back to the system, which the allocator "
+            "had kept after it was freed: MALLOC_ARENA_MAX=2 or MALLOC_TRIM_THRESHOLD_=100000 keep "
+            "it "
+            "from holding so much.",
+            words_of_bytes(f->freed_by_trim).text);
     if (is_worth(f, f->freed_by_gc, WORTH_SHARE))
-        advise(s, "gc.collect()",
-               "collections of the cleanup freed %s in this run: objects that hold each other stay "
-               "until then.",
-               words_of_bytes(f->freed_by_gc).text);
+        advise(
+            s, "gc.collect()",
+            "the first collection of the cleanup freed %s: objects that hold each other stay until "
+            "then.",
+            words_of_bytes(f->freed_by_gc).text);
     else if (f->falls >= FALLS_LEAST && f->falls >= FALLS_SHARE * f->collections &&
              is_worth(f, f->fall, WORTH_SHARE))
         advise(s, "gc.collect()",

@@ -96,12 +96,11 @@ void ring_epoch_length(double steps)
 void ring_dataset(const char *type, const char *owner, const char *attribute, double bytes)
 {
     char kind[WIRE_NAME_LENGTH];
-    uint64_t now = wire_now();
     int length = snprintf(kind, sizeof(kind), "dataset.%s.%s.%s", type, owner, attribute);
     if (length >= (int) sizeof(kind))
         length = snprintf(kind, sizeof(kind), "dataset.%s..%s", type, attribute);
-    if (length < (int) sizeof(kind) && own_ring())
-        emit(&now, kind, "", false, false, bytes);
+    if (length < (int) sizeof(kind))
+        ring_counter(kind, "", false, bytes);
 }
 
 double ring_steps(void)

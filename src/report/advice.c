@@ -283,7 +283,7 @@ static void add_json_copies(struct json *j, const struct copy_facts *f)
     json_bool(j, "spawned", f->spawned);
     json_integer(j, "workers", f->workers);
     json_number(j, "each", f->each);
-    json_number(j, "all", f->all);
+    json_number(j, "all", f->measured == f->workers ? f->all : (double) NAN);
     json_number(j, "inherited", f->spawned ? (double) NAN : f->inherited);
     if (!f->spawned && f->trend != COPIES_UNKNOWN)
         json_bool(j, "grows", f->trend == COPIES_GROW);

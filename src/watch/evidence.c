@@ -92,14 +92,33 @@ static void add_parts(struct evidence *e, const struct watch *w)
 
 /* ---- counters told from inside ---- */
 
-static double sum_told(const struct watch *w, const char *kind)
+static double add_known(double sum, double value)
+{
+    return (isnan(sum) ? 0 : sum) + value;
+}
+
+static double most_pinned(const struct watch *w)
 {
     double sum = NAN;
     for (size_t i = 0; i < w->member_count; i++) {
-        const struct track *t = member_told(w->members[i], kind);
+        const struct track *t = member_told(w->members[i], "torch.pinned");
         if (t && t->samples > 0)
-            sum = (isnan(sum) ? 0 : sum) + t->max;
+            sum = add_known(sum, t->max);
     }
+    return sum;
+}
+
+/* Of the host's memory, which is told without a device. Totals are told, the first of them after
+ * the first cleanup: what had been kept until then. Later ones may be of the same memory again. */
+static double freed_at_first(const struct watch *w, const char *kind)
+{
+    double sum = NAN;
+    for (size_t i = 0; i < w->member_count; i++)
+        for (size_t k = 0; k < w->members[i]->told_count; k++) {
+            const struct track *t = &w->members[i]->told[k];
+            if (strcmp(t->kind, kind) == 0 && !t->device && t->samples > 0)
+                sum = add_known(sum, t->first);
+        }
     return sum;
 }
 
@@ -221,9 +240,9 @@ int evidence_init(struct evidence *e, struct recording *r, const struct watch_vi
     find_plan(e, w);
     find_copies(e, w);
     add_parts(e, w);
-    e->settings.pinned = sum_told(w, "torch.pinned");
-    e->settings.freed_by_trim = sum_told(w, "cleanup.trim.freed");
-    e->settings.freed_by_gc = sum_told(w, "cleanup.gc.freed");
+    e->settings.pinned = most_pinned(w);
+    e->settings.freed_by_trim = freed_at_first(w, "cleanup.trim.freed");
+    e->settings.freed_by_gc = freed_at_first(w, "cleanup.gc.freed");
     int result = evidence_host(e, r, v, limit_bytes);
     if (result == 0)
         result = evidence_devices(e, r, v);

@@ -107,10 +107,11 @@ static void find_amounts(struct watch *w, const struct member *parent, struct co
     }
     qsort(amounts, measured, sizeof(*amounts), largest_first);
     unsigned most = measured > 0 ? most_at_a_time(w, parent, ret->spawned) : 0;
-    ret->workers = most < measured ? most : measured;
-    for (unsigned i = 0; i < ret->workers; i++)
+    ret->workers = most;
+    ret->measured = most < measured ? most : measured;
+    for (unsigned i = 0; i < ret->measured; i++)
         ret->all += amounts[i];
-    ret->each = ret->workers > 0 ? ret->all / ret->workers : (double) NAN;
+    ret->each = ret->measured > 0 ? ret->all / ret->measured : (double) NAN;
     if (largest && !ret->spawned)
         find_growth(w, largest, ret);
     free(amounts);

@@ -488,8 +488,7 @@ PROGRAM
 
 def looks_at(b, program):
     # What is told of datasets: name and MB.
-    shutil.rmtree(b.rings)
-    os.mkdir(b.rings)
+    b.forget()
     told = b.told_by(DATASETS.replace("PROGRAM", program))
     found = [(r[4], float(r[3]) / 2**20) for r in told.records if r[4].startswith("dataset.")]
     return dict(found)

@@ -9,6 +9,7 @@ static struct copy_facts two_workers(double each)
     return (struct copy_facts){
         .parent = "trainer 7",
         .workers = 2,
+        .measured = 2,
         .each = each,
         .all = 2 * each,
         .inherited = 200 * MB,
@@ -124,6 +125,17 @@ TEST(copies__too_few_looks_say_nothing_about_growth)
     f = two_named(20 * MB, 46 * MB);
     f.trend = COPIES_UNKNOWN;
     CHECK(strstr(said(&f), "When all of it has been read, it will be about 46.0 MB each"));
+}
+
+TEST(copies__what_is_known_of_one_is_not_multiplied)
+{
+    struct copy_facts f = two_named(52 * MB, 46 * MB);
+    f.measured = 1;
+    f.all = f.each;
+    CHECK(matters(&f));
+    CHECK(strstr(said(&f), "2 data workers of trainer 7 have copied 52.0 MB each since the fork"));
+    f.workers = 1;
+    CHECK(strstr(said(&f), "the data worker of trainer 7 has copied 52.0 MB since the fork"));
 }
 
 TEST(copies__spawned_workers_are_told_by_what_they_were_given)

@@ -101,7 +101,7 @@ TEST(settings__the_hosts_memory)
     f.pinned = 600 * MB;
     CHECK(strstr(advised(&f, "pin_memory"), "600 MB of pinned host memory"));
     f.freed_by_trim = 700 * MB;
-    CHECK(strstr(advised(&f, "MALLOC_ARENA_MAX"), "malloc_trim gave 700 MB back"));
+    CHECK(strstr(advised(&f, "MALLOC_ARENA_MAX"), "malloc_trim of the cleanup gave 700 MB back"));
     f.freed_by_gc = 800 * MB;
     CHECK(strstr(advised(&f, "gc.collect()"), "freed 800 MB"));
 }
