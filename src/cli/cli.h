@@ -23,6 +23,7 @@ void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *cli_suggest(const char *word, const char *const *names, unsigned count);
 
 /* The commands: argv[0] is the command's name. They return an exit status. */
+int cmd_advise(int argc, char **argv);
 int cmd_analyze(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_check(int argc, char **argv);

@@ -19,6 +19,7 @@ static const char help[] =
     "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
     "  compare A B       two runs side by side: the same pattern or not\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
+    "  advise RUN.tide   how much memory the job takes, and what could be set\n"
     "  export RUN.tide   the samples of a recorded run as CSV or JSON lines\n"
     "  tradeoff -- CMD   what cleanup frees in a job and what it costs, measured\n"
     "  doctor            what works on this machine, what does not, and what to do\n"
@@ -42,7 +43,7 @@ static const struct command commands[] = {
     {"show", cmd_show, false},       {"export", cmd_export, false},
     {"analyze", cmd_analyze, false}, {"compare", cmd_compare, false},
     {"check", cmd_check, false},     {"tradeoff", cmd_tradeoff, true},
-    {"doctor", cmd_doctor, false},
+    {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -24,6 +24,9 @@ bool python_find(void)
 #define X(type, name, arguments) all = all && find(#name, &py.name);
     PY_FUNCTIONS(X)
 #undef X
+#define X(name) all = all && find(#name, &py.name);
+    PY_TYPES(X)
+#undef X
     all = all && find("_Py_NoneStruct", &py.none);
     all = all && find("PyExc_StopIteration", &py.stop_iteration);
     all = all && find("PyExc_Exception", &py.exception);
@@ -51,6 +54,22 @@ py_object *python_attribute(py_object *o, const char *name)
     if (!value)
         py.PyErr_Clear();
     return value;
+}
+
+bool python_is(py_object *o, const py_object *type)
+{
+    py_object *own = py.PyObject_Type(o);
+    python_drop(own);
+    return own == type;
+}
+
+py_object *python_instance_dict(py_object *o)
+{
+    bool has_one = !python_is(o, py.PyType_Type) && !python_is(o, py.PyModule_Type);
+    py_object *dict = has_one ? py.PyObject_GenericGetDict(o, NULL) : NULL;
+    if (!dict)
+        py.PyErr_Clear();
+    return dict;
 }
 
 const char *python_text(py_object *o)

@@ -28,6 +28,16 @@ struct py_method { /* PyMethodDef */
     X(void, Py_DecRef, (py_object * o))                                                            \
     X(py_object *, PyImport_GetModuleDict, (void) )                                                \
     X(py_object *, PyDict_GetItemString, (py_object * dict, const char *key))                      \
+    X(ptrdiff_t, PyDict_Size, (py_object * dict))                                                  \
+    X(int, PyDict_Next,                                                                            \
+      (py_object * dict, ptrdiff_t * position, py_object * *key, py_object * *value))              \
+    X(py_object *, PyList_GetItem, (py_object * list, ptrdiff_t index))                            \
+    X(ptrdiff_t, PyList_Size, (py_object * list))                                                  \
+    X(ptrdiff_t, PySet_Size, (py_object * set))                                                    \
+    X(py_object *, PyObject_Type, (py_object * o))                                                 \
+    X(py_object *, PyObject_GenericGetDict, (py_object * o, void *context))                        \
+    X(py_object *, PyObject_GenericGetAttr, (py_object * o, py_object * name))                     \
+    X(py_object *, PyUnicode_FromString, (const char *text))                                       \
     X(py_object *, PyTuple_GetItem, (py_object * tuple, ptrdiff_t index))                          \
     X(ptrdiff_t, PyTuple_Size, (py_object * tuple))                                                \
     X(py_object *, PyObject_GetAttrString, (py_object * o, const char *name))                      \
@@ -61,9 +71,25 @@ struct py_method { /* PyMethodDef */
     X(void, PyErr_Fetch, (py_object * *type, py_object * *value, py_object * *traceback))          \
     X(void, PyErr_Restore, (py_object * type, py_object * value, py_object * traceback))
 
+/* The types of which an object is exactly one, or is not looked into. */
+#define PY_TYPES(X)                                                                                \
+    X(PyList_Type)                                                                                 \
+    X(PyTuple_Type)                                                                                \
+    X(PyDict_Type)                                                                                 \
+    X(PySet_Type)                                                                                  \
+    X(PyUnicode_Type)                                                                              \
+    X(PyBytes_Type)                                                                                \
+    X(PyLong_Type)                                                                                 \
+    X(PyFloat_Type)                                                                                \
+    X(PyModule_Type)                                                                               \
+    X(PyType_Type)
+
 struct python {
 #define X(type, name, arguments) type(*name) arguments; /* NOLINT(bugprone-macro-parentheses) */
     PY_FUNCTIONS(X)
+#undef X
+#define X(name) py_object *name;
+    PY_TYPES(X)
 #undef X
     py_object *none;            /* borrowed: &_Py_NoneStruct */
     py_object **stop_iteration; /* &PyExc_StopIteration */
@@ -85,6 +111,12 @@ py_object *python_module(const char *name);
 
 /* A new reference. */
 py_object *python_attribute(py_object *o, const char *name);
+
+/* Is it of that very type, and not of one derived from it? */
+bool python_is(py_object *o, const py_object *type);
+
+/* What an object itself has in its __dict__, without asking its class: a new reference. */
+py_object *python_instance_dict(py_object *o);
 
 /* A text's bytes, valid as long as the object. */
 const char *python_text(py_object *o);

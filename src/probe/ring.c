@@ -4,6 +4,7 @@
 #include "probe/probe.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,6 +87,20 @@ void ring_epoch_length(double steps)
 {
     if (own_ring())
         wire_put(ring, WIRE_EPOCH_LENGTH, WIRE_OPTIMIZER, 0, wire_now(), steps);
+}
+
+/*
+ * A counter that is told once: "dataset.list.Files.samples". Of a name that is too long the class
+ * is left out: the attribute says more.
+ */
+void ring_dataset(const char *type, const char *owner, const char *attribute, double bytes)
+{
+    char kind[WIRE_NAME_LENGTH];
+    int length = snprintf(kind, sizeof(kind), "dataset.%s.%s.%s", type, owner, attribute);
+    if (length >= (int) sizeof(kind))
+        length = snprintf(kind, sizeof(kind), "dataset.%s..%s", type, attribute);
+    if (length < (int) sizeof(kind))
+        ring_counter(kind, "", false, bytes);
 }
 
 double ring_steps(void)

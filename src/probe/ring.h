@@ -17,6 +17,9 @@ void ring_epoch(double steps, double epochs);
 /* An epoch will have so many steps. */
 void ring_epoch_length(double steps);
 
+/* A dataset that data workers read keeps so many bytes of Python objects in an attribute. */
+void ring_dataset(const char *type, const char *owner, const char *attribute, double bytes);
+
 /* Steps counted by someone who is believed more than the optimizers; NAN: nobody. */
 double ring_steps(void);
 

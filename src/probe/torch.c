@@ -2,6 +2,7 @@
 #include "probe/torch.h"
 
 #include "probe/cleanup.h"
+#include "probe/dataset.h"
 #include "probe/python.h"
 #include "probe/ring.h"
 #include "probe/steps.h"
@@ -12,9 +13,18 @@
 static struct step_counter counter;
 static py_object *weak_optimizer; /* to the one that counts */
 
+/* Loaders whose dataset has been looked at: the iterator that is in use, and the datasets so far.
+ */
+#define DATASETS_MOST 8u
+static const py_object *known_iterator;
+static const py_object *known_datasets[DATASETS_MOST];
+static unsigned known_count;
+
 void torch_forget(void)
 {
     memset(&counter, 0, sizeof(counter));
+    known_iterator = NULL;
+    known_count = 0;
 }
 
 /* ---- steps ---- */
@@ -278,9 +288,24 @@ static bool batch_taken(py_object *iterator)
 
 static void loader_exhausted(py_object *iterator)
 {
+    known_iterator = NULL;
     follow_other_source();
     if (steps_loader_exhausted(&counter, iterator))
         ring_epoch(counter.steps, counter.epochs);
+}
+
+/* What workers copy of a dataset is told once, when the first batch of it has come. */
+static void look_at_dataset(py_object *iterator)
+{
+    const py_object *dataset = dataset_of(iterator);
+    known_iterator = iterator;
+    for (unsigned i = 0; i < known_count; i++)
+        if (known_datasets[i] == dataset)
+            return;
+    if (!dataset || known_count == DATASETS_MOST)
+        return;
+    known_datasets[known_count++] = dataset;
+    dataset_look(iterator, ring_dataset);
 }
 
 /* __next__(iterator) */
@@ -293,6 +318,8 @@ static py_object *on_next(py_object *self, py_object *args)
         py.Py_DecRef(batch);
         return NULL;
     }
+    if (batch && iterator && iterator != known_iterator)
+        without_trace(look_at_dataset, iterator);
     if (!batch && iterator && py.PyErr_ExceptionMatches(*py.stop_iteration))
         without_trace(loader_exhausted, iterator);
     return batch;

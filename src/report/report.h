@@ -106,6 +106,23 @@ void report_status(struct buf *out, const struct watch_status *s, double seconds
 void report_keep(struct buf *out, const struct watch_view *v);
 int report_recall(const char *text, size_t len, struct watch_view *ret);
 
+/* ---- advice ---- */
+
+/* What `advise` tells; nothing is owned. */
+struct report_advice {
+    const char *command;   /* NULL: watched by pid */
+    double seconds, steps; /* that were recorded; steps NAN: none */
+    bool finished;         /* the run has its final answer */
+    const struct watch_view *view;
+    const struct evidence *evidence;
+};
+
+/* The verdict; where memory settles, the least and a good size with their reasons; what the
+ * constant part is made of; settings for which there is a reason. */
+void report_advice_text(struct buf *out, const struct report_advice *a,
+                        const struct report_style *style);
+void report_advice_json(struct buf *out, const struct report_advice *a);
+
 /* The chart alone: floor and range of the history, `width` x `height` characters with axes. */
 void report_chart(struct buf *out, const struct report_series *s, unsigned height,
                   const struct report_style *style);

@@ -17,6 +17,11 @@
 #define ROUND_SHARE 0.001
 #define LEAST_ROUND_SECONDS 0.5
 
+/* A fork copies most while it is young: it is looked at again when it is twice as old, as long as
+ * that costs no more of a core than this, which is not the training's own. */
+#define YOUNG_SHARE 0.02
+#define YOUNG_SECONDS 0.25
+
 /* A process that has told nothing from inside for so long is looked at from outside again. */
 #define TOLD_SECONDS 3.0
 
@@ -35,6 +40,8 @@ static const struct {
     [MEMBER_SWAP] = {"host.swap", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_RSS] = {"host.rss", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_VSIZE] = {"host.vsize", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_PEAK] = {"host.peak", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_COPIED] = {"host.copied", SERIES_BYTES, TRACK_SHOWN},
 };
 
 double member_grace(double seconds)
@@ -45,6 +52,11 @@ double member_grace(double seconds)
 bool member_is_alive(const struct member *m)
 {
     return isnan(m->ended);
+}
+
+bool member_was_there(const struct member *m, double seconds)
+{
+    return m->joined <= seconds && (member_is_alive(m) || seconds <= m->ended);
 }
 
 bool member_is_trainer(const struct member *m)
@@ -137,7 +149,7 @@ void members_joined(void *context, struct proc_member *found)
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
     m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = NAN;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
-    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
     remember(w, m);
     read_identity(w, m);
@@ -356,7 +368,7 @@ void member_start_tracks(struct watch *w, struct member *m)
     member_init_tracks(m);
     /* What a forked process shares turns private by being touched. */
     if (m->forked)
-        m->tracks[MEMBER_PRIVATE].rule = TRACK_PRIVATE_COPY;
+        m->tracks[MEMBER_PRIVATE].rule = m->tracks[MEMBER_COPIED].rule = TRACK_PRIVATE_COPY;
     store_member(w, m);
     m->tracks[MEMBER_FDS].limit = limit_of(m->id.pid, RLIMIT_NOFILE);
     m->tracks[MEMBER_THREADS].limit = limit_of(m->id.pid, RLIMIT_NPROC);
@@ -366,9 +378,13 @@ void member_start_tracks(struct watch *w, struct member *m)
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value)
 {
     if (isfinite(value) && t->stored == 0 && w->options.store && m->stored > 0) {
-        struct store_series s = {
-            .process = m->stored, .kind = t->kind, .device = t->device, .unit = t->unit};
+        struct store_series s = {.process = m->stored,
+                                 .kind = t->kind,
+                                 .device = t->device,
+                                 .unit = t->unit,
+                                 .rule = track_rule_name(t->rule)};
         t->stored = store_add_series(w->options.store, &s);
+        t->stored_rule = t->rule;
     }
     watch_push(w, t, seconds, value);
 }
@@ -386,15 +402,35 @@ static double monotonic(void)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
+/* What it has for itself, and did not get since the fork. Where its parent has ended, what they
+ * shared is its own without being copied. */
+static void push_copied(struct watch *w, struct member *m, double seconds)
+{
+    const struct member *parent = member_find(w, m->parent);
+    if (!m->forked || !parent || !member_is_alive(parent))
+        return;
+    double own = fmax(0, m->now.anon - m->inherited);
+    push(w, m, MEMBER_COPIED, seconds, fmax(0, m->rollup.private_bytes - own));
+}
+
+/* Seconds to the next look at its shares. */
+static double rollup_spacing(const struct watch *w, const struct member *m, double seconds,
+                             double took, double cpu)
+{
+    double round = (double) w->alive * cpu;
+    double spacing = fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500),
+                          fmax(took / STALL_SHARE, round / ROUND_SHARE));
+    double young = fmax(fmax(YOUNG_SECONDS, seconds - m->joined), round / YOUNG_SHARE);
+    return m->forked && !w->inside ? fmin(spacing, young) : spacing;
+}
+
 static void read_rollup(struct watch *w, struct member *m, double seconds)
 {
     double begin = monotonic(), cpu = watch_cpu_seconds();
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
-    double round = (double) w->alive * (watch_cpu_seconds() - cpu) / ROUND_SHARE;
-    double spacing =
-        fmax(fmax(LEAST_ROUND_SECONDS, seconds / 500), fmax(took / STALL_SHARE, round));
+    double spacing = rollup_spacing(w, m, seconds, took, watch_cpu_seconds() - cpu);
     /* Those that came at the same time are spread over the round. */
     bool first = isnan(m->rollup_seconds);
     m->next_rollup = seconds + (first ? 0.5 + 0.5 * (m->id.pid % 16) / 16 : 1) * spacing;
@@ -407,6 +443,7 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     if (m->has_tracks) {
         push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
         push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
+        push_copied(w, m, seconds);
     }
 }
 
@@ -436,6 +473,7 @@ static void push_status(struct watch *w, struct member *m, double seconds)
         push(w, m, MEMBER_SWAP, seconds, s->swap);
     push(w, m, MEMBER_RSS, seconds, s->rss);
     push(w, m, MEMBER_VSIZE, seconds, s->vsize);
+    push(w, m, MEMBER_PEAK, seconds, s->peak);
     double fds;
     if (proc_read_fds(m->proc, &fds) == 0)
         push(w, m, MEMBER_FDS, seconds, fds);

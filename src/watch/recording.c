@@ -70,11 +70,14 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
     if (!m)
         abort();
     m->id = (struct proc_id){.pid = (pid_t) p->pid, .start = p->start};
+    m->parent.pid = (pid_t) p->parent_pid;
     m->role.role = role_named(p->role);
     m->role.rank = p->rank;
     m->command = copy(p->command);
     m->joined = p->first_seconds;
     m->ended = p->last_seconds;
+    m->inherited = NAN;
+    w->last_tick = fmax(w->last_tick, p->last_seconds);
     member_init_tracks(m);
     r->process_ids = grown(r->process_ids, w->member_count, sizeof(*r->process_ids));
     w->members = grown(w->members, w->member_count, sizeof(struct member *));
@@ -215,8 +218,10 @@ static void find_judged(struct recording *r)
         const struct track *t = e->subject.track;
         w->gpu_has_pids =
             w->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
+        const struct member *m = e->subject.member;
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
-        e->shown.judged = t->rule == TRACK_JUDGED && !sums_one;
+        bool told = m && t->rule == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
+        e->shown.judged = (t->rule == TRACK_JUDGED && !sums_one) || told;
     }
 }
 
@@ -237,6 +242,10 @@ int recording_new(struct store *store, struct recording **ret)
         e = store_each_series(store, add_entry, r);
     for (size_t i = 0; i < r->count; i++)
         place_entry(r, &r->entries[i]);
+    for (size_t i = 0; i < r->watch.member_count; i++) {
+        struct member *m = r->watch.members[i];
+        m->forked = m->tracks[MEMBER_PRIVATE].rule == TRACK_PRIVATE_COPY;
+    }
     if (e == 0)
         e = measure(r);
     if (e < 0) {
@@ -277,6 +286,24 @@ size_t recording_count(const struct recording *r)
     return r->count;
 }
 
+struct watch *recording_watch(struct recording *r)
+{
+    return &r->watch;
+}
+
+const struct store_run *recording_run(const struct recording *r)
+{
+    return store_run(r->store);
+}
+
+size_t recording_index_of(const struct recording *r, const struct track *t)
+{
+    size_t i = 0;
+    while (i < r->count && r->entries[i].subject.track != t)
+        i++;
+    return i;
+}
+
 const struct recorded_series *recording_series(const struct recording *r, size_t index)
 {
     return &r->entries[index].shown;
@@ -289,8 +316,6 @@ bool recording_has_steps(const struct recording *r)
         steps += isfinite(r->marks[i].step) ? 1 : 0;
     return steps >= 2;
 }
-
-/* ---- samples with their steps ---- */
 
 /* What follows is counted by somebody else, and may be other steps; see begin_count(). */
 static bool begins_count(const struct mark *m)
@@ -308,6 +333,44 @@ int recording_each_mark(const struct recording *r,
     }
     return result < 0 ? result : 0;
 }
+
+/* Counts of several sources follow each other: the last one tells. */
+struct span {
+    struct mark first, last; /* NAN: no step is told */
+};
+
+static struct span count_span(const struct recording *r)
+{
+    const struct mark none = {NAN, NAN, NAN};
+    struct span s = {none, none};
+    for (size_t i = 0; i < r->mark_count; i++) {
+        const struct mark *m = &r->marks[i];
+        if (begins_count(m))
+            s.first = none;
+        if (!isfinite(m->step))
+            continue;
+        if (!(m->step >= s.first.step))
+            s.first = *m;
+        s.last = *m;
+    }
+    return s;
+}
+
+double recording_steps(const struct recording *r)
+{
+    struct span s = count_span(r);
+    return s.last.step - s.first.step;
+}
+
+double recording_step_by(const struct recording *r, double seconds)
+{
+    struct span s = count_span(r);
+    double pace = (s.last.step - s.first.step) / (s.last.seconds - s.first.seconds);
+    double step = s.last.step + pace * fmax(0, seconds - s.last.seconds);
+    return isfinite(step) ? floor(step) : 0;
+}
+
+/* ---- samples with their steps ---- */
 
 struct stepper {
     const struct recording *r;

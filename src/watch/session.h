@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_WATCH_SESSION_H
 #define TIDEMARK_WATCH_SESSION_H
 
+#include "advice/advice.h"
 #include "gpu/gpu.h"
 #include "input/input.h"
 #include "watch/stays.h"
@@ -49,6 +50,8 @@ enum member_kind {
     MEMBER_SWAP,
     MEMBER_RSS,
     MEMBER_VSIZE,
+    MEMBER_PEAK,
+    MEMBER_COPIED, /* of what it shared at its fork, what it has for itself now */
     MEMBER_KINDS,
 };
 
@@ -84,6 +87,7 @@ struct member {
     double inherited; /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;
+    bool copies_told; /* of what its data workers copy */
 };
 
 /* ---- what processes tell from inside ---- */
@@ -249,6 +253,7 @@ void member_start_tracks(struct watch *w, struct member *m);
 /* Gives it a place in the run file at its first value. */
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value);
 bool member_is_alive(const struct member *m);
+bool member_was_there(const struct member *m, double seconds);
 void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
 bool member_is_trainer(const struct member *m);    /* or a rank */
@@ -321,6 +326,32 @@ void machine_attribute_gpu(struct watch *w);
 void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);
+
+/* workers.c */
+
+/* The facts on the data workers of one process, forked or spawned ones. */
+struct worker_copies {
+    struct copy_facts facts;
+    struct copies judged;
+    char parent[64], type[16], owner[WIRE_NAME_LENGTH], attribute[WIRE_NAME_LENGTH];
+};
+
+/* False: it has no such workers, or nothing is known of them. Texts of the facts are in *ret. */
+bool workers_gather(struct watch *w, const struct member *parent, bool spawned,
+                    struct worker_copies *ret);
+/* News of what is copied, once for each process that has workers. */
+void workers_review(struct watch *w);
+/* Of all that is worth telling the workers that copied most. Returns of how many processes there is
+ * something to tell; *ret is set where that is not 0. */
+unsigned workers_find_most(struct watch *w, struct worker_copies *ret);
+/* The same in words, for the report. False: nothing to tell. */
+bool workers_describe(struct watch *w, struct buf *out);
+
+/* recording.c */
+struct watch *recording_watch(struct recording *r);
+const struct store_run *recording_run(const struct recording *r);
+/* The series of the file that a track was filled from; recording_count(): none. */
+size_t recording_index_of(const struct recording *r, const struct track *t);
 
 /* view.c */
 

@@ -82,6 +82,9 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
         return false;
     if (t->asked)
         return true;
+    /* Part of host.private, and told in words. */
+    if (s->member && t == &s->member->tracks[MEMBER_COPIED])
+        return false;
     if (!s->member && t->device && t != &w->job[JOB_SHM])
         return device_is_used(w, t);
     if (!s->member) {
@@ -392,7 +395,7 @@ static void add_cleanup_notes(const struct watch *w, struct watch_view *v)
     buf_release(&text);
 }
 
-static void add_notes(const struct watch *w, struct watch_view *v)
+static void add_notes(struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
     if (w->elsewhere.len > 0)
@@ -405,6 +408,10 @@ static void add_notes(const struct watch *w, struct watch_view *v)
     else if (!clock_runs(&w->clock))
         add_note(v, "no steps were found in the output: judged by time. If it tells them, "
                     "--step-regex 'step ([0-9]+)' says how; tidemark.Watcher counts any loop's");
+    struct buf copies = BUF_INIT;
+    if (workers_describe(w, &copies))
+        add_note(v, "%s", buf_text(&copies));
+    buf_release(&copies);
     if (w->options.note)
         add_note(v, "%s", w->options.note);
     if (w->gpu_why[0] && !w->gpu)

@@ -381,6 +381,7 @@ static void review(struct watch *w, double seconds)
     double used = machine_used(w);
     watch_each_track(w, renew_terms, &used);
     check_limit(w);
+    workers_review(w);
     sheet_take(w, seconds);
     w->next_machine =
         seconds + fmax(fmin(1, fmax(0.25, seconds / 20)), fmin(w->options.interval, 5));

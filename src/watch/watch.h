@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_WATCH_H
 #define TIDEMARK_WATCH_H
 
+#include "advice/advice.h"
 #include "base/base.h"
 #include "proc/proc.h"
 #include "store/store.h"
@@ -85,6 +86,7 @@ enum watch_news_kind {
     NEWS_LEAK,       /* a series has turned to leak: once for each */
     NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */
     NEWS_ELSEWHERE,  /* the system grows and the job does not: who does */
+    NEWS_COPIES,     /* data workers copy what they could share */
     NEWS_STORE,      /* the run file cannot be written, or can again */
     NEWS_END,        /* no more news */
 };
@@ -220,7 +222,8 @@ struct recording;
 
 struct recorded_series {
     struct series_info info; /* named as in a view; texts belong to the recording */
-    bool judged;  /* by `run`; false: recorded for the eye, or the sum of a single process */
+    bool judged; /* by `run`, or told by the program itself; false: recorded for the eye, or the sum
+                    of a single process */
     double limit; /* as last known; 0: not known */
 };
 
@@ -230,6 +233,9 @@ struct recording *recording_free(struct recording *r);          /* accepts NULL,
 size_t recording_count(const struct recording *r);
 const struct recorded_series *recording_series(const struct recording *r, size_t index);
 bool recording_has_steps(const struct recording *r);
+double recording_steps(const struct recording *r); /* between the first and the last; NAN: none */
+/* Where it would be by then at its mean pace; 0: not known. */
+double recording_step_by(const struct recording *r, double seconds);
 
 /* Every sample or block in order of time, with its step; NAN: not known. A negative return stops
  * and is handed on. */
@@ -276,6 +282,26 @@ struct measured_run {
 
 /* `most_steps`: what came after them is not looked at; 0: all. -errno of reading. */
 int recording_measure(struct recording *r, double most_steps, struct measured_run *ret);
+/* ---- what a recorded run says about the memory it takes ---- */
+
+#define EVIDENCE_PARTS 8
+
+/* The facts that advice rests on. Points into itself, the view and the recording. */
+struct evidence {
+    struct size_facts sizes[1 + ADVICE_DEVICES]; /* the host first, where it is known */
+    size_t size_count;
+    struct part_facts parts[EVIDENCE_PARTS];
+    size_t part_count;
+    struct setting_facts settings;
+    double plan;                  /* the last step, or second, of the plan; NAN: none is known */
+    enum series_clock clock;      /* of the plan */
+    struct worker_copies *copies; /* of the workers that copied most; NULL: nothing to tell */
+};
+
+/* After recording_judge(), which filled the view. -errno of reading. */
+int evidence_init(struct evidence *e, struct recording *r, const struct watch_view *view,
+                  double limit_bytes);
+void evidence_release(struct evidence *e);
 
 /* ---- inside a command ---- */
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 import bench
+import copies
 import ending
 import inside
 import options
@@ -22,7 +23,8 @@ import tradeoff
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, phases, tradeoff, watching)
+MODULES = (ending, streams, signals, terminals, options, inside, phases, tradeoff, watching,
+           copies)
 
 
 def cases():

@@ -445,6 +445,95 @@ def an_interrupt_while_we_clean_goes_through(b):
     for age in ("",) if b.real else ("", "old"):
         done = b.run(text, TIDEMARK_CLEANUP="every=1,trim=0,zero_grad=0", STANDIN_TORCH=age)
         expect(done.stdout == "interrupted\n", done.stdout + done.stderr)
+DATASETS = """
+import sys, torch
+import numpy as np
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, Subset, TensorDataset
+N = 200000
+def forbidden(*_):
+    print("code of the program ran")
+class Meta(type):
+    def __getattribute__(self, name):
+        if name == "__name__":
+            forbidden()
+        return super().__getattribute__(name)
+class Base(Dataset, metaclass=Meta):
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+    def __len__(self):
+        return 16
+    def __getitem__(self, i):
+        return i
+class Files(Base):
+    def __getattr__(self, name):
+        forbidden()
+        raise AttributeError(name)
+class Odd(list):
+    __len__ = __iter__ = __sizeof__ = forbidden
+class Row:
+    __len__ = __sizeof__ = __eq__ = __hash__ = forbidden
+    def __init__(self, i):
+        self.i = i
+class Index:
+    def __init__(self):
+        self.by_key = {i: "label %09d" % i for i in range(N)}
+def texts():
+    return ["train/%09d.jpg" % i for i in range(N)]
+def run(dataset, workers=1):
+    for batch in DataLoader(dataset, batch_size=4, num_workers=workers):
+        pass
+PROGRAM
+"""
+
+
+def looks_at(b, program):
+    # What is told of datasets: name and MB.
+    b.forget()
+    told = b.told_by(DATASETS.replace("PROGRAM", program))
+    found = [(r[4], float(r[3]) / 2**20) for r in told.records if r[4].startswith("dataset.")]
+    return dict(found)
+
+
+def names_what_workers_copy(b):
+    """The attribute of the dataset, with the bytes of its objects; through what wraps it."""
+    if not b.real:
+        return
+    found = looks_at(b, "run(Files(samples=texts(), root='x'))")
+    expect(list(found) == ["dataset.list.Files.samples"], found)
+    # An object of 67 or 68 bytes takes 80.
+    expect(14 < found["dataset.list.Files.samples"] < 17, found)
+    several = "ConcatDataset([Files(samples=texts()), TensorDataset(torch.zeros(4, 1))])"
+    wrapped = looks_at(b, "run(Subset(%s, [0]))" % several)
+    expect(list(wrapped) == ["dataset.list.Files.samples"], wrapped)
+    held = looks_at(b, "run(Files(index=Index()))")
+    expect(list(held) == ["dataset.dict.Index.by_key"], held)
+    shared = looks_at(b, "run(Files(rows=tuple({'n': float(i), 'of': 7} for i in range(N))))")
+    # A dict and a number each; keys and small numbers are there once.
+    expect(17 < shared["dataset.tuple.Files.rows"] < 20, shared)
+
+
+def arrays_are_not_copied(b):
+    """One array, a few objects, or no worker: nothing is told."""
+    if not b.real:
+        return
+    for silent in ("run(Files(samples=np.array(texts())))", "run(Files(samples=texts()[:1000]))",
+                   "run(Files(samples=texts()), workers=0)",
+                   "run(TensorDataset(torch.zeros(1000, 1000)))"):
+        expect(not looks_at(b, silent), silent)
+
+
+def no_code_of_a_dataset_runs(b):
+    """Neither of its attributes nor of what they hold; a list of one's own is not looked into."""
+    if not b.real:
+        return
+    text = DATASETS.replace("PROGRAM", """
+rows = [Row(i) for i in range(N)]
+run(Files(rows=rows, odd=Odd(texts()), many={"x" * 60: 1}))
+""")
+    done, without = b.run(text), b.run(text, probe=False)
+    expect(done.returncode == 0 and done.stdout == without.stdout, done.stdout + done.stderr)
+    expect([r[4] for r in b.told().records if "dataset" in r[4]] == ["dataset.list.Files.rows"],
+           "rows alone")
 
 
 # ---- and that nobody notices ----

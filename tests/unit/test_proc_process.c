@@ -66,14 +66,15 @@ TEST(stat__refuses_what_is_cut_or_wrong)
 
 TEST(status__reads_kilobytes_and_counts)
 {
-    static const char text[] = "Name:\tVmRSS:\nUid:\t1000\t1000\t1000\t1000\nVmSize:\t    3060 kB\n"
-                               "VmRSS:\t    1736 kB\nRssAnon:\t     112 kB\nRssFile:\t    1624 kB\n"
-                               "RssShmem:\t       0 kB\nVmSwap:\t       8 kB\nThreads:\t17\n";
+    static const char text[] =
+        "Name:\tVmRSS:\nUid:\t1000\t1000\t1000\t1000\nVmSize:\t    3060 kB\n"
+        "VmHWM:\t    2000 kB\nVmRSS:\t    1736 kB\nRssAnon:\t     112 kB\nRssFile:\t    1624 kB\n"
+        "RssShmem:\t       0 kB\nVmSwap:\t       8 kB\nThreads:\t17\n";
     struct proc_status s;
     CHECK(proc_status_parse(text, strlen(text), &s) == 0);
     CHECK(s.rss == 1736 * 1024.0 && s.anon == 112 * 1024.0 && s.file == 1624 * 1024.0);
     CHECK(s.shmem == 0 && s.swap == 8192 && s.vsize == 3060 * 1024.0);
-    CHECK(s.threads == 17);
+    CHECK(s.peak == 2000 * 1024.0 && s.threads == 17);
     CHECK(s.uid == 1000);
 }
 

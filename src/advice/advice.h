@@ -1,0 +1,158 @@
+/* advice/advice.h: what a run says about the memory its job needs. Pure: no I/O, no clock. */
+#ifndef TIDEMARK_ADVICE_H
+#define TIDEMARK_ADVICE_H
+
+#include "base/base.h"
+#include "stat/stat.h"
+#include "verdict/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Facts in, advice out, each piece with the measurement it rests on. Nothing is said that the run
+ * does not show: where a fact is absent (NAN, NULL), so is what would follow from it.
+ */
+
+/* ---- what data workers copy ---- */
+
+/*
+ * The data workers of one process. A forked one shares its parent's pages until one of them is
+ * written to; reading a Python object writes its reference count. So a list that all of them read
+ * is there once more in each of them in the end: bounded, and no leak. A spawned one holds copies
+ * of its own from the start.
+ */
+enum copy_trend {
+    COPIES_UNKNOWN, /* too few looks */
+    COPIES_GROW,    /* they still did at the last look */
+    COPIES_STAND,
+};
+
+struct copy_facts {
+    const char *parent; /* whose: "trainer 4242" */
+    bool spawned;
+    unsigned workers;  /* at a time */
+    unsigned measured; /* of so many of these it is known, and makes up `all` */
+    double each, all; /* what of their parent's memory they have for themselves now; of spawned ones
+                         all that they have for themselves */
+    double inherited; /* what one of them shared at its fork: it cannot copy more */
+    enum copy_trend trend;
+    double rate; /* of one that grows, per unit of the clock */
+    enum series_clock clock;
+
+    /* The largest attribute of the dataset that is made of Python objects; NULL: not known. */
+    const char *type, *owner, *attribute; /* "list", "Files", "samples"; the owner may be empty */
+    double objects;                       /* bytes of the objects in it ... */
+    double objects_all;                   /* ... and in all such attributes */
+};
+
+struct copies {
+    bool matter;    /* enough to be told */
+    bool named;     /* that attribute is most of what was copied */
+    bool part;      /* it can only be a part of it; never both */
+    double ends_at; /* what each of them will have copied in the end; NAN: it is that far now */
+    bool at_most;   /* ends_at is only a bound */
+};
+
+void copies_judge(const struct copy_facts *facts, struct copies *ret);
+
+/* What was copied, of what, where it ends, and how to share it: a few sentences for a person. */
+void copies_describe(struct buf *out, const struct copy_facts *facts, const struct copies *c);
+
+/* Whether what a worker has copied still rose over the last quarter of what is known, and how
+ * fast. */
+enum copy_trend copies_trend(const struct history *copied, double *ret_rate);
+
+/* ---- texts ---- */
+
+#define ADVICE_TEXTS 8
+#define ADVICE_TEXT_LENGTH 400
+
+/* A few sentences; more than fit are left out. */
+struct advice_texts {
+    char text[ADVICE_TEXTS][ADVICE_TEXT_LENGTH];
+    unsigned count;
+};
+
+/* ---- how much memory it takes ---- */
+
+/*
+ * What one kind of memory did in the run: the host's, with shared pages counted once and without
+ * pages of files, or a device's. Bytes; NAN: not known.
+ */
+struct size_facts {
+    const char *name;            /* "host", "gpu0" */
+    const struct answer *answer; /* of the series that stands for it */
+    enum series_clock clock;
+    double settled;         /* where it stands at the end */
+    double warm_up_seconds; /* when its warm-up had ended, from the beginning of the run */
+    double peak;            /* the highest that was seen */
+    double copied, shared;  /* of the peak: copied by data workers; in /dev/shm */
+    double unseen; /* by which a process was higher between two looks, as the kernel tells */
+    double copies_to_come; /* that data workers will still copy */
+    double files;          /* mapped pages of files: code and libraries */
+    double needed; /* of a device: the most that tensors took, and what is not torch's; NAN: no more
+                      is known than what was taken */
+    double capacity; /* what there is */
+    const char *capacity_source;
+};
+
+struct size {
+    enum verdict verdict;
+    double minimum, recommended; /* NAN: no size can be named */
+    double grows_until;          /* of a leak: where on its clock the capacity is used up */
+    struct advice_texts minimum_why, recommended_why;
+};
+
+void size_judge(const struct size_facts *facts, struct size *ret);
+
+/* ---- what the constant part is made of, and what could be changed ---- */
+
+/* All processes of one role, at the moment when most of them were there. Bytes; NAN: not known. */
+struct part_facts {
+    const char *role; /* "data worker" */
+    unsigned processes;
+    double rss, pss;
+    double private_bytes; /* what would be free without them */
+    bool stable;          /* they did not grow */
+};
+
+/* What torch's allocator did on a device. */
+struct device_facts {
+    const char *name;          /* "cuda:0" */
+    double allocated, highest; /* between steps, at the lowest; the most at a time */
+    double reserved;           /* what it kept, at the lowest of the second half of the run */
+    double used, capacity;     /* of the whole device, where the driver tells */
+};
+
+#define ADVICE_DEVICES 16
+
+struct setting_facts {
+    double host_peak;
+    const struct part_facts *parts;
+    size_t part_count;
+    const struct copy_facts *copies; /* of those that matter; NULL: none */
+    struct device_facts devices[ADVICE_DEVICES];
+    unsigned device_count;
+    double pinned;                     /* host memory that torch has pinned, at most */
+    double freed_by_trim, freed_by_gc; /* what the first cleanup of the run gave back */
+    unsigned falls, collections; /* full collections, and those at which memory fell a good deal */
+    double fall;                 /* by how much, typically */
+};
+
+struct setting {
+    const char *name; /* "num_workers" */
+    char why[1200];
+};
+
+#define ADVICE_SETTINGS 8
+
+struct settings {
+    struct setting list[ADVICE_SETTINGS];
+    unsigned count;
+};
+
+/* Only those that the run has a reason for; of a job that needs none it is empty. */
+void settings_judge(const struct setting_facts *facts, struct settings *ret);
+
+#endif

@@ -1,0 +1,149 @@
+/* advice/size.c: how much memory a job takes, with the reasons. */
+#include "advice/words.h"
+
+#include <math.h>
+
+#define MB (1024.0 * 1024)
+
+/* A reason for less than this is none. */
+#define LEAST_BYTES MB
+
+/* So many times the scatter of single samples is hardly ever passed. */
+#define SCATTER_TIMES 3.0
+
+static double present(double value)
+{
+    return isfinite(value) && value > 0 ? value : 0;
+}
+
+/* By how much the floor is expected to be higher at the end of the plan than it is now. */
+static double growth_to_plan(const struct answer *a)
+{
+    return present(a->forecast.plan_value - a->floor_last);
+}
+
+static struct words position(const struct size_facts *f, double at)
+{
+    return words_of_position(at, f->answer->first_at, f->clock);
+}
+
+/* ---- the least ---- */
+
+static void explain_peak(const struct size_facts *f, struct size *s)
+{
+    double own = f->peak - present(f->copied) - present(f->shared);
+    if (isfinite(f->needed)) {
+        texts_add(&s->minimum_why,
+                  "%s: the most that tensors took at a time, and what the process has there beside "
+                  "torch.",
+                  words_of_bytes(f->needed).text);
+        return;
+    }
+    texts_add(&s->minimum_why, "%s was the most in use at a time%s.", words_of_bytes(f->peak).text,
+              isfinite(f->files) ? ", without pages of files" : "");
+    if (present(f->copied) >= LEAST_BYTES)
+        texts_add(&s->minimum_why, "Of that %s is copied by data workers, %s the job's own.",
+                  words_of_bytes(f->copied).text, words_of_bytes(own).text);
+    if (present(f->shared) >= LEAST_BYTES)
+        texts_add(&s->minimum_why, "Of that %s lay in /dev/shm.", words_of_bytes(f->shared).text);
+    if (present(f->unseen) >= LEAST_BYTES)
+        texts_add(&s->minimum_why,
+                  "%s more for a moment between two looks: the kernel's own mark of the highest.",
+                  words_of_bytes(f->unseen).text);
+}
+
+static void add_plan(const struct size_facts *f, struct size *s)
+{
+    const struct answer *a = f->answer;
+    double growth = growth_to_plan(a);
+    if (growth < LEAST_BYTES)
+        return;
+    s->minimum += growth;
+    texts_add(&s->minimum_why, "%s more by the end of the plan (%s): it grows %s.",
+              words_of_bytes(growth).text, position(f, a->plan).text,
+              words_of_rate(a->rate, f->clock).text);
+}
+
+/* No size is enough for what never ends; but one lasts for a while. */
+static void explain_leak(const struct size_facts *f, struct size *s)
+{
+    const struct answer *a = f->answer;
+    bool planned = isfinite(a->forecast.plan_value);
+    if (planned) {
+        texts_add(&s->minimum_why,
+                  "That lasts to the end of the plan and no longer: the growth has "
+                  "no end.");
+    } else {
+        texts_add(&s->minimum_why, "It grows %s without end: no size is enough.",
+                  words_of_rate(a->rate, f->clock).text);
+        s->minimum = s->recommended = NAN;
+        s->recommended_why.count = 0;
+    }
+    if (!isfinite(a->forecast.limit_at))
+        return;
+    s->grows_until = a->forecast.limit_at;
+    texts_add(&s->minimum_why, "%s%s%s%s last until %s.", words_of_bytes(f->capacity).text,
+              f->capacity_source ? " (" : "", f->capacity_source ? f->capacity_source : "",
+              f->capacity_source ? ")" : "", position(f, a->forecast.limit_at).text);
+}
+
+/* ---- and more than that ---- */
+
+static void add_margin(struct size *s, double bytes, const char *why)
+{
+    if (!(present(bytes) >= LEAST_BYTES))
+        return;
+    s->recommended += bytes;
+    texts_add(&s->recommended_why, "%s %s", words_of_bytes(bytes).text, why);
+}
+
+/* The highest spike beyond the usual ones: the next may be as much higher again. */
+static double spike_margin(const struct size_facts *f)
+{
+    const struct answer *a = f->answer;
+    if (a->spikes.count < 2)
+        return 0;
+    return present(a->max - a->floor_last - a->spikes.height);
+}
+
+static void add_margins(const struct size_facts *f, struct size *s)
+{
+    const struct answer *a = f->answer;
+    double spikes = spike_margin(f), scatter = SCATTER_TIMES * present(a->noise);
+    if (spikes >= scatter)
+        add_margin(s, spikes,
+                   "by which its highest spike passed the usual ones: another may do so again.");
+    else
+        add_margin(s, scatter, "for the scatter of single moments, three times what was measured.");
+    add_margin(s, a->forecast.plan_high - a->forecast.plan_value,
+               growth_to_plan(a) >= LEAST_BYTES
+                   ? "by which the growth to the end of the plan is uncertain."
+                   : "that it may grow to the end of the plan without having been noticed so far.");
+    add_margin(s, f->copies_to_come, "that data workers will still copy.");
+    add_margin(
+        s, f->files,
+        "of mapped files, code and libraries: the kernel may take them back, and has to read "
+        "them again.");
+    if (isfinite(f->needed))
+        add_margin(s, f->peak - f->needed, "that torch's allocator kept beyond what tensors took.");
+}
+
+void size_judge(const struct size_facts *f, struct size *ret)
+{
+    const struct answer *a = f->answer;
+    *ret = (struct size){.verdict = a->verdict, .grows_until = NAN};
+    ret->minimum = isfinite(f->needed) ? f->needed : f->peak;
+    if (isnan(f->needed) && present(f->unseen) >= LEAST_BYTES)
+        ret->minimum += f->unseen;
+    explain_peak(f, ret);
+    add_plan(f, ret);
+    ret->recommended = ret->minimum;
+    add_margins(f, ret);
+    if (a->verdict == VERDICT_LEAK)
+        explain_leak(f, ret);
+    else if (a->verdict == VERDICT_INCONCLUSIVE)
+        texts_add(&ret->minimum_why, "That is what was seen: the run does not show yet where it "
+                                     "ends.");
+    if (ret->recommended_why.count == 0 && isfinite(ret->recommended))
+        texts_add(&ret->recommended_why, "Nothing in this run was seen to pass the minimum.");
+}

@@ -1,0 +1,20 @@
+/* advice/words.h: short texts by value, so that several can stand in one sentence. Private. */
+#ifndef TIDEMARK_ADVICE_WORDS_H
+#define TIDEMARK_ADVICE_WORDS_H
+
+#include "advice/advice.h"
+
+struct words {
+    char text[64];
+};
+
+struct words words_of_bytes(double bytes);
+struct words words_of_rate(double rate, enum series_clock clock);
+
+/* "step 40", "12 min into the run". */
+struct words words_of_position(double at, double start, enum series_clock clock);
+
+void texts_add(struct advice_texts *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

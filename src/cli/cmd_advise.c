@@ -1,0 +1,125 @@
+/* cli/cmd_advise.c: tidemark advise: how much memory a job takes, and what could be set. */
+#include "cli/cli.h"
+#include "cli/load_run.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tidemark advise RUN.tide [options]\n"
+    "\n"
+    "Says from a recorded run where memory settles and after how long, how much RAM\n"
+    "and GPU memory the job takes at least and should have, what its constant part\n"
+    "is made of, and which settings would help: only those for which the run has a\n"
+    "reason, each with what was measured. A run that goes on, or whose watcher was\n"
+    "killed, is judged by what was recorded so far.\n"
+    "\n"
+    "  --plan-steps N, --plan-hours H   how long the job will run\n"
+    "  --limit 32GB                     the memory there is\n"
+    "  --json                           the answer for programs, see docs/JSON.md\n"
+    "  --ascii, --width N, --color auto|always|never\n"
+    "\n"
+    "example: tidemark advise train-20261115-081500.tide --plan-steps 100000\n";
+
+struct advise {
+    struct view_options view;
+    double plan_steps, plan_hours, limit;
+    bool json;
+};
+
+static int print(const struct advise *a, const struct report_advice *report)
+{
+    struct buf out = BUF_INIT;
+    struct report_style style = terminal_style(&a->view, STDOUT_FILENO);
+    if (a->json)
+        report_advice_json(&out, report);
+    else
+        report_advice_text(&out, report, &style);
+    int r = terminal_write(&out);
+    buf_release(&out);
+    return r;
+}
+
+/* -errno, said. */
+static int advise_on(const struct advise *a, const char *path, struct store *store,
+                     struct recording *recording, const struct watch_view *view)
+{
+    struct evidence evidence;
+    if (view->count == 0) {
+        cli_say("%s: nothing was recorded: the watcher ended before the first samples", path);
+        return -EINVAL;
+    }
+    int r = evidence_init(&evidence, recording, view, a->limit);
+    if (r < 0) {
+        cli_say("%s: cannot be read: %s", path, strerror(-r));
+        return r;
+    }
+    const struct report_advice report = {
+        .command = store_run(store)->title,
+        .seconds = store_last_seconds(store),
+        .steps = recording_steps(recording),
+        .finished = store_is_finished(store),
+        .view = view,
+        .evidence = &evidence,
+    };
+    r = print(a, &report);
+    evidence_release(&evidence);
+    return r;
+}
+
+static int advise_recorded(const struct advise *a, const char *path, struct store *store)
+{
+    struct recording *recording;
+    struct watch_view view = {0};
+    struct recording_options options = {
+        .plan_steps = a->plan_steps,
+        .plan_seconds = a->plan_hours * 3600,
+        .limit_bytes = a->limit,
+    };
+    int r = recording_new(store, &recording);
+    if (r == 0) {
+        if (options.plan_steps == 0 && options.plan_seconds > 0 && recording_has_steps(recording))
+            options.plan_steps = recording_step_by(recording, options.plan_seconds);
+        r = recording_judge(recording, &options, &view);
+        if (r < 0)
+            recording_free(recording);
+    }
+    if (r < 0) {
+        cli_say("%s: cannot be read: %s", path, strerror(-r));
+        return r;
+    }
+    r = advise_on(a, path, store, recording, &view);
+    watch_view_release(&view);
+    recording_free(recording);
+    return r;
+}
+
+int cmd_advise(int argc, char **argv)
+{
+    struct advise a = {0};
+    struct store *store;
+    const struct option_spec specs[] = {
+        VIEW_OPTIONS(&a.view),
+        {"json", OPTION_FLAG, &a.json, NULL, NULL},
+        {"plan-steps", OPTION_NUMBER, &a.plan_steps, "the last step of the job, above 0", NULL},
+        {"plan-hours", OPTION_NUMBER, &a.plan_hours, "a number of hours above 0", NULL},
+        {"limit", OPTION_SIZE, &a.limit, "a size such as 32GB", NULL},
+    };
+    int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
+    if (r < 0)
+        return STATUS_ERROR;
+    if (files != 1) {
+        cli_say("%s: got %d files, expected one run file, such as train.tide", argv[0], files);
+        return STATUS_ERROR;
+    }
+    if (load_run_open(argv[1], &store) < 0)
+        return STATUS_ERROR;
+    r = advise_recorded(&a, argv[1], store);
+    store_free(store);
+    return r < 0 ? STATUS_ERROR : STATUS_FINE;
+}

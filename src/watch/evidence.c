@@ -1,0 +1,260 @@
+/* watch/evidence.c: the facts for advice: who is there, what was freed, and when. */
+#include "watch/evidence.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A role's share may change by so much and stand still. */
+#define STABLE_SHARE 0.05
+#define STABLE_BYTES (1024.0 * 1024)
+
+/* A fall of host memory at a collection is one from this on. */
+#define FALL_BYTES (16.0 * 1024 * 1024)
+
+/* Seconds after a collection was counted in which memory may fall: counters are read rarely. */
+#define FALL_SECONDS 1.0
+
+double evidence_seconds_at(const struct watch_series *s, double at)
+{
+    const struct history *h = &s->history;
+    for (unsigned i = 0; i < h->count; i++)
+        if (h->blocks[i].at >= at)
+            return s->info.clock == CLOCK_SECONDS ? h->blocks[i].at : h->blocks[i].seconds;
+    return NAN;
+}
+
+/* ---- processes by role ---- */
+
+static unsigned count_at(const struct watch *w, enum proc_role role, double seconds)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < w->member_count; i++)
+        count += w->members[i]->role.role == role && member_was_there(w->members[i], seconds);
+    return count;
+}
+
+/* When most of them were there; of several such moments the last. NAN: there are none. */
+static double fullest_moment(const struct watch *w, enum proc_role role)
+{
+    double moment = NAN;
+    unsigned most = 1;
+    for (size_t i = 0; i < w->member_count; i++) {
+        double seconds = w->members[i]->joined;
+        unsigned count = count_at(w, role, seconds);
+        if (count < most || (count == most && seconds < moment))
+            continue;
+        moment = seconds;
+        most = count;
+    }
+    return moment;
+}
+
+static double last_of(const struct member *m, enum member_kind kind)
+{
+    return m->tracks[kind].samples > 0 ? m->tracks[kind].last : 0;
+}
+
+static void add_part(struct evidence *e, const struct watch *w, enum proc_role role)
+{
+    struct part_facts part = {.role = proc_role_name(role), .stable = true};
+    double moment = fullest_moment(w, role), change = 0;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *m = w->members[i];
+        if (m->role.role != role || !member_was_there(m, moment))
+            continue;
+        part.processes++;
+        part.rss += last_of(m, MEMBER_RSS);
+        part.pss += last_of(m, MEMBER_PSS);
+        part.private_bytes += last_of(m, MEMBER_PRIVATE);
+        if (m->tracks[MEMBER_PSS].samples > 0)
+            change += m->tracks[MEMBER_PSS].last - m->tracks[MEMBER_PSS].first;
+        part.stable = part.stable && !member_is_wary(m);
+    }
+    if (part.processes == 0)
+        return;
+    if (part.pss == 0)
+        part.pss = part.private_bytes = NAN;
+    part.stable = part.stable && fabs(change) <= fmax(STABLE_BYTES, STABLE_SHARE * part.pss);
+    e->parts[e->part_count++] = part;
+}
+
+static void add_parts(struct evidence *e, const struct watch *w)
+{
+    static const enum proc_role roles[] = {ROLE_COMPILE_WORKER, ROLE_DATA_WORKER, ROLE_HELPER,
+                                           ROLE_WRAPPER};
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+        add_part(e, w, roles[i]);
+    e->settings.parts = e->parts;
+    e->settings.part_count = e->part_count;
+}
+
+/* ---- counters told from inside ---- */
+
+static double add_known(double sum, double value)
+{
+    return (isnan(sum) ? 0 : sum) + value;
+}
+
+static double most_pinned(const struct watch *w)
+{
+    double sum = NAN;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct track *t = member_told(w->members[i], "torch.pinned");
+        if (t && t->samples > 0)
+            sum = add_known(sum, t->max);
+    }
+    return sum;
+}
+
+/* Of the host's memory, which is told without a device. Totals are told, the first of them after
+ * the first cleanup: what had been kept until then. Later ones may be of the same memory again. */
+static double freed_at_first(const struct watch *w, const char *kind)
+{
+    double sum = NAN;
+    for (size_t i = 0; i < w->member_count; i++)
+        for (size_t k = 0; k < w->members[i]->told_count; k++) {
+            const struct track *t = &w->members[i]->told[k];
+            if (strcmp(t->kind, kind) == 0 && !t->device && t->samples > 0)
+                sum = add_known(sum, t->first);
+        }
+    return sum;
+}
+
+/* ---- falls at collections ---- */
+
+struct point {
+    double seconds, value;
+};
+
+struct points {
+    struct point *list;
+    size_t count;
+};
+
+static int add_point(void *context, double step, const struct store_sample *x)
+{
+    struct points *p = context;
+    (void) step;
+    if (x->count > 1)
+        return 0; /* older than what is kept moment by moment */
+    if ((p->count & (p->count - 1)) == 0) {
+        struct point *larger = reallocarray(p->list, p->count ? 2 * p->count : 1, sizeof(*larger));
+        if (!larger)
+            return -ENOMEM;
+        p->list = larger;
+    }
+    p->list[p->count++] = (struct point){x->seconds, x->value};
+    return 0;
+}
+
+static int read_points(struct recording *r, const struct track *t, struct points *ret)
+{
+    size_t index = recording_index_of(r, t);
+    *ret = (struct points){0};
+    return index < recording_count(r) ? recording_each_sample(r, index, add_point, ret) : 0;
+}
+
+/* From the last value before `from` to the lowest until `to`. */
+static double fall_between(const struct points *p, double from, double to)
+{
+    double before = NAN, lowest = INFINITY;
+    for (size_t i = 0; i < p->count && p->list[i].seconds <= to; i++) {
+        if (p->list[i].seconds <= from)
+            before = p->list[i].value;
+        else
+            lowest = fmin(lowest, p->list[i].value);
+    }
+    return before - lowest;
+}
+
+static void count_falls(struct evidence *e, const struct points *collections,
+                        const struct points *anon)
+{
+    struct setting_facts *s = &e->settings;
+    double sum = 0;
+    for (size_t i = 1; i < collections->count; i++) {
+        const struct point *before = &collections->list[i - 1], *now = &collections->list[i];
+        if (!(now->value > before->value))
+            continue;
+        double fall = fall_between(anon, before->seconds, now->seconds + FALL_SECONDS);
+        s->collections++;
+        if (!(fall >= FALL_BYTES))
+            continue;
+        s->falls++;
+        sum += fall;
+    }
+    s->fall = s->falls > 0 ? sum / s->falls : (double) NAN;
+}
+
+static int find_falls(struct evidence *e, struct recording *r)
+{
+    const struct watch *w = recording_watch(r);
+    int result = 0;
+    for (size_t i = 0; i < w->member_count && result == 0; i++) {
+        const struct member *m = w->members[i];
+        const struct track *counter = member_told(m, "py.collections");
+        struct points collections = {0}, anon = {0};
+        if (!counter || !member_is_trainer(m) || e->settings.collections > 0)
+            continue;
+        result = read_points(r, counter, &collections);
+        if (result == 0)
+            result = read_points(r, &m->tracks[MEMBER_ANON], &anon);
+        if (result == 0)
+            count_falls(e, &collections, &anon);
+        free(collections.list);
+        free(anon.list);
+    }
+    return result;
+}
+
+/* ---- all of it ---- */
+
+static void find_copies(struct evidence *e, struct watch *w)
+{
+    e->copies = calloc(1, sizeof(*e->copies));
+    if (!e->copies)
+        abort();
+    if (workers_find_most(w, e->copies) == 0) {
+        free(e->copies);
+        e->copies = NULL;
+        return;
+    }
+    e->settings.copies = &e->copies->facts;
+}
+
+static void find_plan(struct evidence *e, const struct watch *w)
+{
+    const struct track_terms *terms = &w->terms;
+    bool steps = terms->plan_steps > 0;
+    e->clock = steps ? CLOCK_STEP : CLOCK_SECONDS;
+    e->plan = steps ? terms->plan_steps : terms->plan_seconds > 0 ? terms->plan_seconds : NAN;
+}
+
+int evidence_init(struct evidence *e, struct recording *r, const struct watch_view *v,
+                  double limit_bytes)
+{
+    struct watch *w = recording_watch(r);
+    *e = (struct evidence){0};
+    find_plan(e, w);
+    find_copies(e, w);
+    add_parts(e, w);
+    e->settings.pinned = most_pinned(w);
+    e->settings.freed_by_trim = freed_at_first(w, "cleanup.trim.freed");
+    e->settings.freed_by_gc = freed_at_first(w, "cleanup.gc.freed");
+    int result = evidence_host(e, r, v, limit_bytes);
+    if (result == 0)
+        result = evidence_devices(e, r, v);
+    if (result == 0)
+        result = find_falls(e, r);
+    if (result < 0)
+        evidence_release(e);
+    return result;
+}
+
+void evidence_release(struct evidence *e)
+{
+    free(e->copies);
+    e->copies = NULL;
+}

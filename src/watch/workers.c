@@ -1,0 +1,227 @@
+/* watch/workers.c: the data workers of a process: what of its memory each of them has copied. */
+#include "watch/session.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A worker that ended so shortly before the last look belongs to the end of the run. */
+#define END_SECONDS 2.0
+#define END_SHARE 0.05
+
+/* As the probe calls its counters: "dataset.list.Files.samples". */
+#define DATASET_KIND "dataset."
+
+/* ---- who they are ---- */
+
+static bool is_child_of(const struct member *m, const struct member *parent)
+{
+    bool same = m->parent.start == 0 || m->parent.start == parent->id.start;
+    return m->parent.pid == parent->id.pid && same;
+}
+
+static bool is_worker_of(const struct member *m, const struct member *parent, bool spawned)
+{
+    return m->role.role == ROLE_DATA_WORKER && m->has_tracks && m->forked != spawned &&
+           is_child_of(m, parent);
+}
+
+/* The most of them that there were at a time. */
+static unsigned most_at_a_time(const struct watch *w, const struct member *parent, bool spawned)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < w->member_count; i++) {
+        unsigned count = 0;
+        if (!is_worker_of(w->members[i], parent, spawned))
+            continue;
+        for (size_t k = 0; k < w->member_count; k++)
+            count += is_worker_of(w->members[k], parent, spawned) &&
+                     member_was_there(w->members[k], w->members[i]->joined);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* ---- what they have ---- */
+
+/* A run file of an older version has no such series: by what was private at the end. */
+static double copied_by(const struct member *m)
+{
+    const struct track *copied = &m->tracks[MEMBER_COPIED];
+    const struct track *private = &m->tracks[MEMBER_PRIVATE], *anon = &m->tracks[MEMBER_ANON];
+    if (copied->samples > 0)
+        return copied->max;
+    return private->samples > 0 ? fmax(0, private->last - fmax(0, anon->last - anon->first)) : NAN;
+}
+
+static double amount_of(const struct member *m)
+{
+    const struct track *private = &m->tracks[MEMBER_PRIVATE];
+    if (m->forked)
+        return copied_by(m);
+    return private->samples > 0 ? private->last : NAN;
+}
+
+static bool lived_to_the_end(const struct watch *w, const struct member *m)
+{
+    return member_is_alive(m) ||
+           w->last_tick - m->ended <= fmax(END_SECONDS, END_SHARE * w->last_tick);
+}
+
+static void find_growth(struct watch *w, struct member *m, struct copy_facts *ret)
+{
+    struct track *t = &m->tracks[MEMBER_COPIED];
+    struct answer answer;
+    const struct history *history = NULL;
+    ret->clock = track_clock(t, &w->terms);
+    if (t->samples > 0 && lived_to_the_end(w, m))
+        track_answer(t, &w->terms, &answer, &history);
+    if (history)
+        ret->trend = copies_trend(history, &ret->rate);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Workers of many epochs follow each other: as many as there were at a time stand for them. */
+static void find_amounts(struct watch *w, const struct member *parent, struct copy_facts *ret)
+{
+    double *amounts = calloc(w->member_count + 1, sizeof(*amounts));
+    struct member *largest = NULL;
+    unsigned measured = 0;
+    if (!amounts)
+        abort();
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (!is_worker_of(m, parent, ret->spawned) || isnan(amount_of(m)))
+            continue;
+        amounts[measured++] = amount_of(m);
+        if (!largest || amount_of(m) > amount_of(largest))
+            largest = m;
+        double inherited = isnan(m->inherited) ? m->tracks[MEMBER_ANON].first : m->inherited;
+        ret->inherited = fmax(ret->inherited, inherited);
+    }
+    qsort(amounts, measured, sizeof(*amounts), largest_first);
+    unsigned most = measured > 0 ? most_at_a_time(w, parent, ret->spawned) : 0;
+    ret->workers = most;
+    ret->measured = most < measured ? most : measured;
+    for (unsigned i = 0; i < ret->measured; i++)
+        ret->all += amounts[i];
+    ret->each = ret->measured > 0 ? ret->all / ret->measured : (double) NAN;
+    if (largest && !ret->spawned)
+        find_growth(w, largest, ret);
+    free(amounts);
+}
+
+/* ---- of what ---- */
+
+/* "list", "Files", "samples" of "dataset.list.Files.samples". */
+static bool read_kind(const char *kind, struct worker_copies *ret)
+{
+    char type[16], owner[WIRE_NAME_LENGTH];
+    const char *first = kind + strlen(DATASET_KIND), *second = strchr(first, '.');
+    const char *third = second ? strchr(second + 1, '.') : NULL;
+    if (!third || !third[1] || (size_t) (second - first) >= sizeof(type) ||
+        (size_t) (third - second) > sizeof(owner))
+        return false;
+    snprintf(type, sizeof(type), "%.*s", (int) (second - first), first);
+    snprintf(owner, sizeof(owner), "%.*s", (int) (third - second - 1), second + 1);
+    memcpy(ret->type, type, sizeof(type));
+    memcpy(ret->owner, owner, sizeof(owner));
+    snprintf(ret->attribute, sizeof(ret->attribute), "%s", third + 1);
+    return true;
+}
+
+static void find_attribute(const struct member *parent, struct worker_copies *ret)
+{
+    struct copy_facts *f = &ret->facts;
+    for (size_t i = 0; i < parent->told_count; i++) {
+        const struct track *t = &parent->told[i];
+        if (strncmp(t->kind, DATASET_KIND, strlen(DATASET_KIND)) != 0 || t->samples == 0)
+            continue;
+        f->objects_all += t->last;
+        if (t->last <= f->objects || !read_kind(t->kind, ret))
+            continue;
+        f->objects = t->last;
+        f->type = ret->type;
+        f->owner = ret->owner;
+        f->attribute = ret->attribute;
+    }
+}
+
+bool workers_gather(struct watch *w, const struct member *parent, bool spawned,
+                    struct worker_copies *ret)
+{
+    *ret = (struct worker_copies){.facts = {.spawned = spawned, .parent = ret->parent}};
+    ret->facts.rate = NAN;
+    if (parent->role.rank >= 0)
+        snprintf(ret->parent, sizeof(ret->parent), "rank %d (%d)", parent->role.rank,
+                 (int) parent->id.pid);
+    else
+        snprintf(ret->parent, sizeof(ret->parent), "%s %d", proc_role_name(parent->role.role),
+                 (int) parent->id.pid);
+    find_amounts(w, parent, &ret->facts);
+    if (ret->facts.workers == 0)
+        return false;
+    find_attribute(parent, ret);
+    copies_judge(&ret->facts, &ret->judged);
+    return true;
+}
+
+/* ---- telling it ---- */
+
+void workers_review(struct watch *w)
+{
+    struct worker_copies found;
+    for (size_t i = 0; w->member_count > 1 && i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        for (int spawned = 0; spawned <= 1 && !m->copies_told; spawned++) {
+            if (!workers_gather(w, m, spawned, &found) || !found.judged.matter)
+                continue;
+            struct buf text = BUF_INIT;
+            copies_describe(&text, &found.facts, &found.judged);
+            watch_add_news(w, NEWS_COPIES, 0, "%s", buf_text(&text));
+            buf_release(&text);
+            m->copies_told = true;
+        }
+    }
+}
+
+unsigned workers_find_most(struct watch *w, struct worker_copies *ret)
+{
+    const struct member *most = NULL;
+    bool most_spawned = false;
+    double most_bytes = 0;
+    unsigned count = 0;
+    for (size_t i = 0; i < w->member_count; i++)
+        for (int spawned = 0; spawned <= 1; spawned++) {
+            if (!workers_gather(w, w->members[i], spawned, ret) || !ret->judged.matter)
+                continue;
+            count++;
+            if (ret->facts.all <= most_bytes)
+                continue;
+            most = w->members[i];
+            most_spawned = spawned;
+            most_bytes = ret->facts.all;
+        }
+    if (most)
+        workers_gather(w, most, most_spawned, ret);
+    return count;
+}
+
+bool workers_describe(struct watch *w, struct buf *out)
+{
+    struct worker_copies most;
+    unsigned count = workers_find_most(w, &most);
+    if (count == 0)
+        return false;
+    copies_describe(out, &most.facts, &most.judged);
+    if (count > 1)
+        buf_addf(out, " The same holds for the workers of %u other process%s.", count - 1,
+                 count == 2 ? "" : "es");
+    return true;
+}

@@ -1,0 +1,168 @@
+/* tests/unit/test_size.c: how much memory a job takes, with the reasons. */
+#include "advice/advice.h"
+#include "unit.h"
+
+#define MB (1024.0 * 1024)
+#define GB (1024 * MB)
+
+static struct answer level_answer(enum verdict verdict)
+{
+    struct answer a;
+    answer_clear(&a);
+    a.verdict = verdict;
+    a.first_at = 1;
+    a.last_at = 1000;
+    a.floor_last = 800 * MB;
+    a.max = 900 * MB;
+    return a;
+}
+
+static struct size_facts host_facts(const struct answer *a)
+{
+    return (struct size_facts){
+        .name = "host",
+        .answer = a,
+        .clock = CLOCK_STEP,
+        .settled = 800 * MB,
+        .peak = 900 * MB,
+        .files = NAN,
+        .needed = NAN,
+        .capacity = 32 * GB,
+        .capacity_source = "RAM",
+    };
+}
+
+static bool says(const struct advice_texts *t, const char *words)
+{
+    for (unsigned i = 0; i < t->count; i++)
+        if (strstr(t->text[i], words))
+            return true;
+    return false;
+}
+
+TEST(size__the_least_is_the_peak)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    struct size_facts f = host_facts(&a);
+    struct size s;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 900 * MB, 1);
+    CHECK_NEAR(s.recommended, 900 * MB, 1);
+    CHECK(says(&s.minimum_why, "900 MB was the most in use at a time."));
+    CHECK(s.recommended_why.count == 1 && says(&s.recommended_why, "Nothing in this run"));
+}
+
+TEST(size__every_part_of_the_margin_has_its_reason)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    a.noise = 5 * MB;
+    a.plan = 10000;
+    a.forecast.plan_value = 800 * MB;
+    a.forecast.plan_high = 840 * MB;
+    struct size_facts f = host_facts(&a);
+    f.files = 100 * MB;
+    f.copies_to_come = 60 * MB;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 900 * MB, 1);
+    CHECK_NEAR(s.recommended, (900 + 15 + 40 + 100 + 60) * MB, 1);
+    CHECK(s.recommended_why.count == 4);
+    CHECK(says(&s.recommended_why, "15.0 MB for the scatter"));
+    CHECK(says(&s.recommended_why, "40.0 MB that it may grow to the end of the plan without"));
+    CHECK(says(&s.recommended_why, "60.0 MB that data workers will still copy"));
+    CHECK(says(&s.recommended_why, "100 MB of mapped files"));
+}
+
+TEST(size__the_highest_spike_stands_for_the_next)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    a.noise = MB;
+    a.max = 1400 * MB;
+    a.spikes.count = 5;
+    a.spikes.height = 400 * MB;
+    struct size_facts f = host_facts(&a);
+    f.peak = 1400 * MB;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.recommended, 1600 * MB, 1);
+    CHECK(says(&s.recommended_why, "200 MB by which its highest spike passed the usual ones"));
+    CHECK(!says(&s.recommended_why, "scatter"));
+}
+
+TEST(size__what_still_grows_is_counted_to_the_plan)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    a.rate = 10 * 1024;
+    a.plan = 101000;
+    a.forecast.plan_value = 1800 * MB;
+    a.forecast.plan_high = 1900 * MB;
+    struct size_facts f = host_facts(&a);
+    struct size s;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 1900 * MB, 1);
+    CHECK(says(&s.minimum_why, "1000 MB more by the end of the plan (step 101,000)"));
+    CHECK(
+        says(&s.recommended_why, "100 MB by which the growth to the end of the plan is uncertain"));
+}
+
+TEST(size__a_leak_has_none_but_lasts_for_a_while)
+{
+    struct answer a = level_answer(VERDICT_LEAK);
+    a.rate = MB;
+    a.forecast.limit_at = 32000;
+    struct size_facts f = host_facts(&a);
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(isnan(s.minimum) && isnan(s.recommended) && s.recommended_why.count == 0);
+    CHECK_NEAR(s.grows_until, 32000, 0);
+    CHECK(says(&s.minimum_why, "It grows 1.00 MB/step without end: no size is enough."));
+    CHECK(says(&s.minimum_why, "32.0 GB (RAM) last until step 32,000."));
+    a.plan = 2000;
+    a.forecast.plan_value = 1800 * MB;
+    a.forecast.plan_high = 1800 * MB;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 1900 * MB, 1);
+    CHECK(says(&s.minimum_why, "lasts to the end of the plan and no longer"));
+}
+
+TEST(size__a_run_that_is_too_short_says_so)
+{
+    struct answer a = level_answer(VERDICT_INCONCLUSIVE);
+    struct size_facts f = host_facts(&a);
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(says(&s.minimum_why, "the run does not show yet where it ends"));
+}
+
+TEST(size__the_parts_of_the_peak_are_told)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    struct size_facts f = host_facts(&a);
+    f.copied = 200 * MB;
+    f.shared = 50 * MB;
+    f.unseen = 70 * MB;
+    f.files = 0;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 970 * MB, 1);
+    CHECK(says(&s.minimum_why, "without pages of files"));
+    CHECK(says(&s.minimum_why, "200 MB is copied by data workers, 650 MB the job's own"));
+    CHECK(says(&s.minimum_why, "50.0 MB lay in /dev/shm"));
+    CHECK(says(&s.minimum_why, "70.0 MB more for a moment between two looks"));
+    f.unseen = 0.5 * MB;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 900 * MB, 1);
+}
+
+TEST(size__a_device_needs_what_tensors_took)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    struct size_facts f = host_facts(&a);
+    f.name = "gpu0";
+    f.needed = 600 * MB;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 600 * MB, 1);
+    CHECK_NEAR(s.recommended, 900 * MB, 1);
+    CHECK(says(&s.recommended_why, "300 MB that torch's allocator kept"));
+}
