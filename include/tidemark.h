@@ -80,7 +80,7 @@ TIDEMARK_API int tidemark_open(const struct tidemark_options *options, tidemark_
 /*
  * Training is over, nothing more will come: what was only watched, because waiting cost nothing, is
  * judged by what there is, and the run file is completed. The answers below are final from here on;
- * steps, epochs and counters are refused with -ESHUTDOWN. -errno: the run file lacks its end.
+ * steps, epochs, counters and phases are refused with -ESHUTDOWN. -errno: the run file lacks its end.
  */
 TIDEMARK_API int tidemark_finish(tidemark_watcher *w);
 
@@ -114,6 +114,17 @@ enum tidemark_unit {
  */
 TIDEMARK_API int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
                                 enum tidemark_unit unit, double value);
+
+/*
+ * What the program does beside its steps, by a name of its own: "evaluate", "save". Memory that is
+ * taken in a phase and given back has a name in the report then: "12 of 12 spikes during evaluate".
+ * `name`: 1 to 47 bytes. Phases may lie in one another, also those of one name: it ends with its
+ * last end. An end without a beginning is nothing. Best of few names: from the 17th on all are
+ * "other". Takes some 50 microseconds; well under one where a name comes more often than every
+ * 20 ms: then all are counted, and some are looked at. -EINVAL: no such name.
+ */
+TIDEMARK_API int tidemark_phase_begin(tidemark_watcher *w, const char *name);
+TIDEMARK_API int tidemark_phase_end(tidemark_watcher *w, const char *name);
 
 /* ---- the answer ---- */
 

@@ -172,6 +172,29 @@ static PyObject *count(PyObject *self, PyObject *args)
         tidemark_count(w->inner, name, device, is_count ? TIDEMARK_COUNT : TIDEMARK_BYTES, value));
 }
 
+static PyObject *change_phase(PyObject *self, PyObject *args,
+                              int (*change)(tidemark_watcher *, const char *))
+{
+    struct watcher *w = (struct watcher *) self;
+    const char *name;
+    if (!PyArg_ParseTuple(args, "s", &name))
+        return NULL;
+    int r = change(w->inner, name);
+    if (r == 0)
+        counters_read(w);
+    return deliver_leaks(w) < 0 ? NULL : none_or_failure(r);
+}
+
+static PyObject *phase_begin(PyObject *self, PyObject *args)
+{
+    return change_phase(self, args, tidemark_phase_begin);
+}
+
+static PyObject *phase_end(PyObject *self, PyObject *args)
+{
+    return change_phase(self, args, tidemark_phase_end);
+}
+
 static PyObject *judge(PyObject *self, PyObject *args)
 {
     struct watcher *w = (struct watcher *) self;
@@ -272,6 +295,8 @@ static PyMethodDef methods[] = {
     {"_finish", finish, METH_NOARGS, NULL},
     {"_epoch_end", epoch_end, METH_NOARGS, NULL},
     {"_count", count, METH_VARARGS, NULL},
+    {"_phase_begin", phase_begin, METH_VARARGS, NULL},
+    {"_phase_end", phase_end, METH_VARARGS, NULL},
     {"_judge", judge, METH_VARARGS, NULL},
     {"_json", json, METH_NOARGS, NULL},
     {"_report", report, METH_NOARGS, NULL},

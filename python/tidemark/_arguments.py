@@ -73,6 +73,11 @@ def run_file(value):
     return path
 
 
+def phase(name):
+    if not isinstance(name, str):
+        raise TypeError(f"a phase has a name, such as \"evaluate\", not {name!r:.60}")
+
+
 def logger(value):
     if isinstance(value, str):
         import logging  # costs nothing where nobody asks for it

@@ -104,6 +104,19 @@ class _Timed:
         return getattr(self._loader, name)
 
 
+class _Phase:
+    """What the block raises goes through."""
+
+    def __init__(self, watcher, name):
+        self._watcher, self._name = watcher, name
+
+    def __enter__(self):
+        self._watcher.phase_begin(self._name)
+
+    def __exit__(self, *_):
+        self._watcher.phase_end(self._name)
+
+
 class Watcher(_core.Watcher):
     """Watches a training loop from inside. Everything TrainWatch's Watcher takes, and does.
 
@@ -210,6 +223,31 @@ class Watcher(_core.Watcher):
                 self._warn_once(("count", about, why),
                                 f"tidemark: the counter {name!r} is not kept: {why}")
 
+    def phase_begin(self, name):
+        """The program does something beside its steps: it evaluates, it saves.
+
+        Memory that is taken until phase_end(name) has that name in the report.
+
+        >>> watcher.phase_begin("evaluate")
+        """
+        self._change_phase(self._phase_begin, name)
+
+    def phase_end(self, name):
+        """The phase is over; nothing where it has not begun.
+
+        >>> watcher.phase_end("evaluate")
+        """
+        self._change_phase(self._phase_end, name)
+
+    def phase(self, name):
+        """phase_begin(name) and phase_end(name) around a block.
+
+        >>> with watcher.phase("evaluate"):
+        ...     evaluate(model)
+        """
+        _arguments.phase(name)
+        return _Phase(self, name)
+
     # ---- the answer ----
 
     def verdict(self, kind=None, device=None):
@@ -277,6 +315,19 @@ class Watcher(_core.Watcher):
                 return False
             self._warn_once("end", f"tidemark: the run file lacks its end: {error.strerror}")
         return True
+
+    # ---- phases ----
+
+    def _change_phase(self, change, name):
+        _arguments.phase(name)
+        if self.closed:
+            return self._on_closed()
+        try:
+            change(name)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) != errno.ECHILD:
+                why = _why_no_phase(name)
+                self._warn_once(("phase", name), f"tidemark: the phase {name!r} is not kept: {why}")
 
     # ---- opening ----
 
@@ -516,12 +567,24 @@ def _why_not_counted(error, name, device, value):
     if name.startswith("host."):
         return 'what begins with "host." is counted by tidemark itself: give it another name'
     for what, text, most in (("name", name, 47), ("device", device or "", 22)):
-        size = len(text.encode())
-        if size > most:
-            return f"its {what} has {size} bytes, of at most {most}"
-        if any(c < " " or c == "\x7f" for c in text):
-            return f"its {what} has characters that cannot be printed"
+        if wrong := _what_is_wrong(what, text, most):
+            return wrong
     return "its name is empty" if not name else "memory is not watched"
+
+
+def _why_no_phase(name):
+    """The rules are tidemark_phase_begin()'s."""
+    if not name:
+        return "its name is empty"
+    return _what_is_wrong("name", name, 47) or "memory is not watched"
+
+
+def _what_is_wrong(what, text, most):
+    size = len(text.encode(errors="surrogatepass"))
+    if size > most:
+        return f"its {what} has {size} bytes, of at most {most}"
+    if any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in text):
+        return f"its {what} has characters that cannot be printed"
 
 
 def _difference(now, then):

@@ -444,6 +444,37 @@ int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
     return visit_end(w, &v, 0);
 }
 
+/* `tell` begins or ends it, and says when it was told. */
+static int change_phase(tidemark_watcher *w, const char *name,
+                        uint64_t (*tell)(struct wire_ring *r, unsigned phase))
+{
+    char known[WIRE_NAME_LENGTH];
+    struct visit v;
+    int r = visit_begin(w, &v);
+    if (r < 0)
+        return r;
+    if (w->finished)
+        return visit_end(w, &v, -ESHUTDOWN);
+    if (!name || !name[0] || !copy_name(known, sizeof(known), name))
+        return visit_end(w, &v, -EINVAL);
+    uint64_t told = tell(w->ring, wire_phase(w->ring, known));
+    if (told) {
+        tell_step(w, told);
+        look_if_due(w, &v);
+    }
+    return visit_end(w, &v, 0);
+}
+
+int tidemark_phase_begin(tidemark_watcher *w, const char *name)
+{
+    return change_phase(w, name, wire_phase_begin);
+}
+
+int tidemark_phase_end(tidemark_watcher *w, const char *name)
+{
+    return change_phase(w, name, wire_phase_end);
+}
+
 /* ---- the end ---- */
 
 static int finish(tidemark_watcher *w, struct visit *v)
@@ -453,6 +484,7 @@ static int finish(tidemark_watcher *w, struct visit *v)
     int r = 0;
     if (w->finished)
         return 0;
+    wire_phases_end(w->ring);
     watcher_look_now(w, v);
     w->seconds_finished = watcher_seconds(w);
     w->finished = true;

@@ -218,6 +218,8 @@ void steps_take(struct watch *w, struct ring *r, double seconds, const struct wi
         r->plan = x->value > 0 ? x->value : NAN;
         break;
     case WIRE_SAMPLE:
+    case WIRE_PHASE:
+    case WIRE_PEAK:
         break;
     }
     if (r == w->steps.leader && (x->kind == WIRE_EPOCH_LENGTH || x->kind == WIRE_PLAN))

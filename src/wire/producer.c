@@ -131,7 +131,7 @@ static int reopen(const char *path, struct wire_layout **ret)
  * Whoever reads and sleeps is told; nobody reads: nothing happens. Opened for both ways, a fifo has
  * a reader as long as we write: one that goes away at this moment does not mean SIGPIPE for us.
  */
-static void wake(const struct wire_ring *r)
+void wire_wake(const struct wire_ring *r)
 {
     char path[4096];
     snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, r->directory);
@@ -159,7 +159,7 @@ static int open_in(const char *directory, struct wire_ring *r)
         return e;
     e = create(path, start, &r->layout);
     if (e == 0)
-        wake(r);
+        wire_wake(r);
     return e == -EEXIST ? reopen(path, &r->layout) : e;
 }
 
@@ -293,22 +293,23 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 #define REST 1000u
 #define LONGEST_REST UINT64_C(100000000)
 
-/* Resident less shared pages of this process; NAN: not known. */
-static double own_anon(void)
+struct wire_memory wire_own_memory(void)
 {
     char text[128];
+    struct wire_memory none = {NAN, NAN};
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return NAN;
+        return none;
     ssize_t n = read(fd, text, sizeof(text) - 1);
     close(fd);
     if (n <= 0)
-        return NAN;
+        return none;
     text[n] = '\0';
     unsigned long size, resident, shared;
     if (sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
-        return NAN;
-    return (double) (resident - shared) * (double) sysconf(_SC_PAGESIZE);
+        return none;
+    double page = (double) sysconf(_SC_PAGESIZE);
+    return (struct wire_memory){(double) resident * page, (double) shared * page};
 }
 
 static uint64_t between(uint64_t value, uint64_t least, uint64_t most)
@@ -316,11 +317,24 @@ static uint64_t between(uint64_t value, uint64_t least, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
+uint64_t wire_rest(uint64_t begin, uint64_t least)
+{
+    return between(REST * (wire_now() - begin), least, LONGEST_REST);
+}
+
 static uint64_t spacing_after(const struct wire_layout *l, uint64_t now)
 {
     uint64_t age = now - atomic_load_explicit(&l->first_told, memory_order_relaxed);
     uint64_t spacing = between(age / STRETCH, FIRST_SPACING, LAST_SPACING);
-    return between(REST * (wire_now() - now), spacing, LONGEST_REST);
+    return wire_rest(now, spacing);
+}
+
+void wire_put_anon(struct wire_ring *r, enum wire_source source, uint64_t now,
+                   struct wire_memory memory)
+{
+    double anon = memory.resident - memory.shared;
+    if (r->host_anon >= 0 && isfinite(anon))
+        wire_put(r, WIRE_SAMPLE, source, (unsigned) r->host_anon, now, anon);
 }
 
 /* Apart, so that a step that is not told stays small. */
@@ -332,9 +346,7 @@ __attribute__((noinline)) static void tell(struct wire_ring *r, enum wire_source
     if (atomic_fetch_add_explicit(&l->told, 1, memory_order_relaxed) == 0)
         atomic_store_explicit(&l->first_told, now, memory_order_relaxed);
     wire_put(r, WIRE_STEP, source, 0, now, step);
-    double anon = own_anon();
-    if (r->host_anon >= 0 && isfinite(anon))
-        wire_put(r, WIRE_SAMPLE, source, (unsigned) r->host_anon, now, anon);
+    wire_put_anon(r, source, now, wire_own_memory());
     atomic_store_explicit(&l->next_told, now + spacing_after(l, now), memory_order_relaxed);
     errno = kept;
 }
@@ -344,7 +356,7 @@ static void wake_once(struct wire_ring *r)
     int kept = errno;
     atomic_store_explicit(&r->layout->wake_at, wire_bits((double) INFINITY), memory_order_relaxed);
     if (r->directory)
-        wake(r);
+        wire_wake(r);
     errno = kept;
 }
 

@@ -132,7 +132,7 @@ static int copy(const struct wire_slot *s, uint64_t sequence, struct wire_record
 
 static bool is_sane(const struct wire_record *x)
 {
-    return x->kind >= WIRE_STEP && x->kind <= WIRE_SAMPLE && x->source <= WIRE_WATCHER &&
+    return x->kind >= WIRE_STEP && x->kind <= WIRE_PEAK && x->source <= WIRE_WATCHER &&
            x->name < WIRE_NAMES && isfinite(x->value);
 }
 
@@ -180,6 +180,22 @@ bool wire_reader_name(const struct wire_reader *r, unsigned name, struct wire_na
     *ret = s->name;
     ret->kind[sizeof(ret->kind) - 1] = ret->device[sizeof(ret->device) - 1] = '\0';
     return ret->kind[0] != '\0' && ret->unit <= WIRE_COUNT;
+}
+
+bool wire_reader_phase(const struct wire_reader *r, unsigned phase, struct wire_phase_count *ret)
+{
+    if (phase >= WIRE_PHASES)
+        return false;
+    const struct wire_phase_slot *s = &r->layout->phases[phase];
+    if (!atomic_load_explicit(&s->ready, memory_order_acquire))
+        return false;
+    *ret = (struct wire_phase_count){
+        .begun = atomic_load_explicit(&s->begun, memory_order_relaxed),
+        .ended = atomic_load_explicit(&s->ended, memory_order_relaxed),
+        .seconds = 1e-9 * (double) atomic_load_explicit(&s->nanoseconds, memory_order_relaxed),
+    };
+    memcpy(ret->name, s->name, sizeof(ret->name) - 1);
+    return ret->name[0] != '\0';
 }
 
 double wire_reader_step(const struct wire_reader *r)

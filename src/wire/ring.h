@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define WIRE_MAGIC UINT64_C(0x314b5249544d5454)
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 #define WIRE_SLOTS 4096u /* a power of two */
 
 /*
@@ -29,6 +29,12 @@ struct wire_name_slot {
     struct wire_name name;
 };
 
+struct wire_phase_slot {
+    _Atomic uint32_t ready;
+    char name[WIRE_NAME_LENGTH];
+    _Atomic uint64_t begun, ended, nanoseconds;
+};
+
 struct wire_layout {
     _Atomic uint64_t magic;
     uint32_t version, slots;
@@ -46,14 +52,40 @@ struct wire_layout {
 
     _Atomic uint32_t naming; /* one thread at a time adds a name */
     struct wire_name_slot names[WIRE_NAMES];
+    struct wire_phase_slot phases[WIRE_PHASES];
     _Alignas(64) struct wire_slot ring[WIRE_SLOTS];
+};
+
+/* A phase as its producer knows it. */
+struct wire_phase_state {
+    unsigned depth; /* so many have begun and not ended; 0: it is not in it */
+    uint64_t since;
+    bool told;
+    double peak;        /* the most resident memory there ever was, when it began */
+    uint64_t next_told; /* when the next is worth telling */
 };
 
 struct wire_ring {
     struct wire_layout *layout;
     int host_anon;   /* the number of that counter; negative: none */
     char *directory; /* NULL: memory of this process */
+    struct wire_phase_state phases[WIRE_PHASES];
 };
+
+/* producer.c, for phases.c */
+
+/* Pages of this process, in bytes; NAN: not known. */
+struct wire_memory {
+    double resident, shared;
+};
+
+struct wire_memory wire_own_memory(void);
+void wire_put_anon(struct wire_ring *r, enum wire_source source, uint64_t now,
+                   struct wire_memory memory);
+void wire_wake(const struct wire_ring *r);
+
+/* How long to rest after what began at `begin`, so that it takes 0.1 % of the time. */
+uint64_t wire_rest(uint64_t begin, uint64_t least);
 
 static inline uint64_t wire_writing(uint64_t number)
 {

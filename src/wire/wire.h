@@ -33,6 +33,8 @@ enum wire_kind {
     WIRE_EPOCH_LENGTH, /* value: steps of an epoch, as far as can be known before it ends */
     WIRE_PLAN,         /* value: the step at which training will end */
     WIRE_SAMPLE,       /* value: of the counter `name` */
+    WIRE_PHASE,        /* value: 1, the phase `name` begins; 0: it ends */
+    WIRE_PEAK,         /* value: the most host.anon since the phase `name` began; before its end */
 };
 
 /* ---- counters ---- */
@@ -84,6 +86,27 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
  */
 uint64_t wire_step(struct wire_ring *r, enum wire_source source, double step);
 
+/*
+ * Phases: what a program does beside its steps, by names of its own: it evaluates, it saves. Their
+ * number, the same for the same name; of the first 16 names each has one, all others are "other".
+ * Phases are for one thread at a time.
+ */
+#define WIRE_PHASES 17u
+#define WIRE_OTHER "other"
+unsigned wire_phase(struct wire_ring *r, const char *name);
+
+/*
+ * The phase begins or ends. Phases may lie in one another; one that has begun and begins again ends
+ * with its last end, an end without a beginning is nothing. Every one is counted. Of each name one
+ * is told as often as every 20 ms and within 0.1 % of the time, with host.anon at both moments and,
+ * where the kernel knows it, the most of it in between; its beginning wakes the reader. Not 0: it
+ * was told, at that time.
+ */
+uint64_t wire_phase_begin(struct wire_ring *r, unsigned phase);
+uint64_t wire_phase_end(struct wire_ring *r, unsigned phase);
+/* All that have begun. */
+void wire_phases_end(struct wire_ring *r);
+
 /* The source that is believed by now, and the steps it has counted; NAN: none. */
 enum wire_source wire_believed(const struct wire_ring *r);
 double wire_steps(const struct wire_ring *r);
@@ -94,7 +117,7 @@ struct wire_record {
     uint64_t time; /* see wire_now() */
     enum wire_kind kind;
     enum wire_source source;
-    unsigned name; /* of a WIRE_SAMPLE */
+    unsigned name; /* of a WIRE_SAMPLE; of WIRE_PHASE and WIRE_PEAK: which phase */
     double value;
 };
 
@@ -118,12 +141,22 @@ uint64_t wire_reader_lost(const struct wire_reader *r);
 /* Copies what a counter is called. False: no such counter. */
 bool wire_reader_name(const struct wire_reader *r, unsigned name, struct wire_name *ret);
 
+/* Copies what is counted of a phase, exact at any time. False: no such phase. */
+struct wire_phase_count {
+    char name[WIRE_NAME_LENGTH];
+    uint64_t begun, ended;
+    double seconds; /* of those that have ended, together */
+};
+
+bool wire_reader_phase(const struct wire_reader *r, unsigned phase, struct wire_phase_count *ret);
+
 /* The step the process has reached, exact at any time; NAN: it counts none. */
 double wire_reader_step(const struct wire_reader *r);
 
 /*
  * The process shall write one byte to the fifo "wake" of the directory when it reaches that step:
- * for a reader that sleeps. INFINITY: never. It writes one, too, when it opens its ring.
+ * for a reader that sleeps. INFINITY: never. It writes one, too, when it opens its ring and when a
+ * phase begins.
  */
 void wire_reader_wake_at(struct wire_reader *r, double step);
 

@@ -7,7 +7,8 @@
 
 static const char *const kinds[] = {
     [WIRE_STEP] = "step", [WIRE_EPOCH] = "epoch",   [WIRE_EPOCH_LENGTH] = "epoch-length",
-    [WIRE_PLAN] = "plan", [WIRE_SAMPLE] = "sample",
+    [WIRE_PLAN] = "plan", [WIRE_SAMPLE] = "sample", [WIRE_PHASE] = "phase",
+    [WIRE_PEAK] = "peak",
 };
 
 static void dump(struct wire_reader *reader)

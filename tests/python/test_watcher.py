@@ -292,6 +292,7 @@ class Life(Case):
             child = os.fork()
             if child == 0:
                 w.step(1.0); w.step(math.nan); w.epoch_end(); w.count("a", 1)
+                with w.phase("a"): pass
                 assert w.verdict().answer == "inconclusive", w.verdict()
                 w.json(), w.report(), w.close()
                 sys.exit(0)
@@ -461,6 +462,42 @@ class Counters(Case):
         with self.warned("as many names"):
             for i in range(200):
                 w.count(f"name {i}", 1)
+
+
+class Phases(Case):
+    def test_a_block_and_what_callbacks_call(self):
+        w = tidemark.Watcher(print_every=0)
+        with self.warnings() as seen:
+            with w.phase("evaluate") as nothing, w.phase("evaluate"):
+                w.phase_begin("save")
+                steps(w, 3)
+            w.phase_end("save")
+            w.phase_end("save")
+            w.phase_end("never begun")
+        self.assertIsNone(nothing)
+        self.assertEqual([str(x.message) for x in seen], [])
+
+    def test_what_the_block_raises_goes_through(self):
+        w = tidemark.Watcher(print_every=0)
+        with self.assertRaisesRegex(KeyError, "of the program"):
+            with w.phase("evaluate"):
+                raise KeyError("of the program")
+
+    def test_a_name_is_a_text(self):
+        w = tidemark.Watcher(print_every=0)
+        for wrong in (None, 7, b"evaluate"):
+            for call in (w.phase, w.phase_begin, w.phase_end):
+                with self.assertRaisesRegex(TypeError, "a phase has a name"):
+                    call(wrong)
+
+    def test_a_phase_that_cannot_be_kept_is_warned_of_once(self):
+        for name, why in (("", "name is empty"), ("n" * 48, "48 bytes, of at most 47"),
+                          ("a\n", "cannot be printed"), ("a\0b", "cannot be printed"),
+                          ("\ud800", "cannot be printed")):
+            w = tidemark.Watcher(print_every=0)
+            with self.warned(f"the phase {name!r} is not kept: ", why):
+                with w.phase(name):
+                    steps(w, 1)
 
 
 class Data(Case):
@@ -633,7 +670,8 @@ w.{call}
 
     def test_after_close(self):
         program = "import tidemark\nw = tidemark.Watcher(print_every=0)\nw.close()\nw."
-        for call in ("step(1.0)", "epoch_end()", "count('a', 1)"):
+        for call in ("step(1.0)", "epoch_end()", "count('a', 1)", "phase_begin('a')",
+                     "phase_end('a')"):
             self.assertEqual(self.line_of(f"{program}{call}\n", "closed"), f"w.{call}")
 
 

@@ -27,6 +27,8 @@ TEST(lib__without_a_watcher_every_call_is_refused)
     CHECK(tidemark_step(NULL, 1) == -EINVAL);
     CHECK(tidemark_epoch_end(NULL) == -EINVAL);
     CHECK(tidemark_count(NULL, "pool", NULL, TIDEMARK_BYTES, 1) == -EINVAL);
+    CHECK(tidemark_phase_begin(NULL, "evaluate") == -EINVAL);
+    CHECK(tidemark_phase_end(NULL, "evaluate") == -EINVAL);
     CHECK(tidemark_judge(NULL, &v) == -EINVAL);
     CHECK(tidemark_judge_series(NULL, "host.anon", NULL, &v) == -EINVAL);
     CHECK(tidemark_on_leak(NULL, ignore_leak, NULL) == -EINVAL);
@@ -92,6 +94,41 @@ TEST(lib__a_struct_without_its_size_stays_untouched)
     CHECK(tidemark_look(w, NULL) == -EINVAL);
     CHECK(tidemark_json(w, NULL) == -EINVAL);
     CHECK(tidemark_report(w, NULL) == -EINVAL);
+    tidemark_close(w);
+}
+
+TEST(lib__a_phase_has_a_name_that_can_be_printed)
+{
+    tidemark_watcher *w = open_plain_watcher(NULL);
+    char longest[49] = "";
+    memset(longest, 'x', 48);
+    static const char *const wrong[] = {NULL, "", "a\nb", "\x7f"};
+    for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CHECK(tidemark_phase_begin(w, wrong[i]) == -EINVAL);
+        CHECK(tidemark_phase_end(w, wrong[i]) == -EINVAL);
+    }
+    CHECK(tidemark_phase_begin(w, longest) == -EINVAL);
+    longest[47] = '\0';
+    CHECK(tidemark_phase_begin(w, longest) == 0 && tidemark_phase_end(w, longest) == 0);
+    tidemark_close(w);
+}
+
+/* In one another, across one another, without a beginning, without an end, a thousand names. */
+TEST(lib__phases_may_come_as_they_like)
+{
+    tidemark_watcher *w = open_plain_watcher(NULL);
+    char name[16];
+    errno = 7;
+    CHECK(tidemark_phase_end(w, "evaluate") == 0);
+    CHECK(tidemark_phase_begin(w, "evaluate") == 0 && tidemark_phase_begin(w, "save") == 0);
+    CHECK(tidemark_phase_end(w, "evaluate") == 0 && tidemark_phase_end(w, "save") == 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "batch %u", i);
+        CHECK(tidemark_phase_begin(w, name) == 0);
+    }
+    make_steps(w, 10, 0);
+    CHECK(errno == 7);
+    CHECK(tidemark_finish(w) == 0);
     tidemark_close(w);
 }
 
@@ -260,6 +297,8 @@ TEST(lib__after_the_end_nothing_is_taken_and_the_answer_stays)
     CHECK(tidemark_step(w, 1) == -ESHUTDOWN);
     CHECK(tidemark_epoch_end(w) == -ESHUTDOWN);
     CHECK(tidemark_count(w, "pool", NULL, TIDEMARK_BYTES, 1) == -ESHUTDOWN);
+    CHECK(tidemark_phase_begin(w, "evaluate") == -ESHUTDOWN);
+    CHECK(tidemark_phase_end(w, "evaluate") == -ESHUTDOWN);
     keep_one();
     struct tidemark_verdict after = judge(w);
     CHECK(memcmp(&before, &after, sizeof(before)) == 0);

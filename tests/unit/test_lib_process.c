@@ -19,7 +19,8 @@ static bool every_call_says_child(tidemark_watcher *w)
     char *text = NULL;
     return tidemark_step(w, 1) == -ECHILD && tidemark_epoch_end(w) == -ECHILD &&
            tidemark_count(w, "pool", NULL, TIDEMARK_BYTES, 1) == -ECHILD &&
-           tidemark_judge(w, &v) == -ECHILD &&
+           tidemark_phase_begin(w, "evaluate") == -ECHILD &&
+           tidemark_phase_end(w, "evaluate") == -ECHILD && tidemark_judge(w, &v) == -ECHILD &&
            tidemark_judge_series(w, "host.anon", NULL, &v) == -ECHILD &&
            tidemark_on_leak(w, NULL, NULL) == -ECHILD && tidemark_json(w, &text) == -ECHILD &&
            tidemark_report(w, &text) == -ECHILD && tidemark_look(w, &now) == -ECHILD &&

@@ -5,13 +5,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SLOTS 4096
@@ -361,6 +364,176 @@ TEST(wire__threads_write_while_one_reads)
     CHECK(whole && read > 0);
     for (unsigned i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+/* ---- phases ---- */
+
+/* All records of phases that are new. 0: none, or the memory of the moment is not told with each. */
+static unsigned read_phases(struct wire_reader *reader, struct wire_record *ret, unsigned most)
+{
+    unsigned count = 0, samples = 0;
+    for (struct wire_record x; wire_read(reader, &x);) {
+        samples += x.kind == WIRE_SAMPLE && x.value > 0;
+        if (x.kind == WIRE_PHASE && count < most)
+            ret[count++] = x;
+    }
+    return samples == count ? count : 0;
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+TEST(wire__a_phase_is_told_with_both_its_ends)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x[8];
+    struct wire_phase_count count;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    CHECK(!wire_reader_phase(reader, 0, &count));
+    unsigned evaluate = wire_phase(ring, "evaluate"), save = wire_phase(ring, "save");
+    CHECK(evaluate != save && wire_phase(ring, "evaluate") == evaluate);
+    uint64_t begun = wire_phase_begin(ring, evaluate);
+    wire_phase_begin(ring, save);
+    wire_phase_end(ring, save);
+    sleep_ms(2);
+    uint64_t ended = wire_phase_end(ring, evaluate);
+    CHECK(read_phases(reader, x, 8) == 4);
+    CHECK(x[0].name == evaluate && x[0].value == 1 && x[0].time == begun);
+    CHECK(x[1].name == save && x[1].value == 1 && x[2].name == save && x[2].value == 0);
+    CHECK(x[3].name == evaluate && x[3].value == 0 && x[3].time == ended);
+    CHECK(wire_reader_phase(reader, evaluate, &count));
+    CHECK_TEXT(count.name, "evaluate");
+    CHECK(count.begun == 1 && count.ended == 1);
+    CHECK_NEAR(count.seconds, 1e-9 * (double) (ended - begun), 1e-12);
+    CHECK(!wire_reader_phase(reader, WIRE_PHASES, &count));
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__a_phase_in_itself_is_one_and_an_end_alone_is_none)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x[8];
+    struct wire_phase_count count;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    unsigned phase = wire_phase(ring, "evaluate");
+    CHECK(wire_phase_end(ring, phase) == 0);
+    CHECK(wire_phase_begin(ring, phase) != 0 && wire_phase_begin(ring, phase) == 0);
+    CHECK(wire_phase_end(ring, phase) == 0 && wire_phase_end(ring, phase) != 0);
+    CHECK(wire_phase_end(ring, phase) == 0);
+    CHECK(read_phases(reader, x, 8) == 2 && x[0].value == 1 && x[1].value == 0);
+    CHECK(wire_reader_phase(reader, phase, &count) && count.begun == 1 && count.ended == 1);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__open_phases_end_together)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_record x[8];
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    wire_phase_begin(ring, wire_phase(ring, "epoch"));
+    wire_phase_begin(ring, wire_phase(ring, "evaluate"));
+    wire_phase_begin(ring, wire_phase(ring, "evaluate"));
+    wire_phases_end(ring);
+    wire_phases_end(ring);
+    CHECK(read_phases(reader, x, 8) == 4 && x[2].value == 0 && x[3].value == 0);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__many_names_of_phases_become_other)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    struct wire_phase_count count;
+    char name[16];
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(name, sizeof(name), "batch %u", i);
+        unsigned phase = wire_phase(ring, name);
+        CHECK(phase == (i < WIRE_PHASES - 1 ? i : WIRE_PHASES - 1));
+        wire_phase_begin(ring, phase);
+        wire_phase_end(ring, phase);
+    }
+    CHECK(wire_reader_phase(reader, WIRE_PHASES - 1, &count));
+    CHECK_TEXT(count.name, "other");
+    CHECK(count.begun == 1000 - (WIRE_PHASES - 1) && count.ended == count.begun);
+    CHECK(wire_phase(ring, "other") == WIRE_PHASES - 1);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+/* Every one is counted, every told one has its end, and the ring holds what else is told. */
+TEST(wire__a_flood_of_phases_does_not_fill_the_ring)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    static struct wire_record x[SLOTS];
+    struct wire_phase_count count;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    unsigned phase = wire_phase(ring, "batch");
+    uint64_t begin = wire_now();
+    unsigned made = 0;
+    for (; wire_now() - begin < 200000000; made++) {
+        wire_phase_begin(ring, phase);
+        wire_phase_end(ring, phase);
+    }
+    uint64_t took = wire_now() - begin;
+    unsigned told = read_phases(reader, x, SLOTS);
+    CHECK(made > 1000 && told >= 2 && told <= 2 * (1 + took / 20000000));
+    for (unsigned i = 0; i < told; i++)
+        CHECK(x[i].value == (i % 2 == 0 ? 1 : 0));
+    CHECK(wire_reader_lost(reader) == 0);
+    CHECK(wire_reader_phase(reader, phase, &count) && count.begun == made && count.ended == made);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+/* What was taken and given back between two moments is known where no more was ever taken. */
+TEST(wire__the_most_memory_of_a_phase_is_told)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    const size_t size = 512u << 20;
+    double anon = NAN, peak = NAN;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    unsigned phase = wire_phase(ring, "evaluate");
+    wire_phase_begin(ring, phase);
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    munmap(memory, size);
+    wire_phase_end(ring, phase);
+    for (struct wire_record x; wire_read(reader, &x);) {
+        if (x.kind == WIRE_SAMPLE)
+            anon = x.value;
+        if (x.kind == WIRE_PEAK) {
+            CHECK(x.name == phase && isnan(peak));
+            peak = x.value;
+        } else if (x.kind == WIRE_PHASE && x.value == 0) {
+            CHECK(isfinite(peak)); /* before the end */
+        }
+    }
+    CHECK_NEAR(peak - anon, (double) size, 32e6);
+    sleep_ms(110);
+    wire_phase_begin(ring, phase);
+    wire_phase_end(ring, phase);
+    for (struct wire_record x; wire_read(reader, &x);)
+        CHECK(x.kind != WIRE_PEAK);
     wire_reader_free(reader);
     wire_close(ring);
 }
