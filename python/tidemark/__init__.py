@@ -14,7 +14,8 @@ Nothing else has to be installed; torch is used where the program itself uses it
 comes with the package: `tidemark run -- python train.py`, or `python -m tidemark train.py`.
 """
 
+from tidemark._cleanup import Cleanup
 from tidemark._core import version as __version__
 from tidemark._watcher import Verdict, Watcher, watch
 
-__all__ = ["Verdict", "Watcher", "watch", "__version__"]
+__all__ = ["Cleanup", "Verdict", "Watcher", "watch", "__version__"]

@@ -1,0 +1,622 @@
+"""tidemark.Cleanup: gives memory back every so many steps, and counts what that frees and costs.
+
+Needs the standard library alone and takes torch from sys.modules: the probe runs this very text
+inside jobs whose code is not changed.
+"""
+
+import ctypes
+import functools
+import gc
+import operator
+import os
+import sys
+import time
+import typing
+import weakref
+
+MB = 1024 * 1024
+ACTIONS = ("zero_grad", "gc", "empty_cache", "trim")  # in the order in which they run
+ENOUGH = 5  # times without effect, until it is said
+NOISE_PAGES = 128  # statm is off by up to 87
+OBSERVING_SHARE = 0.002  # of the time, for watching how the loop clears its gradients
+
+
+class Count(typing.NamedTuple):
+    """What one action has done so far. Sizes in bytes; what is within the noise is not counted."""
+
+    times: int = 0
+    useful: int = 0  # how many of them freed something
+    freed_host: int = 0
+    freed_allocated: int = 0  # on devices: what tensors held,
+    freed_reserved: int = 0  # what torch's allocator kept
+    seconds: float = 0.0
+
+
+# ---- what is held ----
+
+
+class _Held(typing.NamedTuple):
+    host: int
+    allocated: int
+    reserved: int
+
+
+def _cuda():
+    """torch.cuda where the program uses it; not in the child of a fork."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
+def _private_pages():
+    with open("/proc/self/statm", "rb") as f:
+        _, resident, shared, *_ = f.read().split()
+    return int(resident) - int(shared)
+
+
+def _on_devices(cuda):
+    """(allocated, reserved) of all devices together."""
+    devices = range(cuda.device_count())
+    return (sum(cuda.memory_allocated(i) for i in devices),
+            sum(cuda.memory_reserved(i) for i in devices))
+
+
+def _held_now():
+    cuda = _cuda()
+    return _Held(_private_pages() * _page_bytes(), *(_on_devices(cuda) if cuda else (0, 0)))
+
+
+def _page_bytes():
+    return os.sysconf("SC_PAGE_SIZE")
+
+
+def _freed(before, after):
+    """By which each has fallen; what can be noise is none."""
+    host = before.host - after.host
+    return _Held(host if host > NOISE_PAGES * _page_bytes() else 0,
+                 max(before.allocated - after.allocated, 0),
+                 max(before.reserved - after.reserved, 0))
+
+
+def _is_being_captured():
+    """A CUDA graph is being recorded: nothing of its memory may change."""
+    cuda = _cuda()
+    return cuda is not None and cuda.is_current_stream_capturing()
+
+
+# ---- gradients ----
+
+CONSUMED = "consumed"  # its optimizer has stepped with it, and nothing has happened since
+DROPPED = "dropped"  # by us, after that
+CLEARED = "cleared"  # the loop itself has set it to None
+KEPT = "kept"  # the loop has filled it with zeros, or written to it
+
+
+class _Record:
+    """One parameter: its gradient when its optimizer stepped last, and the habits of the loop."""
+
+    __slots__ = ("param", "owner", "cycle", "state", "grad", "version", "clean", "good", "bad",
+                 "shared")
+
+    def __init__(self, param):
+        self.param = weakref.ref(param)
+        self.owner = None  # the optimizer's _Cycle
+        self.cycle = 0  # of the owner, when this was written
+        self.state = self.grad = self.version = None
+        self.clean = False  # as the step has left it, when zero_grad() began
+        self.good = 0  # cycles in which the loop has set it to None by itself
+        self.bad = False  # there was one in which it did not
+        self.shared = False  # two optimizers have it
+
+    def is_open(self):
+        """Whether its owner's last step is the one that was recorded."""
+        return self.state is not None and self.cycle == self.owner.number
+
+    def is_untouched(self, grad):
+        """As the step has left it."""
+        return (grad is not None and self.grad is not None and grad is self.grad()
+                and grad._version == self.version)
+
+    def may_be_dropped(self):
+        return (self.is_open() and self.state == CONSUMED and self.good >= 2 and not self.bad
+                and not self.shared)
+
+    def begin_cycle(self, owner, grad):
+        """The owner has just made a step with this gradient."""
+        self._judge_last_cycle(owner)
+        self.owner, self.cycle = owner, owner.number
+        if grad is None:
+            self.state = self.grad = None
+        else:
+            self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
+
+    def _judge_last_cycle(self, owner):
+        if self.state is None or self.cycle != owner.number - 1:
+            return
+        if self.state == CLEARED:
+            self.good += 1
+        else:
+            self.bad = True
+
+    def zeroing(self, grad):
+        self.clean = grad is None if self.state == DROPPED else self.is_untouched(grad)
+
+    def zeroed(self, grad):
+        """zero_grad() has returned; of other parameters, perhaps."""
+        if self.state not in (CONSUMED, DROPPED):
+            return
+        if grad is None and self.clean:
+            self.state = CLEARED
+        elif not (self.state == CONSUMED and self.is_untouched(grad)):
+            self.state = KEPT
+
+
+class _Cycle:
+    """From one step of an optimizer to its next."""
+
+    def __init__(self, optimizer):
+        self.optimizer = weakref.ref(optimizer)
+        self.number = 0
+
+
+class _Gradients:
+    """Which gradients have been used up, and which of them the loop would set to None anyway.
+
+    A gradient may go when its optimizer has stepped since it was last written, and the loop itself
+    has been seen to set it to None, as that step had left it, before the next one: at least twice,
+    and in every cycle that was looked at. What a loop fills with zeros is left alone: with momentum
+    or weight decay a parameter without gradient trains differently from one whose gradient is 0.
+
+    Keeps no object of the program alive.
+    """
+
+    def __init__(self):
+        self._cycles = {}  # by the optimizer's id
+        self._records = {}  # by the parameter's
+        self._seconds, self._since = 0.0, time.perf_counter()
+        self.kept_bytes = 0  # of gradients that were filled with zeros, the last time
+        self.failure = None
+
+    def _timed(method):
+        """Within its share of the time, and never a matter of the program's."""
+
+        @functools.wraps(method)
+        def call(self, *args):
+            if self.failure:
+                return
+            begin = time.perf_counter()
+            try:
+                method(self, *args)
+            except Exception as error:
+                self.failure = f"{type(error).__name__}: {error}"
+                self._records.clear()
+            self._seconds += time.perf_counter() - begin
+
+        return call
+
+    def _can_afford(self):
+        return self._seconds <= OBSERVING_SHARE * (time.perf_counter() - self._since) + 0.02
+
+    # ---- what the program does ----
+
+    @_timed
+    def stepped(self, optimizer):
+        """An optimizer's step() has ended."""
+        cycle = self._cycles.get(id(optimizer))
+        if cycle is None or cycle.optimizer() is not optimizer:
+            cycle = self._cycles[id(optimizer)] = _Cycle(optimizer)
+            self._forget_the_dead()
+        cycle.number += 1
+        if not self._can_afford():
+            return
+        for param in _parameters(optimizer):
+            self._record_of(param, cycle).begin_cycle(cycle, param.grad)
+
+    @_timed
+    def zeroing(self):
+        """Somebody's zero_grad() begins."""
+        for record, param in self._open_records():
+            record.zeroing(param.grad)
+
+    @_timed
+    def zeroed(self):
+        """It has ended."""
+        kept = 0
+        for record, param in self._open_records():
+            grad = param.grad
+            record.zeroed(grad)
+            if record.state == KEPT and grad is not None:
+                kept += grad.numel() * grad.element_size()
+        self.kept_bytes = max(self.kept_bytes, kept)
+
+    # ---- what we do ----
+
+    def drop(self, optimizer=None):
+        """Sets to None what may be; with an optimizer, of that one alone."""
+        for record, param in self._open_records():
+            of_another = optimizer is not None and record.owner.optimizer() is not optimizer
+            if not of_another and record.may_be_dropped() and record.is_untouched(param.grad):
+                param.grad = None
+                record.state = DROPPED
+
+    def why_left_alone(self):
+        """A sentence; None: they are not."""
+        records = self._records.values()
+        if self.failure:
+            return f"could not be followed ({self.failure})"
+        if not records:
+            return "no optimizer was seen to make a step"
+        if any(r.good >= 2 and not r.bad and not r.shared for r in records):
+            return None
+        if any(r.state == KEPT for r in records) and self.kept_bytes:
+            return (f"this loop keeps them as zeros; optimizer.zero_grad(set_to_none=True) would "
+                    f"give back {_size(self.kept_bytes)} between steps")
+        if all(r.shared for r in records):
+            return "two optimizers have the same parameters"
+        if any(r.bad for r in records):
+            return "this loop was not seen to set them to None between two steps"
+        return "too few steps were seen"
+
+    # ---- the books ----
+
+    def _record_of(self, param, cycle):
+        record = self._records.get(id(param))
+        if record is None or record.param() is not param:
+            record = self._records[id(param)] = _Record(param)
+        if record.owner is not None and record.owner is not cycle:
+            record.shared = record.shared or record.owner.optimizer() is not None
+        return record
+
+    def _open_records(self):
+        for record in list(self._records.values()):
+            if record.is_open():
+                param = record.param()
+                if param is not None:
+                    yield record, param
+
+    def _forget_the_dead(self):
+        self._cycles = {k: c for k, c in self._cycles.items() if c.optimizer() is not None}
+        self._records = {k: r for k, r in self._records.items() if r.param() is not None}
+
+
+def _parameters(optimizer):
+    for group in optimizer.param_groups:
+        yield from group["params"]
+
+
+# ---- seeing what the program does ----
+
+
+class _Hooks:
+    """On torch's optimizers and on zero_grad(), for all that want to be told; once a process."""
+
+    def __init__(self):
+        self.told = weakref.WeakSet()  # of _Gradients
+        self._undo = []
+
+    def add(self, gradients, steps=True):
+        self.told.add(gradients)
+        if not self._undo and "torch" in sys.modules:
+            self._undo = [undo for undo in self._install(steps) if undo]
+
+    def remove(self, gradients):
+        """Not when one is garbage: torch may be walking its list of hooks at that moment."""
+        self.told.discard(gradients)
+        if not self.told:
+            while self._undo:
+                self._undo.pop()()
+
+    def _install(self, steps):
+        optimizer = sys.modules.get("torch.optim.optimizer")
+        module = sys.modules.get("torch.nn.modules.module")
+        if steps:
+            add = getattr(optimizer, "register_optimizer_step_post_hook", None)
+            yield add(self._step_hook()).remove if add else self._hook_labels()
+        for owner in (getattr(optimizer, "Optimizer", None), getattr(module, "Module", None)):
+            if owner is not None:
+                yield _replace(owner, "zero_grad", self._around_zero_grad(owner.zero_grad))
+
+    def stepped(self, optimizer):
+        for gradients in list(self.told):
+            gradients.stepped(optimizer)
+
+    def _step_hook(self):
+        def tidemark_step(optimizer, args, kwargs):
+            self.stepped(optimizer)
+
+        tidemark_step._torchdynamo_disable = True  # to be called by a compiled step, not traced
+        return tidemark_step
+
+    def _around_zero_grad(self, original):
+        @functools.wraps(original)
+        def zero_grad(*args, **kwargs):
+            told = list(self.told)
+            for gradients in told:
+                gradients.zeroing()
+            result = original(*args, **kwargs)
+            for gradients in told:
+                gradients.zeroed()
+            return result
+
+        zero_grad._torchdynamo_disable = True
+        return zero_grad
+
+    def _hook_labels(self):
+        """Before torch 2.0 the end of a step is the end of its label for the profiler."""
+        profiler = sys.modules.get("torch.autograd.profiler")
+        record = getattr(profiler, "record_function", None)
+        if record is None:
+            return None
+        original = record.__exit__
+
+        @functools.wraps(original)
+        def __exit__(label, exception, *args):
+            result = original(label, exception, *args)
+            if exception is None and label.name.startswith("Optimizer.step#"):
+                optimizer = sys._getframe(1).f_locals.get("obj")
+                if optimizer is not None:
+                    self.stepped(optimizer)
+            return result
+
+        return _replace(record, "__exit__", __exit__)
+
+
+def _replace(owner, name, function):
+    """How to undo it; not where somebody else has replaced it since."""
+    original = getattr(owner, name)
+
+    def undo():
+        if getattr(owner, name) is function:
+            setattr(owner, name, original)
+
+    setattr(owner, name, function)
+    return undo
+
+
+_hooks = _Hooks()
+
+# ---- the actions ----
+
+
+def _empty_cache():
+    cuda = _cuda()
+    if cuda is not None:
+        cuda.empty_cache()
+
+
+def _find_malloc_trim():
+    """None: not the GNU C library."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        return None
+    trim.argtypes, trim.restype = [ctypes.c_size_t], ctypes.c_int
+    return trim
+
+
+def _size(count):
+    for unit, name in ((MB * 1024, "GB"), (MB, "MB"), (1024, "KB")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}" if count < 1000 * unit else f"{count / unit:,.0f} {name}"
+    return f"{count:.0f} B"
+
+
+def _duration(seconds):
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
+class Cleanup:
+    """Gives memory back every so many steps of a plain training loop, and counts what that does.
+
+    >>> cleanup = tidemark.Cleanup(every=10)
+    >>> for batch in loader:
+    ...     train_step(batch)
+    ...     cleanup.step()
+    >>> print(cleanup.summary())
+
+    every: steps between two cleanups, None: only after evaluations; on_evaluate: also at
+    evaluated(). gc: Python's cyclic garbage; empty_cache: what torch's allocator keeps on CUDA
+    devices; trim: what the C library's allocator keeps; zero_grad: "safe" sets gradients to None
+    that have been used and that the loop would set to None itself before it writes new ones, False
+    leaves them alone. Weights are the same, bit for bit, with and without it.
+
+    Nothing here raises into training or prints.
+    """
+
+    def __init__(self, every=10, on_evaluate=True, gc=True, empty_cache=True, trim=True,
+                 zero_grad="safe"):
+        self.every = _whole_or_none("every", every)
+        self.on_evaluate = _yes_or_no("on_evaluate", on_evaluate)
+        self.gc, self.trim = _yes_or_no("gc", gc), _yes_or_no("trim", trim)
+        self.empty_cache = _yes_or_no("empty_cache", empty_cache)
+        self.zero_grad = _safe_or_false(zero_grad)
+        self.steps = self.cleanups = 0
+        self.closed = False
+        self._since = self._last = None  # the first step and the last, by the clock
+        self._failures = {}  # by action: it was tried and is left out from then on
+        self._counts = {name: Count() for name in ACTIONS if getattr(self, name)}
+        self._malloc_trim = _find_malloc_trim() if self.trim else None
+        self._gradients = _Gradients() if self.zero_grad else None
+        self._hook()
+
+    def _hook(self):
+        if self._gradients is not None:
+            _hooks.add(self._gradients)
+
+    # ---- in the loop ----
+
+    def step(self, optimizer=None):
+        """A training step has ended: cleans up where it is time.
+
+        optimizer: only this one's gradients may go. Without it, those of every optimizer that was
+        seen to step.
+        """
+        if self.closed:
+            return
+        now = time.perf_counter()
+        if self._since is None:
+            self._since = now
+            self._hook()  # where torch was imported late
+        self.steps += 1
+        if self.every is not None and self.steps % self.every == 0:
+            self._clean(optimizer)
+            now = time.perf_counter()
+        self._last = now
+
+    def evaluated(self):
+        """An evaluation has ended: what it has left behind goes."""
+        if self.on_evaluate and not self.closed:
+            self._clean(None)
+
+    def close(self):
+        """No more cleanups; torch is left as it was found. summary() and counts stay."""
+        self.closed = True
+        if self._gradients is not None:
+            _hooks.remove(self._gradients)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __reduce__(self):
+        """A copy has the same settings, and begins anew."""
+        return type(self), (self.every, self.on_evaluate, self.gc, self.empty_cache, self.trim,
+                            self.zero_grad)
+
+    # ---- cleaning ----
+
+    def _clean(self, optimizer):
+        try:
+            if _is_being_captured():
+                return
+            self.cleanups += 1
+            held = _held_now()
+        except Exception as error:
+            self._failures["measuring"] = error
+            return
+        for name in self._counts:
+            if name not in self._failures:
+                held = self._measured(name, held, optimizer)
+
+    def _measured(self, name, before, optimizer):
+        begin = time.perf_counter()
+        try:
+            self._do(name, optimizer)
+            seconds = time.perf_counter() - begin
+            after = _held_now()
+        except Exception as error:
+            self._failures[name] = f"{type(error).__name__}: {error}"
+            return before
+        self._add(name, _freed(before, after), seconds)
+        return after
+
+    def _do(self, name, optimizer):
+        if name == "zero_grad":
+            self._gradients.drop(optimizer)
+        elif name == "gc":
+            gc.collect()
+        elif name == "empty_cache":
+            _empty_cache()
+        elif self._malloc_trim is not None:
+            self._malloc_trim(0)
+
+    def _add(self, name, freed, seconds):
+        c = self._counts[name]
+        self._counts[name] = Count(
+            c.times + 1, c.useful + any(freed), c.freed_host + freed.host,
+            c.freed_allocated + freed.allocated, c.freed_reserved + freed.reserved,
+            c.seconds + seconds)
+
+    # ---- what it did ----
+
+    @property
+    def counts(self):
+        """A Count for each action by its name, as in Cleanup()'s arguments."""
+        return dict(self._counts)
+
+    @property
+    def seconds(self):
+        """From the first step to the last, with the cleanups in between."""
+        return self._last - self._since if self._since is not None else 0.0
+
+    def useless(self):
+        """The names of the actions that were tried often enough and have freed nothing."""
+        return [name for name, c in self._counts.items() if c.times >= ENOUGH and not c.useful]
+
+    def suggestion(self):
+        """What to change, in a sentence; None: nothing, or too little is known."""
+        names = self.useless()
+        if not names:
+            return None
+        share = self._share(sum(self._counts[name].seconds for name in names))
+        cost = f", and took {share} of the time" if share else ""
+        if len(names) == len(self._counts):
+            return f"this cleanup freed nothing in {self.cleanups} times{cost}: drop it"
+        settings = ", ".join(f"{name}=False" for name in names)
+        return f"{' and '.join(names)} freed nothing{cost}: Cleanup({settings})"
+
+    def summary(self):
+        """What each action freed and what it cost, and what can be dropped, as text.
+
+        >>> print(cleanup.summary())
+        """
+        total = sum(c.seconds for c in self._counts.values())
+        share = self._share(total)
+        lines = [f"Cleanup: {self.cleanups:,} times in {self.steps:,} steps" +
+                 (f", {share} of the time" if share else "")]
+        lines += [self._line(name, c) for name, c in self._counts.items()]
+        suggestion = self.suggestion()
+        return "\n".join(lines + ([f"  {suggestion}"] if suggestion else []))
+
+    def _line(self, name, c):
+        if name in self._failures:
+            return f"  {name:<12} left out: {self._failures[name]}"
+        if name == "trim" and self._malloc_trim is None:
+            return f"  {name:<12} not possible: this is not the GNU C library"
+        why = self._gradients.why_left_alone() if name == "zero_grad" and not c.useful else None
+        if why:
+            return f"  {name:<12} gradients left alone: {why}"
+        freed = [f"{_size(size)} {where}" for size, where in (
+            (c.freed_host, "of the host's memory"), (c.freed_allocated, "of tensors on devices"),
+            (c.freed_reserved, "of torch's pools")) if size]
+        what = (f"freed {' and '.join(freed)} in {c.useful:,} of {c.times:,} times" if freed
+                else f"freed nothing in {c.times:,} times")
+        each = f", {_duration(c.seconds / c.times)} each" if c.times else ""
+        share = self._share(c.seconds)
+        return f"  {name:<12} {what}{each}" + (f", {share} of the time" if share else "")
+
+    def _share(self, seconds):
+        return f"{100 * seconds / self.seconds:.2g} %" if self.seconds > 0 else ""
+
+
+# ---- arguments ----
+
+
+def _error(kind, name, value, wanted):
+    return kind(f"Cleanup() wants {name}= {wanted}, not {value!r:.60}")
+
+
+def _whole_or_none(name, value):
+    wanted = "a whole number of steps, 1 or more, or None"
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise _error(TypeError, name, value, wanted) from None
+    if number < 1 or isinstance(value, bool):
+        raise _error(ValueError, name, value, wanted)
+    return number
+
+
+def _yes_or_no(name, value):
+    if value not in (True, False):
+        raise _error(TypeError, name, value, "True or False")
+    return bool(value)
+
+
+def _safe_or_false(value):
+    if value is False or value == "safe":
+        return value
+    raise _error(ValueError, "zero_grad", value, '"safe" or False')
