@@ -41,6 +41,9 @@ def can_import(name):
 
 def run_here(names):
     sys.path[:0] = [str(HERE), str(HERE / "with_frameworks")]
+    # Programs are run in other folders.
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p)
     if not can_import("torch"):
         return 0, 0
     loader = unittest.defaultTestLoader

@@ -81,7 +81,7 @@ class KnownTruth(Case):
             self.skipTest("no pytorch_lightning")
         code, said = run_program("""
             from tidemark.integrations.lightning import TidemarkCallback
-            from tiny_lightning import Tiny, loader, trainer
+            from tiny_lightning import NAME, Tiny, loader, trainer
             print(NAME, *(kind.__module__ for kind in TidemarkCallback.__mro__))
             callback = TidemarkCallback(print_every=5)
             trainer(sys.argv[1], [callback], max_steps=10).fit(Tiny(), loader())

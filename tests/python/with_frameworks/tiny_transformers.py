@@ -1,12 +1,15 @@
 """A tiny training with Hugging Face's Trainer, made here: no downloads."""
 
 import inspect
+import os
 
 import torch
 import transformers
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainerCallback, TrainingArguments
 
 transformers.logging.set_verbosity_error()
+# Releases before torch 2.6 read their own checkpoints so.
+os.environ.setdefault("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
 
 
 class Sentences(torch.utils.data.Dataset):
