@@ -80,7 +80,8 @@ TIDEMARK_API int tidemark_open(const struct tidemark_options *options, tidemark_
 /*
  * Training is over, nothing more will come: what was only watched, because waiting cost nothing, is
  * judged by what there is, and the run file is completed. The answers below are final from here on;
- * steps, epochs, counters and phases are refused with -ESHUTDOWN. -errno: the run file lacks its end.
+ * steps, epochs, counters and phases are refused with -ESHUTDOWN. -errno: the run file lacks its
+ * end.
  */
 TIDEMARK_API int tidemark_finish(tidemark_watcher *w);
 

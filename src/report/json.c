@@ -144,6 +144,16 @@ static void add_spikes(struct json *j, const struct answer *a)
         json_number(j, "height", a->spikes.height);
         json_bool(j, "recovered", a->spikes.recovered);
     }
+    if (a->spikes.during_count > 0) {
+        json_array_begin(j, "during");
+        for (unsigned i = 0; i < a->spikes.during_count; i++) {
+            json_object_begin(j, NULL);
+            json_string(j, "name", a->spikes.during[i].name);
+            json_integer(j, "count", a->spikes.during[i].count);
+            json_object_end(j);
+        }
+        json_array_end(j);
+    }
     json_object_end(j);
 }
 

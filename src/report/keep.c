@@ -169,6 +169,12 @@ static void keep_answer(struct json *j, const struct answer *a)
         keep_numbers(j, NULL, &a->phases[i], phase_numbers, COUNT_OF(phase_numbers));
     }
     json_array_end(j);
+    json_array_begin(j, "during");
+    for (unsigned i = 0; i < a->spikes.during_count; i++) {
+        json_string(j, NULL, a->spikes.during[i].name);
+        json_integer(j, NULL, a->spikes.during[i].count);
+    }
+    json_array_end(j);
     json_array_begin(j, "why");
     for (unsigned i = 0; i < a->why_count; i++)
         json_string(j, NULL, a->why[i]);
@@ -201,6 +207,28 @@ static void keep_series(struct json *j, const struct watch_series *s)
     keep_integers(j, "what", what, COUNT_OF(what));
     keep_answer(j, &s->answer);
     keep_history(j, &s->history);
+    json_object_end(j);
+}
+
+static void keep_phase(struct json *j, const struct watch_phase *p)
+{
+    json_object_begin(j, NULL);
+    json_string(j, "name", p->name);
+    json_integer(j, "times", (int64_t) p->times);
+    json_integer(j, "ended", (int64_t) p->ended);
+    json_number(j, "seconds", p->seconds);
+    json_array_begin(j, "series");
+    for (size_t i = 0; i < p->count; i++) {
+        const struct watch_phase_series *s = &p->series[i];
+        json_array_begin(j, NULL);
+        json_integer(j, NULL, (int64_t) s->series);
+        json_number(j, NULL, s->height);
+        json_number(j, NULL, s->kept);
+        json_integer(j, NULL, (int64_t) s->looked_at);
+        json_integer(j, NULL, (int64_t) s->given_back);
+        json_array_end(j);
+    }
+    json_array_end(j);
     json_object_end(j);
 }
 
@@ -251,6 +279,10 @@ void report_keep(struct buf *out, const struct watch_view *v)
     json_array_begin(&j, "series");
     for (size_t i = 0; i < v->count; i++)
         keep_series(&j, &v->series[i]);
+    json_array_end(&j);
+    json_array_begin(&j, "phases");
+    for (size_t i = 0; i < v->phase_count; i++)
+        keep_phase(&j, &v->phases[i]);
     json_array_end(&j);
     json_object_end(&j);
 }
@@ -419,6 +451,27 @@ static int read_phases(struct json_reader *r, struct answer *a)
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
 }
 
+/* Pairs of a name and how many. */
+static int read_during(struct json_reader *r, struct answer *a)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (next_is(r, JSON_STRING, &t)) {
+        struct spike_activity *x = &a->spikes.during[a->spikes.during_count];
+        char *name = text_of(&t);
+        bool fits = a->spikes.during_count < ANSWER_ACTIVITIES && strlen(name) < sizeof(x->name);
+        if (fits)
+            memcpy(x->name, name, strlen(name) + 1);
+        free(name);
+        if (!fits || !next_is(r, JSON_NUMBER, &t) || !within(t.number, 1e9))
+            return -EINVAL;
+        x->count = (unsigned) t.number;
+        a->spikes.during_count++;
+    }
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
 static int read_whys(struct json_reader *r, struct answer *a)
 {
     struct json_token t;
@@ -442,6 +495,7 @@ static int read_history(struct json_reader *r, struct history *h)
             !isfinite(block.at + block.min + block.mean + block.max))
             return -EINVAL;
         block.count = (uint64_t) t.number;
+        block.activity = 0;
         if (!h->blocks)
             h->blocks = malloc(HISTORY_BLOCKS * sizeof(*h->blocks));
         if (!h->blocks)
@@ -487,6 +541,8 @@ static int read_series_member(struct json_reader *r, const struct json_token *ke
         return read_numbers(r, &s->answer, answer_numbers, COUNT_OF(answer_numbers));
     if (json_token_is(key, "phases"))
         return read_phases(r, &s->answer);
+    if (json_token_is(key, "during"))
+        return read_during(r, &s->answer);
     if (json_token_is(key, "why"))
         return read_whys(r, &s->answer);
     if (json_token_is(key, "needs"))
@@ -508,6 +564,67 @@ static int read_series(struct json_reader *r, struct watch_view *v)
     if (read_members(r, read_series_member, s) < 0)
         return -EINVAL;
     return s->info.name && s->info.kind ? 0 : -EINVAL;
+}
+
+/* Which series it is of is checked when all are there. */
+static int read_phase_series(struct json_reader *r, struct watch_phase *p)
+{
+    struct json_token t;
+    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (next_is(r, JSON_ARRAY_BEGIN, &t)) {
+        double n[5];
+        if (read_rest(r, n, 5) < 0 || !within(n[0], 1e9) || !isfinite(n[1] + n[2]) ||
+            !within(n[3], 1e15) || !within(n[4], n[3]))
+            return -EINVAL;
+        p->series = reallocarray(p->series, p->count + 1, sizeof(*p->series));
+        if (!p->series)
+            abort();
+        p->series[p->count++] = (struct watch_phase_series){(size_t) n[0], n[1], n[2],
+                                                            (uint64_t) n[3], (uint64_t) n[4]};
+    }
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
+static int read_phase_member(struct json_reader *r, const struct json_token *key, void *to)
+{
+    struct watch_phase *p = to;
+    struct json_token t;
+    if (json_token_is(key, "name"))
+        return read_text(r, (const char **) &p->name);
+    if (json_token_is(key, "series"))
+        return read_phase_series(r, p);
+    bool times = json_token_is(key, "times"), ended = json_token_is(key, "ended");
+    if (!times && !ended && !json_token_is(key, "seconds"))
+        return json_skip(r);
+    if (!next_is(r, JSON_NUMBER, &t) || !within(t.number, 1e15))
+        return -EINVAL;
+    if (times || ended)
+        *(times ? &p->times : &p->ended) = (uint64_t) t.number;
+    else
+        p->seconds = t.number;
+    return 0;
+}
+
+static int read_phase(struct json_reader *r, struct watch_view *v)
+{
+    v->phases = reallocarray(v->phases, v->phase_count + 1, sizeof(*v->phases));
+    if (!v->phases)
+        abort();
+    struct watch_phase *p = &v->phases[v->phase_count++];
+    memset(p, 0, sizeof(*p));
+    if (read_members(r, read_phase_member, p) < 0)
+        return -EINVAL;
+    return p->name ? 0 : -EINVAL;
+}
+
+static bool phases_are_sane(const struct watch_view *v)
+{
+    for (size_t i = 0; i < v->phase_count; i++)
+        for (size_t k = 0; k < v->phases[i].count; k++)
+            if (v->phases[i].series[k].series >= v->count)
+                return false;
+    return true;
 }
 
 static int read_row_member(struct json_reader *r, const struct json_token *key, void *to)
@@ -628,6 +745,8 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
         return read_objects(r, read_row, v);
     if (json_token_is(key, "series"))
         return read_objects(r, read_series, v);
+    if (json_token_is(key, "phases"))
+        return read_objects(r, read_phase, v);
     return json_skip(r);
 }
 
@@ -641,7 +760,7 @@ int report_recall(const char *text, size_t len, struct watch_view *ret)
         e = read_members(&r, read_view_member, ret);
     if (e == 0)
         e = expect(&r, JSON_END);
-    if (e == 0 && ret->limit > 0 && !ret->limit_source)
+    if (e == 0 && ((ret->limit > 0 && !ret->limit_source) || !phases_are_sane(ret)))
         e = -EINVAL;
     if (e < 0)
         watch_view_release(ret);

@@ -3,6 +3,7 @@
 #include "report/format.h"
 #include "report/headline.h"
 #include "report/json.h"
+#include "report/phases.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -318,6 +319,7 @@ void report_run_text(struct buf *out, const struct watch_view *v, const struct r
     buf_addc(out, '\n');
     add_command(out, v, style);
     add_watched(out, v, style);
+    phases_text(out, v, style);
     add_ending(out, v, style);
     add_limit(out, v, style);
     add_sheet(out, v);
@@ -405,6 +407,7 @@ void report_run_json(struct buf *out, const struct watch_view *v)
     report_json_verdict(&j, &job.job);
     add_json_job(&j, v);
     report_json_all_series(&j, &job.job);
+    phases_json(&j, v);
     json_array_begin(&j, "balance");
     for (size_t i = 0; i < v->row_count; i++)
         add_json_row(&j, &v->rows[i], proc_role_name(v->rows[i].role));

@@ -34,6 +34,7 @@ static struct history_block merge(const struct history_block *a, const struct hi
         .mean = a->mean + (b->mean - a->mean) * share,
         .max = a->max > b->max ? a->max : b->max,
         .count = a->count + b->count,
+        .activity = b->max > a->max ? b->activity : a->activity,
     };
 }
 
@@ -64,9 +65,9 @@ static int make_room(struct history *h)
     return 0;
 }
 
-int history_push(struct history *h, double at, double seconds, double value)
+int history_push(struct history *h, double at, double seconds, double value, unsigned activity)
 {
-    struct history_block sample = {at, seconds, value, value, value, 1};
+    struct history_block sample = {at, seconds, value, value, value, 1, activity};
     if (h->count > 0 && h->blocks[h->count - 1].count < h->width) {
         h->blocks[h->count - 1] = merge(&h->blocks[h->count - 1], &sample);
         return 0;

@@ -13,6 +13,7 @@ struct history_block {
     double seconds; /* mean wall clock; NAN where unknown */
     double min, mean, max;
     uint64_t count;
+    unsigned activity; /* what the program did at its maximum, as told; 0: nothing */
 };
 
 /*
@@ -30,6 +31,6 @@ void history_release(struct history *h);
 void history_clear(struct history *h);
 
 /* -ENOMEM: the sample is not counted. */
-int history_push(struct history *h, double at, double seconds, double value);
+int history_push(struct history *h, double at, double seconds, double value, unsigned activity);
 
 #endif

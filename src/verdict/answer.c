@@ -2,6 +2,7 @@
 #include "verdict/conclude.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Growth is accelerating if its second half climbs so much faster than its first. */
@@ -297,20 +298,60 @@ static double ramp_within(const struct floor_line *f, size_t i)
     return fabs(f->floor[after] - f->floor[before]);
 }
 
+/* One more spike of that activity; those that come first have a place. */
+static void count_activity(const struct engine *e, unsigned activity, struct answer *a)
+{
+    if (activity == 0 || !e->options.activities)
+        return;
+    const char *name = e->options.activities[activity - 1];
+    unsigned i = 0;
+    while (i < a->spikes.during_count && strcmp(a->spikes.during[i].name, name) != 0)
+        i++;
+    if (i == ANSWER_ACTIVITIES)
+        return;
+    if (i == a->spikes.during_count)
+        snprintf(a->spikes.during[a->spikes.during_count++].name, ANSWER_ACTIVITY_LENGTH, "%s",
+                 name);
+    a->spikes.during[i].count++;
+}
+
+static void sort_activities(struct answer *a)
+{
+    for (unsigned i = 1; i < a->spikes.during_count; i++)
+        for (unsigned k = i; k > 0; k--) {
+            struct spike_activity *x = &a->spikes.during[k - 1], *y = &a->spikes.during[k], swapped;
+            if (x->count >= y->count)
+                break;
+            swapped = *x;
+            *x = *y;
+            *y = swapped;
+        }
+}
+
+/* Neighbouring blocks are one spike: it is as high as its top, and of what the program did there.
+ */
 static void fill_spikes(const struct engine *e, const struct floor_line *f, struct answer *a)
 {
     double heights[HISTORY_BLOCKS];
+    unsigned activities[HISTORY_BLOCKS];
     size_t count = 0;
     bool inside = false;
     for (size_t i = 0; i < f->n; i++) {
         double height = e->history.blocks[i].max - f->floor[i] - ramp_within(f, i);
         bool spike = height > fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance),
                                    SPIKE_SHARE * fabs(f->floor[i]));
-        if (spike)
-            heights[count++] = height;
-        a->spikes.count += spike && !inside;
+        bool begins = spike && !inside;
+        count += begins;
+        if (begins || (spike && height > heights[count - 1])) {
+            heights[count - 1] = height;
+            activities[count - 1] = e->history.blocks[i].activity;
+        }
         inside = spike;
     }
+    for (size_t i = 0; i < count; i++)
+        count_activity(e, activities[i], a);
+    sort_activities(a);
+    a->spikes.count = (unsigned) count;
     a->spikes.height = fit_median(heights, count);
     a->spikes.recovered = a->spikes.count > 0 && e->last_value - a->floor_last <=
                                                      fmax(f->tolerance, 0.25 * a->spikes.height);

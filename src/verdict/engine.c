@@ -297,7 +297,7 @@ int engine_push(struct engine *e, double step, double seconds, double value)
         e->refused++;
         return valid ? -ERANGE : -EINVAL;
     }
-    int r = history_push(&e->history, at, seconds, value);
+    int r = history_push(&e->history, at, seconds, value, e->activity);
     if (r < 0)
         return r;
     bool after_gap = is_gap(e, at);
@@ -316,6 +316,11 @@ static double epoch_begin(const struct engine *e, double at)
     if (!isnan(e->last_mark_at))
         return e->last_mark_at;
     return e->first_at <= at / 2 ? 0 : e->first_at;
+}
+
+void engine_set_activity(struct engine *e, unsigned activity)
+{
+    e->activity = activity;
 }
 
 void engine_share_budget(struct engine *e, unsigned job_series)

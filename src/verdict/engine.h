@@ -44,6 +44,7 @@ enum grain { GRAIN_2MB, GRAIN_MB, GRAIN_KB, GRAIN_EXACT };
 
 struct engine {
     struct engine_options options;
+    unsigned activity; /* at present */
     double horizon, epoch_length;
     bool epoch_known;
 

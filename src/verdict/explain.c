@@ -232,12 +232,26 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
     }
 }
 
+/* ": 10 of 12 during evaluate, 2 during save"; of more than two activities the first two. */
+static void add_activities(struct buf *out, const struct answer *a)
+{
+    for (unsigned i = 0; i < a->spikes.during_count && i < 2; i++) {
+        buf_addf(out, i == 0 ? ": %u" : ", %u", a->spikes.during[i].count);
+        if (i == 0)
+            buf_addf(out, " of %u", a->spikes.count);
+        buf_addf(out, " during %s", a->spikes.during[i].name);
+    }
+}
+
 static void explain_spikes(const struct engine *e, struct answer *a)
 {
+    struct buf during = BUF_INIT;
     if (a->spikes.count == 0 || a->verdict == VERDICT_INCONCLUSIVE)
         return;
-    say(a, "Above the floor there are spikes of about %s%s.", value(e, a->spikes.height).text,
-        a->spikes.recovered ? ", all given back" : "");
+    add_activities(&during, a);
+    say(a, "Above the floor there are spikes of about %s%s%s.", value(e, a->spikes.height).text,
+        a->spikes.recovered ? ", all given back" : "", buf_text(&during));
+    buf_release(&during);
 }
 
 void explain(const struct engine *e, const struct conclusion *c, struct answer *a)

@@ -55,6 +55,9 @@ struct engine_options {
     double resolution;   /* least growth the counter can be held to; < 0: found from the values */
     double rounding;     /* one unit of the last printed digit; 0: values are not rounded */
     unsigned job_series; /* how many series share the job's false-alarm budget; 0 means 1 */
+    /* What activities are called, the first is number 1; outlives the engine. NULL: there are none.
+     */
+    char *const *activities;
 };
 
 /*
@@ -78,6 +81,9 @@ struct engine *engine_free(struct engine *e); /* accepts NULL, returns NULL */
  * one beyond ENGINE_MAX_NUMBER. A refused sample is counted and changes nothing. -ENOMEM.
  */
 int engine_push(struct engine *e, double step, double seconds, double value);
+
+/* What the program says it does, for the samples from now on: spikes have that name. 0: nothing. */
+void engine_set_activity(struct engine *e, unsigned activity);
 
 /* So many series share the job's false-alarm budget from now on. */
 void engine_share_budget(struct engine *e, unsigned job_series);
@@ -133,8 +139,16 @@ struct phase {
 };
 
 #define ANSWER_PHASES 8
+#define ANSWER_ACTIVITIES 4
+#define ANSWER_ACTIVITY_LENGTH 48
 #define ANSWER_WHY 6
 #define ANSWER_WHY_LENGTH 200
+
+/* So many spikes came while the program did this, as it said itself. */
+struct spike_activity {
+    char name[ANSWER_ACTIVITY_LENGTH];
+    unsigned count;
+};
 
 /* Everything is absent (NAN) unless it is known. Rates are per unit of the clock unless named. */
 struct answer {
@@ -188,6 +202,8 @@ struct answer {
         unsigned count;
         double height; /* median, above the floor */
         bool recovered;
+        struct spike_activity during[ANSWER_ACTIVITIES]; /* most first */
+        unsigned during_count;
     } spikes;
 
     char why[ANSWER_WHY][ANSWER_WHY_LENGTH];

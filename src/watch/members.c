@@ -415,12 +415,20 @@ double member_pss(const struct member *m)
     return isnan(m->rollup.pss) ? NAN : m->rollup.pss + (m->now.anon - m->anon_at_rollup);
 }
 
+/* Anonymous memory, resident or swapped out. */
+static double held(const struct member *m)
+{
+    return m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
+}
+
 static void push_status(struct watch *w, struct member *m, double seconds)
 {
     const struct proc_status *s = &m->now;
     /* Told from inside it is of the same place in every step: better than any moment of ours. */
     if (!(seconds - m->anon_told < TOLD_SECONDS))
-        push(w, m, MEMBER_ANON, seconds, s->anon + (s->swap > 0 ? s->swap : 0));
+        push(w, m, MEMBER_ANON, seconds, held(m));
+    else
+        phases_see(w, m, &m->tracks[MEMBER_ANON], seconds, held(m));
     push(w, m, MEMBER_SHMEM, seconds, s->shmem);
     push(w, m, MEMBER_FILE, seconds, s->file);
     push(w, m, MEMBER_THREADS, seconds, s->threads);
@@ -457,8 +465,24 @@ static void tick(struct watch *w, struct member *m, double seconds)
  */
 static double own_anon(const struct member *m)
 {
-    double anon = m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
-    return m->forked ? fmax(0, anon - m->inherited) : anon;
+    return m->forked ? fmax(0, held(m) - m->inherited) : held(m);
+}
+
+void members_look(struct watch *w, double seconds)
+{
+    double anon = 0;
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        struct proc_status now;
+        if (!member_is_alive(m))
+            continue;
+        if (proc_read_status(m->proc, &now) == 0)
+            m->now = now;
+        if (m->has_tracks)
+            phases_see(w, m, &m->tracks[MEMBER_ANON], seconds, held(m));
+        anon += isnan(m->now.anon) ? 0 : own_anon(m);
+    }
+    phases_see(w, NULL, &w->job[JOB_ANON], seconds, anon);
 }
 
 void members_tick(struct watch *w, double seconds)

@@ -90,6 +90,7 @@ int watch_add_ring(struct watch *w, struct wire_ring *ring)
     while (wire_read(reader, &before))
         continue;
     add(w, reader, NULL);
+    phases_attach(w->rings.list[w->rings.count - 1]);
     return 0;
 }
 
@@ -177,6 +178,7 @@ static void let_go(struct watch *w, size_t index)
     struct rings *s = &w->rings;
     struct ring *r = s->list[index];
     steps_lose(w, r);
+    phases_lose(w, r, w->last_tick);
     if (r->file)
         unlinkat(s->directory, r->file, 0);
     ring_free(r);
@@ -361,6 +363,8 @@ static void take(struct watch *w, const struct told *x, double now)
     double seconds = seconds_of(w, x->record.time, now);
     if (x->record.kind == WIRE_SAMPLE)
         take_sample(w, x->ring, seconds, &x->record);
+    else if (x->record.kind == WIRE_PHASE || x->record.kind == WIRE_PEAK)
+        phases_take(w, x->ring, seconds, &x->record);
     else
         steps_take(w, x->ring, seconds, &x->record);
 }

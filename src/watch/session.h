@@ -4,8 +4,36 @@
 
 #include "gpu/gpu.h"
 #include "input/input.h"
+#include "watch/stays.h"
 #include "watch/track.h"
 #include "watch/watch.h"
+
+/* ---- phases ---- */
+
+/* The phases that a process, or any process of the job, is in. */
+struct phase_scope {
+    unsigned inside[WIRE_PHASES];     /* so many processes are */
+    unsigned char order[WIRE_PHASES]; /* as they began */
+    unsigned count;
+};
+
+struct phase_total {
+    uint64_t times, ended;
+    double seconds; /* of those that have ended */
+};
+
+/* Phases of all processes, by their names: the first 16, and "other". */
+struct phases {
+    char *names[WIRE_PHASES];
+    unsigned count;
+    struct phase_scope job;
+    struct phase_total ended[WIRE_PHASES]; /* told by processes that have ended ... */
+    int ended_rank;                        /* ... of this rank, the lowest that was; INT_MAX: none */
+    double since;                          /* when the last one began */
+    double next;                           /* when to look at the memory; INFINITY: as ever */
+    double spent;                          /* CPU seconds of such looks */
+    bool changed;                          /* one began or ended, and no device was looked at since */
+};
 
 /* ---- processes ---- */
 
@@ -47,6 +75,7 @@ struct member {
     size_t *cuda; /* the driver's numbers of its devices cuda:0, cuda:1, ...; NULL: not asked */
     size_t cuda_count;
     double anon_told; /* when it last told host.anon itself; NAN: never */
+    struct phase_scope phases;
 
     struct proc_status now;    /* of the last tick */
     struct proc_rollup rollup; /* of the last round */
@@ -59,6 +88,12 @@ struct member {
 
 /* ---- what processes tell from inside ---- */
 
+struct ring_phase {
+    unsigned place; /* among the names of all, from 1; 0: not told yet */
+    bool is_in;
+    double since;
+};
+
 /* The ring of one process and what it has told so far; NAN: nothing. */
 struct ring {
     struct wire_reader *reader;
@@ -70,6 +105,9 @@ struct ring {
     enum wire_source source, epoch_source;
     double step, first_seconds; /* when it told its first step */
     double epoch_length, plan;
+
+    struct ring_phase phases[WIRE_PHASES];               /* by the ring's own numbers */
+    struct wire_phase_count counted_before[WIRE_PHASES]; /* when watching began */
 };
 
 struct rings {
@@ -127,6 +165,7 @@ struct watch {
     struct step_clock clock;
     struct step_count steps;
     struct rings rings;
+    struct phases phases;
     struct track_terms terms;
 
     struct member **members; /* alive and ended, in the order they joined */
@@ -199,6 +238,8 @@ double member_grace(double seconds);
 void members_joined(void *context, struct proc_member *m);
 void members_left(void *context, struct proc_member *m);
 void members_tick(struct watch *w, double seconds);
+/* Only at the memory, and only for what is in a phase. */
+void members_look(struct watch *w, double seconds);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 struct member *member_find(struct watch *w, struct proc_id id); /* NULL: not (or no longer) kept */
@@ -227,6 +268,8 @@ void steps_init(struct step_count *s);
 void steps_mark(struct watch *w, const struct step_mark *mark);
 /* A ring told something about the steps. */
 void steps_take(struct watch *w, struct ring *r, double seconds, const struct wire_record *x);
+/* No step has been made since the last that was told. */
+void steps_stand(struct watch *w, const struct ring *r, double seconds);
 /* The process will count no more. */
 void steps_lose(struct watch *w, struct ring *r);
 const char *steps_source_name(enum wire_source source);
@@ -246,6 +289,25 @@ void rings_end(struct watch *w, struct member *m, double seconds);
 
 /* What of `device` they take up: it is not the job's. */
 double rings_bytes(const struct watch *w, dev_t device);
+
+/* phases.c */
+void phases_init(struct phases *p);
+void phases_release(struct phases *p);
+/* What the ring has counted so far is not this watch's. */
+void phases_attach(struct ring *r);
+/* A ring told of a phase. */
+void phases_take(struct watch *w, struct ring *r, double seconds, const struct wire_record *x);
+/* The process has ended, in whatever phase it was. */
+void phases_lose(struct watch *w, struct ring *r, double seconds);
+/* A value between the samples: it becomes one where it stands out. `m` NULL: of the job. */
+void phases_see(struct watch *w, struct member *m, struct track *t, double seconds, double value);
+/* In a phase, and at its ends, the memory is looked at more often, where that is due. */
+void phases_look(struct watch *w, double seconds);
+bool phases_may_look(const struct watch *w, double seconds); /* it has cost little enough so far */
+/* How often each was entered, by the processes of the lowest rank that tells any. */
+void phases_count(const struct watch *w, struct phase_total ret[WIRE_PHASES]);
+/* What is known of each, with that of the view's series: their tracks, in its order. */
+void phases_view(const struct watch *w, struct track *const *tracks, struct watch_view *v);
 
 /* machine.c */
 void machine_open(struct watch *w);

@@ -187,6 +187,14 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
                                       .restarted = restarted});
 }
 
+void steps_stand(struct watch *w, const struct ring *r, double seconds)
+{
+    if (r == w->steps.leader && isfinite(w->clock.now.step))
+        steps_mark(w, &(struct step_mark){.seconds = fmax(seconds, w->clock.now.seconds),
+                                          .step = w->clock.now.step,
+                                          .epoch = w->clock.epoch});
+}
+
 /* That an epoch ended can only be told from the one before: the first is told as two marks. */
 static void take_epoch(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
 {

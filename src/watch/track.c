@@ -40,7 +40,7 @@ static void points_thin(struct track_points *p)
     p->every *= 2;
 }
 
-static void points_add(struct track_points *p, double seconds, double value)
+static void points_add(struct track_points *p, double seconds, double value, unsigned activity)
 {
     if (!p->points) {
         p->points = malloc(TRACK_POINTS * sizeof(*p->points));
@@ -54,6 +54,7 @@ static void points_add(struct track_points *p, double seconds, double value)
     if (p->count == TRACK_POINTS)
         points_thin(p);
     p->points[p->count].seconds = seconds;
+    p->points[p->count].activity = activity;
     p->points[p->count++].value = value;
 }
 
@@ -81,6 +82,7 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
         .limit = t->limit,
         .resolution = series_kind_resolution(t->kind),
         .job_series = terms->series,
+        .activities = terms->activities,
     };
     struct engine *e;
     if (engine_new(&options, &e) < 0)
@@ -92,8 +94,14 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
     return e;
 }
 
+static void push_by_time(struct track *t, double seconds, double value, unsigned activity)
+{
+    engine_set_activity(t->by_time, activity);
+    engine_push(t->by_time, NAN, seconds, value);
+}
+
 static void push_by_step(struct track *t, const struct track_terms *terms, double seconds,
-                         double value)
+                         double value, unsigned activity)
 {
     double step = clock_step_lately(terms->clock, seconds);
     if (isnan(step))
@@ -103,6 +111,7 @@ static void push_by_step(struct track *t, const struct track_terms *terms, doubl
     if (!t->by_step)
         t->by_step = new_engine(t, terms, CLOCK_STEP);
     t->step_seconds = seconds;
+    engine_set_activity(t->by_step, activity);
     engine_push(t->by_step, step, seconds, value);
 }
 
@@ -113,11 +122,12 @@ static void start_engines(struct track *t, const struct track_terms *terms)
     t->by_time = new_engine(t, terms, CLOCK_SECONDS);
     for (unsigned i = 0; i < t->early.count; i++) {
         double seconds = t->early.points[i].seconds, value = t->early.points[i].value;
-        engine_push(t->by_time, NAN, seconds, value);
+        unsigned activity = t->early.points[i].activity;
+        push_by_time(t, seconds, value, activity);
         if (seconds <= terms->clock->now.seconds)
-            push_by_step(t, terms, seconds, value);
+            push_by_step(t, terms, seconds, value, activity);
         else
-            points_add(&t->pending, seconds, value);
+            points_add(&t->pending, seconds, value, activity);
     }
     points_clear(&t->early);
 }
@@ -140,7 +150,9 @@ void track_release(struct track *t)
     t->by_step = engine_free(t->by_step);
     free(t->device);
     free(t->own_kind);
+    free(t->stays);
     t->device = t->own_kind = NULL;
+    t->stays = NULL;
 }
 
 static void note(struct track *t, double seconds, double value)
@@ -171,11 +183,11 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
     if (t->rule == TRACK_SHOWN)
         return;
     if (t->moves) {
-        engine_push(t->by_time, NAN, seconds, value);
-        points_add(&t->pending, seconds, value);
+        push_by_time(t, seconds, value, t->activity);
+        points_add(&t->pending, seconds, value, t->activity);
         return;
     }
-    points_add(&t->early, seconds, value);
+    points_add(&t->early, seconds, value, t->activity);
     if (track_would_move(t, t->min, t->max))
         start_engines(t, terms);
 }
@@ -183,7 +195,8 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
 void track_mark(struct track *t, const struct track_terms *terms)
 {
     for (unsigned i = 0; i < t->pending.count; i++)
-        push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value);
+        push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value,
+                     t->pending.points[i].activity);
     t->pending.count = t->pending.skipped = 0;
     t->pending.every = 1;
 }

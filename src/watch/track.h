@@ -26,6 +26,7 @@ struct track_terms {
     double epoch;   /* steps, as told by the user */
     double plan_steps, plan_seconds;
     unsigned series; /* so many share the false-alarm budget */
+    char *const *activities; /* names of what the program does beside its steps; NULL: none */
 };
 
 /* Points of a series, at most TRACK_POINTS: when they are full every second one goes. */
@@ -34,6 +35,7 @@ struct track_terms {
 struct track_points {
     struct {
         double seconds, value;
+        unsigned activity;
     } * points; /* NULL: none yet */
     unsigned count;
     unsigned every, skipped; /* one in so many is kept, so many were passed over since */
@@ -63,6 +65,8 @@ struct track {
     double first_seconds, last_seconds;
     double step_seconds; /* of the last sample with a step */
     double limit;        /* for this series, as known now; 0: not known */
+    unsigned activity;   /* of the terms, at present, from 1; 0: none */
+    struct stays *stays; /* owned; NULL: it was never looked at in a phase */
 
     struct track_points early;   /* from the beginning, until it moves */
     struct track_points pending; /* since the last mark of the step clock */

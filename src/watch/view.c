@@ -194,14 +194,23 @@ static void copy_history(const struct history *from, struct history *ret)
     ret->width = from->width;
 }
 
+/* A view being filled, and the tracks of its series. */
+struct filling {
+    struct watch_view *view;
+    struct track **tracks;
+};
+
 static void add_series(struct watch *w, struct subject *s, void *context)
 {
-    struct watch_view *v = context;
+    struct filling *f = context;
+    struct watch_view *v = f->view;
     if (!is_worth_showing(w, s))
         return;
-    v->series = realloc(v->series, (v->count + 1) * sizeof(*v->series));
-    if (!v->series)
+    v->series = reallocarray(v->series, v->count + 1, sizeof(*v->series));
+    f->tracks = reallocarray(f->tracks, v->count + 1, sizeof(struct track *));
+    if (!v->series || !f->tracks)
         abort();
+    f->tracks[v->count] = s->track;
     struct watch_series *series = &v->series[v->count++];
     const struct history *history;
     series->id = s->id;
@@ -228,8 +237,11 @@ static void judge(struct watch_view *v)
 
 void watch_judge(struct watch *w, struct watch_view *v)
 {
-    each_subject(w, add_series, v);
+    struct filling f = {.view = v};
+    each_subject(w, add_series, &f);
     judge(v);
+    phases_view(w, f.tracks, v);
+    free(f.tracks);
 }
 
 /* ---- the balance sheet ---- */
@@ -467,6 +479,11 @@ void watch_view_release(struct watch_view *v)
     }
     for (size_t i = 0; i < v->row_count; i++)
         free(v->rows[i].label);
+    for (size_t i = 0; i < v->phase_count; i++) {
+        free(v->phases[i].name);
+        free(v->phases[i].series);
+    }
+    free(v->phases);
     for (unsigned i = 0; i < v->note_count; i++)
         free(v->notes[i]);
     free(v->series);

@@ -49,6 +49,8 @@ void watch_push(struct watch *w, struct track *t, double seconds, double value)
 {
     if (t->stored > 0 && isfinite(value))
         record(w, t, seconds, value);
+    if (t->stays && isfinite(value))
+        stays_note(t->stays, value);
     track_push(t, &w->terms, seconds, value);
 }
 
@@ -110,6 +112,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
     w->ended = NAN;
     clock_init(&w->clock);
     steps_init(&w->steps);
+    phases_init(&w->phases);
     w->terms = (struct track_terms){
         .clock = &w->clock,
         .horizon = options->horizon,
@@ -117,6 +120,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
         .plan_steps = options->plan_steps,
         .plan_seconds = options->plan_seconds,
         .series = 1,
+        .activities = w->phases.names,
     };
     struct proc_tree_hooks hooks = {w, members_joined, members_left};
     int r = proc_tree_new(options->proc_root, &hooks, &w->tree);
@@ -150,6 +154,7 @@ struct watch *watch_free(struct watch *w)
         track_release(&w->job[i]);
     machine_release(w);
     rings_release(w);
+    phases_release(&w->phases);
     proc_tree_free(w->tree);
     progress_free(w->progress);
     sheet_release(&w->sheet);
@@ -436,6 +441,20 @@ static void scan(struct watch *w, double seconds)
     w->next_scan = seconds + fmax(spacing, fmin(w->options.interval, 5));
 }
 
+/* As often as it is cheap, and at both ends of a phase. */
+static void look_at_gpu(struct watch *w, double seconds)
+{
+    bool is_due = seconds >= w->next_gpu;
+    if (!is_due && !(w->phases.changed && phases_may_look(w, seconds)))
+        return;
+    double before = watch_cpu_seconds();
+    machine_read_gpu(w, seconds);
+    double cost = watch_cpu_seconds() - before;
+    w->phases.changed = false;
+    w->phases.spent += is_due ? 0 : cost;
+    w->next_gpu = seconds + fmax(fmin(fmax(0.1, seconds / 500), 1), cost / TICK_SHARE);
+}
+
 static double do_what_is_due(struct watch *w, double seconds)
 {
     rings_find(w, seconds);
@@ -449,15 +468,12 @@ static double do_what_is_due(struct watch *w, double seconds)
     bool ticks = seconds >= w->next_tick;
     if (ticks)
         tick(w, seconds);
+    phases_look(w, seconds);
     size_t index = 0;
     if (ticks || w->rings.count > 0)
         watch_each_track(w, look_for_leaks, &index);
-    if (w->gpu && seconds >= w->next_gpu) {
-        double before = watch_cpu_seconds();
-        machine_read_gpu(w, seconds);
-        double spacing = fmin(fmax(0.1, seconds / 500), 1);
-        w->next_gpu = seconds + fmax(spacing, (watch_cpu_seconds() - before) / TICK_SHARE);
-    }
+    if (w->gpu)
+        look_at_gpu(w, seconds);
     if (seconds >= w->next_machine)
         review(w, seconds);
     if (seconds >= w->next_survey)
@@ -465,7 +481,7 @@ static double do_what_is_due(struct watch *w, double seconds)
     if (seconds >= w->next_commit)
         commit(w, seconds);
     double next = fmin(fmin(w->next_tick, w->rings.next), fmin(w->next_scan, w->next_machine));
-    return fmin(next, w->gpu ? w->next_gpu : next);
+    return fmin(fmin(next, w->phases.next), w->gpu ? w->next_gpu : next);
 }
 
 double watch_tick(struct watch *w, double seconds)

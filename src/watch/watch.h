@@ -133,6 +133,23 @@ struct watch_row {
     bool grows; /* a series of it leaks or is suspect */
 };
 
+/* A series in a phase, by its stays that were looked at: some may be too short for that. */
+struct watch_phase_series {
+    size_t series; /* of the view */
+    double height; /* most above the floor around a stay, in bytes */
+    double kept;   /* what there was more after it than before, on average */
+    uint64_t looked_at, given_back;
+};
+
+/* What the program said it did beside its steps: "evaluate". */
+struct watch_phase {
+    char *name;
+    uint64_t times, ended; /* entered, and left again */
+    double seconds;        /* of those that ended, in all */
+    struct watch_phase_series *series;
+    size_t count;
+};
+
 #define WATCH_NOTES 12
 
 /* Everything a report needs; it owns all of it. */
@@ -149,6 +166,9 @@ struct watch_view {
     uint64_t processes_seen;
     double limit;
     char *limit_source;
+
+    struct watch_phase *phases; /* in the order they were first told */
+    size_t phase_count;
 
     struct watch_row *rows;
     size_t row_count;

@@ -370,7 +370,8 @@ TEST(wire__threads_write_while_one_reads)
 
 /* ---- phases ---- */
 
-/* All records of phases that are new. 0: none, or the memory of the moment is not told with each. */
+/* All records of phases that are new. 0: none, or the memory of the moment is not told with each.
+ */
 static unsigned read_phases(struct wire_reader *reader, struct wire_record *ret, unsigned most)
 {
     unsigned count = 0, samples = 0;
@@ -513,8 +514,8 @@ TEST(wire__the_most_memory_of_a_phase_is_told)
     CHECK(wire_reader_attach(ring, &reader) == 0);
     unsigned phase = wire_phase(ring, "evaluate");
     wire_phase_begin(ring, phase);
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *memory =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     CHECK(memory != MAP_FAILED);
     munmap(memory, size);
     wire_phase_end(ring, phase);

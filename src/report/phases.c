@@ -1,0 +1,149 @@
+/* report/phases.c: what a program said it did beside its steps. */
+#include "report/phases.h"
+#include "report/text.h"
+
+#include <string.h>
+
+#define PHASES_MOST 8u /* lines */
+
+/* A rise of less is not worth a word. */
+#define HEIGHT_BYTES (1024.0 * 1024)
+
+/* ---- text ---- */
+
+static void add_times(struct buf *out, const struct watch_phase *p)
+{
+    if (p->times == 1) {
+        buf_adds(out, " once");
+    } else {
+        buf_addc(out, ' ');
+        units_add_count(out, (double) p->times, 0);
+        buf_adds(out, " times");
+    }
+    if (p->ended > 0) {
+        buf_adds(out, ", ");
+        units_add_duration(out, p->seconds / (double) p->ended);
+        buf_adds(out, p->times == 1 ? "" : " each");
+    }
+    if (p->ended < p->times)
+        buf_adds(out, p->times == 1 ? ", not ended" : ", the last not ended");
+}
+
+/* The higher of two series that stand for the same. */
+static const struct watch_phase_series *higher(const struct watch_phase_series *a,
+                                               const struct watch_phase_series *b)
+{
+    return !a || b->height > a->height ? b : a;
+}
+
+/* The highest rise of a kind that begins so; NULL: none that is worth a word. */
+static const struct watch_phase_series *highest(const struct watch_view *v,
+                                                const struct watch_phase *p, const char *kind)
+{
+    const struct watch_phase_series *found = NULL;
+    for (size_t i = 0; i < p->count; i++)
+        if (strncmp(v->series[p->series[i].series].info.kind, kind, strlen(kind)) == 0)
+            found = higher(found, &p->series[i]);
+    return found && found->height >= HEIGHT_BYTES ? found : NULL;
+}
+
+static void add_given_back(struct buf *out, const struct watch_phase *p,
+                           const struct watch_phase_series *s)
+{
+    bool all = s->given_back == s->looked_at, is_part = s->looked_at < p->times;
+    if (s->looked_at == 1 && p->times == 1) {
+        buf_adds(out, all ? ", given back" : ", not all given back");
+    } else if (all && !is_part) {
+        buf_adds(out, ", given back each time");
+    } else {
+        buf_adds(out, all ? ", given back " : ", not all given back ");
+        units_add_count(out, (double) (all ? s->given_back : s->looked_at - s->given_back), 0);
+        buf_adds(out, " of ");
+        units_add_count(out, (double) s->looked_at, 0);
+        buf_adds(out, is_part ? " times that could be looked at" : " times");
+    }
+    if (!all && s->kept > 0) {
+        buf_adds(out, s->looked_at == 1 ? ": " : ": on average ");
+        units_add_bytes(out, s->kept);
+        buf_adds(out, " stayed");
+    }
+}
+
+static void add_height(struct buf *out, const struct watch_view *v, const struct watch_phase *p,
+                       const char *kind, const char *before)
+{
+    const struct watch_phase_series *s = highest(v, p, kind);
+    if (!s)
+        return;
+    const struct series_info *info = &v->series[s->series].info;
+    buf_adds(out, before);
+    units_add_bytes(out, s->height);
+    buf_addf(out, " above the floor (%s%s%s)", info->kind, info->device ? " " : "",
+             info->device ? info->device : "");
+    add_given_back(out, p, s);
+}
+
+static void add_phase(struct buf *out, const struct watch_view *v, const struct watch_phase *p)
+{
+    buf_adds(out, p->name);
+    add_times(out, p);
+    add_height(out, v, p, "host.", ", up to ");
+    add_height(out, v, p, highest(v, p, "torch.allocated") ? "torch.allocated" : "gpu.",
+               "; up to ");
+}
+
+void phases_text(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    for (size_t i = 0; i < v->phase_count && i < PHASES_MOST; i++) {
+        struct buf text = BUF_INIT, clean = BUF_INIT;
+        add_phase(&text, v, &v->phases[i]);
+        utf8_add_clean(&clean, buf_text(&text), style->ascii);
+        buf_release(&text);
+        text_fact(out, i == 0 ? "phases" : "", &clean, style);
+    }
+    if (v->phase_count > PHASES_MOST) {
+        struct buf text = BUF_INIT;
+        buf_addf(&text, "and %zu more", v->phase_count - PHASES_MOST);
+        text_fact(out, "", &text, style);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void add_json_series(struct json *j, const struct watch_view *v,
+                            const struct watch_phase_series *s)
+{
+    const struct series_info *info = &v->series[s->series].info;
+    json_object_begin(j, NULL);
+    json_string(j, "name", info->name);
+    json_string(j, "kind", info->kind);
+    json_string(j, "device", info->device);
+    if (info->pid > 0)
+        json_integer(j, "pid", info->pid);
+    json_number(j, "above_floor", s->height);
+    json_number(j, "kept", s->kept);
+    json_integer(j, "looked_at", (int64_t) s->looked_at);
+    json_integer(j, "given_back", (int64_t) s->given_back);
+    json_object_end(j);
+}
+
+void phases_json(struct json *j, const struct watch_view *v)
+{
+    if (v->phase_count == 0)
+        return;
+    json_array_begin(j, "phases");
+    for (size_t i = 0; i < v->phase_count; i++) {
+        const struct watch_phase *p = &v->phases[i];
+        json_object_begin(j, NULL);
+        json_string(j, "name", p->name);
+        json_integer(j, "times", (int64_t) p->times);
+        json_integer(j, "ended", (int64_t) p->ended);
+        json_number(j, "seconds", p->seconds);
+        json_array_begin(j, "series");
+        for (size_t k = 0; k < p->count; k++)
+            add_json_series(j, v, &p->series[k]);
+        json_array_end(j);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

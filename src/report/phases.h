@@ -1,0 +1,14 @@
+/* report/phases.h: what a program said it did beside its steps, for people and programs. */
+#ifndef TIDEMARK_REPORT_PHASES_H
+#define TIDEMARK_REPORT_PHASES_H
+
+#include "report/report.h"
+
+/* A line a phase: "evaluate 12 times, 3.1 s each, up to 1.20 GB above the floor, ..."; nothing
+ * where none was told. */
+void phases_text(struct buf *out, const struct watch_view *v, const struct report_style *style);
+
+/* The member "phases"; none where none was told. */
+void phases_json(struct json *j, const struct watch_view *v);
+
+#endif
