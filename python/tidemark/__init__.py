@@ -16,6 +16,7 @@ comes with the package: `tidemark run -- python train.py`, or `python -m tidemar
 
 from tidemark._cleanup import Cleanup
 from tidemark._core import version as __version__
+from tidemark._tradeoff import tradeoff
 from tidemark._watcher import Verdict, Watcher, watch
 
-__all__ = ["Cleanup", "Verdict", "Watcher", "watch", "__version__"]
+__all__ = ["Cleanup", "Verdict", "Watcher", "tradeoff", "watch", "__version__"]

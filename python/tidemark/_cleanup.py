@@ -16,8 +16,10 @@ import weakref
 
 MB = 1024 * 1024
 ACTIONS = ("zero_grad", "gc", "empty_cache", "trim")  # in the order in which they run
-ENOUGH = 5  # times without effect, until it is said
+ENOUGH = 5  # times in a row without effect, until it is said,
+MOST = 0.8  # and so many of all times: what only the first one freed is no reason to go on
 NOISE_PAGES = 128  # statm is off by up to 87
+NOISE_IN_USE = 16 * 1024  # bytes of the heap that come and go by themselves
 OBSERVING_SHARE = 0.002  # of the time, for watching how the loop clears its gradients
 
 
@@ -26,9 +28,11 @@ class Count(typing.NamedTuple):
 
     times: int = 0
     useful: int = 0  # how many of them freed something
+    idle: int = 0  # how many, since the last that did
     freed_host: int = 0
     freed_allocated: int = 0  # on devices: what tensors held,
     freed_reserved: int = 0  # what torch's allocator kept
+    objects: int = 0  # of Python that were unreachable: "gc" alone knows
     seconds: float = 0.0
 
 
@@ -36,9 +40,33 @@ class Count(typing.NamedTuple):
 
 
 class _Held(typing.NamedTuple):
-    host: int
-    allocated: int
+    private: int  # pages of this process alone, in bytes
+    in_use: int  # of the C library's heap: what is free in it is the heap's until it is trimmed
+    allocated: int  # on all devices together
     reserved: int
+
+
+class _HeapInfo(ctypes.Structure):
+    """struct mallinfo2"""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks",
+        "fordblks", "keepcost")]
+
+
+def _from_libc(name, result, *arguments):
+    """None: the C library has no such function."""
+    try:
+        function = getattr(ctypes.CDLL(None), name)
+    except (OSError, AttributeError):
+        return None
+    function.restype, function.argtypes = result, list(arguments)
+    return function
+
+
+_mallinfo2 = _from_libc("mallinfo2", _HeapInfo)  # of the GNU C library since 2.33
+_malloc_trim = _from_libc("malloc_trim", ctypes.c_int, ctypes.c_size_t)
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def _cuda():
@@ -47,10 +75,17 @@ def _cuda():
     return cuda if cuda is not None and cuda.is_initialized() else None
 
 
-def _private_pages():
+def _private_bytes():
     with open("/proc/self/statm", "rb") as f:
         _, resident, shared, *_ = f.read().split()
-    return int(resident) - int(shared)
+    return (int(resident) - int(shared)) * _PAGE
+
+
+def _heap_in_use():
+    if _mallinfo2 is None:
+        return 0
+    info = _mallinfo2()
+    return info.uordblks + info.hblkhd
 
 
 def _on_devices(cuda):
@@ -62,19 +97,16 @@ def _on_devices(cuda):
 
 def _held_now():
     cuda = _cuda()
-    return _Held(_private_pages() * _page_bytes(), *(_on_devices(cuda) if cuda else (0, 0)))
-
-
-def _page_bytes():
-    return os.sysconf("SC_PAGE_SIZE")
+    return _Held(_private_bytes(), _heap_in_use(), *(_on_devices(cuda) if cuda else (0, 0)))
 
 
 def _freed(before, after):
-    """By which each has fallen; what can be noise is none."""
-    host = before.host - after.host
-    return _Held(host if host > NOISE_PAGES * _page_bytes() else 0,
-                 max(before.allocated - after.allocated, 0),
-                 max(before.reserved - after.reserved, 0))
+    """(host, allocated, reserved): by which each has fallen; what can be noise is none."""
+    private, in_use = before.private - after.private, before.in_use - after.in_use
+    return (max(private if private > NOISE_PAGES * _PAGE else 0,
+                in_use if in_use > NOISE_IN_USE else 0),
+            max(before.allocated - after.allocated, 0),
+            max(before.reserved - after.reserved, 0))
 
 
 def _is_being_captured():
@@ -124,7 +156,7 @@ class _Record:
         """The owner has just made a step with this gradient."""
         self._judge_last_cycle(owner)
         self.owner, self.cycle = owner, owner.number
-        if grad is None:
+        if grad is None or self.bad:
             self.state = self.grad = None
         else:
             self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
@@ -247,7 +279,7 @@ class _Gradients:
             return "no optimizer was seen to make a step"
         if any(r.good >= 2 and not r.bad and not r.shared for r in records):
             return None
-        if any(r.state == KEPT for r in records) and self.kept_bytes:
+        if self.kept_bytes:
             return (f"this loop keeps them as zeros; optimizer.zero_grad(set_to_none=True) would "
                     f"give back {_size(self.kept_bytes)} between steps")
         if all(r.shared for r in records):
@@ -350,11 +382,12 @@ class _Hooks:
 
         @functools.wraps(original)
         def __exit__(label, exception, *args):
-            result = original(label, exception, *args)
+            obj = None  # as torch calls it: the probe looks into this frame instead of torch's
             if exception is None and label.name.startswith("Optimizer.step#"):
-                optimizer = sys._getframe(1).f_locals.get("obj")
-                if optimizer is not None:
-                    self.stepped(optimizer)
+                obj = sys._getframe(1).f_locals.get("obj")
+            result = original(label, exception, *args)
+            if obj is not None:
+                self.stepped(obj)
             return result
 
         return _replace(record, "__exit__", __exit__)
@@ -374,30 +407,14 @@ def _replace(owner, name, function):
 
 _hooks = _Hooks()
 
-# ---- the actions ----
-
-
-def _empty_cache():
-    cuda = _cuda()
-    if cuda is not None:
-        cuda.empty_cache()
-
-
-def _find_malloc_trim():
-    """None: not the GNU C library."""
-    try:
-        trim = ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError):
-        return None
-    trim.argtypes, trim.restype = [ctypes.c_size_t], ctypes.c_int
-    return trim
+# ---- words ----
 
 
 def _size(count):
-    for unit, name in ((MB * 1024, "GB"), (MB, "MB"), (1024, "KB")):
+    for unit, name in ((1024 * MB, "GB"), (MB, "MB")):
         if count >= unit:
-            return f"{count / unit:.3g} {name}" if count < 1000 * unit else f"{count / unit:,.0f} {name}"
-    return f"{count:.0f} B"
+            return f"{count / unit:,.1f} {name}"
+    return f"{count / 1024:,.0f} KB"
 
 
 def _duration(seconds):
@@ -431,10 +448,11 @@ class Cleanup:
         self.zero_grad = _safe_or_false(zero_grad)
         self.steps = self.cleanups = 0
         self.closed = False
+        self.spent = 0.0  # seconds in cleanups, with what it takes to measure them
         self._since = self._last = None  # the first step and the last, by the clock
         self._failures = {}  # by action: it was tried and is left out from then on
+        self._failure = None  # of the measuring
         self._counts = {name: Count() for name in ACTIONS if getattr(self, name)}
-        self._malloc_trim = _find_malloc_trim() if self.trim else None
         self._gradients = _Gradients() if self.zero_grad else None
         self._hook()
 
@@ -458,14 +476,14 @@ class Cleanup:
             self._hook()  # where torch was imported late
         self.steps += 1
         if self.every is not None and self.steps % self.every == 0:
-            self._clean(optimizer)
+            self._clean(self._counts, optimizer)
             now = time.perf_counter()
         self._last = now
 
     def evaluated(self):
         """An evaluation has ended: what it has left behind goes."""
         if self.on_evaluate and not self.closed:
-            self._clean(None)
+            self._clean(self._counts)
 
     def close(self):
         """No more cleanups; torch is left as it was found. summary() and counts stay."""
@@ -486,47 +504,58 @@ class Cleanup:
 
     # ---- cleaning ----
 
-    def _clean(self, optimizer):
+    def _clean(self, names, optimizer=None):
+        begin = time.perf_counter()
         try:
-            if _is_being_captured():
-                return
-            self.cleanups += 1
-            held = _held_now()
+            if not _is_being_captured():
+                self._clean_each(names, optimizer)
+                self.cleanups += 1
         except Exception as error:
-            self._failures["measuring"] = error
-            return
-        for name in self._counts:
-            if name not in self._failures:
+            self._failure = f"{type(error).__name__}: {error}"
+        self.spent += time.perf_counter() - begin
+
+    def _clean_each(self, names, optimizer):
+        held = _held_now()
+        for name in names:
+            if name not in self._failures and not self._cannot(name):
                 held = self._measured(name, held, optimizer)
+
+    def _cannot(self, name):
+        """Why there is nothing to do, now; None: there may be."""
+        if name == "empty_cache" and _cuda() is None:
+            return "CUDA is not in use"
+        if name == "trim" and _malloc_trim is None:
+            return "this is not the GNU C library"
+        return None
 
     def _measured(self, name, before, optimizer):
         begin = time.perf_counter()
         try:
-            self._do(name, optimizer)
-            seconds = time.perf_counter() - begin
-            after = _held_now()
+            objects = self._do(name, optimizer)
         except Exception as error:
             self._failures[name] = f"{type(error).__name__}: {error}"
             return before
-        self._add(name, _freed(before, after), seconds)
+        seconds = time.perf_counter() - begin
+        after = _held_now()
+        self._add(name, _freed(before, after), objects or 0, seconds)
         return after
 
     def _do(self, name, optimizer):
+        """How many objects were found unreachable, where that is known."""
         if name == "zero_grad":
             self._gradients.drop(optimizer)
         elif name == "gc":
-            gc.collect()
+            return gc.collect()
         elif name == "empty_cache":
-            _empty_cache()
-        elif self._malloc_trim is not None:
-            self._malloc_trim(0)
+            _cuda().empty_cache()
+        else:
+            _malloc_trim(0)
 
-    def _add(self, name, freed, seconds):
-        c = self._counts[name]
+    def _add(self, name, freed, objects, seconds):
+        c, (host, allocated, reserved) = self._counts[name], freed
         self._counts[name] = Count(
-            c.times + 1, c.useful + any(freed), c.freed_host + freed.host,
-            c.freed_allocated + freed.allocated, c.freed_reserved + freed.reserved,
-            c.seconds + seconds)
+            c.times + 1, c.useful + any(freed), 0 if any(freed) else c.idle + 1, c.freed_host + host, c.freed_allocated + allocated,
+            c.freed_reserved + reserved, c.objects + objects, c.seconds + seconds)
 
     # ---- what it did ----
 
@@ -541,47 +570,61 @@ class Cleanup:
         return self._last - self._since if self._since is not None else 0.0
 
     def useless(self):
-        """The names of the actions that were tried often enough and have freed nothing."""
-        return [name for name, c in self._counts.items() if c.times >= ENOUGH and not c.useful]
+        """The names of the actions that have freed nothing for long enough."""
+        return [name for name, c in self._counts.items()
+                if c.idle >= max(ENOUGH, MOST * c.times) and not self._may_free_unseen(name)]
+
+    def _may_free_unseen(self, name):
+        """What it frees may go back to the heap, where another action finds it."""
+        if name == "gc" and self._counts[name].objects and not gc.isenabled():
+            return True  # nobody else collects
+        trimmed = self._counts.get("trim")
+        return (name in ("gc", "zero_grad") and _mallinfo2 is None and trimmed is not None
+                and trimmed.useful > 0)
 
     def suggestion(self):
         """What to change, in a sentence; None: nothing, or too little is known."""
         names = self.useless()
         if not names:
             return None
-        share = self._share(sum(self._counts[name].seconds for name in names))
-        cost = f", and took {share} of the time" if share else ""
-        if len(names) == len(self._counts):
-            return f"this cleanup freed nothing in {self.cleanups} times{cost}: drop it"
+        all_of_them = len(names) == sum(c.times > 0 for c in self._counts.values())
+        share = self._share(self.spent if all_of_them else
+                            sum(self._counts[name].seconds for name in names))
+        cost = f" by now, and took {share} of the time" if share else " by now"
+        if all_of_them:
+            return f"this cleanup frees nothing{cost}: drop it"
         settings = ", ".join(f"{name}=False" for name in names)
-        return f"{' and '.join(names)} freed nothing{cost}: Cleanup({settings})"
+        verb = "frees" if len(names) == 1 else "free"
+        return f"{' and '.join(names)} {verb} nothing{cost}: Cleanup({settings})"
 
     def summary(self):
         """What each action freed and what it cost, and what can be dropped, as text.
 
         >>> print(cleanup.summary())
         """
-        total = sum(c.seconds for c in self._counts.values())
-        share = self._share(total)
+        share = self._share(self.spent)
         lines = [f"Cleanup: {self.cleanups:,} times in {self.steps:,} steps" +
                  (f", {share} of the time" if share else "")]
         lines += [self._line(name, c) for name, c in self._counts.items()]
+        if self._failure:
+            lines.append(f"  could not be measured: {self._failure}")
         suggestion = self.suggestion()
         return "\n".join(lines + ([f"  {suggestion}"] if suggestion else []))
 
     def _line(self, name, c):
         if name in self._failures:
             return f"  {name:<12} left out: {self._failures[name]}"
-        if name == "trim" and self._malloc_trim is None:
-            return f"  {name:<12} not possible: this is not the GNU C library"
+        if not c.times and self._cannot(name):
+            return f"  {name:<12} not done: {self._cannot(name)}"
         why = self._gradients.why_left_alone() if name == "zero_grad" and not c.useful else None
         if why:
             return f"  {name:<12} gradients left alone: {why}"
+        found = f" ({c.objects:,} unreachable objects)" if c.objects else ""
         freed = [f"{_size(size)} {where}" for size, where in (
             (c.freed_host, "of the host's memory"), (c.freed_allocated, "of tensors on devices"),
             (c.freed_reserved, "of torch's pools")) if size]
-        what = (f"freed {' and '.join(freed)} in {c.useful:,} of {c.times:,} times" if freed
-                else f"freed nothing in {c.times:,} times")
+        what = (f"freed {' and '.join(freed)} in {c.useful:,} of {c.times:,} times{found}" if freed
+                else f"freed nothing in {c.times:,} times{found}")
         each = f", {_duration(c.seconds / c.times)} each" if c.times else ""
         share = self._share(c.seconds)
         return f"  {name:<12} {what}{each}" + (f", {share} of the time" if share else "")

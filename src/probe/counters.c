@@ -51,11 +51,14 @@ static bool read_device(py_object *core, int index, tidemark_probe_emit *emit, v
         python_number_at(stats, (const char *const[]){"reserved_bytes", "all", "current", NULL});
     double allocated =
         python_number_at(stats, (const char *const[]){"allocated_bytes", "all", "current", NULL});
+    double peak =
+        python_number_at(stats, (const char *const[]){"allocated_bytes", "all", "peak", NULL});
     py.Py_DecRef(stats);
     if (!(reserved > 0))
         return false;
     emit_finite(emit, context, "torch.allocated", device, true, allocated);
     emit_finite(emit, context, "torch.reserved", device, true, reserved);
+    emit_finite(emit, context, "torch.peak", device, false, peak);
     return true;
 }
 

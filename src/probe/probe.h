@@ -16,8 +16,8 @@ typedef void tidemark_probe_emit(void *context, const char *kind, const char *de
                                  int is_judged, double value);
 
 /*
- * Reads torch.allocated, torch.reserved (every CUDA device in use), torch.pinned, and
- * py.collections. The caller holds the GIL. About 20 us a device in use, nothing where torch is
+ * Reads torch.allocated, torch.reserved and torch.peak (every CUDA device in use), torch.pinned,
+ * and py.collections. The caller holds the GIL. About 20 us a device in use, nothing where torch is
  * not imported or CUDA not in use. To be called at moments that compare: after a step.
  */
 void tidemark_probe_read(tidemark_probe_emit *emit, void *context);

@@ -89,7 +89,8 @@ py_object *python_define(const char *text, py_object *given, const char *name, c
 {
     py_object *globals = py.PyDict_New(), *result = NULL;
     py_object *code = globals ? py.Py_CompileString(text, "<tidemark>", FILE_INPUT) : NULL;
-    if (code && py.PyDict_SetItemString(globals, name, given) == 0) {
+    if (code && py.PyDict_SetItemString(globals, name, given) == 0 &&
+        py.PyDict_SetItemString(globals, "__builtins__", py.PyEval_GetBuiltins()) == 0) {
         py_object *none = py.PyEval_EvalCode(code, globals, globals);
         py_object *found = none ? py.PyDict_GetItemString(globals, wanted) : NULL;
         if (found) {

@@ -53,6 +53,7 @@ struct py_method { /* PyMethodDef */
     X(py_object *, PyEval_EvalCode, (py_object * code, py_object * globals, py_object * locals))   \
     X(py_object *, PyDict_New, (void) )                                                            \
     X(int, PyDict_SetItemString, (py_object * dict, const char *key, py_object *value))            \
+    X(py_object *, PyEval_GetBuiltins, (void) )                                                    \
     X(py_object *, PyEval_GetFrame, (void) )                                                       \
     X(py_object *, PyErr_Occurred, (void) )                                                        \
     X(void, PyErr_Clear, (void) )                                                                  \

@@ -65,6 +65,13 @@ void ring_step(double steps)
         read_counters(moment);
 }
 
+void ring_counter(const char *kind, const char *device, bool is_count, double value)
+{
+    uint64_t now = wire_now();
+    if (own_ring())
+        emit(&now, kind, device, is_count, false, value);
+}
+
 void ring_epoch(double steps, double epochs)
 {
     if (!own_ring())

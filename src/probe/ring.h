@@ -8,6 +8,9 @@
 /* The optimizers have made so many steps. Now and then the other counters go with it. */
 void ring_step(double steps);
 
+/* A counter of ours at this moment: for the eye, never judged. */
+void ring_counter(const char *kind, const char *device, bool is_count, double value);
+
 /* An epoch has ended at that step. */
 void ring_epoch(double steps, double epochs);
 

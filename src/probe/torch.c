@@ -1,6 +1,7 @@
 /* probe/torch.c: steps of optimizers, ends of loaders. Every call here holds the GIL. */
 #include "probe/torch.h"
 
+#include "probe/cleanup.h"
 #include "probe/python.h"
 #include "probe/ring.h"
 #include "probe/steps.h"
@@ -103,15 +104,24 @@ static void without_trace(void (*what)(py_object *), py_object *o)
     py.PyErr_Restore(type, value, traceback);
 }
 
+/* The step is told, with the memory at this place, before anything is cleaned up. False: an
+ * exception is set. */
+static bool step_made(py_object *optimizer)
+{
+    double before = counter.steps;
+    without_trace(optimizer_stepped, optimizer);
+    return cleanup_stepped(optimizer, counter.steps > before);
+}
+
 /* step(optimizer) */
 static py_object *on_step(py_object *self, py_object *args)
 {
     (void) self;
     py_object *optimizer = py.PyTuple_GetItem(args, 0);
-    if (optimizer)
-        without_trace(optimizer_stepped, optimizer);
-    else
+    if (!optimizer)
         py.PyErr_Clear();
+    else if (!step_made(optimizer))
+        return NULL;
     py.Py_IncRef(py.none);
     return py.none;
 }
@@ -176,15 +186,17 @@ static bool is_step_label(py_object *record)
     return is;
 }
 
-static void label_ended(py_object *record)
+/* False: an exception is set. */
+static bool label_ended(py_object *record)
 {
     py_object *frame = is_step_label(record) ? py.PyEval_GetFrame() : NULL;
     py_object *locals = frame ? python_attribute(frame, "f_locals") : NULL;
     py_object *optimizer = locals ? py.PyObject_CallMethod(locals, "get", "s", "obj") : NULL;
-    if (optimizer && optimizer != py.none)
-        optimizer_stepped(optimizer);
+    py.PyErr_Clear();
+    bool fine = !optimizer || optimizer == py.none || step_made(optimizer);
     python_drop(optimizer);
     python_drop(locals);
+    return fine;
 }
 
 /* __exit__(record, exception or None, ...) */
@@ -192,8 +204,11 @@ static py_object *on_label_exit(py_object *self, py_object *args)
 {
     (void) self;
     py_object *result = py.PyObject_CallObject(original_exit, args);
-    if (result && py.PyTuple_Size(args) >= 2 && py.PyTuple_GetItem(args, 1) == py.none)
-        without_trace(label_ended, py.PyTuple_GetItem(args, 0));
+    if (result && py.PyTuple_Size(args) >= 2 && py.PyTuple_GetItem(args, 1) == py.none &&
+        !label_ended(py.PyTuple_GetItem(args, 0))) {
+        py.Py_DecRef(result);
+        return NULL;
+    }
     return result;
 }
 
@@ -274,7 +289,7 @@ static py_object *on_next(py_object *self, py_object *args)
     (void) self;
     py_object *batch = py.PyObject_CallObject(original_next, args);
     py_object *iterator = py.PyTuple_Size(args) > 0 ? py.PyTuple_GetItem(args, 0) : NULL;
-    if (batch && iterator && !batch_taken(iterator)) {
+    if (batch && iterator && !(batch_taken(iterator) && cleanup_batch_taken())) {
         py.Py_DecRef(batch);
         return NULL;
     }
@@ -303,5 +318,5 @@ bool torch_hook(void)
         optimizers = hook_optimizers() || hook_labels();
     if (!loaders)
         loaders = hook_loaders();
-    return optimizers && loaders;
+    return optimizers && loaders && cleanup_hook();
 }

@@ -346,6 +346,52 @@ static unsigned count_without_pss(const struct watch *w)
     return count;
 }
 
+/* The last value of a told counter, over all devices and processes; NAN: nobody tells it. */
+static double sum_told(const struct watch *w, const char *kind)
+{
+    double sum = NAN;
+    for (size_t i = 0; i < w->member_count; i++)
+        for (size_t k = 0; k < w->members[i]->told_count; k++) {
+            const struct track *t = &w->members[i]->told[k];
+            if (strcmp(t->kind, kind) == 0 && t->samples > 0)
+                sum = (isfinite(sum) ? sum : 0) + t->last;
+        }
+    return sum;
+}
+
+static void add_cleanup(const struct watch *w, const char *action, struct buf *out)
+{
+    char kind[64];
+    snprintf(kind, sizeof(kind), "cleanup.%s.freed", action);
+    double freed = sum_told(w, kind);
+    snprintf(kind, sizeof(kind), "cleanup.%s.seconds", action);
+    double seconds = sum_told(w, kind);
+    if (!isfinite(freed) || !isfinite(seconds))
+        return;
+    buf_addf(out, "%s %s freed ", out->len > 0 ? ";" : "", action);
+    if (freed > 0)
+        units_add_bytes(out, freed);
+    else
+        buf_adds(out, "nothing");
+    buf_addf(out, " in %.3g s", seconds);
+}
+
+/* What the probe was asked to clean up (probe/cleanup.h), and what came of it. */
+static void add_cleanup_notes(const struct watch *w, struct watch_view *v)
+{
+    struct buf text = BUF_INIT;
+    add_cleanup(w, "zero_grad", &text);
+    add_cleanup(w, "gc", &text);
+    add_cleanup(w, "empty_cache", &text);
+    add_cleanup(w, "trim", &text);
+    if (text.len > 0)
+        add_note(v, "cleanup:%s", buf_text(&text));
+    if (isfinite(sum_told(w, "cleanup.refused")))
+        add_note(v, "TIDEMARK_CLEANUP could not be understood: the job ran as if it were not set. "
+                    "It is written like every=10,gc=1,trim=0");
+    buf_release(&text);
+}
+
 static void add_notes(const struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
@@ -373,6 +419,7 @@ static void add_notes(const struct watch *w, struct watch_view *v)
                  "the shares (PSS) of %u process%s cannot be read: resident memory stands in, and "
                  "counts what they share once for each",
                  without, without == 1 ? "" : "es");
+    add_cleanup_notes(w, v);
     if (w->store_error < 0)
         add_note(v, "the run file lacks the end: %s", strerror(-w->store_error));
     if (isfinite(w->ended) && w->end.known && w->alive > 0)

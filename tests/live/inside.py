@@ -2,12 +2,14 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import tempfile
 
 from bench import check, equal, load_json, python, state_of, wait_until
 
+STANDIN = pathlib.Path(__file__).resolve().parents[1] / "standin"
 SHM = pathlib.Path("/dev/shm")
 PROBE = "libtidemark_probe.so"
 # Any library will do, to see whether and how it is loaded.
@@ -54,6 +56,25 @@ def steps_are_counted_inside(b):
     check("700 steps counted by the program itself" in said, "report", said)
     (anon,) = _series(answer, "host.anon")
     equal((anon["clock"], anon["epoch_length"]), ("step", 100), "clock of host.anon")
+
+
+CLEANED = ("import gc, torch, time\no = torch.optim.SGD()\ngc.disable()\n"
+           "for i in range(60):\n    cycle = [bytearray(1000000)]\n    cycle.append(cycle)\n"
+           "    o.step()\n    time.sleep(.01)\n")
+
+
+def cleanup_is_told(b):
+    """What it freed and took; that it could not be understood."""
+    said = {}
+    for setting in ("every=4,gc=1,trim=0,zero_grad=0", "every=often"):
+        done = b.run(b.under(python(CLEANED)), env={
+            **os.environ, "PYTHONPATH": str(STANDIN), "TIDEMARK_CLEANUP": setting})
+        equal(done.returncode, 0, "status", done.stderr.decode())
+        said[setting] = " ".join(done.stderr.decode().split())
+    good, wrong = said.values()
+    check(re.search(r"cleanup: gc freed [45]\d\.?\d* MB in [\d.e-]+ s", good), "freed", good)
+    check("trim" not in good.partition("cleanup: ")[2], "only what was done", good)
+    check("TIDEMARK_CLEANUP could not be understood" in wrong, "refused", wrong)
 
 
 def a_resumed_job_and_a_better_source(b):

@@ -75,6 +75,11 @@ class Bench:
         return subprocess.run([self.python, *options, program, *args], cwd=self.folder, text=True,
                               capture_output=True, timeout=120, env=self.environment(probe, extra))
 
+    def forget(self):
+        """What was told so far."""
+        for name in os.listdir(self.rings):
+            os.remove(os.path.join(self.rings, name))
+
     def told(self):
         dump = [self.build / "tests" / "ring_dump", self.rings]
         return Told(subprocess.run(dump, capture_output=True, text=True, check=True).stdout)
@@ -217,12 +222,14 @@ def reads_torchs_counters(b):
     """Of the devices in use, with the steps."""
     if b.real:
         return
-    told = b.told_by("import gc, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
-                     "for i in range(2000):\n    o.step()\n    sum(range(2000))\n")
+    told = b.told_by("import gc, time, torch\ntorch.cuda._initialized = True\n"
+                     "o = torch.optim.SGD()\nend = time.monotonic() + 1.2\n"
+                     "while time.monotonic() < end:\n    o.step()\n    sum(range(2000))\n")
     allocated = told.values("sample", "torch.allocated")
     expect(len(allocated) >= 2 and allocated == sorted(allocated), allocated)
     expect(all(r[5] == "cuda:1" for r in told.records if r[4] == "torch.allocated"), "device")
     expect(set(told.values("sample", "torch.reserved")) == {2097152}, "reserved")
+    expect(set(told.values("sample", "torch.peak")) == {1048576}, "peak")
     expect(set(told.values("sample", "torch.pinned")) == {4096}, "pinned")
     expect(len(told.values("sample", "py.collections")) >= 1, "collections")
 
@@ -281,6 +288,162 @@ def data_workers_do_not_disturb(b):
     if b.real:
         told = b.told_by(loop(b, batches=20, workers=2))
         expect(told.steps() == [60] and told.values("epoch") == [1, 2, 3], told.records)
+
+
+# ---- cleanup that the environment asks for ----
+
+ALL_ACTIONS = "every=2,gc=1,empty_cache=1,trim=1,zero_grad=safe"
+
+# Cycles that nobody collects, and gradients that live until the next batch has come.
+TRAINING = """
+import gc, os, sys, time, torch
+from torch.utils.data import DataLoader, TensorDataset
+gc.disable()
+torch.manual_seed(1)
+torch.set_num_threads(1)
+data = DataLoader(TensorDataset(torch.randn(160, 64)), batch_size=8)
+model = torch.nn.Linear(64, 512)
+optimizer = torch.optim.SGD(model.parameters(), lr=.1, momentum=.9)
+read, gone = 0.0, 0
+for epoch in range(2):
+    for x, in data:
+        gone += model.weight.grad is None
+        optimizer.zero_grad(set_to_none=True)
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+        read += model.weight.grad.norm().item()
+        cycle = [bytearray(2 ** 20)]
+        cycle.append(cycle)
+        time.sleep(.005)
+print(sum(p.sum().item() for p in model.parameters()), read)
+print("gone", gone, file=sys.stderr)
+"""
+
+
+def cleans_up_a_job_that_does_not_know(b):
+    """Cycles are collected, gradients go with the next batch, and the weights are the same."""
+    if not b.real:
+        return
+    with_it, without = b.run(TRAINING, TIDEMARK_CLEANUP=ALL_ACTIONS), b.run(TRAINING)
+    expect(with_it.returncode == 0, with_it.stderr)
+    expect(with_it.stdout == without.stdout, with_it.stdout + without.stdout)
+    # The first batch has none before; the cleanup at step 2 has not seen the habit of the loop.
+    expect(without.stderr == "gone 1\n" and with_it.stderr == "gone 19\n", with_it.stderr)
+    told = b.told()
+    expect(told.values("sample", "cleanup.gc.freed")[-1] > 25 * 2 ** 20, "freed")
+    expect(told.values("sample", "cleanup.gc.seconds")[-1] > 0, "seconds")
+    expect(told.steps()[-1] == 40, told.steps())
+
+
+def cleans_up_everywhere(b):
+    """With every interpreter, before and since torch 2.0; what it does is told."""
+    if b.real:
+        return
+    text = ("import torch, time\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+            "for i in torch.utils.data.DataLoader(100):\n    o.step()\n    time.sleep(.002)\n")
+    for age in ("", "old"):
+        b.forget()
+        told = b.told_by(text, TIDEMARK_CLEANUP=ALL_ACTIONS, STANDIN_TORCH=age)
+        expect(told.steps()[-1] == 100, told.steps())
+        for action in ("gc", "trim", "zero_grad", "empty_cache"):
+            seconds = told.values("sample", "cleanup.%s.seconds" % action)
+            expect(len(seconds) > 1 and seconds == sorted(seconds), action)
+        freed = [float(r[3]) for r in told.records
+                 if r[4] == "cleanup.empty_cache.freed" and r[5] == "cuda"]
+        expect(freed and set(freed) == {1048576}, freed)
+
+
+def actions_can_be_left_out(b):
+    """What is 0 is not done."""
+    told = b.told_by("import torch\no = %s\nfor i in range(20):\n    o.step()\n" % sgd(b),
+                     TIDEMARK_CLEANUP="every=5,gc=1,trim=0,empty_cache=0,zero_grad=0")
+    expect({r[4] for r in told.records if r[4].startswith("cleanup.")} ==
+           {"cleanup.gc.freed", "cleanup.gc.seconds"}, told.records)
+
+
+def a_setting_that_cannot_be_is_told(b):
+    """The job runs unchanged."""
+    text = "import torch\no = %s\nfor i in range(20):\n    o.step()\nprint('made')" % sgd(b)
+    for wrong in ("every=0", "every=10,gc=yes", "often", "every=5,speed=3", "workers=-1"):
+        b.forget()
+        done = b.run(text, TIDEMARK_CLEANUP=wrong)
+        expect(done.stdout == "made\n" and done.stderr == "", done.stderr)
+        told = b.told()
+        expect(told.values("sample", "cleanup.refused")[-1:] == [1], wrong)
+        expect(told.values("sample", "cleanup.gc.seconds") == [], wrong)
+
+
+def zero_grad_has_another_default(b):
+    """Of optimizers and modules; what the program says itself holds."""
+    if b.real:
+        text = ("import torch\nm = torch.nn.Linear(2, 2)\n"
+                "o = torch.optim.SGD(m.parameters(), lr=.1)\n"
+                "def zero(by, *args):\n    m(torch.ones(1, 2)).sum().backward()\n"
+                "    by.zero_grad(*args)\n    return m.weight.grad is None\n"
+                "print(zero(o), zero(m), zero(o, False), zero(m, True))\n")
+    else:
+        text = ("import torch\nm, o = torch.nn.Module(), torch.optim.SGD()\n"
+                "print(o.zero_grad(), m.zero_grad(), o.zero_grad(False), m.zero_grad(True))\n")
+    for value, said in (("1", "True True False True\n"), ("0", "False False False True\n")):
+        for more in ("", ",every=1"):
+            done = b.run(text, TIDEMARK_CLEANUP="set_to_none=" + value + more)
+            expect(done.stdout == said, done.stdout + done.stderr)
+
+
+WORKERS = """
+import sys, torch
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(range(8))
+data = TensorDataset(torch.arange(32))
+def workers(loader):
+    got = list(loader)
+    return loader.num_workers, len(got)
+many = dict(num_workers=1, persistent_workers=True, prefetch_factor=4, timeout=20)
+print(workers(DataLoader(data, batch_size=8)), workers(DataLoader(data, batch_size=8, **many)),
+      workers(DataLoader(Stream(), batch_size=4)), workers(DataLoader(TensorDataset(torch.ones(0)))))
+kept = DataLoader(data, batch_size=8, **many)
+print(workers(kept), workers(kept))
+with torch.no_grad():
+    print(workers(DataLoader(data, batch_size=8)))
+"""
+
+
+def loaders_get_other_workers(b):
+    """Those that feed a training; streams and evaluations are as they were."""
+    if not b.real:
+        return
+    for count in (0, 2):
+        done = b.run(WORKERS, TIDEMARK_CLEANUP="workers=%d" % count)
+        n = str(count)
+        expect(done.stdout == "(N, 4) (N, 4) (0, 2) (N, 0)\n(N, 4) (N, 4)\n(0, 4)\n"
+               .replace("N", n), done.stdout + done.stderr)
+        expect(done.stderr == "", done.stderr)
+
+
+def workers_that_cannot_be_are_none(b):
+    """Processes cannot be made: the loader works as the program has asked."""
+    if not b.real:
+        return
+    text = ("import torch, torch.multiprocessing as m\n"
+            "from torch.utils.data import DataLoader, TensorDataset\n"
+            "def refuse(*args, **kwargs):\n    raise OSError('no processes')\n"
+            "m.Process = refuse\nloader = DataLoader(TensorDataset(torch.arange(32)))\n"
+            "print(len(list(loader)), loader.num_workers)\n")
+    done = b.run(text, TIDEMARK_CLEANUP="workers=2")
+    expect(done.stdout == "32 0\n", done.stdout + done.stderr)
+
+
+def an_interrupt_while_we_clean_goes_through(b):
+    """Ctrl-C during a collection."""
+    text = ("import gc, os, signal, torch\no = %s\n"
+            "gc.collect = lambda: os.kill(os.getpid(), signal.SIGINT)\ntry:\n"
+            "    for i in range(5):\n        o.step()\n    print('lost')\n"
+            "except KeyboardInterrupt:\n    print('interrupted')\n" % sgd(b))
+    for age in ("",) if b.real else ("", "old"):
+        done = b.run(text, TIDEMARK_CLEANUP="every=1,trim=0,zero_grad=0", STANDIN_TORCH=age)
+        expect(done.stdout == "interrupted\n", done.stdout + done.stderr)
 
 
 # ---- and that nobody notices ----

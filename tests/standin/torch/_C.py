@@ -15,7 +15,7 @@ def _cuda_memoryStats(device):
         return {"reserved_bytes": {"all": {"current": 0}}}
     readings += 1
     return {
-        "allocated_bytes": {"all": {"current": 512 * readings}},
+        "allocated_bytes": {"all": {"current": 512 * readings, "peak": 1048576}},
         "reserved_bytes": {"all": {"current": 2097152}},
     }
 

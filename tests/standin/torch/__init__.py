@@ -9,6 +9,10 @@ OLD = os.environ.get("STANDIN_TORCH") == "old"
 
 from torch import _C
 from torch.autograd import profiler
-from torch import cuda, optim
+from torch import cuda, nn, optim
 from torch.utils import data
 from torch import last
+
+
+def is_grad_enabled():
+    return True

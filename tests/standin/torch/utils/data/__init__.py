@@ -1,2 +1,2 @@
-from .dataloader import DataLoader
+from .dataloader import DataLoader, IterableDataset
 from . import distributed

@@ -16,9 +16,15 @@ class _BaseDataLoaderIter:
         return self.batches
 
 
+class IterableDataset:
+    pass
+
+
 class DataLoader:
-    def __init__(self, batches):
+    def __init__(self, batches, num_workers=0):
         self.batches = batches
+        self.dataset, self.num_workers, self.timeout = None, num_workers, 0
+        self.prefetch_factor = 2 if num_workers else None
 
     def __iter__(self):
         return _BaseDataLoaderIter(self.batches)

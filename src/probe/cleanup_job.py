@@ -1,0 +1,196 @@
+"""Cleanup in a job whose code is not changed: TIDEMARK_CLEANUP=every=10,gc=1,set_to_none=1,...
+
+The probe runs this behind the text of tidemark/_cleanup.py, in the same namespace, and calls
+begin(), then Job.install() until all is in place, then the job's other methods as things happen.
+"""
+
+import threading
+
+TELL_SECONDS = 0.05  # between two tellings of the counters
+
+
+class Setting(typing.NamedTuple):
+    """What TIDEMARK_CLEANUP says; None where it leaves the program's own way."""
+
+    every: typing.Optional[int] = None
+    gc: bool = True
+    empty_cache: bool = True
+    trim: bool = True
+    zero_grad: typing.Union[str, bool] = "safe"
+    set_to_none: typing.Optional[bool] = None
+    workers: typing.Optional[int] = None
+
+
+def _number(text, least):
+    number = int(text) if text.isascii() and text.isdigit() else -1
+    if number < least:
+        raise ValueError(text)
+    return number
+
+
+def _flag(text):
+    return {"0": False, "1": True}[text]
+
+
+READERS = {
+    "every": lambda text: None if text == "none" else _number(text, 1),
+    "gc": _flag,
+    "empty_cache": _flag,
+    "trim": _flag,
+    "zero_grad": lambda text: {"safe": "safe", "0": False}[text],
+    "set_to_none": _flag,
+    "workers": lambda text: _number(text, 0),
+}
+
+
+def read_setting(text):
+    """None: it cannot be understood, and then nothing of it is done."""
+    values = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, _, value = (word.strip() for word in part.partition("="))
+        try:
+            values[key] = READERS[key](value)
+        except (KeyError, ValueError):
+            return None
+    return Setting(**values)
+
+
+# ---- what zero_grad() does where the program does not say ----
+
+
+def _set_default(method, value):
+    """Of set_to_none, the last argument of torch's own function, below what others put around it."""
+    while hasattr(method, "__wrapped__"):
+        method = method.__wrapped__
+    names = method.__code__.co_varnames[:method.__code__.co_argcount]
+    if names[-1:] == ("set_to_none",) and len(method.__defaults__ or ()) == 1:
+        method.__defaults__ = (value,)
+
+
+# ---- workers ----
+
+WORKER_ATTRIBUTES = ("num_workers", "prefetch_factor", "timeout")
+
+
+def _feeds_training(torch, loader):
+    """A stream that does not know of workers would be read by each of them: it stays as it is."""
+    return torch.is_grad_enabled() and not isinstance(
+        loader.dataset, torch.utils.data.IterableDataset)
+
+
+def _set_workers(loader, count):
+    loader.num_workers = count
+    if count == 0:
+        loader.timeout = 0
+    elif loader.prefetch_factor is None:
+        loader.prefetch_factor = 2
+
+
+def _with_workers(original, count):
+    """DataLoader.__iter__ with so many; as it was where that cannot be."""
+
+    @functools.wraps(original)
+    def __iter__(loader):
+        torch = sys.modules["torch"]
+        try:
+            if _feeds_training(torch, loader):
+                before = {name: getattr(loader, name) for name in WORKER_ATTRIBUTES}
+                try:
+                    _set_workers(loader, count)
+                    return original(loader)
+                except Exception:
+                    vars(loader).update(before)
+        except Exception:
+            pass  # a loader that is not like torch's
+        return original(loader)
+
+    return __iter__
+
+
+# ---- the job ----
+
+
+class _JobCleanup(Cleanup):
+    """Steps are told by the probe, which has its own hook."""
+
+    def _hook(self):
+        if self._gradients is not None:
+            _hooks.add(self._gradients, steps=False)
+
+
+class Job:
+    """What was asked for, done. `tell(kind, device, is_count, value)` is the probe's."""
+
+    def __init__(self, setting, tell):
+        self._setting, self._tell = setting, tell
+        self._cleanup = None
+        self._thread = None  # that has made the last step, while its gradients may go
+        self._next_telling = 0.0
+        self._is_refused = setting is None
+
+    def install(self):
+        """True: all is in place. Torch may be half imported."""
+        if self._setting is None:
+            return True
+        try:
+            optimizer = sys.modules["torch.optim.optimizer"].Optimizer
+            module = sys.modules["torch.nn.modules.module"].Module
+            loader = sys.modules["torch.utils.data.dataloader"].DataLoader
+        except (KeyError, AttributeError):
+            return False
+        s = self._setting
+        if s.set_to_none is not None:
+            _set_default(optimizer.zero_grad, s.set_to_none)
+            _set_default(module.zero_grad, s.set_to_none)
+        if s.workers is not None:
+            _replace(loader, "__iter__", _with_workers(loader.__iter__, s.workers))
+        if s.every is not None:
+            self._cleanup = _JobCleanup(s.every, True, s.gc, s.empty_cache, s.trim, s.zero_grad)
+        return True
+
+    def stepped(self, optimizer, is_counted):
+        """After the step of an optimizer; is_counted: it is a step of the training."""
+        if self._is_refused:
+            self._is_refused = False
+            self._tell("cleanup.refused", "", True, 1)
+        cleanup = self._cleanup
+        if cleanup is None:
+            return
+        if cleanup._gradients is not None:
+            cleanup._gradients.stepped(optimizer)
+        if is_counted:
+            self._count_step(cleanup)
+
+    def _count_step(self, cleanup):
+        cleanup.steps += 1
+        if cleanup.steps % cleanup.every == 0:
+            cleanup._clean([name for name in cleanup._counts if name != "zero_grad"])
+            self._thread = threading.get_ident() if cleanup.zero_grad else None
+            self._tell_counts()
+
+    def batch_taken(self):
+        """From a loader. Who reads gradients after the step does it before the next batch comes."""
+        if self._thread is not None and self._thread == threading.get_ident():
+            self._thread = None
+            self._cleanup._clean(["zero_grad"])
+
+    def _tell_counts(self):
+        now = time.perf_counter()
+        if now < self._next_telling:
+            return
+        self._next_telling = now + TELL_SECONDS
+        for name, c in self._cleanup._counts.items():
+            if c.times:
+                self._tell_count(name, c)
+
+    def _tell_count(self, name, c):
+        self._tell(f"cleanup.{name}.freed", "", False, c.freed_host)
+        if _cuda() is not None:
+            self._tell(f"cleanup.{name}.freed", "cuda", False,
+                       c.freed_reserved if name == "empty_cache" else c.freed_allocated)
+        self._tell(f"cleanup.{name}.seconds", "", True, c.seconds)
+
+
+def begin(text, tell):
+    """A Job, also where the text cannot be understood: that is told with the first step."""
+    return Job(read_setting(text), tell)
