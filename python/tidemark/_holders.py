@@ -50,6 +50,11 @@ class Holder(typing.NamedTuple):
     def per_step(self, is_of_device):
         return self.device_per_step if is_of_device else self.host_per_step
 
+    def may_hold_more(self, is_of_device):
+        """Graphs, whose size is not known, about one for every ten steps or more."""
+        return (self.keeps_graph and self.items_per_step >= 0.1
+                and (self.device_per_step > 0 or not is_of_device))
+
 
 # ---- what an object is, without asking it ----
 
@@ -87,8 +92,8 @@ def _is_module_of_torch(x):
 
 def _newest(x, base, count):
     """Some items: the last, where there is an order."""
-    if base is dict:
-        return [dict.__getitem__(x, k) for k in itertools.islice(dict.__reversed__(x), count)]
+    if base is dict:  # not by its keys, whose hash may be the program's own
+        return [value for _, value in itertools.islice(reversed(dict.items(x)), count)]
     if base in _SEQUENCES:
         return list(itertools.islice(base.__reversed__(x), count))
     return list(itertools.islice(base.__iter__(x), count))
@@ -201,7 +206,7 @@ class _Walk:
         return self.found
 
     def _visit(self, path, x, depth, owner):
-        if type(x) in _torch.tensor_types() or _is_ours(x):
+        if type(x) in _torch.tensor_types() or _is_ours(x) or _base(x, (types.ModuleType,)):
             return
         base = _base(x, _CONTAINERS)
         if base is not None:
@@ -223,7 +228,8 @@ class _Walk:
 
     def _visit_children(self, path, module, depth):
         """Of a module of torch: by their names, and no deeper than it."""
-        for name, child in list((_attributes(module).get("_modules") or {}).items()):
+        children = _attributes(module).get("_modules")
+        for name, child in list(dict.items(children)) if _base(children, (dict,)) else ():
             self._push(f"{path}[{name}]" if name.isdigit() else f"{path}.{name}", child, depth,
                        None)
 
@@ -318,10 +324,10 @@ class Holders:
         if verdict.answer != "leak" or not verdict.rate or not _is_bytes(verdict.kind):
             return []
         is_of_device = not verdict.kind.startswith("host.")
+        growing = sorted(self.growing(), key=lambda h: -h.per_step(is_of_device))
         least = LEAST_SHARE * verdict.rate
-        named = [h for h in self.growing() if h.per_step(is_of_device) >= least or
-                 (h.keeps_graph and not is_of_device)]
-        return sorted(named, key=lambda h: -h.per_step(is_of_device))
+        return ([h for h in growing if h.per_step(is_of_device) >= least] or
+                [h for h in growing if h.may_hold_more(is_of_device)])
 
     def growing(self):
         """Every container that has grown, whatever it holds."""

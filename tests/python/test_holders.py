@@ -43,6 +43,14 @@ class Grudging(list):
     __len__ = __iter__ = __reversed__ = __getitem__ = __bool__ = __sizeof__ = _refuse
 
 
+class Key:
+    is_asked = False
+
+    def __hash__(self):
+        assert not self.is_asked
+        return 1
+
+
 def watched(*roots, step, steps=(0, 100, 200, 300)):
     """Holders that have looked before and after each step of a training."""
     holders = Holders(lambda: roots)
@@ -111,7 +119,11 @@ class Growing(Case):
     def test_no_code_of_the_program_runs(self):
         it = Untouchable()
         items = object.__getattribute__(it, "items")
-        holders = watched(("Untouchable", it), step=lambda i: list.append(items, bytes(70_000)))
+        keyed = Hoard()
+        keyed.by_key = {Key(): [1], Key(): [2]}
+        Key.is_asked = True
+        holders = watched(("Untouchable", it), ("Keyed", keyed),
+                          step=lambda i: list.append(items, bytes(70_000)))
         self.assertEqual([h.path for h in holders.of(LEAK)], ["Untouchable.items"])
 
     def test_nothing_is_kept(self):

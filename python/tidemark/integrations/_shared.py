@@ -33,12 +33,12 @@ _not_known = _NotKnown()
 def print_beside_bars(text):
     """Above tqdm's progress bars, where there are any."""
     bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
-    if not getattr(bars, "_instances", None):
-        return print_text(text)
     try:
-        bars.write(text)
-    except Exception:  # a closed output: what cannot be said is not said
+        if getattr(bars, "_instances", None):
+            return bars.write(text)
+    except Exception:  # an output that is closed, or has not these characters
         pass
+    print_text(text)
 
 
 def size_text(size):

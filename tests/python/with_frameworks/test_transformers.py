@@ -1,9 +1,13 @@
 """TidemarkCallback and CleanupCallback with a real Trainer."""
 
 import re
+import subprocess
+import sys
+import textwrap
 import unittest.mock
 import warnings
 
+import tidemark._program
 from shared import HERE, event_values, phases, run_program, run_ranks
 from support import Case, output
 from tidemark.integrations import _shared
@@ -28,6 +32,22 @@ PROGRAM = """
     t.train()
     print("answer:", callback.watcher.verdict("host.anon").answer)
     print("steps:", callback.watcher.step_count)
+    """
+
+SPIKES = """
+    import time, torch
+    from tiny_transformers import trainer
+    from tidemark.integrations.transformers import TidemarkCallback
+
+    def take_much(prediction):
+        taken = torch.ones(10 * 1024 * 1024)
+        time.sleep(0.5)
+        return {"much": float(taken.sum())}
+
+    t = trainer("out", [TidemarkCallback(print_every=0)], max_steps=300, train=2000,
+                gradient_accumulation_steps=2, eval_strategy="steps", eval_steps=60)
+    t.compute_metrics = take_much
+    t.train()
     """
 
 RANKS = """
@@ -69,21 +89,15 @@ class KnownTruth(Case):
         self.assertNotIn("Held by", said)
         self.assertIn("steps: 800", said)
 
-    def test_under_tidemark_run_the_steps_are_heard(self):
-        code, said = run_program("""
-            import subprocess, tidemark._program, pathlib
-            program = pathlib.Path(sys.argv[1], "train.py")
-            program.write_text(sys.argv[2])
-            print(subprocess.run([tidemark._program.PROGRAM, "run", "--", sys.executable,
-                                  str(program)], cwd=sys.argv[1], stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True).stdout)
-            """, str(self.folder()), f"import sys; sys.path.insert(0, {str(HERE)!r})\n" + """
-from tiny_transformers import trainer
-from tidemark.integrations.transformers import TidemarkCallback
-trainer("out", [TidemarkCallback(print_every=0)], max_steps=30,
-        gradient_accumulation_steps=2).train()
-""")
-        self.assertRegex(said, r"30 steps counted by the program itself")
+    def test_under_tidemark_run_steps_are_heard_and_spikes_have_names(self):
+        folder = self.folder()
+        (folder / "train.py").write_text(
+            f"import sys; sys.path.insert(0, {str(HERE)!r})\n" + textwrap.dedent(SPIKES))
+        said = subprocess.run([tidemark._program.PROGRAM, "run", "--", sys.executable, "train.py"],
+                              cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=300).stdout
+        self.assertIn("300 steps counted by the program itself", said)
+        self.assertRegex(said, r"5 of 5\s+during evaluate")
 
     def test_two_ranks_record_and_one_speaks(self):
         folder = self.folder()
