@@ -192,6 +192,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=40, help="of blocks")
     parser.add_argument("--width", type=int, default=128, help="of the models")
     o = parser.parse_args()
+    if o.pairs < 3 or o.block < 1:
+        parser.error("--pairs wants 3 or more, --block 1 or more")
     if o.here:
         return measure(o)
     if o.build is None:
