@@ -4,9 +4,11 @@
   bench/callbacks.py build                    # in BUILD/frameworks-venv of the tests
   PYTHONPATH=... bench/callbacks.py --here    # in this interpreter, with the frameworks it has
 
-In one and the same training the callback is let in and left out, block by block, in changing order.
-Of each pair of blocks the ratio of their times is taken; their mean and its standard error are
-shown, and beside it the time that was spent inside the hooks themselves. On CUDA where there is one.
+The same short training again and again, with the callback and without it, in changing order. Of
+each pair the ratio of their times is taken, from the tenth step on; shown are their mean and its
+standard error, and beside it the share of the time that was spent inside the hooks themselves. (To
+let the callback in and out within one training would be unfair to it: it keeps to a share of the
+time, and would spend in one half what it has saved in the other.) On CUDA where there is one.
 """
 
 import argparse
@@ -21,166 +23,157 @@ import sys
 import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 ASKED = "asked for: at most 0.5 %"
-HOOKS = {"transformers": ("on_step_begin", "on_step_end", "on_epoch_end", "on_log", "_add_metrics",
-                          "on_evaluate", "on_save", "on_prediction_step"),
-         "lightning": ("on_train_batch_start", "on_train_batch_end", "on_train_epoch_end",
-                       "on_validation_start", "on_validation_end", "on_save_checkpoint")}
+WARM_UP = 10  # steps that are not counted
+HOOKS = {"transformers": ("on_step_begin", "on_step_end", "on_epoch_end", "on_log", "_add_metrics"),
+         "lightning": ("on_train_batch_start", "on_train_batch_end", "on_train_epoch_end")}
 
 
-class Blocks:
-    """Lets a callback in and out, and keeps the times: of blocks, and inside its hooks."""
+class Clock:
+    """The time of the steps of one training, and of the hooks within them."""
 
-    def __init__(self, callback, hooks, steps, synchronize):
-        self._callback, self._steps, self._synchronize = callback, steps, synchronize
-        self._random = random.Random(1)
-        self._order, self._made, self._begin = [], 0, None
-        self._is_in, self._training = True, None
-        self.pairs, self._pair = [], {}
-        self.inside = self.seconds_in = 0.0
-        for name in hooks:
+    def __init__(self, torch):
+        self._wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+        self._steps = 0
+        self._begin = None
+        self.inside = self.seconds = 0.0
+
+    def time_hooks(self, callback, names):
+        for name in names:
             setattr(callback, name, self._timed(getattr(callback, name)))
 
     def _timed(self, hook):
         def call(*args, **options):
             begin = time.perf_counter()
             result = hook(*args, **options)
-            self.inside += (time.perf_counter() - begin) * self._is_in
+            self.inside += time.perf_counter() - begin
             return result
 
         return call
 
     def step(self):
-        """A step begins."""
-        if self._made % self._steps == 0:
-            self._end_block()
-            self._begin_block()
-        self._made += 1
-
-    def _end_block(self):
-        self._synchronize()
-        if self._begin is None:
-            return
-        seconds = time.perf_counter() - self._begin
-        self.seconds_in += seconds * self._is_in
-        self._pair[self._is_in] = seconds
-        if len(self._pair) == 2:
-            self.pairs.append((self._pair[True], self._pair[False]))
-            self._pair = {}
-
-    def _begin_block(self):
-        if not self._order:
-            first = self._random.random() < 0.5
-            self._order = [first, not first]
-        self._let(self._order.pop(0))
-        self._begin = time.perf_counter()
-
-    def _let(self, is_in):
-        """Without a training of its own a callback's hooks return at once."""
-        if self._is_in and not is_in:
-            self._training, self._callback._training = self._callback._training, None
-        elif is_in and not self._is_in:
-            self._callback._training = self._training
-        self._is_in = is_in
+        """One begins."""
+        self._steps += 1
+        if self._steps == WARM_UP:
+            self._wait()
+            self._begin, self.inside = time.perf_counter(), 0.0
 
     def end(self):
-        self._let(True)
-
-    def line(self, name):
-        ratios = [math.log(with_it / without) for with_it, without in self.pairs[1:]]
-        mean = 100 * math.expm1(statistics.mean(ratios))
-        error = 100 * statistics.stdev(ratios) / math.sqrt(len(ratios))
-        step = 1000 * statistics.median(without for _, without in self.pairs) / self._steps
-        return "%-32s %8.2f %10.2f +- %-8.2f %10.3f %8d" % (
-            name, step, mean, error, 100 * self.inside / self.seconds_in, len(ratios))
+        self._wait()
+        self.seconds = time.perf_counter() - self._begin
 
 
-def synchronizer(torch):
-    return torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+# ---- trainings: each gives its Clock ----
 
 
-# ---- trainings ----
-
-
-def words(torch, count, length):
-    x = torch.randint(0, 512, (count, length), generator=torch.Generator().manual_seed(1))
-    return [{"input_ids": row, "labels": row} for row in x]
-
-
-def transformers_line(o, folder):
+def train_with_transformers(o, with_callback, folder):
     import torch
     import transformers
     from tidemark.integrations.transformers import TidemarkCallback
     transformers.logging.set_verbosity_error()
-    callback = TidemarkCallback(print_every=100, logger="quiet")
-    blocks = Blocks(callback, HOOKS["transformers"], o.block, synchronizer(torch))
+    clock = Clock(torch)
 
     class Steps(transformers.TrainerCallback):
         def on_step_begin(self, *_, **__):
-            blocks.step()
+            clock.step()
 
         def on_train_end(self, *_, **__):
-            blocks.end()
+            clock.end()
 
+    callbacks = [Steps()]
+    if with_callback:
+        callbacks.append(TidemarkCallback(logger="quiet"))
+        clock.time_hooks(callbacks[1], HOOKS["transformers"])
+    torch.manual_seed(0)
     config = transformers.GPT2Config(n_layer=4, n_embd=o.width, n_head=4, vocab_size=512,
                                      n_positions=64)
+    words = torch.randint(0, 512, (1024, 64))
     arguments = transformers.TrainingArguments(
-        folder, max_steps=2 * o.block * o.pairs, per_device_train_batch_size=8, logging_steps=20,
+        folder, max_steps=o.steps, per_device_train_batch_size=8, logging_steps=20,
         save_strategy="no", report_to=[], disable_tqdm=True,
         **({} if torch.cuda.is_available() else {"use_cpu": True}))
-    trainer = transformers.Trainer(transformers.GPT2LMHeadModel(config), arguments,
-                                   train_dataset=words(torch, 1024, 64),
-                                   callbacks=[Steps(), callback])
+    trainer = transformers.Trainer(
+        transformers.GPT2LMHeadModel(config), arguments, callbacks=callbacks,
+        train_dataset=[{"input_ids": row, "labels": row} for row in words])
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()
-    return blocks.line(f"transformers {transformers.__version__}")
+    return clock
 
 
-def lightning_line(o, folder):
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]
-                           / "tests" / "python" / "with_frameworks"))
+def train_with_lightning(o, with_callback, folder):
+    sys.path.insert(0, str(ROOT / "tests" / "python" / "with_frameworks"))
     import tiny_lightning
     from tidemark.integrations.lightning import TidemarkCallback
-    torch, lightning = tiny_lightning.torch, tiny_lightning.lightning
-    callback = TidemarkCallback(print_every=100, logger="quiet")
-    blocks = Blocks(callback, HOOKS["lightning"], o.block, synchronizer(torch))
+    torch = tiny_lightning.torch
+    clock = Clock(torch)
 
-    class Steps(lightning.Callback):
+    class Steps(tiny_lightning.lightning.Callback):
         def on_train_batch_start(self, *_):
-            blocks.step()
+            clock.step()
 
         def on_train_end(self, *_):
-            blocks.end()
+            clock.end()
 
     class Wide(tiny_lightning.Tiny):
         def __init__(self):
             super().__init__()
-            wide = 4 * o.width
+            wide = 8 * o.width
             self.layers = torch.nn.Sequential(
                 torch.nn.Linear(16, wide), torch.nn.ReLU(), torch.nn.Linear(wide, wide),
                 torch.nn.ReLU(), torch.nn.Linear(wide, 1))
 
-    trainer = tiny_lightning.trainer(
-        folder, [Steps(), callback], max_steps=2 * o.block * o.pairs, log_every_n_steps=20,
-        logger=tiny_lightning.loggers.CSVLogger(folder))
-    trainer.fit(Wide(), tiny_lightning.loader(64 * 1024, 256))
-    return blocks.line(f"{tiny_lightning.NAME} {lightning.__version__}")
+    callbacks = [Steps()]
+    if with_callback:
+        callbacks.append(TidemarkCallback(logger="quiet"))
+        clock.time_hooks(callbacks[1], HOOKS["lightning"])
+    trainer = tiny_lightning.trainer(folder, callbacks, max_steps=o.steps, log_every_n_steps=20,
+                                     logger=tiny_lightning.loggers.CSVLogger(folder))
+    trainer.fit(Wide(), tiny_lightning.loader(16 * 1024, 64))
+    return clock
 
 
-def measure(o):
+# ---- the table ----
+
+
+def measure(train, o):
+    """Pairs of Clocks, with and without."""
+    order = random.Random(1)
+    pairs = []
+    for _ in range(o.pairs):
+        clocks = {}
+        for with_callback in order.sample([True, False], 2):
+            with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+                clocks[with_callback] = train(o, with_callback, folder)
+        pairs.append((clocks[True], clocks[False]))
+    return pairs
+
+
+def line(name, pairs, o):
+    ratios = [math.log(with_it.seconds / without.seconds) for with_it, without in pairs]
+    mean = 100 * math.expm1(statistics.mean(ratios))
+    error = 100 * statistics.stdev(ratios) / math.sqrt(len(ratios))
+    steps = o.steps - WARM_UP + 1
+    step = 1000 * statistics.median(without.seconds for _, without in pairs) / steps
+    inside = sum(c.inside for c, _ in pairs) / sum(c.seconds for c, _ in pairs)
+    return "%-26s %9.2f %10.2f +- %-6.2f %11.3f %7d" % (name, step, mean, error, 100 * inside,
+                                                        len(pairs))
+
+
+def table(o):
     import torch
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-    print(f"blocks of {o.block} steps, with the callback and without; torch {torch.__version__} on "
-          f"{device}, load average {os.getloadavg()[0]:.1f}\n")
-    print("%-32s %8s %22s %10s %8s" % ("", "ms/step", "% more time", "% in hooks", "pairs"))
-    for name, line in (("transformers", transformers_line), ("lightning", lightning_line)):
+    print(f"trainings of {o.steps} steps, with the callback and without; torch {torch.__version__} "
+          f"on {device}, load average {os.getloadavg()[0]:.1f}\n")
+    print("%-26s %9s %20s %11s %7s" % ("", "ms/step", "% more time", "% in hooks", "pairs"))
+    for name, train in (("transformers", train_with_transformers),
+                        ("lightning", train_with_lightning)):
         try:
-            importlib.import_module(name)
+            version = importlib.import_module(name).__version__
         except ImportError as error:
             print(f"{name}: left out: {error}")
             continue
-        with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
-            print(line(o, folder), flush=True)
+        print(line(f"{name} {version}", measure(train, o), o), flush=True)
     print(f"\n{ASKED}")
 
 
@@ -188,21 +181,21 @@ def main():
     parser = argparse.ArgumentParser(description="what the callbacks cost")
     parser.add_argument("build", type=pathlib.Path, nargs="?")
     parser.add_argument("--here", action="store_true", help="in this very interpreter")
-    parser.add_argument("--block", type=int, default=25, help="steps of a block")
-    parser.add_argument("--pairs", type=int, default=40, help="of blocks")
+    parser.add_argument("--steps", type=int, default=100, help="of a training")
+    parser.add_argument("--pairs", type=int, default=10, help="of trainings")
     parser.add_argument("--width", type=int, default=128, help="of the models")
     o = parser.parse_args()
-    if o.pairs < 3 or o.block < 1:
-        parser.error("--pairs wants 3 or more, --block 1 or more")
+    if o.pairs < 2 or o.steps <= WARM_UP:
+        parser.error(f"--pairs wants 2 or more, --steps more than {WARM_UP}")
     if o.here:
-        return measure(o)
+        return table(o)
     if o.build is None:
         parser.error("BUILD is missing")
     build = o.build.resolve()
     python = build / "frameworks-venv" / "bin" / "python"
     if not python.exists():
         sys.exit(f"{python} is not there: tests/python/frameworks.py {o.build} makes it")
-    settings = ["--block", o.block, "--pairs", o.pairs, "--width", o.width]
+    settings = ["--steps", o.steps, "--pairs", o.pairs, "--width", o.width]
     return subprocess.call([str(python), __file__, "--here", *map(str, settings)],
                            env={**os.environ, "PYTHONPATH": str(build / "python"),
                                 "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})

@@ -8,6 +8,7 @@ and names.
 """
 
 import collections
+import functools
 import inspect
 import itertools
 import os
@@ -18,7 +19,7 @@ import typing
 
 from tidemark import _torch
 
-SHARE_OF_TIME = 0.002  # for all moments but the first together
+SHARE_OF_TIME = 0.0005  # for all moments but the first together
 LEAST_STEPS = 20  # between two moments
 MOST_VISITED = 5000  # objects, at one moment
 MOST_DEPTH = 6
@@ -158,34 +159,36 @@ def _is_numpy_array(x):
 # ---- a moment ----
 
 
-class _Seen(typing.NamedTuple):
-    """A container at one moment: its items, and the bytes of one of them."""
+class _Item(typing.NamedTuple):
+    """What a container's newest items take each, and where it is."""
 
-    items: int
     type_name: str
     host: float
     device: float
     keeps_graph: bool
-    owner: tuple  # module and qualified name of the class whose attribute it is
+    owner: typing.Optional[tuple]  # module and qualified name of the class whose attribute it is
 
 
-def _look_at(x, base, owner):
-    count = base.__len__(x)
+def _item_of(x, base, owner):
     size = _Size()
     newest = _newest(x, base, SAMPLED)
     for item in newest:
         size.add(item)
     sampled = max(len(newest), 1)
-    slot = base.__sizeof__(x) / max(count, 1)
-    return _Seen(count, base.__name__, size.host / sampled + slot, size.device / sampled,
+    slot = base.__sizeof__(x) / max(base.__len__(x), 1)
+    return _Item(base.__name__, size.host / sampled + slot, size.device / sampled,
                  size.keeps_graph, owner)
 
 
 class _Walk:
-    """One pass from the roots, the near before the far."""
+    """One pass from the roots, the near before the far.
 
-    def __init__(self, roots):
-        self.found = {}  # by path
+    found: called with the path, the container, its built-in type and the class that owns it.
+    """
+
+    def __init__(self, roots, found):
+        self._found, self._paths = found, set()
+        self._tensors = _torch.tensor_types()
         self._seen = set()
         self._queue = collections.deque()
         for path, x in roots:
@@ -203,12 +206,12 @@ class _Walk:
                 break
             self._visit(*self._queue.popleft())
         self._queue.clear()
-        return self.found
 
     def _visit(self, path, x, depth, owner):
-        if type(x) in _torch.tensor_types() or _is_ours(x) or _base(x, (types.ModuleType,)):
-            return
         base = _base(x, _CONTAINERS)
+        if base is None and (type(x) in self._tensors or _is_ours(x)
+                             or _base(x, (types.ModuleType,))):
+            return
         if base is not None:
             try:
                 self._visit_container(path, x, base, depth, owner)
@@ -234,8 +237,9 @@ class _Walk:
                        None)
 
     def _visit_container(self, path, x, base, depth, owner):
-        if path not in self.found:  # an attribute of the instance hides the class's
-            self.found[path] = _look_at(x, base, owner)
+        if path not in self._paths:  # an attribute of the instance hides the class's
+            self._paths.add(path)
+            self._found(path, x, base, owner)
         if base.__len__(x) > SMALL or base is set:
             return
         pairs = dict.items(x) if base is dict else enumerate(base.__iter__(x))
@@ -245,7 +249,7 @@ class _Walk:
 
 
 def _is_ours(x):
-    return str(_module_of(type(x))).partition(".")[0] == "tidemark"
+    return str(_module_of(type(x))).startswith("tidemark.")
 
 
 def _name_of(kind):
@@ -260,13 +264,13 @@ class _Track:
 
     def __init__(self, first):
         self.points = [first]
-        self.last = None  # _Seen
+        self.item = None  # _Item, the last time
 
-    def add(self, step, seen):
+    def add(self, step, count, item):
         if len(self.points) == MOST_POINTS:
             del self.points[1::2]
-        self.points.append((step, seen.items))
-        self.last = seen
+        self.points.append((step, count))
+        self.item = item
 
     def holder(self, path):
         """None: it has not grown from the first moment to the middle, and from there to the last."""
@@ -274,9 +278,9 @@ class _Track:
         middle = self.points[len(self.points) // 2][1]
         if len(self.points) < 3 or not first < middle < last:
             return None
-        rate, seen = (last - first) / (last_step - first_step), self.last
-        return Holder(path, seen.type_name, rate, rate * seen.host, rate * seen.device,
-                      seen.keeps_graph, _place_of(seen.owner))
+        rate, item = (last - first) / (last_step - first_step), self.item
+        return Holder(path, item.type_name, rate, rate * item.host, rate * item.device,
+                      item.keeps_graph, _place_of(item.owner))
 
 
 class Holders:
@@ -302,22 +306,22 @@ class Holders:
         if step == self._last_step:
             return
         begin = time.perf_counter()
-        for path, seen in _Walk(self._roots()).go().items():
-            self._note(step, path, seen)
+        _Walk(self._roots(), functools.partial(self._note, step)).go()
         if self._last_step is not None:
             self._spent += time.perf_counter() - begin
         self._last_step = step
 
-    def _note(self, step, path, seen):
-        first = self._first.setdefault(path, (step, seen.items))
+    def _note(self, step, path, x, base, owner):
+        count = base.__len__(x)
+        first = self._first.setdefault(path, (step, count))
         track = self._tracks.get(path)
         before = track.points[-1][1] if track else first[1]
-        if seen.items < before:
-            self._first[path] = step, seen.items
+        if count < before:
+            self._first[path] = step, count
             self._tracks.pop(path, None)
-        elif track or seen.items > before:
+        elif track or count > before:
             track = self._tracks.setdefault(path, track or _Track(first))
-            track.add(step, seen)
+            track.add(step, count, _item_of(x, base, owner))
 
     def of(self, verdict):
         """Those that hold what leaks by this verdict, the largest first; [] where none is known."""

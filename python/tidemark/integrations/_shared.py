@@ -10,8 +10,8 @@ from tidemark._holders import Holders
 from tidemark._shield import WarnsOnce, shielded
 from tidemark._watcher import Watcher, print_text
 
-METRICS_SHARE_OF_TIME = 0.001  # for looking, and for judging: what comes sooner is left out
-CENSUS_SHARE_OF_TIME = 0.002
+METRICS_SHARE_OF_TIME = 0.0005  # for looking, and for judging: what comes sooner is left out
+CENSUS_SHARE_OF_TIME = 0.001
 WARM_UP_SHARE = 0.1  # of the plan, at most an epoch
 WARM_UP_STEPS = 10  # at least
 MOST_HOLDERS = 2  # that are named
