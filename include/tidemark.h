@@ -118,11 +118,12 @@ TIDEMARK_API int tidemark_count(tidemark_watcher *w, const char *name, const cha
 
 /*
  * What the program does beside its steps, by a name of its own: "evaluate", "save". Memory that is
- * taken in a phase and given back has a name in the report then: "12 of 12 spikes during evaluate".
- * `name`: 1 to 47 bytes. Phases may lie in one another, also those of one name: it ends with its
- * last end. An end without a beginning is nothing. Best of few names: from the 17th on all are
- * "other". Takes some 50 microseconds; well under one where a name comes more often than every
- * 20 ms: then all are counted, and some are looked at. -EINVAL: no such name.
+ * taken in a phase has that name in the report, with whether it was given back. `name`: 1 to 47
+ * bytes. Phases may lie in one another, also those of one name, which ends with its last end. An
+ * end without a beginning is nothing. From the 17th name on all are "other". Takes about 0.1 ms;
+ * under a microsecond where a name comes more often than every 20 ms: then all are counted, and
+ * some are looked at. Counters that follow at once are of the phase, and not judged. -EINVAL: no
+ * such name.
  */
 TIDEMARK_API int tidemark_phase_begin(tidemark_watcher *w, const char *name);
 TIDEMARK_API int tidemark_phase_end(tidemark_watcher *w, const char *name);

@@ -98,6 +98,7 @@ void units_add_duration(struct buf *b, double seconds)
         double size;
         const char *name;
     } scales[] = {
+        {0.01, 0.001, "ms"},
         {90.0, 1.0, "s"},
         {90.0 * 60.0, 60.0, "min"},
         {48.0 * 3600.0, 3600.0, "h"},
@@ -109,7 +110,7 @@ void units_add_duration(struct buf *b, double seconds)
         buf_adds(b, "?");
         return;
     }
-    size_t i = 0;
+    size_t i = seconds == 0; /* nothing is 0 s */
     while (fabs(seconds) >= scales[i].below)
         i++;
     double value = seconds / scales[i].size;

@@ -16,7 +16,7 @@ void units_add_bytes(struct buf *b, double bytes);
 /* "6,529", "1,234.5": thousands separators, at most `decimals` decimals, no trailing zeros. */
 void units_add_count(struct buf *b, double count, int decimals);
 
-/* "45 s", "12 min", "3.2 h", "4.1 days". */
+/* "0.61 ms", "45 s", "12 min", "3.2 h", "4.1 days". */
 void units_add_duration(struct buf *b, double seconds);
 
 #endif

@@ -347,6 +347,7 @@ __attribute__((noinline)) static int step_was_told(tidemark_watcher *w, uint64_t
 {
     struct visit v = {.error = errno, .language = uselocale(w->plain)};
     w->told = told;
+    w->phase_told = 0;
     w->moment++;
     if (isfinite(loss))
         tell_loss(w, loss);
@@ -411,11 +412,18 @@ static bool make_name(const char *name, const char *device, enum tidemark_unit u
 
 /*
  * Once for every step that was told, and at its time: between the two we may have looked at the
- * memory for long. Else now and then, so that the ring holds what matters.
+ * memory for long. Else now and then, so that the ring holds what matters. What comes right after
+ * the beginning or the end of a phase is of that moment.
  */
 static void put_count(tidemark_watcher *w, unsigned name, double value)
 {
     uint64_t now = wire_now();
+    if (now < w->phase_told + COUNT_SPACING) {
+        if (w->counted[name].time < w->phase_told)
+            wire_put(w->ring, WIRE_ASIDE, WIRE_WATCHER, name, now, value);
+        w->counted[name].time = now;
+        return;
+    }
     bool of_step = w->counted[name].moment != w->moment && now < w->told + COUNT_SPACING;
     if (!of_step && now < w->counted[name].time + COUNT_SPACING)
         return;
@@ -459,6 +467,7 @@ static int change_phase(tidemark_watcher *w, const char *name,
         return visit_end(w, &v, -EINVAL);
     uint64_t told = tell(w->ring, wire_phase(w->ring, known));
     if (told) {
+        w->phase_told = told;
         tell_step(w, told);
         look_if_due(w, &v);
     }

@@ -32,8 +32,9 @@ struct tidemark_watcher {
     double seconds_finished;
 
     /* Counters of the caller's own: when each was last put into the ring. */
-    uint64_t moment; /* so many steps were worth telling ... */
-    uint64_t told;   /* ... the last of them at this time */
+    uint64_t moment;     /* so many steps were worth telling ... */
+    uint64_t told;       /* ... the last of them at this time */
+    uint64_t phase_told; /* when a phase last began or ended, if no step was told since */
     struct {
         uint64_t moment, time;
     } counted[WIRE_NAMES];

@@ -92,7 +92,7 @@ static void make_profile(const struct chart *c, const struct history *h, struct 
     for (unsigned i = 0; i < h->count; i++) {
         unsigned column = column_of(c, h->blocks[i].at);
         p->floor[column] = fmin(p->floor[column], floor_of[i]);
-        p->top[column] = fmax(p->top[column], h->blocks[i].max);
+        p->top[column] = fmax(p->top[column], h->blocks[i].peak);
     }
     fill_gaps(p->floor, count);
     fill_gaps(p->top, count);
@@ -259,7 +259,7 @@ static void value_range(const struct report_series *s, double *ret_low, double *
     double low = INFINITY, high = -INFINITY;
     for (unsigned i = 0; i < s->history->count; i++) {
         low = fmin(low, s->history->blocks[i].min);
-        high = fmax(high, s->history->blocks[i].max);
+        high = fmax(high, s->history->blocks[i].peak);
     }
     bool is_flat = s->answer->verdict == VERDICT_NO_LEAK || high == low;
     double least = (is_flat ? 0.02 : 1e-9) * fabs(high);
@@ -306,7 +306,7 @@ static bool can_draw(const struct history *h)
         return false;
     for (unsigned i = 0; i < h->count; i++) {
         const struct history_block *b = &h->blocks[i];
-        if (fabs(b->at) > 1e15 || fabs(b->min) > 1e18 || fabs(b->max) > 1e18)
+        if (fabs(b->at) > 1e15 || fabs(b->min) > 1e18 || fabs(b->peak) > 1e18)
             return false;
     }
     return true;

@@ -72,7 +72,7 @@ static const struct field phase_numbers[] = {
 
 static const struct field block_numbers[] = {
     NUMBER(history_block, at),   NUMBER(history_block, seconds), NUMBER(history_block, min),
-    NUMBER(history_block, mean), NUMBER(history_block, max),
+    NUMBER(history_block, mean), NUMBER(history_block, peak),
 };
 
 static const struct field row_numbers[] = {
@@ -492,9 +492,10 @@ static int read_history(struct json_reader *r, struct history *h)
         struct history_block block;
         if (h->count == HISTORY_BLOCKS || !within(t.number, 1e15) ||
             read_numbers(r, &block, block_numbers, COUNT_OF(block_numbers)) < 0 ||
-            !isfinite(block.at + block.min + block.mean + block.max))
+            !isfinite(block.at + block.min + block.mean + block.peak))
             return -EINVAL;
         block.count = (uint64_t) t.number;
+        block.max = block.peak; /* a chart shows no more */
         block.activity = 0;
         if (!h->blocks)
             h->blocks = malloc(HISTORY_BLOCKS * sizeof(*h->blocks));

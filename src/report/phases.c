@@ -47,22 +47,37 @@ static const struct watch_phase_series *highest(const struct watch_view *v,
     return found && found->height >= HEIGHT_BYTES ? found : NULL;
 }
 
+/* "each of the 11 times that could be looked at", "3 of 12 times". */
+static void add_share(struct buf *out, const struct watch_phase *p, uint64_t count,
+                      uint64_t looked_at)
+{
+    bool is_part = looked_at < p->times;
+    if (count < looked_at) {
+        units_add_count(out, (double) count, 0);
+        buf_adds(out, " of ");
+    } else {
+        buf_adds(out, "each of the ");
+    }
+    units_add_count(out, (double) looked_at, 0);
+    buf_adds(out, looked_at == 1 ? " time" : " times");
+    buf_adds(out, is_part ? " that could be looked at" : "");
+}
+
 static void add_given_back(struct buf *out, const struct watch_phase *p,
                            const struct watch_phase_series *s)
 {
-    bool all = s->given_back == s->looked_at, is_part = s->looked_at < p->times;
-    if (s->looked_at == 1 && p->times == 1) {
-        buf_adds(out, all ? ", given back" : ", not all given back");
-    } else if (all && !is_part) {
-        buf_adds(out, ", given back each time");
-    } else {
-        buf_adds(out, all ? ", given back " : ", not all given back ");
-        units_add_count(out, (double) (all ? s->given_back : s->looked_at - s->given_back), 0);
-        buf_adds(out, " of ");
-        units_add_count(out, (double) s->looked_at, 0);
-        buf_adds(out, is_part ? " times that could be looked at" : " times");
+    uint64_t kept = s->looked_at - s->given_back;
+    bool once = p->times == 1;
+    if (kept == 0 && s->looked_at == p->times) {
+        buf_adds(out, once ? ", given back" : ", given back each time");
+        return;
     }
-    if (!all && s->kept > 0) {
+    buf_adds(out, kept > 0 ? ", not all given back" : ", given back");
+    if (!once) {
+        buf_addc(out, ' ');
+        add_share(out, p, kept > 0 ? kept : s->given_back, s->looked_at);
+    }
+    if (kept > 0 && s->kept > 0) {
         buf_adds(out, s->looked_at == 1 ? ": " : ": on average ");
         units_add_bytes(out, s->kept);
         buf_adds(out, " stayed");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define HISTORY_FIRST_CAPACITY 12
+#define HISTORY_FIRST_CAPACITY 6
 
 void history_init(struct history *h)
 {
@@ -34,7 +34,8 @@ static struct history_block merge(const struct history_block *a, const struct hi
         .mean = a->mean + (b->mean - a->mean) * share,
         .max = a->max > b->max ? a->max : b->max,
         .count = a->count + b->count,
-        .activity = b->max > a->max ? b->activity : a->activity,
+        .peak = a->peak > b->peak ? a->peak : b->peak,
+        .activity = b->peak > a->peak ? b->activity : a->activity,
     };
 }
 
@@ -65,9 +66,9 @@ static int make_room(struct history *h)
     return 0;
 }
 
-int history_push(struct history *h, double at, double seconds, double value, unsigned activity)
+int history_push(struct history *h, double at, double seconds, double value)
 {
-    struct history_block sample = {at, seconds, value, value, value, 1, activity};
+    struct history_block sample = {at, seconds, value, value, value, 1, value, 0};
     if (h->count > 0 && h->blocks[h->count - 1].count < h->width) {
         h->blocks[h->count - 1] = merge(&h->blocks[h->count - 1], &sample);
         return 0;
@@ -77,4 +78,13 @@ int history_push(struct history *h, double at, double seconds, double value, uns
         return r;
     h->blocks[h->count++] = sample;
     return 0;
+}
+
+void history_note_peak(struct history *h, double value, unsigned activity)
+{
+    struct history_block *last = h->count > 0 ? &h->blocks[h->count - 1] : NULL;
+    if (!last || value < last->peak)
+        return;
+    last->peak = value;
+    last->activity = activity;
 }

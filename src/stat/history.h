@@ -13,7 +13,8 @@ struct history_block {
     double seconds; /* mean wall clock; NAN where unknown */
     double min, mean, max;
     uint64_t count;
-    unsigned activity; /* what the program did at its maximum, as told; 0: nothing */
+    double peak;       /* with what was seen beside the samples: max or more */
+    unsigned activity; /* what the program did at the peak, as it says; 0: nothing is known */
 };
 
 /*
@@ -31,6 +32,9 @@ void history_release(struct history *h);
 void history_clear(struct history *h);
 
 /* -ENOMEM: the sample is not counted. */
-int history_push(struct history *h, double at, double seconds, double value, unsigned activity);
+int history_push(struct history *h, double at, double seconds, double value);
+
+/* Lately it was so high, beside the samples; without any it is passed over. */
+void history_note_peak(struct history *h, double value, unsigned activity);
 
 #endif

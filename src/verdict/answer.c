@@ -337,7 +337,7 @@ static void fill_spikes(const struct engine *e, const struct floor_line *f, stru
     size_t count = 0;
     bool inside = false;
     for (size_t i = 0; i < f->n; i++) {
-        double height = e->history.blocks[i].max - f->floor[i] - ramp_within(f, i);
+        double height = e->history.blocks[i].peak - f->floor[i] - ramp_within(f, i);
         bool spike = height > fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance),
                                    SPIKE_SHARE * fabs(f->floor[i]));
         bool begins = spike && !inside;

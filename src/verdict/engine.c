@@ -24,6 +24,7 @@ static void start_run(struct engine *e)
     e->min = INFINITY;
     e->max = -INFINITY;
     e->quantum = 0;
+    e->before = NAN;
     e->changes = 0;
     e->monotone = true;
     e->grain = GRAIN_2MB;
@@ -252,15 +253,24 @@ double engine_resolution(const struct engine *e)
     return e->options.unit == SERIES_BYTES && e->grain == GRAIN_KB ? 1048576 : 0;
 }
 
+static void note_difference(struct engine *e, double difference)
+{
+    if (difference > 0 && (e->quantum == 0 || difference < e->quantum))
+        e->quantum = difference;
+}
+
+/* A spike that ends a little above where it began tells more by that little than by its flanks. */
 static void note_change(struct engine *e, double value)
 {
     double change = value - e->last_value;
+    if (change == 0)
+        return;
     if (change < 0)
         e->monotone = false;
-    change = fabs(change);
-    e->changes += change > 0;
-    if (change > 0 && (e->quantum == 0 || change < e->quantum))
-        e->quantum = change;
+    e->changes++;
+    note_difference(e, fabs(change));
+    note_difference(e, fabs(value - e->before));
+    e->before = e->last_value;
 }
 
 static void note_sample(struct engine *e, double at, double seconds, double value)
@@ -297,7 +307,7 @@ int engine_push(struct engine *e, double step, double seconds, double value)
         e->refused++;
         return valid ? -ERANGE : -EINVAL;
     }
-    int r = history_push(&e->history, at, seconds, value, e->activity);
+    int r = history_push(&e->history, at, seconds, value);
     if (r < 0)
         return r;
     bool after_gap = is_gap(e, at);
@@ -318,9 +328,12 @@ static double epoch_begin(const struct engine *e, double at)
     return e->first_at <= at / 2 ? 0 : e->first_at;
 }
 
-void engine_set_activity(struct engine *e, unsigned activity)
+void engine_note_peak(struct engine *e, double value, unsigned activity)
 {
-    e->activity = activity;
+    if (!is_number(value) || e->samples == 0)
+        return;
+    history_note_peak(&e->history, value, activity);
+    e->total_max = higher(e->total_max, value);
 }
 
 void engine_share_budget(struct engine *e, unsigned job_series)

@@ -44,7 +44,6 @@ enum grain { GRAIN_2MB, GRAIN_MB, GRAIN_KB, GRAIN_EXACT };
 
 struct engine {
     struct engine_options options;
-    unsigned activity; /* at present */
     double horizon, epoch_length;
     bool epoch_known;
 
@@ -64,7 +63,8 @@ struct engine {
     double first_at, first_seconds, first_value;
     double last_at, last_seconds, last_value;
     double min, max;
-    double quantum;   /* smallest change ever seen between neighbours */
+    double quantum;   /* smallest difference ever seen between values close to one another */
+    double before;    /* the value before the last change; NAN: there was none */
     uint64_t changes; /* between neighbours */
     bool monotone;
     double recent[RECENT]; /* a ring */

@@ -82,8 +82,11 @@ struct engine *engine_free(struct engine *e); /* accepts NULL, returns NULL */
  */
 int engine_push(struct engine *e, double step, double seconds, double value);
 
-/* What the program says it does, for the samples from now on: spikes have that name. 0: nothing. */
-void engine_set_activity(struct engine *e, unsigned activity);
+/*
+ * Beside its samples the series was so high lately, while the program did this, as it says; 0: not
+ * known. Spikes are told with it; nothing is judged by it.
+ */
+void engine_note_peak(struct engine *e, double value, unsigned activity);
 
 /* So many series share the job's false-alarm budget from now on. */
 void engine_share_budget(struct engine *e, unsigned job_series);

@@ -428,7 +428,7 @@ static void push_status(struct watch *w, struct member *m, double seconds)
     if (!(seconds - m->anon_told < TOLD_SECONDS))
         push(w, m, MEMBER_ANON, seconds, held(m));
     else
-        phases_see(w, m, &m->tracks[MEMBER_ANON], seconds, held(m));
+        phases_see(w, &m->tracks[MEMBER_ANON], held(m));
     push(w, m, MEMBER_SHMEM, seconds, s->shmem);
     push(w, m, MEMBER_FILE, seconds, s->file);
     push(w, m, MEMBER_THREADS, seconds, s->threads);
@@ -468,7 +468,7 @@ static double own_anon(const struct member *m)
     return m->forked ? fmax(0, held(m) - m->inherited) : held(m);
 }
 
-void members_look(struct watch *w, double seconds)
+void members_look(struct watch *w)
 {
     double anon = 0;
     for (size_t i = 0; i < w->member_count; i++) {
@@ -479,10 +479,10 @@ void members_look(struct watch *w, double seconds)
         if (proc_read_status(m->proc, &now) == 0)
             m->now = now;
         if (m->has_tracks)
-            phases_see(w, m, &m->tracks[MEMBER_ANON], seconds, held(m));
+            phases_see(w, &m->tracks[MEMBER_ANON], held(m));
         anon += isnan(m->now.anon) ? 0 : own_anon(m);
     }
-    phases_see(w, NULL, &w->job[JOB_ANON], seconds, anon);
+    phases_see(w, &w->job[JOB_ANON], anon);
 }
 
 void members_tick(struct watch *w, double seconds)

@@ -37,18 +37,35 @@ static unsigned find_name(const struct phases *p, const char *name)
     return i;
 }
 
+/* As it can stand in a report, cut to whole characters; the caller's. */
+static char *clean(const char *told)
+{
+    struct buf text = BUF_INIT;
+    utf8_add_clean(&text, told, false);
+    size_t len = text.len < WIRE_NAME_LENGTH ? text.len : WIRE_NAME_LENGTH - 1;
+    while (len < text.len && ((unsigned char) buf_text(&text)[len] & 0xc0) == 0x80)
+        len--;
+    char *name = strndup(buf_text(&text), len);
+    buf_release(&text);
+    if (!name)
+        abort();
+    return name;
+}
+
 /* The last place is for "other". */
 static unsigned place_of(struct phases *p, const char *told)
 {
-    struct buf clean = BUF_INIT;
-    utf8_add_clean(&clean, told, false);
-    const char *name = buf_text(&clean);
+    char *name = clean(told);
     unsigned i = find_name(p, name);
-    if (i == p->count && p->count >= WIRE_PHASES - 1)
-        i = find_name(p, name = WIRE_OTHER);
-    if (i == p->count && (p->names[p->count++] = strdup(name)) == NULL)
-        abort();
-    buf_release(&clean);
+    if (i == p->count && p->count >= WIRE_PHASES - 1) {
+        free(name);
+        name = clean(WIRE_OTHER);
+        i = find_name(p, name);
+    }
+    if (i == p->count)
+        p->names[p->count++] = name;
+    else
+        free(name);
     return i;
 }
 
@@ -87,15 +104,21 @@ struct change {
     bool begins, changes; /* the series has not been in it, or is no longer */
 };
 
+static bool has_stays(struct track *t)
+{
+    if (!t->stays && t->unit == SERIES_BYTES && t->rule != TRACK_SHOWN &&
+        (t->stays = calloc(1, sizeof(*t->stays))) == NULL)
+        abort();
+    return t->stays != NULL;
+}
+
 static void change_track(struct track *t, const struct change *c)
 {
-    if (t->unit != SERIES_BYTES || t->rule == TRACK_SHOWN)
+    if (!has_stays(t))
         return;
     t->activity = c->activity;
-    if (!c->changes || (!t->stays && !c->begins))
+    if (!c->changes)
         return;
-    if (!t->stays && (t->stays = calloc(1, sizeof(*t->stays))) == NULL)
-        abort();
     if (c->begins)
         stays_begin(t->stays, c->phase, t->last);
     else
@@ -124,16 +147,19 @@ static void change_job(struct watch *w, unsigned phase, bool begins)
         change_track(&w->devices[i], &c);
 }
 
-void phases_see(struct watch *w, struct member *m, struct track *t, double seconds, double value)
+void phases_see(struct watch *w, struct track *t, double value)
 {
-    if (!t->stays || !isfinite(value))
+    if (!isfinite(value) || !t->stays)
         return;
-    if (!stays_is_news(t->stays, value))
-        stays_note(t->stays, value);
-    else if (m)
-        member_push(w, m, t, seconds, value);
-    else
-        watch_push(w, t, seconds, value);
+    stays_note(t->stays, value);
+    if (t->activity > 0)
+        track_note_peak(t, &w->terms, value);
+}
+
+void phases_see_aside(struct watch *w, struct track *t, double value)
+{
+    if (has_stays(t))
+        phases_see(w, t, value);
 }
 
 /* ---- told ---- */
@@ -199,13 +225,9 @@ void phases_take(struct watch *w, struct ring *r, double seconds, const struct w
     struct ring_phase *p = &r->phases[x->name];
     if (p->place == 0)
         p->place = place_of(&w->phases, count.name) + 1;
-    if (x->kind == WIRE_PHASE) {
-        if (x->value > 0)
-            change(w, r, x->name, seconds, false); /* where its end was lost */
-        change(w, r, x->name, seconds, x->value > 0);
-    } else if (r->member->has_tracks && r->member->tracks[MEMBER_ANON].stays) {
-        stays_note_peak(r->member->tracks[MEMBER_ANON].stays, p->place - 1u, x->value);
-    }
+    if (x->value > 0)
+        change(w, r, x->name, seconds, false); /* where its end was lost */
+    change(w, r, x->name, seconds, x->value > 0);
 }
 
 /* ---- how often and how long ---- */
@@ -282,7 +304,7 @@ void phases_look(struct watch *w, double seconds)
     if (!phases_may_look(w, seconds))
         return;
     double before = watch_cpu_seconds();
-    members_look(w, seconds);
+    members_look(w);
     double cost = watch_cpu_seconds() - before;
     p->spent += cost;
     if (p->job.count > 0)

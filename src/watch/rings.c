@@ -283,31 +283,47 @@ static size_t place(struct member *m, const struct wire_name *name)
     return m->told_count;
 }
 
-/* The process's own memory, with what of it is swapped out: that cannot be seen from inside. */
-static void take_anon(struct watch *w, struct member *m, double seconds, double value)
+/* The series of a counter; NULL: there is none. */
+static struct track *track_of(struct watch *w, struct ring *r, unsigned number)
 {
-    m->anon_told = seconds;
-    member_push(w, m, &m->tracks[MEMBER_ANON], seconds,
-                value + (m->now.swap > 0 ? m->now.swap : 0));
+    struct wire_name name;
+    struct member *m = r->member;
+    if (!m || !wire_reader_name(r->reader, number, &name))
+        return NULL;
+    if (!m->has_tracks)
+        member_start_tracks(w, m);
+    if (strcmp(name.kind, "host.anon") == 0 && !name.device[0])
+        return &m->tracks[MEMBER_ANON];
+    if (r->told[number] == 0)
+        r->told[number] = place(m, &name);
+    return &m->told[r->told[number] - 1];
+}
+
+/* The process's own memory comes with what of it is swapped out: that cannot be seen from inside.
+ */
+static double whole(const struct member *m, const struct track *t, double value)
+{
+    bool is_anon = t == &m->tracks[MEMBER_ANON];
+    return value + (is_anon && m->now.swap > 0 ? m->now.swap : 0);
 }
 
 static void take_sample(struct watch *w, struct ring *r, double seconds,
                         const struct wire_record *x)
 {
-    struct wire_name name;
-    struct member *m = r->member;
-    if (!m || !wire_reader_name(r->reader, x->name, &name))
+    struct track *t = track_of(w, r, x->name);
+    if (!t)
         return;
-    if (!m->has_tracks)
-        member_start_tracks(w, m);
-    if (strcmp(name.kind, "host.anon") == 0 && !name.device[0]) {
-        take_anon(w, m, fmax(seconds, m->tracks[MEMBER_ANON].last_seconds), x->value);
-        return;
-    }
-    if (r->told[x->name] == 0)
-        r->told[x->name] = place(m, &name);
-    struct track *t = &m->told[r->told[x->name] - 1];
-    member_push(w, m, t, fmax(seconds, t->last_seconds), x->value);
+    double at = fmax(seconds, t->last_seconds);
+    if (t == &r->member->tracks[MEMBER_ANON])
+        r->member->anon_told = at;
+    member_push(w, r->member, t, at, whole(r->member, t, x->value));
+}
+
+static void take_aside(struct watch *w, struct ring *r, const struct wire_record *x)
+{
+    struct track *t = track_of(w, r, x->name);
+    if (t)
+        phases_see_aside(w, t, whole(r->member, t, x->value));
 }
 
 /* ---- reading ---- */
@@ -363,7 +379,9 @@ static void take(struct watch *w, const struct told *x, double now)
     double seconds = seconds_of(w, x->record.time, now);
     if (x->record.kind == WIRE_SAMPLE)
         take_sample(w, x->ring, seconds, &x->record);
-    else if (x->record.kind == WIRE_PHASE || x->record.kind == WIRE_PEAK)
+    else if (x->record.kind == WIRE_ASIDE)
+        take_aside(w, x->ring, &x->record);
+    else if (x->record.kind == WIRE_PHASE)
         phases_take(w, x->ring, seconds, &x->record);
     else
         steps_take(w, x->ring, seconds, &x->record);

@@ -28,11 +28,11 @@ struct phases {
     unsigned count;
     struct phase_scope job;
     struct phase_total ended[WIRE_PHASES]; /* told by processes that have ended ... */
-    int ended_rank;                        /* ... of this rank, the lowest that was; INT_MAX: none */
-    double since;                          /* when the last one began */
-    double next;                           /* when to look at the memory; INFINITY: as ever */
-    double spent;                          /* CPU seconds of such looks */
-    bool changed;                          /* one began or ended, and no device was looked at since */
+    int ended_rank; /* ... of this rank, the lowest that was; INT_MAX: none */
+    double since;   /* when the last one began */
+    double next;    /* when to look at the memory; INFINITY: as ever */
+    double spent;   /* CPU seconds of such looks */
+    bool changed;   /* one began or ended, and no device was looked at since */
 };
 
 /* ---- processes ---- */
@@ -239,7 +239,7 @@ void members_joined(void *context, struct proc_member *m);
 void members_left(void *context, struct proc_member *m);
 void members_tick(struct watch *w, double seconds);
 /* Only at the memory, and only for what is in a phase. */
-void members_look(struct watch *w, double seconds);
+void members_look(struct watch *w);
 void members_judge_roles(struct watch *w, double seconds);
 struct member *member_free(struct member *m);
 struct member *member_find(struct watch *w, struct proc_id id); /* NULL: not (or no longer) kept */
@@ -299,8 +299,10 @@ void phases_attach(struct ring *r);
 void phases_take(struct watch *w, struct ring *r, double seconds, const struct wire_record *x);
 /* The process has ended, in whatever phase it was. */
 void phases_lose(struct watch *w, struct ring *r, double seconds);
-/* A value between the samples: it becomes one where it stands out. `m` NULL: of the job. */
-void phases_see(struct watch *w, struct member *m, struct track *t, double seconds, double value);
+/* A value of a series, be it a sample or between two: for its phases. */
+void phases_see(struct watch *w, struct track *t, double value);
+/* The same of one that was told for a phase alone, perhaps before its first begins. */
+void phases_see_aside(struct watch *w, struct track *t, double value);
 /* In a phase, and at its ends, the memory is looked at more often, where that is due. */
 void phases_look(struct watch *w, double seconds);
 bool phases_may_look(const struct watch *w, double seconds); /* it has cost little enough so far */

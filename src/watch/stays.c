@@ -7,9 +7,6 @@
 #define SMALL_BYTES (1024.0 * 1024)
 #define SMALL_SHARE 0.02
 
-/* Higher by this share of what it rose so far: that is news. */
-#define NEWS_SHARE 0.03125
-
 static void conclude(struct stay *s)
 {
     bool known = s->over && isfinite(s->before) && isfinite(s->after);
@@ -54,22 +51,6 @@ void stays_note(struct stays *s, double value)
         else if (x->over)
             x->after = fmin(x->after, value);
     }
-}
-
-void stays_note_peak(struct stays *s, unsigned phase, double value)
-{
-    if (s->phases[phase].in)
-        s->phases[phase].high = fmax(s->phases[phase].high, value);
-}
-
-bool stays_is_news(const struct stays *s, double value)
-{
-    for (unsigned i = 0; i < WIRE_PHASES; i++) {
-        const struct stay *x = &s->phases[i];
-        if (x->in && value - x->high > fmax(SMALL_BYTES, NEWS_SHARE * (x->high - x->before)))
-            return true;
-    }
-    return false;
 }
 
 bool stays_found(const struct stays *s, unsigned phase, struct stay *ret)

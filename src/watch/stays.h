@@ -32,12 +32,6 @@ void stays_end(struct stays *s, unsigned phase);
 /* A value of the series. */
 void stays_note(struct stays *s, double value);
 
-/* So high it was in this phase, at some moment. */
-void stays_note_peak(struct stays *s, unsigned phase, double value);
-
-/* Whether a value stands out from all that was seen in a phase that it is in. */
-bool stays_is_news(const struct stays *s, double value);
-
 /* What is known by now, as if the run ended here. False: nothing. */
 bool stays_found(const struct stays *s, unsigned phase, struct stay *ret);
 

@@ -227,7 +227,7 @@ void steps_take(struct watch *w, struct ring *r, double seconds, const struct wi
         break;
     case WIRE_SAMPLE:
     case WIRE_PHASE:
-    case WIRE_PEAK:
+    case WIRE_ASIDE:
         break;
     }
     if (r == w->steps.leader && (x->kind == WIRE_EPOCH_LENGTH || x->kind == WIRE_PLAN))

@@ -40,7 +40,7 @@ static void points_thin(struct track_points *p)
     p->every *= 2;
 }
 
-static void points_add(struct track_points *p, double seconds, double value, unsigned activity)
+static void points_add(struct track_points *p, double seconds, double value)
 {
     if (!p->points) {
         p->points = malloc(TRACK_POINTS * sizeof(*p->points));
@@ -54,7 +54,6 @@ static void points_add(struct track_points *p, double seconds, double value, uns
     if (p->count == TRACK_POINTS)
         points_thin(p);
     p->points[p->count].seconds = seconds;
-    p->points[p->count].activity = activity;
     p->points[p->count++].value = value;
 }
 
@@ -94,14 +93,8 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
     return e;
 }
 
-static void push_by_time(struct track *t, double seconds, double value, unsigned activity)
-{
-    engine_set_activity(t->by_time, activity);
-    engine_push(t->by_time, NAN, seconds, value);
-}
-
 static void push_by_step(struct track *t, const struct track_terms *terms, double seconds,
-                         double value, unsigned activity)
+                         double value)
 {
     double step = clock_step_lately(terms->clock, seconds);
     if (isnan(step))
@@ -111,7 +104,6 @@ static void push_by_step(struct track *t, const struct track_terms *terms, doubl
     if (!t->by_step)
         t->by_step = new_engine(t, terms, CLOCK_STEP);
     t->step_seconds = seconds;
-    engine_set_activity(t->by_step, activity);
     engine_push(t->by_step, step, seconds, value);
 }
 
@@ -122,12 +114,11 @@ static void start_engines(struct track *t, const struct track_terms *terms)
     t->by_time = new_engine(t, terms, CLOCK_SECONDS);
     for (unsigned i = 0; i < t->early.count; i++) {
         double seconds = t->early.points[i].seconds, value = t->early.points[i].value;
-        unsigned activity = t->early.points[i].activity;
-        push_by_time(t, seconds, value, activity);
+        engine_push(t->by_time, NAN, seconds, value);
         if (seconds <= terms->clock->now.seconds)
-            push_by_step(t, terms, seconds, value, activity);
+            push_by_step(t, terms, seconds, value);
         else
-            points_add(&t->pending, seconds, value, activity);
+            points_add(&t->pending, seconds, value);
     }
     points_clear(&t->early);
 }
@@ -183,20 +174,32 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
     if (t->rule == TRACK_SHOWN)
         return;
     if (t->moves) {
-        push_by_time(t, seconds, value, t->activity);
-        points_add(&t->pending, seconds, value, t->activity);
+        engine_push(t->by_time, NAN, seconds, value);
+        points_add(&t->pending, seconds, value);
         return;
     }
-    points_add(&t->early, seconds, value, t->activity);
+    points_add(&t->early, seconds, value);
     if (track_would_move(t, t->min, t->max))
         start_engines(t, terms);
+}
+
+void track_note_peak(struct track *t, const struct track_terms *terms, double value)
+{
+    if (t->rule == TRACK_SHOWN || !isfinite(value))
+        return;
+    t->max = fmax(t->max, value);
+    if (!t->moves && t->samples > 0 && track_would_move(t, t->min, t->max))
+        start_engines(t, terms);
+    if (t->by_time)
+        engine_note_peak(t->by_time, value, t->activity);
+    if (t->by_step)
+        engine_note_peak(t->by_step, value, t->activity);
 }
 
 void track_mark(struct track *t, const struct track_terms *terms)
 {
     for (unsigned i = 0; i < t->pending.count; i++)
-        push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value,
-                     t->pending.points[i].activity);
+        push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value);
     t->pending.count = t->pending.skipped = 0;
     t->pending.every = 1;
 }

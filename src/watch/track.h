@@ -25,7 +25,7 @@ struct track_terms {
     double horizon; /* in steps, or seconds where there are no steps */
     double epoch;   /* steps, as told by the user */
     double plan_steps, plan_seconds;
-    unsigned series; /* so many share the false-alarm budget */
+    unsigned series;         /* so many share the false-alarm budget */
     char *const *activities; /* names of what the program does beside its steps; NULL: none */
 };
 
@@ -35,7 +35,6 @@ struct track_terms {
 struct track_points {
     struct {
         double seconds, value;
-        unsigned activity;
     } * points; /* NULL: none yet */
     unsigned count;
     unsigned every, skipped; /* one in so many is kept, so many were passed over since */
@@ -66,7 +65,7 @@ struct track {
     double step_seconds; /* of the last sample with a step */
     double limit;        /* for this series, as known now; 0: not known */
     unsigned activity;   /* of the terms, at present, from 1; 0: none */
-    struct stays *stays; /* owned; NULL: it was never looked at in a phase */
+    struct stays *stays; /* owned; NULL: it was never in a phase */
 
     struct track_points early;   /* from the beginning, until it moves */
     struct track_points pending; /* since the last mark of the step clock */
@@ -78,6 +77,9 @@ void track_release(struct track *t);
 
 /* What is not a number is passed over: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
+
+/* It is so high at this moment, which is none of its samples'. */
+void track_note_peak(struct track *t, const struct track_terms *terms, double value);
 
 /* Whether values of that range are more than standing still. */
 bool track_would_move(const struct track *t, double min, double max);

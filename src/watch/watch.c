@@ -49,9 +49,8 @@ void watch_push(struct watch *w, struct track *t, double seconds, double value)
 {
     if (t->stored > 0 && isfinite(value))
         record(w, t, seconds, value);
-    if (t->stays && isfinite(value))
-        stays_note(t->stays, value);
     track_push(t, &w->terms, seconds, value);
+    phases_see(w, t, value);
 }
 
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),

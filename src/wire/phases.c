@@ -59,16 +59,21 @@ static void put_peak(struct wire_ring *r, unsigned phase, uint64_t now, struct w
 {
     double peak = own_peak();
     if (peak > r->phases[phase].peak && peak > memory.resident)
-        wire_put(r, WIRE_PEAK, WIRE_WATCHER, phase, now, peak - memory.shared);
+        wire_put_anon(r, WIRE_ASIDE, WIRE_WATCHER, now, peak - memory.shared);
 }
 
 /* ---- telling ---- */
+
+static void put_memory(struct wire_ring *r, uint64_t now, struct wire_memory memory)
+{
+    wire_put_anon(r, WIRE_ASIDE, WIRE_WATCHER, now, memory.resident - memory.shared);
+}
 
 static void tell_begin(struct wire_ring *r, unsigned phase, uint64_t now)
 {
     int kept = errno;
     struct wire_phase_state *s = &r->phases[phase];
-    wire_put_anon(r, WIRE_WATCHER, now, wire_own_memory());
+    put_memory(r, now, wire_own_memory());
     wire_put(r, WIRE_PHASE, WIRE_WATCHER, phase, now, 1);
     s->peak = own_peak();
     if (r->directory)
@@ -82,8 +87,8 @@ static void tell_end(struct wire_ring *r, unsigned phase, uint64_t now)
 {
     int kept = errno;
     struct wire_memory memory = wire_own_memory();
-    wire_put_anon(r, WIRE_WATCHER, now, memory);
     put_peak(r, phase, now, memory);
+    put_memory(r, now, memory);
     wire_put(r, WIRE_PHASE, WIRE_WATCHER, phase, now, 0);
     errno = kept;
 }

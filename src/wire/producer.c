@@ -329,12 +329,11 @@ static uint64_t spacing_after(const struct wire_layout *l, uint64_t now)
     return wire_rest(now, spacing);
 }
 
-void wire_put_anon(struct wire_ring *r, enum wire_source source, uint64_t now,
-                   struct wire_memory memory)
+void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source source, uint64_t now,
+                   double value)
 {
-    double anon = memory.resident - memory.shared;
-    if (r->host_anon >= 0 && isfinite(anon))
-        wire_put(r, WIRE_SAMPLE, source, (unsigned) r->host_anon, now, anon);
+    if (r->host_anon >= 0 && isfinite(value))
+        wire_put(r, kind, source, (unsigned) r->host_anon, now, value);
 }
 
 /* Apart, so that a step that is not told stays small. */
@@ -346,7 +345,8 @@ __attribute__((noinline)) static void tell(struct wire_ring *r, enum wire_source
     if (atomic_fetch_add_explicit(&l->told, 1, memory_order_relaxed) == 0)
         atomic_store_explicit(&l->first_told, now, memory_order_relaxed);
     wire_put(r, WIRE_STEP, source, 0, now, step);
-    wire_put_anon(r, source, now, wire_own_memory());
+    struct wire_memory memory = wire_own_memory();
+    wire_put_anon(r, WIRE_SAMPLE, source, now, memory.resident - memory.shared);
     atomic_store_explicit(&l->next_told, now + spacing_after(l, now), memory_order_relaxed);
     errno = kept;
 }

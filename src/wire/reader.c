@@ -132,7 +132,7 @@ static int copy(const struct wire_slot *s, uint64_t sequence, struct wire_record
 
 static bool is_sane(const struct wire_record *x)
 {
-    return x->kind >= WIRE_STEP && x->kind <= WIRE_PEAK && x->source <= WIRE_WATCHER &&
+    return x->kind >= WIRE_STEP && x->kind <= WIRE_ASIDE && x->source <= WIRE_WATCHER &&
            x->name < WIRE_NAMES && isfinite(x->value);
 }
 

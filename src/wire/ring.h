@@ -52,8 +52,8 @@ struct wire_layout {
 
     _Atomic uint32_t naming; /* one thread at a time adds a name */
     struct wire_name_slot names[WIRE_NAMES];
-    struct wire_phase_slot phases[WIRE_PHASES];
     _Alignas(64) struct wire_slot ring[WIRE_SLOTS];
+    struct wire_phase_slot phases[WIRE_PHASES];
 };
 
 /* A phase as its producer knows it. */
@@ -80,8 +80,8 @@ struct wire_memory {
 };
 
 struct wire_memory wire_own_memory(void);
-void wire_put_anon(struct wire_ring *r, enum wire_source source, uint64_t now,
-                   struct wire_memory memory);
+void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source source, uint64_t now,
+                   double value);
 void wire_wake(const struct wire_ring *r);
 
 /* How long to rest after what began at `begin`, so that it takes 0.1 % of the time. */

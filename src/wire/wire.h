@@ -34,7 +34,7 @@ enum wire_kind {
     WIRE_PLAN,         /* value: the step at which training will end */
     WIRE_SAMPLE,       /* value: of the counter `name` */
     WIRE_PHASE,        /* value: 1, the phase `name` begins; 0: it ends */
-    WIRE_PEAK,         /* value: the most host.anon since the phase `name` began; before its end */
+    WIRE_ASIDE,        /* value: of the counter `name`, at no place of a step: for a phase alone */
 };
 
 /* ---- counters ---- */
@@ -98,9 +98,9 @@ unsigned wire_phase(struct wire_ring *r, const char *name);
 /*
  * The phase begins or ends. Phases may lie in one another; one that has begun and begins again ends
  * with its last end, an end without a beginning is nothing. Every one is counted. Of each name one
- * is told as often as every 20 ms and within 0.1 % of the time, with host.anon at both moments and,
- * where the kernel knows it, the most of it in between; its beginning wakes the reader. Not 0: it
- * was told, at that time.
+ * is told as often as every 20 ms and within 0.1 % of the time, after host.anon at both moments
+ * and, where the kernel knows it, the most of it in between; its beginning wakes the reader. Not 0:
+ * it was told, at that time.
  */
 uint64_t wire_phase_begin(struct wire_ring *r, unsigned phase);
 uint64_t wire_phase_end(struct wire_ring *r, unsigned phase);
@@ -117,7 +117,7 @@ struct wire_record {
     uint64_t time; /* see wire_now() */
     enum wire_kind kind;
     enum wire_source source;
-    unsigned name; /* of a WIRE_SAMPLE; of WIRE_PHASE and WIRE_PEAK: which phase */
+    unsigned name; /* of WIRE_SAMPLE and WIRE_ASIDE; of a WIRE_PHASE its number */
     double value;
 };
 

@@ -25,6 +25,7 @@ static void read_alone(struct wire_ring *ring)
     struct wire_reader *reader;
     struct wire_record x;
     struct wire_name name;
+    struct wire_phase_count phase;
     if (wire_reader_attach(ring, &reader) < 0)
         abort();
     while (wire_read(reader, &x))
@@ -32,6 +33,9 @@ static void read_alone(struct wire_ring *ring)
             abort();
     for (unsigned i = 0; i <= WIRE_NAMES; i++)
         if (wire_reader_name(reader, i, &name) && strlen(name.kind) >= sizeof(name.kind))
+            abort();
+    for (unsigned i = 0; i <= WIRE_PHASES; i++)
+        if (wire_reader_phase(reader, i, &phase) && strlen(phase.name) >= sizeof(phase.name))
             abort();
     wire_reader_free(reader);
 }

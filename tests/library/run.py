@@ -120,6 +120,10 @@ def build_manual(p, name, without=None):
         text, found = re.subn(rf"^ *{re.escape(without)}.*\n", "", text, flags=re.M)
         check(found == 1, f"no line {without}", text)
     (p.folder / f"{name}.c").write_text(text)
+    build_program(p, name)
+
+
+def build_program(p, name):
     folder = str(p.library.parent)
     built = p.run("cc", "-Wall", "-Wextra", "-pedantic", "-Werror", f"{name}.c", "-o", name,
                   "-I", str(ROOT / "include"), "-L", folder, f"-Wl,-rpath,{folder}", "-ltidemark")
@@ -158,6 +162,65 @@ def inside_and_outside_say_the_same(p):
     check(abs(rate - truth(r.stdout)) < 0.1 * truth(r.stdout), f"{rate:.0f} bytes a step", r.stdout)
 
 
+PHASES = r"""
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tidemark.h>
+#include <unistd.h>
+
+static void take(size_t bytes, int keep)
+{
+    char *memory = malloc(bytes);
+    if (memory)
+        memset(memory, 1, bytes);
+    usleep(10000);
+    if (!keep)
+        free(memory);
+}
+
+int main(int argc, char **argv)
+{
+    size_t kept = argc > 1 ? (size_t) atoi(argv[1]) << 20 : 0;
+    char *report = NULL;
+    tidemark_watcher *w = NULL;
+    tidemark_open(NULL, &w);
+    for (int step = 1; step <= 600; step++) {
+        usleep(1000);
+        tidemark_step(w, NAN);
+        if (step % 50 != 0)
+            continue;
+        tidemark_phase_begin(w, "evaluate");
+        take((size_t) 100 << 20, 0);
+        if (kept > 0)
+            take(kept, 1);
+        tidemark_phase_end(w, "evaluate");
+        tidemark_phase_end(w, "evaluate");
+    }
+    tidemark_finish(w);
+    if (tidemark_report(w, &report) == 0)
+        fputs(report, stdout);
+    tidemark_free(report);
+    tidemark_close(w);
+    return 0;
+}
+"""
+
+
+def phases_have_names_and_leaks_stay_leaks(p):
+    (p.folder / "phases.c").write_text(PHASES)
+    build_program(p, "phases")
+    r = p.run("./phases")
+    check(r.stdout.startswith("\nNO LEAK: "), "verdict", r.stdout)
+    phases = " ".join(re.search(r"^  phases +(.*?)^  limit", r.stdout, re.M | re.S)[1].split())
+    check(re.fullmatch(r"evaluate 12 times, .* each, up to (99\.\d|10\d) MB above the floor "
+                       r"\(host.anon\), given back each .*", phases), phases, r.stdout)
+    r = p.run("./phases", "10")
+    check(r.stdout.startswith("\nLEAK "), "verdict", r.stdout)
+    check("on average 10.0 MB stayed" in " ".join(r.stdout.split()), "what stayed", r.stdout)
+
+
 # ---- the shared library ----
 
 
@@ -181,6 +244,7 @@ CASES = [correct_training_has_no_leak, leaking_training_leaks_at_its_true_rate,
          run_file_is_shown_and_judged_like_any_other, existing_run_file_is_left_alone,
          killed_training_leaves_its_last_seconds, manual_compiles_and_runs,
          manual_leaks_as_it_says, inside_and_outside_say_the_same,
+         phases_have_names_and_leaks_stay_leaks,
          library_shows_the_header_and_nothing_else, library_has_its_name_and_needs_little]
 
 

@@ -14,13 +14,14 @@ import bench
 import ending
 import inside
 import options
+import phases
 import signals
 import streams
 import terminals
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, watching)
+MODULES = (ending, streams, signals, terminals, options, inside, phases, watching)
 
 
 def cases():

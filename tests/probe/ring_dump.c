@@ -8,7 +8,7 @@
 static const char *const kinds[] = {
     [WIRE_STEP] = "step", [WIRE_EPOCH] = "epoch",   [WIRE_EPOCH_LENGTH] = "epoch-length",
     [WIRE_PLAN] = "plan", [WIRE_SAMPLE] = "sample", [WIRE_PHASE] = "phase",
-    [WIRE_PEAK] = "peak",
+    [WIRE_ASIDE] = "aside",
 };
 
 static void dump(struct wire_reader *reader)

@@ -7,11 +7,14 @@ import logging
 import math
 import os
 import re
+import subprocess
+import sys
 import time
 import weakref
 
 import tidemark
-from support import Case, needs_torch, output, run_python, torch
+from support import ROOT, Case, needs_torch, output, run_python, torch
+from tidemark import _program
 
 LINE = re.compile(r"Step +\d+ \| loss=[\d.]+ \| time=\d+\.\d{3}s \| CPU=\d+\.\d% \| RAM=\d+\.\d%$")
 
@@ -489,6 +492,39 @@ class Phases(Case):
             for call in (w.phase, w.phase_begin, w.phase_end):
                 with self.assertRaisesRegex(TypeError, "a phase has a name"):
                     call(wrong)
+
+    def run_evaluating(self, *arguments):
+        """A program of its own that watches itself; its answer, and the report of its run file."""
+        file = self.folder() / "run.tide"
+        program = ROOT / "tests" / "workloads" / "evaluates.py"
+        done = subprocess.run(
+            [sys.executable, str(program), "--run-file", str(file), *map(str, arguments)],
+            stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+        shown = subprocess.run([_program.PROGRAM, "show", str(file)], stdout=subprocess.PIPE,
+                               text=True, timeout=60, check=True)
+        return json.loads(done.stdout), shown.stdout
+
+    def test_an_evaluation_that_gives_back_is_named_and_no_leak(self):
+        answer, shown = self.run_evaluating("--steps", 600, "--seconds", 0.1, "--mb", 150)
+        self.assertEqual(answer["verdict"], "no_leak", answer["summary"])
+        evaluate, save = answer["phases"]
+        self.assertEqual((evaluate["name"], evaluate["times"], evaluate["ended"]),
+                         ("evaluate", 12, 12))
+        self.assertEqual((save["name"], save["times"]), ("save", 4))
+        (anon,) = [s for s in evaluate["series"] if s["kind"] == "host.anon"]
+        # Nobody looked in between: the kernel's own mark tells the most there was.
+        self.assertAlmostEqual(anon["above_floor"] / 2**20, 150, delta=8)
+        self.assertGreaterEqual(anon["looked_at"], 11)
+        self.assertEqual(anon["given_back"], anon["looked_at"])
+        self.assertIn("  phases    evaluate 12 times, ", shown)
+
+    def test_a_leak_inside_an_evaluation_is_a_leak(self):
+        answer, shown = self.run_evaluating("--steps", 600, "--seconds", 0.02, "--keep-mb", 10)
+        self.assertEqual(answer["verdict"], "leak", answer["summary"])
+        (anon,) = [s for s in answer["phases"][0]["series"] if s["kind"] == "host.anon"]
+        self.assertEqual(anon["given_back"], 0)
+        self.assertAlmostEqual(anon["kept"] / 2**20, 10, delta=1)
+        self.assertIn("on average 10.0 MB stayed", " ".join(shown.split()))
 
     def test_a_phase_that_cannot_be_kept_is_warned_of_once(self):
         for name, why in (("", "name is empty"), ("n" * 48, "48 bytes, of at most 47"),

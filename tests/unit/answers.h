@@ -33,7 +33,7 @@ static inline void make_series(struct made_series *m, const char *name, const ch
     struct answer *a = &m->answer;
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        history_push(&m->history, first + every * (double) i, NAN, values[i], 0);
+        history_push(&m->history, first + every * (double) i, NAN, values[i]);
         a->min = fmin(a->min, values[i]);
         a->max = fmax(a->max, values[i]);
         sum += values[i];

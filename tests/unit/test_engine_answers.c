@@ -535,3 +535,67 @@ TEST(engine__tells_how_long_its_patience_lasts)
         CHECK_NEAR(told[i], called, 60);
     engine_free(e);
 }
+
+/* ---- what was seen beside the samples ---- */
+
+static char evaluate[] = "evaluate", save[] = "save";
+static char *const activities[] = {evaluate, save};
+
+/* A flat run of 600 steps, or one that keeps 10 MB of every evaluation; peaks beside its samples
+ * where asked for. */
+static struct answer judge_evaluating(double kept_mb, bool peaks)
+{
+    struct engine *e = engine_for(BY_STEP(.activities = activities));
+    for (int i = 1; i <= 600; i++) {
+        double level = (100 + kept_mb * ((i - 1) / 50)) * MB + 4096 * (i % 3);
+        if (engine_push(e, i, i, level) < 0)
+            abort();
+        if (peaks && i % 50 == 0)
+            engine_note_peak(e, level + 200 * MB, i == 300 ? 2 : 1);
+    }
+    engine_finish(e);
+    struct answer a = ask(e);
+    engine_free(e);
+    return a;
+}
+
+TEST(engine__peaks_beside_the_samples_have_names)
+{
+    struct answer a = judge_evaluating(0, true);
+    CHECK(a.verdict == VERDICT_NO_LEAK && a.pattern == PATTERN_SPIKES);
+    CHECK(a.spikes.count == 12 && a.spikes.during_count == 2);
+    CHECK_TEXT(a.spikes.during[0].name, "evaluate");
+    CHECK_TEXT(a.spikes.during[1].name, "save");
+    CHECK(a.spikes.during[0].count == 11 && a.spikes.during[1].count == 1);
+    CHECK_NEAR(a.spikes.height, 200 * MB, MB);
+    CHECK_NEAR(a.max, 300 * MB, MB);
+    CHECK_TEXT(a.why[a.why_count - 1],
+               "Above the floor there are spikes of about 200 MB, all given "
+               "back: 11 of 12 during evaluate, 1 during save.");
+}
+
+/* Nothing is judged by them. */
+TEST(engine__peaks_beside_the_samples_change_no_verdict)
+{
+    for (int kept = 0; kept <= 10; kept += 10) {
+        struct answer with = judge_evaluating(kept, true), without = judge_evaluating(kept, false);
+        CHECK(with.verdict == without.verdict);
+        CHECK(with.verdict == (kept > 0 ? VERDICT_LEAK : VERDICT_NO_LEAK));
+        CHECK(with.rate == without.rate && with.rate_high == without.rate_high);
+        CHECK(with.floor_last == without.floor_last && with.noise == without.noise);
+    }
+}
+
+/* A counter that stands still but for its spikes: its grain is not the height of a spike. */
+TEST(engine__what_stays_under_spikes_is_a_leak)
+{
+    struct engine *e = engine_for(&by_step);
+    for (int i = 1; i <= 1000; i++)
+        if (engine_push(e, i, i, (100 + 10 * ((i - 1) / 50) + (i % 50 == 0 ? 200 : 0)) * MB) < 0)
+            abort();
+    engine_finish(e);
+    struct answer a = ask(e);
+    engine_free(e);
+    CHECK(a.verdict == VERDICT_LEAK);
+    CHECK_NEAR(a.rate, 10 * MB / 50, 0.05 * MB);
+}

@@ -169,7 +169,7 @@ TEST(gate__finds_a_rise_untold_where_nothing_follows_the_warm_up)
     struct history h;
     history_init(&h);
     for (int i = 1; i <= 3; i++)
-        (void) history_push(&h, 10 * i, NAN, 5 * GB, 0);
+        (void) history_push(&h, 10 * i, NAN, 5 * GB);
     struct gate_limits l = LIMITS(.max_rise = 1 * MB);
     struct gate_result r;
     gate_check(&l, &a, &h, SERIES_BYTES, CLOCK_STEP, &r);

@@ -8,7 +8,7 @@
 static void push_count(struct history *h, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
-        (void) history_push(h, 10 * (double) i, (double) i, (double) i, 0);
+        (void) history_push(h, 10 * (double) i, (double) i, (double) i);
 }
 
 TEST(history__starts_empty)
@@ -66,7 +66,7 @@ TEST(history__loses_no_sample_of_a_long_run)
     history_init(&h);
     for (size_t i = 0; i < samples; i++) {
         double value = random_normal(&r);
-        CHECK(history_push(&h, (double) i, NAN, value, 0) == 0);
+        CHECK(history_push(&h, (double) i, NAN, value) == 0);
         CHECK(h.count <= HISTORY_BLOCKS);
         lowest = fmin(lowest, value);
         highest = fmax(highest, value);
@@ -96,7 +96,7 @@ TEST(history__does_not_invent_seconds)
     struct history h;
     history_init(&h);
     for (int i = 0; i < 400; i++)
-        (void) history_push(&h, i, i < 200 ? i : (double) NAN, 1, 0);
+        (void) history_push(&h, i, i < 200 ? i : (double) NAN, 1);
     CHECK(h.blocks[0].seconds == 1.5);
     CHECK(isnan(h.blocks[h.count - 1].seconds));
     history_release(&h);
@@ -107,7 +107,7 @@ TEST(history__keeps_its_digits_far_from_zero)
     struct history h;
     history_init(&h);
     for (int i = 0; i < 1000; i++)
-        (void) history_push(&h, 1e9 + i, 1.7e9 + i, 1e13 + i % 2, 0);
+        (void) history_push(&h, 1e9 + i, 1.7e9 + i, 1e13 + i % 2);
     for (unsigned i = 0; i < h.count; i++) {
         CHECK(h.blocks[i].min == 1e13 && h.blocks[i].max == 1e13 + 1);
         CHECK_NEAR(h.blocks[i].mean, 1e13 + 0.5, 0.01);
@@ -121,7 +121,7 @@ TEST(history__has_means_between_their_values)
     struct history h;
     history_init(&h);
     for (int i = 0; i < 5000; i++)
-        (void) history_push(&h, 0.7, 0.3, 0.1, 0);
+        (void) history_push(&h, 0.7, 0.3, 0.1);
     for (unsigned i = 0; i < h.count; i++)
         CHECK(h.blocks[i].at == 0.7 && h.blocks[i].seconds == 0.3 && h.blocks[i].mean == 0.1);
     history_release(&h);
@@ -152,17 +152,25 @@ TEST(history__can_be_used_again_after_release)
     history_release(&h);
 }
 
-/* Whose maximum it is survives every merging. */
-TEST(history__a_block_knows_what_was_done_at_its_maximum)
+/* Whose peak it is survives every merging, and no sample is changed by it. */
+TEST(history__a_block_knows_what_was_done_at_its_peak)
 {
     struct history h;
     history_init(&h);
-    for (unsigned i = 0; i < 10000; i++)
-        (void) history_push(&h, i, i, i == 4321 ? 100 : i % 2, i == 4321 ? 7 : 3 * (i % 2));
+    history_note_peak(&h, 100, 7);
+    CHECK(h.count == 0);
+    for (unsigned i = 0; i < 10000; i++) {
+        (void) history_push(&h, i, i, i % 2);
+        if (i == 4321)
+            history_note_peak(&h, 100, 7);
+        if (i == 9000)
+            history_note_peak(&h, -1, 9);
+    }
     unsigned marked = 0;
     for (unsigned i = 0; i < h.count; i++) {
-        CHECK(h.blocks[i].activity == (h.blocks[i].max == 100 ? 7 : 3));
-        marked += h.blocks[i].activity == 7;
+        const struct history_block *b = &h.blocks[i];
+        CHECK(b->max == 1 && b->peak == (b->activity == 7 ? 100 : 1));
+        marked += b->activity == 7;
     }
     CHECK(marked == 1);
     history_release(&h);

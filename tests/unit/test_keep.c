@@ -50,6 +50,22 @@ static void add_row(struct watch_view *v, const char *label, double bytes)
                                                  .grows = true};
 }
 
+static void add_phase(struct watch_view *v, const char *name, uint64_t times,
+                      struct watch_phase_series s)
+{
+    v->phases = realloc(v->phases, (v->phase_count + 1) * sizeof *v->phases);
+    struct watch_phase_series *series = malloc(sizeof *series);
+    if (!v->phases || !series)
+        abort();
+    *series = s;
+    v->phases[v->phase_count++] = (struct watch_phase){.name = copy(name),
+                                                       .times = times,
+                                                       .ended = times,
+                                                       .seconds = 3.1 * (double) times,
+                                                       .series = series,
+                                                       .count = 1};
+}
+
 /* A job of two series, of which one leaks. */
 static struct watch_view make_view(void)
 {
@@ -90,6 +106,14 @@ static struct watch_view make_view(void)
     v.total = v.rows[0];
     v.total.label = NULL;
     v.notes[v.note_count++] = copy("no GPU series: no NVIDIA driver");
+    add_phase(&v, "evaluate", 12, (struct watch_phase_series){0, GB, 0, 12, 12});
+    add_phase(&v, "save", 4, (struct watch_phase_series){1, 80 * MB, 7 * MB, 3, 1});
+    struct answer *a = &v.series[0].answer;
+    a->spikes.count = 12;
+    a->spikes.height = GB;
+    strcpy(a->spikes.during[0].name, "evaluate");
+    a->spikes.during[0].count = 11;
+    a->spikes.during_count = 1;
     return v;
 }
 
@@ -212,6 +236,58 @@ TEST(keep__knows_long_and_odd_texts)
     CHECK(survives(&v));
 }
 
+/* ---- phases ---- */
+
+/* Whether the report says this, wherever its lines end. */
+static bool says(const struct watch_view *v, const char *what)
+{
+    struct buf text = BUF_INIT, line = BUF_INIT;
+    report_run_text(&text, v, &(struct report_style){.width = 100});
+    for (const char *c = buf_text(&text); *c; c++)
+        if (*c != '\n' && (*c != ' ' || c[1] != ' '))
+            buf_addc(&line, *c);
+    bool found = strstr(buf_text(&line), what) != NULL;
+    buf_release(&text);
+    buf_release(&line);
+    return found;
+}
+
+TEST(keep__phases_are_told_as_they_were_measured)
+{
+    struct watch_view v = make_view();
+    struct watch_phase *p = &v.phases[0];
+    CHECK(says(&v, " phases evaluate 12 times, 3.1 s each; up to 1.00 GB above the floor "
+                   "(torch.allocated cuda:0), given back each time save 4 times, 3.1 s each"));
+    p->series[0].looked_at = p->series[0].given_back = 11;
+    CHECK(says(&v, "given back each of the 11 times that could be looked at"));
+    p->series[0] = (struct watch_phase_series){0, GB, 10 * MB, 12, 9};
+    CHECK(says(&v, "not all given back 3 of 12 times: on average 10.0 MB stayed"));
+    p->times = 1;
+    p->ended = 0;
+    p->series[0] = (struct watch_phase_series){0, GB, 10 * MB, 1, 0};
+    CHECK(says(&v, "evaluate once, not ended; up to 1.00 GB above the floor (torch.allocated "
+                   "cuda:0), not all given back: 10.0 MB stayed"));
+    p->series[0].height = 1000; /* not worth a word */
+    CHECK(says(&v, " phases evaluate once, not ended save 4 times"));
+    watch_view_release(&v);
+}
+
+TEST(keep__phases_for_programs)
+{
+    struct watch_view v = make_view();
+    struct buf text = BUF_INIT;
+    report_run_json(&text, &v);
+    static const char *const parts[] = {
+        "\"during\": [\n",  "\"count\": 11",     "\"name\": \"evaluate\",\n", "\"times\": 12",
+        "\"ended\": 12",    "\"seconds\": 37.2", "\"above_floor\": 83886080", "\"kept\": 7340032",
+        "\"looked_at\": 3", "\"given_back\": 1",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CHECK(strstr(buf_text(&text), parts[i]));
+    buf_release(&text);
+    watch_view_release(&v);
+}
+
 /* ---- what is not such a text ---- */
 
 /* Whether it is refused, and leaves nothing behind. */
@@ -292,5 +368,24 @@ TEST(keep__passes_over_what_a_later_version_adds)
     struct watch_view v;
     CHECK(report_recall(text, strlen(text), &v) == 0);
     CHECK(!v.total.label);
+    watch_view_release(&v);
+}
+
+/* A phase of a series that is not there, of more stays that were good than there were. */
+TEST(keep__refuses_phases_that_cannot_be)
+{
+    static const char *const wrong[] = {
+        "{\"phases\":[{\"name\":\"a\",\"series\":[[0,1,1,1,1]]}]}",
+        "{\"phases\":[{\"times\":1}]}",
+        "{\"phases\":[{\"name\":\"a\",\"times\":-1}]}",
+        "{\"phases\":[{\"name\":\"a\",\"series\":[[0,1,1,1]]}]}",
+        "{\"phases\":[{\"name\":\"a\",\"series\":[1]}]}",
+        "{\"phases\":[7]}",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(is_refused(wrong[i], strlen(wrong[i])));
+    static const char right[] = "{\"phases\":[{\"name\":\"a\",\"times\":3,\"series\":[]}]}";
+    struct watch_view v;
+    CHECK(report_recall(right, strlen(right), &v) == 0 && v.phases[0].times == 3);
     watch_view_release(&v);
 }

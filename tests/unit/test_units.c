@@ -75,6 +75,10 @@ TEST(units__writes_durations_in_their_own_scale)
 {
     CHECK_WRITES(units_add_duration(&out, 45), "45 s");
     CHECK_WRITES(units_add_duration(&out, 0.254), "0.25 s");
+    CHECK_WRITES(units_add_duration(&out, 0.00061), "0.61 ms");
+    CHECK_WRITES(units_add_duration(&out, 0.0099), "9.9 ms");
+    CHECK_WRITES(units_add_duration(&out, 0.01), "0.01 s");
+    CHECK_WRITES(units_add_duration(&out, 0), "0 s");
     CHECK_WRITES(units_add_duration(&out, 720), "12 min");
     CHECK_WRITES(units_add_duration(&out, 150), "2.5 min");
     CHECK_WRITES(units_add_duration(&out, 3.2 * 3600), "3.2 h");

@@ -1,0 +1,129 @@
+/* tests/unit/test_stays.c: what a series did in the phases of its program. */
+#include "unit.h"
+#include "watch/stays.h"
+
+#define MB 1048576.0
+
+enum { EVALUATE, SAVE };
+
+/* One time in a phase: what was seen in it, and after it. */
+static void stay(struct stays *s, unsigned phase, double in, double after)
+{
+    stays_begin(s, phase, NAN);
+    stays_note(s, in);
+    stays_end(s, phase);
+    stays_note(s, after);
+}
+
+TEST(stays__a_spike_is_measured_from_the_floor_around_it)
+{
+    struct stays s = {0};
+    struct stay found;
+    CHECK(!stays_found(&s, EVALUATE, &found));
+    stays_begin(&s, EVALUATE, 100 * MB);
+    stays_note(&s, 180 * MB);
+    stays_note(&s, 300 * MB);
+    stays_note(&s, 120 * MB);
+    CHECK(!stays_found(&s, EVALUATE, &found));
+    stays_end(&s, EVALUATE);
+    CHECK(!stays_found(&s, EVALUATE, &found)); /* nothing has been seen after it */
+    stays_note(&s, 140 * MB);
+    stays_note(&s, 100 * MB);
+    stays_note(&s, 130 * MB);
+    CHECK(stays_found(&s, EVALUATE, &found));
+    CHECK(found.looked_at == 1 && found.given_back == 1);
+    CHECK_NEAR(found.height, 200 * MB, 0);
+    CHECK_NEAR(found.kept, 0, 0);
+    CHECK(!stays_found(&s, SAVE, &found));
+}
+
+TEST(stays__what_stayed_was_not_given_back)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_note(&s, 100 * MB);
+    for (int i = 1; i <= 12; i++)
+        stay(&s, EVALUATE, (200 + 10 * i) * MB, (100 + 10 * i) * MB);
+    CHECK(stays_found(&s, EVALUATE, &found));
+    CHECK(found.looked_at == 12 && found.given_back == 0);
+    CHECK_NEAR(found.kept, 120 * MB, 0);
+    CHECK_NEAR(found.height, 100 * MB, 0);
+}
+
+/* A little always stays, by the ways of allocators. */
+TEST(stays__a_little_of_much_is_nothing)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_note(&s, 100 * MB);
+    stay(&s, EVALUATE, 300 * MB, 103 * MB);
+    stay(&s, SAVE, 105 * MB, 103.9 * MB);
+    CHECK(stays_found(&s, EVALUATE, &found) && found.given_back == 1);
+    CHECK(stays_found(&s, SAVE, &found) && found.given_back == 1);
+    stay(&s, SAVE, 110 * MB, 105.5 * MB);
+    CHECK(stays_found(&s, SAVE, &found) && found.looked_at == 2 && found.given_back == 1);
+}
+
+/* What was there before, or falls when the program ends, is not of the phase. */
+TEST(stays__what_was_there_before_is_not_of_the_phase)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_begin(&s, SAVE, 200 * MB);
+    stays_note(&s, 200 * MB);
+    stays_end(&s, SAVE);
+    stays_note(&s, 10 * MB);
+    CHECK(stays_found(&s, SAVE, &found));
+    CHECK_NEAR(found.height, 0, 0);
+    CHECK(found.given_back == 1);
+}
+
+TEST(stays__phases_in_one_another_are_each_for_itself)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_begin(&s, EVALUATE, 100 * MB);
+    stays_note(&s, 150 * MB);
+    stays_begin(&s, SAVE, 150 * MB);
+    stays_note(&s, 400 * MB);
+    stays_end(&s, SAVE);
+    stays_note(&s, 150 * MB);
+    stays_end(&s, EVALUATE);
+    stays_note(&s, 100 * MB);
+    CHECK(stays_found(&s, SAVE, &found));
+    CHECK_NEAR(found.height, 250 * MB, 0);
+    CHECK(stays_found(&s, EVALUATE, &found));
+    CHECK_NEAR(found.height, 300 * MB, 0);
+}
+
+/* What another phase takes right after it is not what it left. */
+TEST(stays__the_next_phase_ends_what_comes_after)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_note(&s, 100 * MB);
+    stays_begin(&s, EVALUATE, NAN);
+    stays_note(&s, 200 * MB);
+    stays_end(&s, EVALUATE);
+    stays_note(&s, 100 * MB);
+    stay(&s, SAVE, 50 * MB, 20 * MB);
+    CHECK(stays_found(&s, EVALUATE, &found));
+    CHECK_NEAR(found.kept, 0, 0);
+    CHECK_NEAR(found.height, 100 * MB, 0);
+}
+
+/* An end without a beginning, a beginning of which nothing is known. */
+TEST(stays__what_is_not_known_is_not_counted)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_end(&s, EVALUATE);
+    stays_note(&s, 100 * MB);
+    CHECK(!stays_found(&s, EVALUATE, &found));
+    s = (struct stays){0};
+    stays_begin(&s, EVALUATE, NAN);
+    stays_note(&s, 100 * MB);
+    stays_end(&s, EVALUATE);
+    stays_note(&s, 100 * MB);
+    CHECK(!stays_found(&s, EVALUATE, &found));
+}
