@@ -115,6 +115,23 @@ def _is_being_captured():
     return cuda is not None and cuda.is_current_stream_capturing()
 
 
+def _not_compiled(function):
+    """torch.compile() looks at every call that is made below a compiled one: not at ours."""
+    uncompiled = []
+
+    @functools.wraps(function)
+    def call(*args):
+        disable = getattr(sys.modules.get("torch._dynamo"), "disable", None)
+        if disable is None:
+            return function(*args)
+        if not uncompiled:
+            uncompiled.append(disable(function))
+        return uncompiled[0](*args)
+
+    call._torchdynamo_disable = True
+    return call
+
+
 # ---- gradients ----
 
 CONSUMED = "consumed"  # its optimizer has stepped with it, and nothing has happened since
@@ -139,6 +156,12 @@ class _Record:
         self.bad = False  # there was one in which it did not
         self.shared = False  # two optimizers have it
 
+    def belongs_to(self, cycle):
+        if self.owner is None:
+            self.owner = cycle
+        elif self.owner.is_of_another(cycle):
+            self.shared = True
+
     def is_open(self):
         """Whether its owner's last step is the one that was recorded."""
         return self.state is not None and self.cycle == self.owner.number
@@ -152,22 +175,20 @@ class _Record:
         return (self.is_open() and self.state == CONSUMED and self.good >= 2 and not self.bad
                 and not self.shared)
 
-    def begin_cycle(self, owner, grad):
-        """The owner has just made a step with this gradient."""
-        self._judge_last_cycle(owner)
-        self.owner, self.cycle = owner, owner.number
-        if grad is None or self.bad:
-            self.state = self.grad = None
-        else:
-            self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
+    def end_cycle(self, owner):
+        """The owner has just made its next step: what has the loop done in between?"""
+        if self.state is not None and self.cycle == owner.number - 1:
+            if self.state == CLEARED:
+                self.good += 1
+            else:
+                self.bad = True
+        self.owner, self.state = owner, None
 
-    def _judge_last_cycle(self, owner):
-        if self.state is None or self.cycle != owner.number - 1:
-            return
-        if self.state == CLEARED:
-            self.good += 1
-        else:
-            self.bad = True
+    def begin_cycle(self, grad):
+        """The owner's step was made with this gradient."""
+        self.cycle = self.owner.number
+        if grad is not None and not self.bad:
+            self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
 
     def zeroing(self, grad):
         self.clean = grad is None if self.state == DROPPED else self.is_untouched(grad)
@@ -188,6 +209,14 @@ class _Cycle:
     def __init__(self, optimizer):
         self.optimizer = weakref.ref(optimizer)
         self.number = 0
+        self.parameters = 0  # how many it has
+        self.is_watched = False
+
+    def is_of_another(self, cycle):
+        """A wrapper has the very groups of the optimizer that it wraps."""
+        mine, other = self.optimizer(), cycle.optimizer()
+        return (mine is not None and other is not None
+                and mine.param_groups is not other.param_groups)
 
 
 class _Gradients:
@@ -195,8 +224,9 @@ class _Gradients:
 
     A gradient may go when its optimizer has stepped since it was last written, and the loop itself
     has been seen to set it to None, as that step had left it, before the next one: at least twice,
-    and in every cycle that was looked at. What a loop fills with zeros is left alone: with momentum
-    or weight decay a parameter without gradient trains differently from one whose gradient is 0.
+    and in every cycle that was watched. Those before a cleanup are, others as time allows. What a
+    loop fills with zeros is left alone: with momentum or weight decay a parameter without gradient
+    trains differently from one whose gradient is 0.
 
     Keeps no object of the program alive.
     """
@@ -204,7 +234,11 @@ class _Gradients:
     def __init__(self):
         self._cycles = {}  # by the optimizer's id
         self._records = {}  # by the parameter's
+        self._is_watching = False
+        self._knows_all = False  # optimizers, also those that have not made a step
         self._seconds, self._since = 0.0, time.perf_counter()
+        self._seconds_told = 0.0
+        self.is_due = False  # the next cleanup follows this step
         self.kept_bytes = 0  # of gradients that were filled with zeros, the last time
         self.failure = None
 
@@ -223,35 +257,57 @@ class _Gradients:
                 self._records.clear()
             self._seconds += time.perf_counter() - begin
 
-        return call
+        return _not_compiled(call)
 
     def _can_afford(self):
-        return self._seconds <= OBSERVING_SHARE * (time.perf_counter() - self._since) + 0.02
+        return self._seconds <= OBSERVING_SHARE * (time.perf_counter() - self._since) + 0.005
+
+    def seconds_since_last_asked(self):
+        """That went into watching."""
+        seconds, self._seconds_told = self._seconds - self._seconds_told, self._seconds
+        return seconds
 
     # ---- what the program does ----
 
     @_timed
+    def seen(self, optimizer):
+        """It is there, and may use the gradients of its parameters at any time."""
+        self._cycle_of(optimizer)
+
+    def seen_all(self):
+        """Every optimizer there is has been told of."""
+        self._knows_all = True
+
+    @_timed
     def stepped(self, optimizer):
         """An optimizer's step() has ended."""
-        cycle = self._cycles.get(id(optimizer))
-        if cycle is None or cycle.optimizer() is not optimizer:
-            cycle = self._cycles[id(optimizer)] = _Cycle(optimizer)
-            self._forget_the_dead()
+        cycle = self._cycle_of(optimizer)
         cycle.number += 1
-        if not self._can_afford():
-            return
+        was_watched, cycle.is_watched = cycle.is_watched, self.is_due or self._can_afford()
+        if cycle.is_watched or was_watched:
+            self._look_at(optimizer, cycle)
+        self._is_watching = any(c.is_watched for c in self._cycles.values())
+
+    def _look_at(self, optimizer, cycle):
         for param in _parameters(optimizer):
-            self._record_of(param, cycle).begin_cycle(cycle, param.grad)
+            record = self._record_of(param)
+            record.end_cycle(cycle)
+            if cycle.is_watched:
+                record.begin_cycle(param.grad)
 
     @_timed
     def zeroing(self):
         """Somebody's zero_grad() begins."""
+        if not self._is_watching:
+            return
         for record, param in self._open_records():
             record.zeroing(param.grad)
 
     @_timed
     def zeroed(self):
         """It has ended."""
+        if not self._is_watching:
+            return
         kept = 0
         for record, param in self._open_records():
             grad = param.grad
@@ -264,11 +320,21 @@ class _Gradients:
 
     def drop(self, optimizer=None):
         """Sets to None what may be; with an optimizer, of that one alone."""
+        if not self._knows_all and any(r.may_be_dropped() for r, _ in self._open_records()):
+            self._search()
         for record, param in self._open_records():
             of_another = optimizer is not None and record.owner.optimizer() is not optimizer
             if not of_another and record.may_be_dropped() and record.is_untouched(param.grad):
                 param.grad = None
                 record.state = DROPPED
+
+    def _search(self):
+        """For optimizers that were made before we came and have not made a step."""
+        kind = sys.modules["torch.optim.optimizer"].Optimizer
+        for found in [o for o in gc.get_objects() if issubclass(type(o), kind)]:
+            if hasattr(found, "param_groups"):
+                self._cycle_of(found)
+        self._knows_all = True
 
     def why_left_alone(self):
         """A sentence; None: they are not."""
@@ -290,12 +356,23 @@ class _Gradients:
 
     # ---- the books ----
 
-    def _record_of(self, param, cycle):
+    def _cycle_of(self, optimizer):
+        """Known from then on, with all its parameters."""
+        cycle = self._cycles.get(id(optimizer))
+        if cycle is None or cycle.optimizer() is not optimizer:
+            self._forget_the_dead()
+            cycle = self._cycles[id(optimizer)] = _Cycle(optimizer)
+        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        if cycle.parameters != count:
+            cycle.parameters = count
+            for param in _parameters(optimizer):
+                self._record_of(param).belongs_to(cycle)
+        return cycle
+
+    def _record_of(self, param):
         record = self._records.get(id(param))
         if record is None or record.param() is not param:
             record = self._records[id(param)] = _Record(param)
-        if record.owner is not None and record.owner is not cycle:
-            record.shared = record.shared or record.owner.optimizer() is not None
         return record
 
     def _open_records(self):
@@ -338,14 +415,17 @@ class _Hooks:
                 self._undo.pop()()
 
     def _install(self, steps):
-        optimizer = sys.modules.get("torch.optim.optimizer")
-        module = sys.modules.get("torch.nn.modules.module")
+        optim = sys.modules.get("torch.optim.optimizer")
         if steps:
-            add = getattr(optimizer, "register_optimizer_step_post_hook", None)
+            add = getattr(optim, "register_optimizer_step_post_hook", None)
             yield add(self._step_hook()).remove if add else self._hook_labels()
-        for owner in (getattr(optimizer, "Optimizer", None), getattr(module, "Module", None)):
-            if owner is not None:
-                yield _replace(owner, "zero_grad", self._around_zero_grad(owner.zero_grad))
+        optimizer = getattr(optim, "Optimizer", None)
+        module = getattr(sys.modules.get("torch.nn.modules.module"), "Module", None)
+        for owner, name, around in ((optimizer, "zero_grad", self._around_zero_grad),
+                                    (module, "zero_grad", self._around_zero_grad),
+                                    (optimizer, "add_param_group", self._around_add)):
+            if hasattr(owner, name):
+                yield _replace(owner, name, around(getattr(owner, name)))
 
     def stepped(self, optimizer):
         for gradients in list(self.told):
@@ -371,6 +451,19 @@ class _Hooks:
 
         zero_grad._torchdynamo_disable = True
         return zero_grad
+
+    def _around_add(self, original):
+        """Every optimizer that is made adds its parameters."""
+
+        @functools.wraps(original)
+        def add_param_group(optimizer, *args, **kwargs):
+            result = original(optimizer, *args, **kwargs)
+            for gradients in list(self.told):
+                gradients.seen(optimizer)
+            return result
+
+        add_param_group._torchdynamo_disable = True
+        return add_param_group
 
     def _hook_labels(self):
         """Before torch 2.0 the end of a step is the end of its label for the profiler."""
@@ -448,7 +541,7 @@ class Cleanup:
         self.zero_grad = _safe_or_false(zero_grad)
         self.steps = self.cleanups = 0
         self.closed = False
-        self.spent = 0.0  # seconds in cleanups, with what it takes to measure them
+        self.spent = 0.0  # seconds in cleanups, with what it takes to watch and measure
         self._since = self._last = None  # the first step and the last, by the clock
         self._failures = {}  # by action: it was tried and is left out from then on
         self._failure = None  # of the measuring
@@ -479,6 +572,12 @@ class Cleanup:
             self._clean(self._counts, optimizer)
             now = time.perf_counter()
         self._last = now
+        self._foresee()
+
+    def _foresee(self):
+        """The step before a cleanup is watched."""
+        if self._gradients is not None and self.every is not None:
+            self._gradients.is_due = (self.steps + 1) % self.every == 0
 
     def evaluated(self):
         """An evaluation has ended: what it has left behind goes."""
@@ -536,6 +635,9 @@ class Cleanup:
             self._failures[name] = f"{type(error).__name__}: {error}"
             return before
         seconds = time.perf_counter() - begin
+        if name == "zero_grad":
+            watching = self._gradients.seconds_since_last_asked()
+            seconds, self.spent = seconds + watching, self.spent + watching
         after = _held_now()
         self._add(name, _freed(before, after), objects or 0, seconds)
         return after
@@ -554,8 +656,9 @@ class Cleanup:
     def _add(self, name, freed, objects, seconds):
         c, (host, allocated, reserved) = self._counts[name], freed
         self._counts[name] = Count(
-            c.times + 1, c.useful + any(freed), 0 if any(freed) else c.idle + 1, c.freed_host + host, c.freed_allocated + allocated,
-            c.freed_reserved + reserved, c.objects + objects, c.seconds + seconds)
+            c.times + 1, c.useful + any(freed), 0 if any(freed) else c.idle + 1,
+            c.freed_host + host, c.freed_allocated + allocated, c.freed_reserved + reserved,
+            c.objects + objects, c.seconds + seconds)
 
     # ---- what it did ----
 

@@ -278,7 +278,9 @@ def _chance(measure, pairs):
     """None: too few. What resident pages differ by is not known to the last of them; times differ
     by a factor, since a busy machine makes all of them longer."""
     if MEASURES[measure] == "step_seconds":
-        return _student.chance_of([math.log(value / base) for value, base in pairs])
+        tick = 1e-9  # the clock's: a step that takes no time is no error
+        return _student.chance_of([math.log((value + tick) / (base + tick))
+                                   for value, base in pairs])
     noise = NOISE_PAGES * PAGE if MEASURES[measure].startswith("host") else 0
     differences = [value - base for value, base in pairs]
     return _student.chance_of([0 if abs(d) <= noise else d for d in differences])

@@ -59,7 +59,7 @@ def read_setting(text):
 
 
 def _set_default(method, value):
-    """Of set_to_none, the last argument of torch's own function, below what others put around it."""
+    """Of set_to_none, the last argument of torch's own function, below what is put around it."""
     while hasattr(method, "__wrapped__"):
         method = method.__wrapped__
     names = method.__code__.co_varnames[:method.__code__.co_argcount]
@@ -111,11 +111,12 @@ def _with_workers(original, count):
 
 
 class _JobCleanup(Cleanup):
-    """Steps are told by the probe, which has its own hook."""
+    """Steps are told by the probe, which has its own hook; no optimizer was made before it."""
 
     def _hook(self):
         if self._gradients is not None:
             _hooks.add(self._gradients, steps=False)
+            self._gradients.seen_all()
 
 
 class Job:
@@ -148,6 +149,7 @@ class Job:
             self._cleanup = _JobCleanup(s.every, True, s.gc, s.empty_cache, s.trim, s.zero_grad)
         return True
 
+    @_not_compiled
     def stepped(self, optimizer, is_counted):
         """After the step of an optimizer; is_counted: it is a step of the training."""
         if self._is_refused:
@@ -167,7 +169,9 @@ class Job:
             cleanup._clean([name for name in cleanup._counts if name != "zero_grad"])
             self._thread = threading.get_ident() if cleanup.zero_grad else None
             self._tell_counts()
+        cleanup._foresee()
 
+    @_not_compiled
     def batch_taken(self):
         """From a loader. Who reads gradients after the step does it before the next batch comes."""
         if self._thread is not None and self._thread == threading.get_ident():

@@ -402,7 +402,8 @@ def workers(loader):
     return loader.num_workers, len(got)
 many = dict(num_workers=1, persistent_workers=True, prefetch_factor=4, timeout=20)
 print(workers(DataLoader(data, batch_size=8)), workers(DataLoader(data, batch_size=8, **many)),
-      workers(DataLoader(Stream(), batch_size=4)), workers(DataLoader(TensorDataset(torch.ones(0)))))
+      workers(DataLoader(Stream(), batch_size=4)),
+      workers(DataLoader(TensorDataset(torch.ones(0)))))
 kept = DataLoader(data, batch_size=8, **many)
 print(workers(kept), workers(kept))
 with torch.no_grad():

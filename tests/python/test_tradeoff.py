@@ -4,7 +4,6 @@ import gc
 import json
 import os
 import random
-import time
 
 import tidemark
 from support import Case
@@ -95,7 +94,27 @@ class Comparing(Case):
         self.assertIsNone(_tradeoff._combined(rows))
 
 
+class Clock:
+    """Goes on when a step says so, a little unevenly: no test waits for a busy machine."""
+
+    def __init__(self):
+        self.now, self.rng = 0.0, random.Random(3)
+
+    def perf_counter(self):
+        return self.now
+
+    def work(self, seconds):
+        self.now += seconds * self.rng.uniform(0.9, 1.1)
+
+
 class Running(Case):
+    def clock(self):
+        """In the place of time, as tradeoff() sees it."""
+        clock = Clock()
+        self.addCleanup(setattr, _tradeoff, "time", _tradeoff.time)
+        _tradeoff.time = clock
+        return clock
+
     def test_cycles_that_nobody_collects(self):
         gc.disable()
         self.addCleanup(gc.enable)
@@ -114,12 +133,17 @@ class Running(Case):
         self.assertRegex(str(found), r"-1\d\.\d MB")
 
     def test_time(self):
-        def step(set_to_none=True):
-            time.sleep(0.002 if set_to_none else 0.02)
+        clock = self.clock()
 
-        found = tidemark.tradeoff(step, every=[None], set_to_none=[False], steps=5, repeat=4)
-        self.assertEqual(found.rows[1].step_seconds.finding, REAL)
-        self.assertGreater(found.rows[1].step_seconds.difference, 0.01)
+        def step(set_to_none=True):
+            clock.work(0.02 if set_to_none else 0.03)
+
+        found = tidemark.tradeoff(step, every=[None], set_to_none=[False, True], steps=5, repeat=4)
+        as_it_is, no, yes = (row.step_seconds for row in found.rows)
+        self.assertEqual((no.finding, yes.finding), (REAL, NOISE))
+        self.assertAlmostEqual(no.difference, 0.01, delta=0.002)
+        self.assertAlmostEqual(as_it_is.median, 0.02, delta=0.002)
+        self.assertLess(as_it_is.low, as_it_is.high)
 
     def test_a_peak_within_the_step(self):
         def step(set_to_none=True):
@@ -163,9 +187,11 @@ class Running(Case):
         self.assertAlmostEqual(found.rows[1].host_floor.difference / MB, 48, delta=12)
 
     def test_the_best_are_tried_together(self):
+        clock = self.clock()
+
         def make(workers=0):
             def step(set_to_none=True):
-                time.sleep(0.03 / (1 + workers) / (1 if set_to_none else 2))
+                clock.work(0.03 / (1 + workers) / (1 if set_to_none else 2))
             return step
 
         found = tidemark.tradeoff(make, every=[], set_to_none=[False], workers=[2], steps=3,
