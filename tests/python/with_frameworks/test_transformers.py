@@ -220,12 +220,13 @@ class Steps(Case):
 
     def test_metrics_reach_tensorboard_and_the_history(self):
         folder = self.folder()
-        t = self.trained(TidemarkCallback(print_every=0), folder=folder, max_steps=100,
-                         report_to=["tensorboard"], eval_strategy="steps", eval_steps=50,
-                         **_log_folder(folder))
+        with unittest.mock.patch.object(_shared, "METRICS_SHARE_OF_TIME", 1e9):
+            t = self.trained(TidemarkCallback(print_every=0), folder=folder, max_steps=100,
+                             report_to=["tensorboard"], eval_strategy="steps", eval_steps=50,
+                             **_log_folder(folder))
         logged = {h["step"]: h["memory/host_mb"] for h in t.state.log_history
                   if "memory/host_mb" in h}
-        self.assertGreaterEqual(len(logged), 2)
+        self.assertEqual(sorted(logged), list(range(10, 101, 10)))
         self.assertTrue(all(10 < value < 1e5 for value in logged.values()), logged)
         self.assertFalse(any("memory/host_mb" in h for h in t.state.log_history if "loss" not in h))
         values = event_values(folder)
@@ -235,6 +236,11 @@ class Steps(Case):
             self.assertAlmostEqual(shown[step], value, delta=0.001 * value)
         self.assertIn("train/memory/growth_mb_per_step", values)
         self.assertEqual("train/memory/torch_allocated_mb" in values, torch.cuda.is_available())
+
+    def test_no_metrics_where_they_would_be_felt(self):
+        with unittest.mock.patch.object(_shared, "METRICS_SHARE_OF_TIME", 1e-9):
+            t = self.trained(TidemarkCallback(print_every=0), max_steps=50)
+        self.assertEqual([h["step"] for h in t.state.log_history if "memory/host_mb" in h], [10])
 
     def test_no_metrics_where_they_are_not_wanted(self):
         t = self.trained(TidemarkCallback(metrics=False), max_steps=20)
