@@ -9,8 +9,8 @@ def _percent(name, share):
 
 
 def step_line(step, loss, seconds, cpu_used, ram_used, vram_bytes=None):
-    """Shares are 0 to 1, None where they are not known; no VRAM: that part is left out."""
-    parts = [f"Step {step:>6}", f"loss={loss:.4f}", f"time={seconds:.3f}s",
+    """Shares are 0 to 1. What is not known is None; no VRAM: that part is left out."""
+    parts = [f"Step {step:>6}", f"loss={loss:.4f}" if loss is not None else "loss=n/a", f"time={seconds:.3f}s",
              _percent("CPU", cpu_used), _percent("RAM", ram_used)]
     if vram_bytes is not None:
         parts.append(f"VRAM={vram_bytes / MB:.0f}MB")

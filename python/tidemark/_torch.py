@@ -120,3 +120,33 @@ def rank():
 def is_one_of_several():
     """Whether other ranks record too."""
     return rank() is not None and os.environ.get("WORLD_SIZE") != "1"
+
+
+# ---- tensors ----
+
+
+def tensor_types():
+    """The plain ones: asking a subclass may run code of the program."""
+    torch = _torch()
+    kinds = getattr(torch, "Tensor", None), getattr(getattr(torch, "nn", None), "Parameter", None)
+    return kinds if None not in kinds else ()
+
+
+def storage_of(tensor):
+    """(what tells it from others, its bytes): what a tensor keeps, with what other views see."""
+    try:
+        storage = (tensor.untyped_storage() if hasattr(tensor, "untyped_storage")
+                   else tensor.storage().untyped() if hasattr(tensor.storage(), "untyped")
+                   else tensor.storage())
+        return (str(tensor.device), storage.data_ptr()), storage.nbytes()
+    except Exception:  # sparse, on no device: it has no storage
+        return id(tensor), tensor.element_size() * tensor.nelement()
+
+
+def vram_reserved_bytes(device):
+    """What torch's allocator has taken there; None: it uses no CUDA."""
+    cuda = getattr(_torch(), "cuda", None)
+    try:
+        return cuda.memory_reserved(device) if cuda and cuda.is_initialized() else None
+    except Exception:
+        return None

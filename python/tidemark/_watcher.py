@@ -2,7 +2,6 @@
 
 import atexit
 import errno
-import functools
 import json
 import math
 import os
@@ -10,12 +9,12 @@ import re
 import sys
 import time
 import typing
-import warnings
 import weakref
 
 from tidemark import _arguments, _core, _lines, _program, _torch
 from tidemark._advice import GPU_KINDS, advice
 from tidemark._losses import LossTracker
+from tidemark._shield import WarnsOnce, shielded
 
 WAITING_SHARE = 0.3  # of the time, for data: from here on it is said
 BUSY_GPU = 0.7  # a device that works so much of the time does not starve
@@ -49,21 +48,6 @@ class _Now(typing.NamedTuple):
     system_used: typing.Optional[float] = None
     cpu_used: typing.Optional[float] = None
     gpu_used: typing.Optional[float] = None
-
-
-def _shielded(method):
-    """The training loop never dies of its watcher: each kind of failure is said once."""
-
-    @functools.wraps(method)
-    def call(self, *args):
-        try:
-            return method(self, *args)
-        except Exception as error:
-            name = method.__name__.strip("_")
-            self._warn_once((name, type(error)), f"tidemark: {name}: {type(error).__name__}: "
-                            f"{error}; training goes on")
-
-    return call
 
 
 class _TimedIterator:
@@ -117,7 +101,7 @@ class _Phase:
         self._watcher.phase_end(self._name)
 
 
-class Watcher(_core.Watcher):
+class Watcher(WarnsOnce, _core.Watcher):
     """Watches a training loop from inside. Everything TrainWatch's Watcher takes, and does.
 
     >>> watcher = Watcher(print_every=100)
@@ -165,7 +149,6 @@ class Watcher(_core.Watcher):
         self._bad_step = None  # the last with a loss that was no number
         self._waited, self._waited_since, self._told_of_waiting = 0.0, time.perf_counter(), False
         self._verdict_step = None  # of the last verdict that was printed
-        self._warned = set()
         numbers = [float(start_step), _arguments.steps("plan_steps", plan_steps),
                    _arguments.steps("horizon", horizon),
                    _arguments.steps("epoch_steps", epoch_steps)]
@@ -289,7 +272,7 @@ class Watcher(_core.Watcher):
 
     # ---- the end ----
 
-    @_shielded
+    @shielded
     def close(self):
         """Training is over: judges by what there is, prints the verdict, completes the run file.
 
@@ -353,7 +336,7 @@ class Watcher(_core.Watcher):
     def _fetch(self, loss):
         return self._sent.exchange(loss) if _torch.is_tensor(loss) else loss.item()
 
-    @_shielded
+    @shielded
     def _on_line(self, loss, seconds):
         self._take_arrived(self._sent.arrived())
         if not self._prints():
@@ -368,19 +351,21 @@ class Watcher(_core.Watcher):
         if self.warn_on_bottleneck:
             self._check_waiting(now.gpu_used)
 
-    @_shielded
+    @shielded
     def _on_leaks(self, leaks):
         for verdict in (Verdict(*leak) for leak in leaks):
             by_limits = verdict.kind in GPU_KINDS and (
                 self.leak_threshold_mb is not None or self.leak_streak_mb is not None)
             if self.warn_on_leak and not by_limits:
-                look_at = advice(verdict)
-                self._warn(f"step {self.step_count}: {verdict.summary}" +
-                           (f"\n   Look at: {look_at}" if look_at else ""))
+                self._warn(f"step {self.step_count}: {verdict.summary}{self._below_leak(verdict)}")
             if self._on_leak:
                 self._on_leak(verdict)
 
-    @_shielded
+    def _below_leak(self, verdict):
+        look_at = advice(verdict)
+        return f"\n   Look at: {look_at}" if look_at else ""
+
+    @shielded
     def _on_not_finite(self, loss):
         self._check_spell(was_sent_for=not getattr(loss, "is_cpu", True))
 
@@ -404,7 +389,7 @@ class Watcher(_core.Watcher):
             for line in filter(None, text.split("\n")):
                 self._logger.info(line)
         else:
-            _print(text)
+            self._print(text)
 
     def _warn(self, text):
         if not self._prints():
@@ -412,12 +397,10 @@ class Watcher(_core.Watcher):
         if self._logger:
             self._logger.warning(text)
         else:
-            _print(_lines.warning(text))
+            self._print(_lines.warning(text))
 
-    def _warn_once(self, about, text):
-        if about not in self._warned:
-            self._warned.add(about)
-            warnings.warn(text, RuntimeWarning, stacklevel=_level_of_caller())
+    def _print(self, text):
+        print_text(text)
 
     def _say_verdict(self, form, *more):
         self._say(form(self.verdict(), *more))
@@ -425,7 +408,7 @@ class Watcher(_core.Watcher):
 
     # ---- epochs ----
 
-    @_shielded
+    @shielded
     def _end_epoch(self):
         self._take_arrived(self._sent.wait())
         self.epoch_count += 1
@@ -548,14 +531,6 @@ def _close_all():
             watcher._end()
 
 
-def _level_of_caller():
-    """The stacklevel, for who calls us, of the first line that is not this package's."""
-    level, frame = 1, sys._getframe(1)
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tidemark":
-        level, frame = level + 1, frame.f_back
-    return level
-
-
 def _why_not_counted(error, name, device, value):
     """The rules are tidemark_count()'s."""
     if error.errno == errno.ENOSPC:
@@ -591,7 +566,7 @@ def _difference(now, then):
     return now - then if now is not None and then is not None else None
 
 
-def _print(text):
+def print_text(text):
     """Where characters cannot be written, others are; where nothing can, nothing is."""
     out = sys.stdout
     try:

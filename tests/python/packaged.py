@@ -26,6 +26,13 @@ with tidemark.watch(print_every=10) as w:
 print(tidemark.__version__, w.step_count)
 """
 
+WITHOUT_FRAMEWORK = """
+try:
+    import tidemark.integrations.{}
+except ImportError as error:
+    print(error)
+"""
+
 CELLS = ["""
 import tidemark, os, time
 w = tidemark.Watcher(print_every=5)
@@ -68,6 +75,9 @@ def check_install(python, wheel, folder):
     place = make_environment(python, folder / "venv", wheel)
     expect(run(place / "tidemark", "--version"), "tidemark ")
     expect(run(place / "python", "-m", "tidemark", "--help"), "usage: tidemark")
+    for name in ("transformers", "lightning"):
+        expect(run(place / "python", "-c", WITHOUT_FRAMEWORK.format(name)),
+               f"tidemark.integrations.{name} needs {name}")
     (folder / "train.py").write_text(PROGRAM)
     expect(run(place / "python", "train.py", cwd=folder), "Step     20 | loss=0.5000",
            "✓ Epoch 1 complete", "Verdict:")

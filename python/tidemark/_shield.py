@@ -1,0 +1,38 @@
+"""What keeps a training loop alive whatever happens in tidemark: failures are told, once each."""
+
+import functools
+import sys
+import warnings
+
+
+def level_of_caller():
+    """The stacklevel, for who calls us, of the first line that is not this package's."""
+    level, frame = 1, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tidemark":
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+class WarnsOnce:
+    """For a class with shielded methods."""
+
+    def _warn_once(self, about, text):
+        warned = self.__dict__.setdefault("_warned", set())
+        if about not in warned:
+            warned.add(about)
+            warnings.warn(text, RuntimeWarning, stacklevel=level_of_caller())
+
+
+def shielded(method):
+    """The training loop never dies of its watcher: each kind of failure is said once."""
+
+    @functools.wraps(method)
+    def call(self, *args, **options):
+        try:
+            return method(self, *args, **options)
+        except Exception as error:
+            name = method.__name__.strip("_")
+            self._warn_once((name, type(error)), f"tidemark: {name}: {type(error).__name__}: "
+                            f"{error}; training goes on")
+
+    return call

@@ -1,0 +1,9 @@
+"""Callbacks for the frameworks people train with.
+
+    from tidemark.integrations.transformers import TidemarkCallback   # Hugging Face's Trainer
+    from tidemark.integrations.lightning import TidemarkCallback      # Lightning
+
+    trainer = Trainer(..., callbacks=[TidemarkCallback()])
+
+accelerate and loops of one's own: `with tidemark.watch() as w:` and `w.step(loss)`.
+"""

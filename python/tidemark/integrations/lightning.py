@@ -1,0 +1,195 @@
+"""TidemarkCallback and CleanupCallback for Lightning.
+
+    from tidemark.integrations.lightning import TidemarkCallback
+
+    trainer = Trainer(..., callbacks=[TidemarkCallback()])
+
+Trainers of `lightning.pytorch` and of `pytorch_lightning` take them alike.
+"""
+
+import copy
+import importlib
+import sys
+import weakref
+
+from tidemark._cleanup import Cleanup
+from tidemark._shield import WarnsOnce, shielded
+from tidemark.integrations import _shared
+
+PACKAGES = ("lightning.pytorch", "pytorch_lightning")
+
+
+def _callback_classes():
+    """Of the packages that the program has imported; else of the first that there is."""
+    imported = [name for name in PACKAGES if name in sys.modules]
+    problems = []
+    for name in imported or PACKAGES:
+        try:
+            classes = [importlib.import_module(n).Callback for n in (imported or [name])]
+            return tuple(dict.fromkeys(classes))
+        except ImportError as error:
+            problems.append(str(error))
+    raise ImportError("tidemark.integrations.lightning needs lightning or pytorch_lightning, and "
+                      f"neither can be imported here ({'; '.join(problems)}): "
+                      "pip install lightning")
+
+
+_classes = _callback_classes()
+
+
+class TidemarkCallback(_shared.Callback, *_classes):
+    """Watches the memory of trainer.fit(): lines, metrics for its loggers, a verdict at the end.
+
+    print_every: steps between lines, 0: print nothing at all; metrics: give `memory/...` to the
+    trainer's loggers, every log_every_n_steps. run_file, horizon, warn_on_leak, logger, on_leak: as
+    for tidemark.Watcher. `watcher` is the Watcher, from the beginning of training on.
+
+    A step is one of the optimizer, as in Lightning's logs: a batch after which it has stepped.
+
+    >>> callback = TidemarkCallback(print_every=50, run_file=True)
+    >>> Trainer(max_epochs=3, callbacks=[callback]).fit(model, loader)
+    >>> callback.watcher.verdict().answer
+    'no_leak'
+    """
+
+    def __init__(self, print_every=100, *, metrics=True, run_file=None, horizon=None,
+                 warn_on_leak=True, logger=None, on_leak=None):
+        self._set_options(print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak)
+        self._global_step = 0  # Lightning's, at our last step: with two optimizers it goes by two
+
+    # ---- the beginning and the end ----
+
+    @shielded
+    def on_train_start(self, trainer, pl_module):
+        self._global_step = trainer.global_step
+        known = weakref.ref(trainer), weakref.ref(pl_module)
+        start_step = _batches_that_stepped(trainer)
+        epoch_steps = _epoch_steps(trainer)
+        self._begin(lambda: _roots(*known), start_step=start_step,
+                    plan_steps=_plan_steps(trainer, epoch_steps), epoch_steps=epoch_steps,
+                    device=trainer.strategy.root_device)
+
+    @shielded
+    def on_train_end(self, trainer, pl_module):
+        self._finish()
+
+    @shielded
+    def on_exception(self, trainer, pl_module, exception):
+        self._finish()
+
+    # ---- steps ----
+
+    @shielded
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if self._training is not None:
+            self._training.phase(None)
+
+    @shielded
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        if self._training is None or trainer.global_step == self._global_step:
+            return
+        self._global_step = trainer.global_step
+        self._training.step(_loss_of(outputs))
+        self._log(trainer)
+
+    @shielded
+    def on_train_epoch_end(self, trainer, pl_module):
+        if self._training is not None:
+            self._training.epoch_end()
+
+    def _log(self, trainer):
+        step = self._training.watcher.step_count
+        every = trainer.log_every_n_steps
+        if not self._metrics or not trainer.loggers or not every or step % every != 0:
+            return
+        metrics = self._training.metrics()
+        for logger in trainer.loggers if metrics else ():
+            logger.log_metrics(metrics, step=_batches_that_stepped(trainer))
+
+    # ---- validation and checkpoints ----
+
+    @shielded
+    def on_validation_start(self, trainer, pl_module):
+        if self._training is not None:
+            self._training.phase("validation")
+
+    @shielded
+    def on_validation_end(self, trainer, pl_module):
+        if self._training is not None:
+            self._training.phase(None)
+
+    @shielded
+    def on_save_checkpoint(self, trainer, pl_module, checkpoint):
+        """The file is written after this; the next hook is its end."""
+        if self._training is not None:
+            self._training.phase("checkpoint")
+
+
+def _batches_that_stepped(trainer):
+    """What Lightning's own logs count by."""
+    loop = getattr(trainer.fit_loop, "epoch_loop", None)
+    return getattr(loop, "_batches_that_stepped", trainer.global_step)
+
+
+def _epoch_steps(trainer):
+    """None: not known, a stream of data."""
+    batches = trainer.num_training_batches
+    if not 0 < batches < float("inf"):
+        return None
+    return -(-int(batches) // trainer.accumulate_grad_batches)
+
+
+def _plan_steps(trainer, epoch_steps):
+    if trainer.max_steps > 0:
+        return trainer.max_steps
+    if epoch_steps and (trainer.max_epochs or 0) > 0:
+        return epoch_steps * trainer.max_epochs
+    return None
+
+
+def _loss_of(outputs):
+    """A tensor or None, as training_step() has given it."""
+    return outputs.get("loss") if isinstance(outputs, dict) else outputs
+
+
+def _roots(trainer, module):
+    alive = [x for x in (trainer(), module()) if x is not None]
+    callbacks = [c for c in getattr(trainer(), "callbacks", ())
+                 if not _shared.is_of_framework(type(c).__module__)]
+    return _shared.roots_of(callbacks, *alive)
+
+
+class CleanupCallback(WarnsOnce, *_classes):
+    """tidemark.Cleanup for a Lightning trainer, with the same arguments: prints its summary at the
+    end.
+
+    >>> Trainer(max_epochs=3, callbacks=[CleanupCallback(every=20)]).fit(model, loader)
+    """
+
+    def __init__(self, every=10, on_evaluate=True, gc=True, empty_cache=True, trim=True,
+                 zero_grad="safe"):
+        self.cleanup = Cleanup(every, on_evaluate, gc, empty_cache, trim, zero_grad)
+        self._global_step = 0
+
+    @shielded
+    def on_train_start(self, trainer, pl_module):
+        self._global_step = trainer.global_step
+        if self.cleanup.closed:
+            self.cleanup = copy.copy(self.cleanup)
+
+    @shielded
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        if trainer.global_step != self._global_step:
+            self._global_step = trainer.global_step
+            self.cleanup.step()
+
+    @shielded
+    def on_validation_end(self, trainer, pl_module):
+        if not trainer.sanity_checking:
+            self.cleanup.evaluated()
+
+    @shielded
+    def on_train_end(self, trainer, pl_module):
+        self.cleanup.close()
+        if trainer.is_global_zero:
+            _shared.print_beside_bars(self.cleanup.summary())

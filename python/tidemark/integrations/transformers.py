@@ -1,0 +1,232 @@
+"""TidemarkCallback and CleanupCallback for Hugging Face's Trainer.
+
+    from tidemark.integrations.transformers import TidemarkCallback
+
+    trainer = Trainer(model, args, ..., callbacks=[TidemarkCallback()])
+"""
+
+import copy
+import sys
+import weakref
+
+try:
+    import transformers
+    from transformers.trainer_callback import CallbackHandler, DefaultFlowCallback
+except ImportError as error:
+    raise ImportError("tidemark.integrations.transformers needs transformers, which cannot be "
+                      f"imported here ({error}): pip install transformers") from error
+
+from tidemark._cleanup import Cleanup
+from tidemark._shield import WarnsOnce, shielded
+from tidemark.integrations import _shared
+
+FRAMES = 8  # from a hook up to the Trainer
+
+
+class _Metrics(transformers.TrainerCallback):
+    """Adds to a log before those callbacks see it that report it to TensorBoard and the like."""
+
+    def __init__(self, owner):
+        self._owner = weakref.ref(owner)
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        owner = self._owner()
+        if owner is not None:
+            owner._add_metrics(state, logs)
+
+
+class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
+    """Watches the memory of a Trainer's training: lines, metrics in its logs, a verdict at the end.
+
+    print_every: steps between lines, 0: print nothing at all; metrics: add `memory/...` to the
+    Trainer's logs. run_file, horizon, warn_on_leak, logger, on_leak: as for tidemark.Watcher.
+    `watcher` is the Watcher, from the beginning of training on.
+
+    >>> callback = TidemarkCallback(print_every=50, run_file=True)
+    >>> Trainer(model, args, train_dataset=data, callbacks=[callback]).train()
+    >>> callback.watcher.verdict().answer
+    'no_leak'
+    """
+
+    def __init__(self, print_every=100, *, metrics=True, run_file=None, horizon=None,
+                 warn_on_leak=True, logger=None, on_leak=None):
+        self._set_options(print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak)
+        self._evaluations = 0  # that are still to come before a checkpoint is written
+
+    # ---- the beginning and the end ----
+
+    @shielded
+    def on_train_begin(self, args, state, control, model=None, train_dataloader=None, **kwargs):
+        self._finish()  # training begins anew where the batch did not fit into memory
+        handler, trainer = _find_owners(self)
+        if self._metrics and handler is not None:
+            _put_in_front(handler, _Metrics(self))
+        self._trainer = weakref.ref(trainer) if trainer is not None else _nothing
+        known = [weakref.ref(x) for x in (handler, trainer, model) if x is not None]
+        self._begin(lambda: _roots(known), start_step=state.global_step,
+                    plan_steps=state.max_steps,
+                    epoch_steps=_epoch_steps(args, state, train_dataloader), device=args.device)
+
+    @shielded
+    def on_train_end(self, args, state, control, **kwargs):
+        self._finish()
+
+    # ---- steps ----
+
+    @shielded
+    def on_step_begin(self, args, state, control, **kwargs):
+        if self._training is not None:
+            self._training.phase(None)
+
+    @shielded
+    def on_step_end(self, args, state, control, **kwargs):
+        training = self._training
+        if training is not None and state.global_step > training.watcher.step_count:
+            training.step()
+            self._begin_phase(control)
+
+    @shielded
+    def on_epoch_end(self, args, state, control, **kwargs):
+        if self._training is not None:
+            self._training.epoch_end()
+            self._begin_phase(control)
+
+    # ---- evaluation and checkpoints: what comes is known after a step and after an epoch ----
+
+    def _begin_phase(self, control):
+        if control.should_evaluate:
+            datasets = getattr(self._trainer(), "eval_dataset", None)
+            self._evaluations = len(datasets) if isinstance(datasets, dict) else 1
+            self._training.phase("evaluate")
+        elif control.should_save:
+            self._training.phase("save")
+
+    @shielded
+    def on_prediction_step(self, args, state, control, **kwargs):
+        """Nobody has announced it: evaluate() or predict() is called from somewhere else."""
+        if self._training is not None and self._training.current_phase is None:
+            self._training.phase("predict" if _is_inside("predict") else "evaluate")
+
+    @shielded
+    def on_evaluate(self, args, state, control, **kwargs):
+        if self._training is not None:
+            self._evaluations -= 1
+            self._training.phase("save" if control.should_save and self._evaluations == 0 else None)
+
+    @shielded
+    def on_predict(self, args, state, control, **kwargs):
+        if self._training is not None:
+            self._training.phase(None)
+
+    @shielded
+    def on_save(self, args, state, control, **kwargs):
+        """Where nobody has announced it ("best" is decided after an evaluation), that it was."""
+        if self._training is not None:
+            self._training.phase("save")
+            self._training.phase(None)
+
+    # ---- logs ----
+
+    @shielded
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if self._training is not None and logs and "loss" in logs:
+            self._training.logged_loss(float(logs["loss"]))
+
+    @shielded
+    def _add_metrics(self, state, logs):
+        """To a log of training steps, before it is reported, and to the Trainer's history of it."""
+        if self._training is None or not logs or "loss" not in logs:
+            return
+        metrics = self._training.metrics()
+        logs.update(metrics)
+        last = state.log_history[-1] if state.log_history else {}
+        if last.get("step") == state.global_step and "loss" in last:
+            last.update(metrics)
+
+
+def _nothing():
+    return None
+
+
+def _find_owners(callback):
+    """Who calls: the handler that has the callback in its list, and the Trainer; None: not found.
+
+    Hooks are not told of either.
+    """
+    handler = trainer = None
+    frame = sys._getframe(1)
+    for _ in range(FRAMES):
+        caller = frame.f_locals.get("self") if frame is not None else None
+        if isinstance(caller, CallbackHandler):
+            handler = caller
+        elif isinstance(caller, transformers.Trainer):
+            trainer = caller
+            break
+        frame = frame.f_back if frame is not None else None
+    return handler, trainer
+
+
+def _put_in_front(handler, metrics):
+    """Behind the one that decides what happens, before those that report. As a new list: the old
+    one is being gone through."""
+    others = [c for c in handler.callbacks if not isinstance(c, _Metrics)]
+    at = sum(isinstance(c, DefaultFlowCallback) for c in others[:1])
+    handler.callbacks = [*others[:at], metrics, *others[at:]]
+
+
+def _is_inside(name):
+    """The Trainer's method of this name is being called."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if (frame.f_code.co_name == name
+                and frame.f_globals.get("__name__") == transformers.Trainer.__module__):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _epoch_steps(args, state, loader):
+    """None: not known, a stream of data."""
+    if args.max_steps <= 0 and args.num_train_epochs > 0:
+        return state.max_steps / args.num_train_epochs
+    try:
+        return -(-len(loader) // args.gradient_accumulation_steps) or None
+    except TypeError:
+        return None
+
+
+def _roots(known):
+    alive = [x for x in (reference() for reference in known) if x is not None]
+    callbacks = [c for x in alive if isinstance(x, CallbackHandler) for c in x.callbacks]
+    return _shared.roots_of([c for c in callbacks if not _shared.is_of_framework(type(c).__module__)],
+                            *(x for x in alive if not isinstance(x, CallbackHandler)))
+
+
+class CleanupCallback(WarnsOnce, transformers.TrainerCallback):
+    """tidemark.Cleanup for a Trainer, with the same arguments: prints its summary at the end.
+
+    >>> Trainer(model, args, train_dataset=data, callbacks=[CleanupCallback(every=20)]).train()
+    """
+
+    def __init__(self, every=10, on_evaluate=True, gc=True, empty_cache=True, trim=True,
+                 zero_grad="safe"):
+        self.cleanup = Cleanup(every, on_evaluate, gc, empty_cache, trim, zero_grad)
+
+    @shielded
+    def on_train_begin(self, args, state, control, **kwargs):
+        if self.cleanup.closed:
+            self.cleanup = copy.copy(self.cleanup)
+
+    @shielded
+    def on_step_end(self, args, state, control, **kwargs):
+        self.cleanup.step()
+
+    @shielded
+    def on_evaluate(self, args, state, control, **kwargs):
+        self.cleanup.evaluated()
+
+    @shielded
+    def on_train_end(self, args, state, control, **kwargs):
+        self.cleanup.close()
+        if state.is_world_process_zero:
+            _shared.print_beside_bars(self.cleanup.summary())
