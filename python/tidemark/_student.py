@@ -1,9 +1,14 @@
-"""Whether differences are more than chance: Student's t of pairs, Holm over all of them."""
+"""Whether differences are more than chance: Student's t of pairs, Holm over all of them.
+
+The rules are those of `tidemark tradeoff`; docs/VERDICT.md has the reasons.
+"""
 
 import math
+import typing
 
 CHANCE = 0.05  # that one of all differences is called real though none is
 LEAST_PAIRS = 3  # two values tell next to nothing of their spread
+SHARED = 0.25  # correlation of the variances of two settings: they share what they are compared with
 
 
 def _beta_fraction(a, b, x):
@@ -38,24 +43,57 @@ def two_sided(t, freedom):
     return _incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 
 
-def chance_of(differences):
-    """That they come about where the true difference is 0; None: there are too few."""
-    count = len(differences)
-    if count < LEAST_PAIRS:
-        return None
-    mean = math.fsum(differences) / count
-    variance = math.fsum((d - mean) ** 2 for d in differences) / (count - 1)
-    if variance == 0:
+class _Spread(typing.NamedTuple):
+    """How far the mean of some differences may be off."""
+
+    error: float
+    freedom: int
+
+
+class _Test(typing.NamedTuple):
+    chance: float  # to see as much without any difference, by the clearer of two looks
+    own: float  # the same by its own rounds alone
+
+
+def _squares(differences):
+    mean = math.fsum(differences) / len(differences)
+    return math.fsum((d - mean) ** 2 for d in differences)
+
+
+def _spread(groups):
+    """By all of them together."""
+    freedom, count = sum(len(g) - 1 for g in groups), sum(len(g) for g in groups)
+    apart = SHARED + (1 - SHARED) / len(groups)
+    return _Spread(math.sqrt(sum(map(_squares, groups)) / freedom * len(groups) / count),
+                   int(freedom / len(groups) / apart))
+
+
+def _chance_by(mean, spread):
+    if spread.error == 0:
         return 1.0 if mean == 0 else 0.0
-    return two_sided(mean / math.sqrt(variance / count), count - 1)
+    return two_sided(mean / spread.error, spread.freedom)
 
 
-def real_ones(chances):
-    """Which of these chances are small enough, all taken together: Holm's procedure."""
-    order = sorted((p, i) for i, p in enumerate(chances) if p is not None)
-    real = [False] * len(chances)
+def tests_of(groups):
+    """One for each setting's differences by round, of one measure; None: there are too few."""
+    enough = [g for g in groups if len(g) >= LEAST_PAIRS]
+    everyone = _spread(enough) if enough else None
+    return [_test(g, everyone) if len(g) >= LEAST_PAIRS else None for g in groups]
+
+
+def _test(differences, everyone):
+    mean = math.fsum(differences) / len(differences)
+    own = _chance_by(mean, _spread([differences]))
+    return _Test(min(2 * min(own, _chance_by(mean, everyone)), 1.0), own)
+
+
+def real_ones(tests):
+    """Which are clear enough, all taken together: Holm's procedure; a setting that scatters more
+    than others has to be clear by its own rounds as well."""
+    order = sorted((test.chance, i) for i, test in enumerate(tests) if test is not None)
+    real = [False] * len(tests)
     for rank, (p, i) in enumerate(order):
         if p > CHANCE / (len(order) - rank):
             break
-        real[i] = True
+        real[i] = tests[i].own < CHANCE
     return real

@@ -274,27 +274,28 @@ def _pairs(rounds, setting, measure):
     return [pair for pair in pairs if None not in pair]
 
 
-def _chance(measure, pairs):
-    """None: too few. What resident pages differ by is not known to the last of them; times differ
-    by a factor, since a busy machine makes all of them longer."""
+def _differences(measure, pairs):
+    """What resident pages differ by is not known to the last of them; times differ by a factor,
+    since a busy machine makes all of them longer."""
     if MEASURES[measure] == "step_seconds":
         tick = 1e-9  # the clock's: a step that takes no time is no error
-        return _student.chance_of([math.log((value + tick) / (base + tick))
-                                   for value, base in pairs])
+        return [math.log((value + tick) / (base + tick)) for value, base in pairs]
     noise = NOISE_PAGES * PAGE if MEASURES[measure].startswith("host") else 0
-    differences = [value - base for value, base in pairs]
-    return _student.chance_of([0 if abs(d) <= noise else d for d in differences])
+    return [0 if abs(value - base) <= noise else value - base for value, base in pairs]
 
 
 def _compare(rounds):
     """(a Row for each setting, how many comparisons were made)."""
     settings = list(dict.fromkeys(s for r in rounds for s in sorted(r, key=_order)))
-    keys = [(s, m) for s in settings if s != BASELINE for m in range(len(MEASURES))]
-    chances = [_chance(m, _pairs(rounds, s, m)) for s, m in keys]
-    real = dict(zip(keys, _student.real_ones(chances)))
+    others = [s for s in settings if s != BASELINE]
+    keys, tests = [], []
+    for m in range(len(MEASURES)):
+        keys += [(s, m) for s in others]
+        tests += _student.tests_of([_differences(m, _pairs(rounds, s, m)) for s in others])
+    real = dict(zip(keys, _student.real_ones(tests)))
     rows = [Row(s, *(_cell(rounds, s, m, real.get((s, m))) for m in range(len(MEASURES))))
             for s in settings]
-    return rows, sum(c is not None for c in chances)
+    return rows, sum(test is not None for test in tests)
 
 
 def _order(setting):

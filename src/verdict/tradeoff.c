@@ -89,12 +89,6 @@ static void moments_add(struct moments *m, double value)
     m->squares += before * (value - m->mean);
 }
 
-/* Of the mean. */
-static double standard_error(const struct moments *m)
-{
-    return sqrt(m->squares / (m->count - 1) / m->count);
-}
-
 /* The same round of the job as it is; NAN: none. */
 static double as_it_is(const struct tradeoff *t, unsigned round, enum tradeoff_measure m)
 {
@@ -104,12 +98,19 @@ static double as_it_is(const struct tradeoff *t, unsigned round, enum tradeoff_m
     return NAN;
 }
 
+/* How far a mean of differences by round may be off. */
+struct spread {
+    double error; /* standard error */
+    unsigned freedom;
+};
+
 /* A difference that waits to be tested. */
 struct test {
     struct tradeoff_cell *cell;
     enum tradeoff_measure measure;
-    double mean, error; /* of the differences by round */
-    double chance;      /* to see as much without any difference */
+    double mean;               /* of the differences by round */
+    struct spread own, all;    /* by its own rounds; by those of all settings */
+    double own_chance, chance; /* to see as much without any difference; by both, see chance_of() */
 };
 
 /* A busy machine makes every step longer by the same factor: times are compared by their ratio. */
@@ -160,17 +161,77 @@ static void fill_cell(const struct tradeoff *t, size_t setting, enum tradeoff_me
     *ret_differences = differences;
 }
 
-static struct test test_of(struct tradeoff_cell *cell, const struct moments *differences,
-                           enum tradeoff_measure m)
+/* ---- the spread ---- */
+
+static struct spread own_spread(const struct moments *m)
 {
-    double error = standard_error(differences), mean = differences->mean;
+    return (struct spread){sqrt(m->squares / (m->count - 1) / m->count), m->count - 1};
+}
+
+/*
+ * With three rounds the spread of one setting is hardly known; that of all settings together is.
+ * They share the runs of the job as it is, so two of their variances have a correlation of 1/4:
+ * many settings tell as much as four that share nothing.
+ */
+#define SHARED 0.25
+
+static struct spread spread_of_all(const struct moments *differences, size_t count)
+{
+    double squares = 0;
+    unsigned settings = 0, freedom = 0, rounds = 0;
+    for (size_t s = 0; s < count; s++) {
+        if (differences[s].count < TRADEOFF_LEAST_ROUNDS)
+            continue;
+        squares += differences[s].squares;
+        freedom += differences[s].count - 1;
+        rounds += differences[s].count;
+        settings++;
+    }
+    if (settings == 0)
+        return (struct spread){0};
+    double apart = SHARED + (1 - SHARED) / settings;
+    return (struct spread){
+        .error = sqrt(squares / freedom * settings / rounds),
+        .freedom = (unsigned) (freedom / settings / apart),
+    };
+}
+
+static double chance_by(double mean, const struct spread *s)
+{
+    return student_chance(mean == 0 ? 0 : fabs(mean) / s->error, s->freedom);
+}
+
+/* By the clearer of two looks, which doubles the chance. */
+static double chance_of(double mean, const struct spread *own, const struct spread *all)
+{
+    return fmin(2 * fmin(chance_by(mean, own), chance_by(mean, all)), 1);
+}
+
+static struct test test_of(struct tradeoff_cell *cell, const struct moments *differences,
+                           const struct spread *all, enum tradeoff_measure m)
+{
+    struct spread own = own_spread(differences);
     return (struct test){
         .cell = cell,
         .measure = m,
-        .mean = mean,
-        .error = error,
-        .chance = student_chance(mean == 0 ? 0 : fabs(mean) / error, cell->pairs - 1),
+        .mean = differences->mean,
+        .own = own,
+        .all = *all,
+        .own_chance = chance_by(differences->mean, &own),
+        .chance = chance_of(differences->mean, &own, all),
     };
+}
+
+static double margin_by(double chance, const struct spread *s)
+{
+    return student_quantile(chance, s->freedom) * s->error;
+}
+
+/* What the test leaves possible on either side, at this chance for it alone. */
+static double margin_of(const struct test *t, double chance)
+{
+    double clearer = fmin(margin_by(chance / 2, &t->own), margin_by(chance / 2, &t->all));
+    return fmax(clearer, margin_by(TRADEOFF_CHANCE, &t->own));
 }
 
 /* ---- all of them together ---- */
@@ -189,7 +250,8 @@ static int by_chance(const void *a, const void *b)
 
 /*
  * Holm: the clearest of n differences has to be as unlikely as chance / n, the next as chance /
- * (n - 1), ... and with the first that is not, all that are left are not.
+ * (n - 1), ... and with the first that is not, all that are left are not. A setting that scatters
+ * more than the others has to be clear by its own rounds as well.
  */
 static void judge(struct test *tests, size_t count)
 {
@@ -200,14 +262,29 @@ static void judge(struct test *tests, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct tradeoff_cell *c = tests[i].cell;
         size_t left = count - (i < real ? i : real);
-        double t = student_quantile(TRADEOFF_CHANCE / (double) left, c->pairs - 1);
-        double margin = t * tests[i].error;
+        double margin = margin_of(&tests[i], TRADEOFF_CHANCE / (double) left);
         enum tradeoff_measure m = tests[i].measure;
         c->difference_low = in_units(tests[i].mean - margin, c->before, m);
         c->difference_high = in_units(tests[i].mean + margin, c->before, m);
         bool large = fabs(c->difference) >= least_difference(m);
-        c->finding = i < real && large ? FINDING_REAL : FINDING_NOISE;
+        bool clear = i < real && tests[i].own_chance < TRADEOFF_CHANCE;
+        c->finding = clear && large ? FINDING_REAL : FINDING_NOISE;
     }
+}
+
+/* Fills the cells of one measure; returns how many of them can be tested. */
+static size_t tests_of(const struct tradeoff *t, enum tradeoff_measure m,
+                       struct tradeoff_row *ret_rows, struct test *ret_tests)
+{
+    struct moments differences[TRADEOFF_MAX_SETTINGS];
+    for (size_t s = 0; s < t->setting_count; s++)
+        fill_cell(t, s, m, &ret_rows[s].cells[m], &differences[s]);
+    struct spread all = spread_of_all(differences, t->setting_count);
+    size_t count = 0;
+    for (size_t s = 0; s < t->setting_count; s++)
+        if (differences[s].count >= TRADEOFF_LEAST_ROUNDS)
+            ret_tests[count++] = test_of(&ret_rows[s].cells[m], &differences[s], &all, m);
+    return count;
 }
 
 void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows)
@@ -215,15 +292,8 @@ void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows)
     assert(t->setting_count > 0 && t->setting_count <= TRADEOFF_MAX_SETTINGS);
     struct test tests[TRADEOFF_MAX_SETTINGS * TRADEOFF_MEASURES];
     size_t count = 0;
-    for (size_t s = 0; s < t->setting_count; s++) {
-        for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++) {
-            struct tradeoff_cell *cell = &ret_rows[s].cells[m];
-            struct moments differences;
-            fill_cell(t, s, m, cell, &differences);
-            if (cell->pairs >= TRADEOFF_LEAST_ROUNDS)
-                tests[count++] = test_of(cell, &differences, m);
-        }
-    }
+    for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++)
+        count += tests_of(t, m, ret_rows, tests + count);
     judge(tests, count);
 }
 

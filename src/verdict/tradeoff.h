@@ -101,7 +101,7 @@ struct tradeoff_row {
 };
 
 /* Fills a row for each setting: Student's t of the differences by round (of times, of their
- * ratios), by Holm's procedure over all of them. */
+ * ratios), by their own spread and by that of all settings, and Holm's procedure over all. */
 void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows);
 
 /*

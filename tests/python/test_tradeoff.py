@@ -35,22 +35,34 @@ class Chance(Case):
             self.assertEqual(_student.two_sided(t, freedom), _student.two_sided(-t, freedom))
 
     def test_of_pairs(self):
-        self.assertIsNone(_student.chance_of([1.0, 1.0]))
-        self.assertEqual(_student.chance_of([0, 0, 0]), 1.0)
-        self.assertEqual(_student.chance_of([3, 3, 3]), 0.0)
-        self.assertGreater(_student.chance_of([1, -1, 2, -2]), 0.5)
+        few, same, plain, noise = _student.tests_of(
+            [[1.0, 1.0], [0, 0, 0], [3, 3, 3], [1, -1, 2, -2]])
+        self.assertIsNone(few)
+        self.assertEqual((same.chance, plain.chance, plain.own), (1.0, 0.0, 0.0))
+        self.assertGreater(noise.chance, 0.5)
 
-    def test_all_taken_together(self):
-        self.assertEqual(_student.real_ones([0.04]), [True])
-        self.assertEqual(_student.real_ones([0.04, 0.9, None]), [False, False, False])
-        self.assertEqual(_student.real_ones([0.02, 0.04, 0.01, None]), [True, True, True, False])
-        self.assertEqual(_student.real_ones([0.03, 0.04, 0.01]), [False, False, True])
+    def test_all_together(self):
+        def tests(*chances):
+            return [c and _student._Test(c, c) for c in chances]
+
+        self.assertEqual(_student.real_ones(tests(0.04)), [True])
+        self.assertEqual(_student.real_ones(tests(0.04, 0.9, None)), [False, False, False])
+        self.assertEqual(_student.real_ones(tests(0.9, 0.001, 0.02)), [False, True, True])
+        self.assertEqual(_student.real_ones([_student._Test(0.001, 0.06)]), [False])
+
+    def test_what_is_plain_needs_three_rounds(self):
+        groups = [[2.2, 2.5, 2.1], [0.1, -0.1, 0.0], [0.05, 0.1, -0.2], [0.0, 0.1, -0.1]]
+        tests = _student.tests_of(groups) + [_student._Test(1.0, 1.0)] * 24
+        self.assertEqual(_student.real_ones(tests)[:4], [True, False, False, False])
 
     def test_rarely_cries_wolf(self):
         """Twenty comparisons without any difference, five hundred times."""
         rng = random.Random(1)
-        wrong = sum(any(_student.real_ones([_student.chance_of([rng.gauss(0, 1) for _ in range(5)])
-                                            for _ in range(20)])) for _ in range(500))
+        wrong = 0
+        for _ in range(500):
+            rounds_of = [[rng.gauss(0, 1) for _ in range(5)] for _ in range(21)]
+            groups = [[a - b for a, b in zip(s, rounds_of[0])] for s in rounds_of[1:]]
+            wrong += any(_student.real_ones(_student.tests_of(groups)))
         self.assertLess(wrong, 0.08 * 500)
 
 

@@ -108,6 +108,45 @@ TEST(tradeoff__noise_is_not_called_a_difference)
     CHECK(called > 5);
 }
 
+/* Three rounds tell little of the spread of one setting, and enough of that of four. */
+TEST(tradeoff__what_is_plain_to_see_is_real_after_three_rounds)
+{
+    unsigned real = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        static struct made m;
+        make(&m);
+        for (int every = 1; every <= 4; every++)
+            add_setting(&m, TRADEOFF_EVERY, every);
+        double floors[5] = {9e8, 9e8, 9e8, 9e8, 9e8}, seconds[5] = {1, 10, 3, 1, 1};
+        struct random random = {seed};
+        for (unsigned r = 0; r < 3; r++)
+            for (size_t s = 0; s < 5; s++)
+                add_run(&m, s, r, floors[s], seconds[s] * exp(0.1 * random_normal(&random)));
+        tradeoff_compare(&m.t, m.rows);
+        real += finding(&m, 1, TRADEOFF_STEP_SECONDS) == FINDING_REAL;
+        real += finding(&m, 2, TRADEOFF_STEP_SECONDS) == FINDING_REAL;
+    }
+    CHECK(real >= 380);
+}
+
+TEST(tradeoff__a_setting_that_scatters_more_is_not_called_real_by_the_others)
+{
+    unsigned called = 0;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        static struct made m;
+        make(&m);
+        for (int every = 1; every <= 4; every++)
+            add_setting(&m, TRADEOFF_EVERY, every);
+        struct random random = {seed};
+        for (unsigned r = 0; r < 3; r++)
+            for (size_t s = 0; s < 5; s++)
+                add_run(&m, s, r, 9e8, exp((s == 4 ? 0.5 : 0.05) * random_normal(&random)));
+        tradeoff_compare(&m.t, m.rows);
+        called += finding(&m, 4, TRADEOFF_STEP_SECONDS) == FINDING_REAL;
+    }
+    CHECK(called <= 50);
+}
+
 TEST(tradeoff__drift_from_round_to_round_does_not_hide_a_difference)
 {
     static struct made m;
