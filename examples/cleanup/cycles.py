@@ -13,7 +13,7 @@ import gc
 
 import torch
 
-WIDTH, BATCH = 256, 128
+CPU, GPU = (256, 128), (8192, 512)  # width of a layer, examples of a batch
 
 
 class StepRecord:
@@ -30,12 +30,13 @@ class StepRecord:
 
 def train(steps, device):
     torch.manual_seed(0)
-    layers = [torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(), torch.nn.Linear(WIDTH, 10)]
+    width, batch = CPU if device == "cpu" else GPU
+    layers = [torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, 10)]
     model = torch.nn.Sequential(*layers).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for _ in range(steps):
-        inputs = torch.randn(BATCH, WIDTH, device=device)
-        targets = torch.randint(10, (BATCH,), device=device)
+        inputs = torch.randn(batch, width, device=device)
+        targets = torch.randint(10, (batch,), device=device)
         record = StepRecord(layers[0])
         for _ in range(4):  # gradients of four parts of a batch are added up
             loss = torch.nn.functional.cross_entropy(model(inputs), targets)

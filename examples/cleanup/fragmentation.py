@@ -21,7 +21,7 @@ KEPT = 64  # results of the last steps
 def train(steps, device):
     torch.manual_seed(0)
     lengths = random.Random(0)
-    width = 64 if device == "cpu" else 1024
+    width = 64 if device == "cpu" else 4096
     model = torch.nn.Sequential(
         torch.nn.Embedding(VOCABULARY, width), torch.nn.Linear(width, width), torch.nn.ReLU(),
         torch.nn.Linear(width, width)).to(device)

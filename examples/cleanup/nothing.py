@@ -11,18 +11,19 @@ import argparse
 
 import torch
 
-WIDTH, BATCH = 512, 64
+CPU, GPU = (512, 64), (8192, 1024)  # width of a layer, examples of a batch
 
 
 def train(steps, device):
     torch.manual_seed(0)
+    width, batch = CPU if device == "cpu" else GPU
     model = torch.nn.Sequential(
-        torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(), torch.nn.Linear(WIDTH, WIDTH),
-        torch.nn.ReLU(), torch.nn.Linear(WIDTH, 10)).to(device)
+        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width),
+        torch.nn.ReLU(), torch.nn.Linear(width, 10)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for _ in range(steps):
-        inputs = torch.randn(BATCH, WIDTH, device=device)
-        targets = torch.randint(10, (BATCH,), device=device)
+        inputs = torch.randn(batch, width, device=device)
+        targets = torch.randint(10, (batch,), device=device)
         loss = torch.nn.functional.cross_entropy(model(inputs), targets)
         optimizer.zero_grad(set_to_none=False)
         loss.backward()
