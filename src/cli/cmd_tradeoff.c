@@ -33,10 +33,10 @@ static const char help[] =
     "  --quiet                    no progress on standard error\n"
     "  --ascii, --width N, --color auto|always|never\n"
     "\n"
-    "Each value is tried alone; of several lists the best values are then tried together. Of each\n"
-    "run the first fifth of the steps is left out as warm-up. Step time is the mean of the "
-    "others,\n"
-    "the floor is the lowest memory in their second half, the peak the highest of the run.\n"
+    "Each value is tried alone; of several lists the best values are then tried together. A first\n"
+    "run is only a rehearsal: it finds files and devices cold. Of each run the first fifth of the\n"
+    "steps is left out as warm-up. Step time is the mean of the others, the floor is the lowest\n"
+    "memory in their second half, the peak the highest of the run.\n"
     "\n"
     "exit status: 0 measured; 1 usage, or a run failed; 4 interrupted, or too few repeats\n"
     "\n"
@@ -243,13 +243,16 @@ static void add_time_left(struct buf *out, const struct tradeoff_command *c)
     buf_adds(out, " left");
 }
 
-static void say_progress(const struct tradeoff_command *c, const struct tradeoff_setting *setting,
+static void say_progress(const struct tradeoff_command *c, const struct trial *trial,
                          const struct trial_result *result)
 {
     const struct measured_run *run = &result->measured;
     struct buf text = BUF_INIT;
-    buf_addf(&text, "tradeoff: %zu of %zu: ", c->tradeoff.run_count, c->runs_planned);
-    tradeoff_add_name(&text, setting);
+    if (trial->round > 0)
+        buf_addf(&text, "tradeoff: %zu of %zu: ", c->tradeoff.run_count, c->runs_planned);
+    else
+        buf_adds(&text, "tradeoff: rehearsal, not counted: ");
+    tradeoff_add_name(&text, trial->setting);
     buf_adds(&text, ": ");
     units_add_count(&text, result->steps, 0);
     buf_adds(&text, " steps, ");
@@ -284,7 +287,7 @@ static void keep_run(struct tradeoff_command *c, size_t setting, unsigned round,
     c->seconds += result->seconds;
 }
 
-/* False: no more runs. */
+/* Round 0 is not kept. False: no more runs. */
 static bool run_one(struct tradeoff_command *c, size_t setting, unsigned round)
 {
     struct trial trial = {.setting = &c->settings[setting], .round = round};
@@ -292,10 +295,17 @@ static bool run_one(struct tradeoff_command *c, size_t setting, unsigned round)
     c->end = trial_run(&c->job, &trial, &result);
     if (c->end != TRIAL_MEASURED)
         return false;
-    keep_run(c, setting, round, &result);
+    if (round > 0)
+        keep_run(c, setting, round, &result);
     if (!c->quiet)
-        say_progress(c, trial.setting, &result);
+        say_progress(c, &trial, &result);
     return true;
+}
+
+/* The very first run finds files and devices cold, which no other does. */
+static bool rehearse(struct tradeoff_command *c)
+{
+    return run_one(c, 0, 0);
 }
 
 /* Every setting once a round; each is first, second, ... in another round. */
@@ -342,7 +352,7 @@ static void run_combined(struct tradeoff_command *c)
     c->runs_planned += 2 * (size_t) c->repeat;
     if (!c->quiet)
         cli_say("tradeoff: the best of each together: %d more runs", 2 * (int) c->repeat);
-    run_rounds(c, settings, 2, (unsigned) c->repeat);
+    run_rounds(c, settings, 2, (unsigned) c->repeat + 1);
 }
 
 static void run_all(struct tradeoff_command *c)
@@ -352,13 +362,13 @@ static void run_all(struct tradeoff_command *c)
         settings[i] = i;
     c->runs_planned = count * (size_t) c->repeat;
     if (!c->quiet)
-        cli_say("tradeoff: %zu settings, %.0f round%s: %zu runs of the command", count, c->repeat,
-                c->repeat == 1 ? "" : "s", c->runs_planned);
+        cli_say("tradeoff: %zu settings, %.0f round%s: %zu runs of the command, and a rehearsal",
+                count, c->repeat, c->repeat == 1 ? "" : "s", c->runs_planned);
     if (getenv(TRIAL_VARIABLE))
         cli_say("tradeoff: %s is set: every run has its own, the job as it is none",
                 TRIAL_VARIABLE);
     trial_take_signals();
-    if (run_rounds(c, settings, count, 0) && dimensions_tried(c) > 1)
+    if (rehearse(c) && run_rounds(c, settings, count, 1) && dimensions_tried(c) > 1)
         run_combined(c);
 }
 

@@ -31,14 +31,23 @@ struct under_way {
 
 /* ---- names ---- */
 
+/* "round 1, every 10", "rehearsal". */
+static void add_name(struct buf *out, const struct trial *trial)
+{
+    if (trial->round == 0) {
+        buf_adds(out, "rehearsal");
+        return;
+    }
+    buf_addf(out, "round %u, ", trial->round);
+    tradeoff_add_name(out, trial->setting);
+}
+
 /* "FOLDER/round-1-every-10.tide". */
 static void add_path(struct buf *out, const struct under_way *u, const char *ending)
 {
-    struct buf name = BUF_INIT;
-    buf_addf(out, "%s/round-%u-", u->job->folder, u->trial->round + 1);
-    tradeoff_add_name(&name, u->trial->setting);
+    buf_addf(out, "%s/", u->job->folder);
     bool gap = false;
-    for (const char *s = buf_text(&name); *s; s++) {
+    for (const char *s = buf_text(&u->name); *s; s++) {
         if (isalnum((unsigned char) *s) || *s == '_') {
             buf_adds(out, gap ? "-" : "");
             buf_addc(out, *s);
@@ -46,7 +55,6 @@ static void add_path(struct buf *out, const struct under_way *u, const char *end
         gap = *s == ' ' || (gap && *s == ',');
     }
     buf_adds(out, ending);
-    buf_release(&name);
 }
 
 /* What the probe in the command's processes is told. */
@@ -371,8 +379,7 @@ enum trial_end trial_run(const struct trial_job *job, const struct trial *trial,
 {
     struct under_way u = {.job = job, .trial = trial};
     struct trial_result result = {0};
-    buf_addf(&u.name, "round %u, ", trial->round + 1);
-    tradeoff_add_name(&u.name, trial->setting);
+    add_name(&u.name, trial);
     add_path(&u.run_file, &u, ".tide");
     add_path(&u.log, &u, ".log");
     enum trial_end end = run_command(&u) < 0 ? TRIAL_FAILED : conclude(&u, &result);

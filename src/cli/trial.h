@@ -14,7 +14,7 @@ struct trial_job {
 
 struct trial {
     const struct tradeoff_setting *setting;
-    unsigned round; /* the first is 0 */
+    unsigned round; /* the first is 1; 0: a rehearsal */
 };
 
 enum trial_end {

@@ -133,7 +133,8 @@ def settings_come_in_turns(b):
     equal(status, 4, "status of too few repeats", output, said)
     check("Not enough repeats" in output and "not enough repeats" in output, output)
     check("TIDEMARK_CLEANUP is set" in said, said)
-    order = [line.split(": ")[3] for line in said.splitlines() if " steps, " in line]
+    order = [line.split(": ")[3] for line in said.splitlines() if " of 6: " in line]
+    check("rehearsal, not counted: as it is: 40 steps" in said, said)
     equal(order, ["as it is", "every 5", "set_to_none yes", "every 5", "set_to_none yes",
                   "as it is"], "order", said)
     variables = {
@@ -168,7 +169,7 @@ def a_job_that_fails_with_a_setting(b):
     check("round 1, every 5: the command failed with exit status 1" in said, said)
     check("  | no such setting\n" in said, said)
     check("every 10" in output and "not measured" in output, output)
-    equal(said.count(" steps, "), 2, "runs that were measured", said)
+    equal(said.count(" steps, "), 3, "runs that were measured, with the rehearsal", said)
 
 
 def a_job_that_makes_no_cleanup(b):
