@@ -6,7 +6,7 @@ The rules are those of `tidemark tradeoff`; docs/VERDICT.md has the reasons.
 import math
 import typing
 
-CHANCE = 0.05  # that one of all differences is called real though none is
+CHANCE = 0.05  # that one of all that are judged together is called real though none is
 LEAST_PAIRS = 3  # two values tell next to nothing of their spread
 SHARED = 0.25  # correlation of the variances of two settings: they share what they are compared with
 

@@ -18,6 +18,11 @@ def is_tensor(value):
     return kind is not None and isinstance(value, kind)
 
 
+def without_graph(loss):
+    """torch warns of a number that is taken from a tensor with one."""
+    return loss.detach() if is_tensor(loss) else loss
+
+
 def reading_of(loss):
     """TypeError: it can be no loss, whatever its value."""
     if is_tensor(loss):

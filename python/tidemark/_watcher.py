@@ -463,7 +463,7 @@ class Watcher(WarnsOnce, _core.Watcher):
         if average is not None:
             return average
         known = self._last_loss
-        return float(loss) if math.isnan(known) else known
+        return float(_torch.without_graph(loss)) if math.isnan(known) else known
 
     def _check_variance(self):
         if self.loss_tracker.detect_variance_spike():

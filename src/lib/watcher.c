@@ -9,11 +9,14 @@
 
 /*
  * Of the time that the training thread has, looking takes no more than this share; telling steps
- * takes as much. One look that took long (somebody else had the processor, or the disk) does not
- * blind us for longer than LONGEST_REST: what is dear has budgets of its own in the watch.
+ * takes as much. Samples are taken with the steps: a look only judges them. One that took long
+ * (somebody else had the processor, or the disk) does not blind us for longer than LEAST_REST, or a
+ * part of the time so far, or MOST_REST: what is dear has budgets of its own in the watch.
  */
-#define LOOK_SHARE 0.002
-#define LONGEST_REST 5e8
+#define LOOK_SHARE 0.001
+#define LEAST_REST 5e8
+#define REST_OF_TIME 16.0
+#define MOST_REST 5e9
 
 /* A counter between steps that are worth telling, or where there are none: no more often. */
 #define COUNT_SPACING UINT64_C(10000000)
@@ -132,6 +135,13 @@ double watcher_seconds(const tidemark_watcher *w)
     return w->finished ? w->seconds_finished : 1e-9 * (double) (wire_now() - w->began);
 }
 
+/* After a look of so many nanoseconds. */
+static double rest_after(double cost, double elapsed)
+{
+    double longest = fmin(fmax(elapsed / REST_OF_TIME, LEAST_REST), MOST_REST);
+    return fmin(cost / LOOK_SHARE, longest);
+}
+
 /* Does what is due, and says when to come again. */
 static void look(tidemark_watcher *w, struct visit *v)
 {
@@ -140,8 +150,8 @@ static void look(tidemark_watcher *w, struct visit *v)
     answer_take_news(w, v, seconds);
     uint64_t after = wire_now();
     uint64_t wanted = w->began + (uint64_t) (1e9 * next);
-    uint64_t allowed =
-        after + (uint64_t) fmin((double) (after - before) / LOOK_SHARE, LONGEST_REST);
+    double rest = rest_after((double) (after - before), (double) (after - w->began));
+    uint64_t allowed = after + (uint64_t) rest;
     w->next_look = wanted > allowed ? wanted : allowed;
 }
 

@@ -287,14 +287,22 @@ static size_t tests_of(const struct tradeoff *t, enum tradeoff_measure m,
     return count;
 }
 
+/* Of the measures from `first` up to before `end`. */
+static void compare_measures(const struct tradeoff *t, enum tradeoff_measure first,
+                             enum tradeoff_measure end, struct tradeoff_row *ret_rows)
+{
+    struct test tests[TRADEOFF_MAX_SETTINGS * TRADEOFF_MEASURES];
+    size_t count = 0;
+    for (enum tradeoff_measure m = first; m < end; m++)
+        count += tests_of(t, m, ret_rows, tests + count);
+    judge(tests, count);
+}
+
 void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows)
 {
     assert(t->setting_count > 0 && t->setting_count <= TRADEOFF_MAX_SETTINGS);
-    struct test tests[TRADEOFF_MAX_SETTINGS * TRADEOFF_MEASURES];
-    size_t count = 0;
-    for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++)
-        count += tests_of(t, m, ret_rows, tests + count);
-    judge(tests, count);
+    compare_measures(t, 0, TRADEOFF_STEP_SECONDS, ret_rows);
+    compare_measures(t, TRADEOFF_STEP_SECONDS, TRADEOFF_MEASURES, ret_rows);
 }
 
 /* ---- the best ---- */

@@ -14,7 +14,8 @@
  *   run       the job from start to end with one setting
  *   round     one run of each setting; differences are taken within a round, so that what changes
  *             on the machine from round to round does not count
- *   real      more than chance explains, all comparisons of the table taken together
+ *   real      more than chance explains, all comparisons of the table taken together: those of
+ *             memory, and those of time
  */
 
 /* What a setting may say; each is tried alone, then the best of each together. */
@@ -71,7 +72,8 @@ struct tradeoff {
 /* With fewer rounds nothing is called real: two values tell next to nothing of their spread. */
 #define TRADEOFF_LEAST_ROUNDS 3u
 
-/* That one of the differences of a table is called real by chance is no more likely than this. */
+/* That one of the differences in memory is called real by chance is no more likely than this; the
+ * same of those in time. */
 #define TRADEOFF_CHANCE 0.05
 
 enum tradeoff_finding {

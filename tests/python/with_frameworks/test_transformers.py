@@ -40,7 +40,7 @@ SPIKES = """
     from tidemark.integrations.transformers import TidemarkCallback
 
     def take_much(prediction):
-        taken = torch.ones(10 * 1024 * 1024)
+        taken = torch.ones(64 * 1024 * 1024)
         time.sleep(0.5)
         return {"much": float(taken.sum())}
 
