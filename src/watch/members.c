@@ -265,7 +265,8 @@ void member_catch_up(struct watch *w, struct member *m)
                                              MEMBER_VSIZE};
     for (unsigned i = 0; m->has_tracks && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct track *t = &m->tracks[kinds[i]];
-        if (m->seen_seconds > t->last_seconds)
+        bool is_told = kinds[i] == MEMBER_ANON && isfinite(m->anon_told);
+        if (m->seen_seconds > t->last_seconds && !is_told)
             watch_push(w, t, m->seen_seconds, t->last);
     }
 }
@@ -549,8 +550,9 @@ static void push_same(struct watch *w, struct member *m, double seconds)
     static const enum member_kind kinds[] = {MEMBER_ANON, MEMBER_SHMEM, MEMBER_FILE};
     for (unsigned i = 0; m->moves && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct track *t = &m->tracks[kinds[i]];
-        if (t->moves && !(kinds[i] == MEMBER_ANON && seconds - m->anon_told < TOLD_SECONDS))
-            watch_push(w, t, seconds, t->last);
+        bool is_anon = kinds[i] == MEMBER_ANON, is_told = seconds - m->anon_told < TOLD_SECONDS;
+        if (t->moves && !(is_anon && is_told))
+            watch_push(w, t, seconds, is_anon ? held(m) : t->last);
     }
     if (w->phases.count > 0)
         see_anon(w, m);
