@@ -26,6 +26,12 @@
 #define STILL_SHARE 2.0
 #define STILL_MOST 30.0
 
+/* So much more of files or shared memory, and the shares of a process are read again. */
+#define MAPPED_BYTES (1024.0 * 1024)
+
+/* Of its anonymous memory it has this share for itself, or it shares some with others. */
+#define OWN_SHARE 0.99
+
 /* A process that has told nothing from inside for so long is looked at from outside again. */
 #define TOLD_SECONDS 3.0
 
@@ -439,8 +445,9 @@ static void push_shares(struct watch *w, struct member *m, double seconds)
 {
     if (!m->has_tracks)
         return;
-    push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
-    push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
+    double moved = m->now.anon - m->anon_at_rollup;
+    push(w, m, MEMBER_PSS, seconds, m->rollup.pss + moved);
+    push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes + moved);
     push_copied(w, m, seconds);
 }
 
@@ -469,6 +476,7 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
         return;
     m->rollup_seconds = seconds;
     m->anon_at_rollup = m->now.anon;
+    m->mapped_at_rollup = m->now.file + m->now.shmem;
     if (isnan(m->pss_first))
         m->pss_first = m->rollup.pss;
     push_shares(w, m, seconds);
@@ -487,6 +495,12 @@ static double held(const struct member *m)
 
 /* ---- what is read when ---- */
 
+/* Until what has stood still since then is worth another look. */
+static double rest_of(double since, double seconds)
+{
+    return fmin((seconds - since) / STILL_SHARE, STILL_MOST);
+}
+
 /*
  * The sizes that tell whether to look say nothing of descriptors, threads and swap. Those are read
  * for themselves: at every tick once they move, the more rarely the longer they stand still.
@@ -496,8 +510,7 @@ static void plan_counts(struct member *m, double seconds, bool changed)
     if (changed)
         m->counts_seconds = seconds;
     bool moves = m->tracks[MEMBER_FDS].moves || m->tracks[MEMBER_THREADS].moves;
-    double rest = fmin((seconds - m->counts_seconds) / STILL_SHARE, STILL_MOST);
-    m->next_counts = moves ? seconds : seconds + rest;
+    m->next_counts = seconds + (moves ? 0 : rest_of(m->counts_seconds, seconds));
 }
 
 static bool same(double a, double b)
@@ -589,6 +602,8 @@ static bool are_kin(const struct member *a, const struct member *b)
 /*
  * Pages that it shares are counted by how many share them: that changes when it, or one that has
  * pages in common with it, touches some or gives them up. While nobody did, the last reading holds.
+ * Anonymous pages of one that has none in common are all its own, as the last reading has to show:
+ * its share moves as they do.
  */
 static bool shares_have_changed(struct watch *w, struct member *m, double seconds)
 {
@@ -600,10 +615,16 @@ static bool shares_have_changed(struct watch *w, struct member *m, double second
     m->faults = stat.faults;
     if (isnan(m->rollup_seconds) || w->came_or_left >= m->rollup_seconds)
         return true;
-    for (size_t i = 0; i < w->member_count; i++)
-        if (are_kin(m, w->members[i]) && w->members[i]->changed_seconds > m->rollup_seconds)
-            return true;
-    return false;
+    bool is_alone = m->rollup.pss_anon >= OWN_SHARE * m->anon_at_rollup, changed = false;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *other = w->members[i];
+        if (!member_is_alive(other) || !are_kin(m, other))
+            continue;
+        is_alone = is_alone && other == m;
+        changed = changed || other->changed_seconds > m->rollup_seconds;
+    }
+    double mapped = m->now.file + m->now.shmem - m->mapped_at_rollup;
+    return is_alone ? fabs(mapped) > MAPPED_BYTES : changed;
 }
 
 static void look_at_shares(struct watch *w, struct member *m, double seconds)
@@ -612,7 +633,7 @@ static void look_at_shares(struct watch *w, struct member *m, double seconds)
         read_rollup(w, m, seconds);
     } else {
         push_shares(w, m, seconds);
-        m->next_rollup = seconds + m->rollup_rest;
+        m->next_rollup = seconds + fmax(m->rollup_rest, rest_of(m->rollup_seconds, seconds));
     }
 }
 

@@ -91,7 +91,7 @@ struct member {
     double rollup_seconds, next_rollup, rollup_rest;
     uint64_t faults;        /* when that was asked last */
     double changed_seconds; /* when it was last seen to hold, or to have touched, other pages */
-    double anon_at_rollup;
+    double anon_at_rollup, mapped_at_rollup; /* mapped: pages of files and shared memory */
     double inherited; /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;

@@ -18,7 +18,7 @@
 #define EARLY_SECONDS 5.0
 
 /* Scans are left out while nobody came or left, but for one after so long. */
-#define FULL_SCAN_SECONDS 30.0
+#define FULL_SCAN_SECONDS 60.0
 
 /* What surrounds the job is looked at this often; every second where the job's memory has changed
  * by such a share since, or where there is little left. */

@@ -184,6 +184,22 @@ TEST(still__who_comes_and_who_goes_is_known_at_the_next_tick)
     job_end(&j);
 }
 
+TEST(still__what_one_alone_has_is_its_own_without_another_reading)
+{
+    struct job j;
+    double pss, later, stall, stall_later;
+    CHECK(job_start(&j));
+    CHECK(order('m') == j.pid);
+    pass(&j, 300);
+    look_at_sheet(&j, &pss, &stall);
+    CHECK(order('m') == j.pid);
+    pass(&j, 300);
+    look_at_sheet(&j, &later, &stall_later);
+    CHECK_NEAR(later - pss, (double) BLOCK, MB);
+    CHECK(stall_later == stall);
+    job_end(&j);
+}
+
 TEST(still__shares_are_read_again_only_when_pages_were_touched)
 {
     struct job j;
