@@ -33,7 +33,7 @@ PROCESSES = 25
 TREE_MB = 8192
 MANY = 500
 
-WARM_SECONDS = 8  # tidemark reads the shares of every process in the first seconds
+WARM_SECONDS = 30  # tidemark reads the shares of every process in the first seconds
 PEER_WARM_SECONDS = 3
 PEER_SECONDS = 10  # what they do is the same every second
 NOBODY_SECONDS = 6

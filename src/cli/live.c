@@ -33,9 +33,10 @@
 
 #define TAILS 2u
 
-/* Seconds between two looks at the output, stretching with the run. */
+/* Seconds between two looks at output that comes all the time, stretching with the run. */
 #define OUTPUT_LEAST 0.001
-#define OUTPUT_MOST 0.1
+#define OUTPUT_MOST 1.0
+#define OUTPUT_MOST_COUNTED 0.1 /* where a certain step is waited for */
 
 /* Packets of output read in one go: samples are due as well. */
 #define PACKETS 64
@@ -111,14 +112,21 @@ static void write_text(int fd, const char *text, size_t len)
     }
 }
 
-static void read_tails(struct live *l, double seconds)
+/* True if there was something. */
+static bool read_tails(struct live *l, double seconds)
 {
     char bytes[65536];
+    bool any = false;
     for (unsigned i = 0; i < l->tail_count; i++) {
-        ssize_t n;
-        while ((n = tail_read(l->tails[i], bytes, sizeof(bytes))) > 0)
-            watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+        ssize_t n = sizeof(bytes);
+        while (n == sizeof(bytes)) {
+            n = tail_read(l->tails[i], bytes, sizeof(bytes));
+            if (n > 0)
+                watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+            any = any || n > 0;
+        }
     }
+    return any;
 }
 
 /* Where the command writes to the same file, what we write is not its output. */
@@ -348,21 +356,40 @@ static void check_options(struct live *l, double seconds)
 
 /* ---- events ---- */
 
-static void read_relay(struct live *l, double seconds)
+/* True if there was something. */
+static bool read_relay(struct live *l, double seconds)
 {
     char bytes[RELAY_READ];
     ssize_t n = 1;
     int status = 0;
-    for (unsigned i = 0; i < PACKETS && n > 0; i++) {
+    unsigned i = 0;
+    for (; i < PACKETS && n > 0; i++) {
         n = relay_read(l->job->relay, bytes, sizeof(bytes), &status);
         if (n > 0)
             watch_feed_output(l->watch, seconds, bytes, (size_t) n);
     }
     if (n == -EAGAIN || n > 0)
-        return;
+        return i > 1;
     l->over = true;
     l->end.known = n == 0;
     l->end.status = status;
+    return true;
+}
+
+/*
+ * A program that writes all the time does not keep us busy all the time: it is read as often as
+ * samples are taken, for that is when the steps are wanted.
+ */
+static void read_output(struct live *l, double seconds)
+{
+    bool any = l->job->relay && read_relay(l, seconds);
+    any = read_tails(l, seconds) || any;
+    if (!any)
+        return;
+    double interval = l->options->interval;
+    double most = l->options->stop_after_steps > 0 ? OUTPUT_MOST_COUNTED : OUTPUT_MOST;
+    l->next_output =
+        seconds + fmin(fmax(OUTPUT_LEAST, interval > 0 ? interval : seconds / 1000), most);
 }
 
 /* Keys go to the whole group; that the terminal is closed is told to the session's leader only. */
@@ -388,22 +415,17 @@ static void read_signals(struct live *l)
     }
 }
 
-/* A program that writes all the time does not keep us busy all the time. */
-static void rest_from_output(struct live *l)
-{
-    double seconds = now(l), wanted = l->options->interval > 0 ? OUTPUT_MOST : seconds / 1000;
-    l->next_output = seconds + fmin(fmax(OUTPUT_LEAST, wanted), OUTPUT_MOST);
-}
-
+/* While output rests, its end is listened for all the same. */
 static void wait_until(struct live *l, double next)
 {
     int relay = l->job->relay ? relay_fd(l->job->relay) : -1;
-    bool relay_is_gone = l->job->relay && relay < 0, rests = now(l) < l->next_output;
-    double left = fmin(fmax((rests ? fmin(next, l->next_output) : next) - now(l), 0), 1);
+    double seconds = now(l);
+    bool rests = seconds < l->next_output;
+    double left = fmin(fmax((rests ? fmin(next, l->next_output) : next) - seconds, 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
     struct pollfd p[3 + TAILS] = {{.fd = l->signals, .events = POLLIN},
-                                  {.fd = rests ? -1 : relay, .events = POLLIN},
+                                  {.fd = relay, .events = rests ? POLLRDHUP : POLLIN},
                                   {.fd = watch_wake_fd(l->watch), .events = POLLIN}};
     for (unsigned i = 0; i < l->tail_count; i++)
         p[3 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
@@ -411,18 +433,19 @@ static void wait_until(struct live *l, double next)
         return;
     if (p[0].revents)
         read_signals(l);
-    if (p[1].revents || relay_is_gone)
-        read_relay(l, now(l));
-    rest_from_output(l);
+    /* Where the relay is gone, a signal says that the command has ended. */
+    if (p[1].revents || (l->job->relay && relay < 0))
+        l->next_output = 0;
 }
 
 static void loop(struct live *l)
 {
+    double next = 0;
     while (!l->over) {
         double seconds = now(l);
-        if (l->tail_count > 0 && seconds >= l->next_output)
-            read_tails(l, seconds);
-        double next = watch_tick(l->watch, seconds);
+        if (seconds >= fmin(l->next_output, next))
+            read_output(l, seconds);
+        next = watch_tick(l->watch, seconds);
         tell_news(l, seconds);
         check_options(l, seconds);
         if (l->row && seconds >= l->next_status)

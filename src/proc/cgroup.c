@@ -61,7 +61,7 @@ static int read_place(int proc, pid_t pid, struct buf *text, struct place *ret)
     if (r < 0)
         return r == -EINVAL ? -ENOENT : r;
     /* Our own mounts: what we can open. Paths in both files are told as our own namespace sees. */
-    r = file_read_at(proc, "self/mountinfo", text);
+    r = file_read_list_at(proc, "self/mountinfo", text);
     if (r < 0)
         return r;
     return cgroup_mount_parse(buf_text(text), text->len, ret->version, &ret->point, &ret->root);

@@ -5,37 +5,63 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define FILE_MAX_BYTES ((size_t) 16 << 20)
 
-int file_read(int fd, struct buf *ret)
+static int read_all(int fd, bool in_one_piece, struct buf *ret)
 {
     char chunk[4096];
+    const ssize_t full = sizeof chunk, least = in_one_piece ? full : 1;
+    ssize_t n = full;
     buf_clear(ret);
-    while (ret->len < FILE_MAX_BYTES) {
-        ssize_t n = pread(fd, chunk, sizeof chunk, (off_t) ret->len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
+    while (ret->len < FILE_MAX_BYTES && n >= least) {
+        n = pread(fd, chunk, sizeof chunk, (off_t) ret->len);
+        if (n < 0 && errno != EINTR)
             return -errno;
-        if (n == 0)
-            break;
-        buf_add(ret, chunk, (size_t) n);
+        if (n > 0)
+            buf_add(ret, chunk, (size_t) n);
+        else if (n < 0)
+            n = full; /* interrupted: once more */
     }
     return 0;
 }
 
-int file_read_at(int dir, const char *path, struct buf *ret)
+static int open_and_read(int dir, const char *path, bool in_one_piece, struct buf *ret)
 {
     int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    int r = file_read(fd, ret);
+    int r = read_all(fd, in_one_piece, ret);
     close(fd);
     return r;
+}
+
+int file_read(int fd, struct buf *ret)
+{
+    return read_all(fd, true, ret);
+}
+
+int file_read_at(int dir, const char *path, struct buf *ret)
+{
+    return open_and_read(dir, path, true, ret);
+}
+
+int file_read_list_at(int dir, const char *path, struct buf *ret)
+{
+    return open_and_read(dir, path, false, ret);
+}
+
+bool file_is_own_proc(int dir)
+{
+    char self[32] = "";
+    struct statfs s;
+    return fstatfs(dir, &s) == 0 && s.f_type == PROC_SUPER_MAGIC &&
+           readlinkat(dir, "self", self, sizeof self - 1) > 0 && atol(self) == getpid();
 }
 
 static int pids_add(struct pids *p, pid_t pid)

@@ -32,6 +32,7 @@ struct proc_stat {
     char state;         /* 'R', 'S', 'D', 'T', 'Z', ... */
     char comm[32];      /* cleaned to printable UTF-8 */
     uint64_t cpu_ticks; /* user and system */
+    uint64_t faults;    /* pages that were not there, or not to be written to, when touched */
     double rss;
 };
 
@@ -61,7 +62,7 @@ struct proc_rollup {
 int proc_rollup_parse(const char *text, size_t len, struct proc_rollup *ret);
 
 /*
- * An open process: two descriptors stay open (raise RLIMIT_NOFILE for hundreds of processes), and
+ * An open process: three descriptors stay open (raise RLIMIT_NOFILE for hundreds of processes), and
  * everything is read through them, so that it can never meet another process that was given the
  * same pid. It stays the same through exec. One owner, one thread.
  */
@@ -71,8 +72,16 @@ struct proc;
 int proc_open(const char *root, struct proc_id id, struct proc **ret);
 struct proc *proc_free(struct proc *p); /* accepts NULL, returns NULL */
 
-/* All three: -ESRCH: it has ended (a zombie too); -EACCES, -EPERM: not for us; -ENOSYS: the kernel
+/*
+ * The cheapest look there is. 1: what it maps or holds has another size than at the call before, or
+ * that cannot be told; 0: it has not, or it has not even run since (1 us; statm takes three);
+ * -ESRCH: it has ended. What the kernel takes from a process that sleeps is told when it wakes.
+ */
+int proc_has_changed(struct proc *p);
+
+/* All four: -ESRCH: it has ended (a zombie too); -EACCES, -EPERM: not for us; -ENOSYS: the kernel
  * has no such file. */
+int proc_read_stat(struct proc *p, struct proc_stat *ret);
 int proc_read_status(struct proc *p, struct proc_status *ret);
 int proc_read_rollup(struct proc *p, struct proc_rollup *ret);
 int proc_read_fds(struct proc *p, double *ret_count);
@@ -132,6 +141,14 @@ void proc_tree_exclude(struct proc_tree *t, pid_t pid);
 
 /* Finds who came and who left. The number of members, or -errno. */
 int proc_tree_scan(struct proc_tree *t);
+
+/*
+ * Whether a scan would find somebody who came since the last one; much cheaper than to look. Pids
+ * are given in order, and the kernel tells the last (/proc/loadavg): only those in between can be
+ * new, and only a child of a member or a root can be one. True where that cannot be told. Who left
+ * is not noticed.
+ */
+bool proc_tree_has_grown(struct proc_tree *t);
 
 /* Members in the order they joined; `index` below the last scan's number. */
 struct proc_member *proc_tree_member(struct proc_tree *t, size_t index);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- parsers ---- */
@@ -68,16 +69,24 @@ int proc_rollup_parse(const char *text, size_t len, struct proc_rollup *ret)
 /* How the open descriptors are counted. */
 enum fds_way { FDS_UNTRIED, FDS_BY_SIZE, FDS_BY_LISTING };
 
+/* statm is seven numbers of pages. */
+#define SIZES_BYTES 160
+
 /*
- * Both descriptors belong to this very process: once it has ended they give -ESRCH or -ENOENT,
+ * All descriptors belong to this very process: once it has ended they give -ESRCH or -ENOENT,
  * even if its pid is in use again. smaps_rollup is not kept open: the kernel ties that descriptor
  * to the memory the process had then, and it goes dead at exec.
  */
 struct proc {
     struct proc_id id;
-    int dir, status;
+    int dir, status, statm;
     int rollup_error; /* sticky, 0: none */
     enum fds_way fds;
+    bool has_clock; /* of the processor time that it has used */
+    clockid_t clock;
+    struct timespec ran;     /* what that said last */
+    char sizes[SIZES_BYTES]; /* statm as it was last read */
+    ssize_t sizes_len;
     struct buf text;
 };
 
@@ -88,10 +97,22 @@ struct proc *proc_free(struct proc *p)
             close(p->dir);
         if (p->status >= 0)
             close(p->status);
+        if (p->statm >= 0)
+            close(p->statm);
         buf_release(&p->text);
     }
     free(p);
     return NULL;
+}
+
+/* The folder above is the root of the file system. */
+static bool is_pid_of_ours(const struct proc *p)
+{
+    int root = openat(p->dir, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_own = root >= 0 && file_is_own_proc(root);
+    if (root >= 0)
+        close(root);
+    return is_own;
 }
 
 static int open_files(struct proc *p, const char *path)
@@ -99,6 +120,8 @@ static int open_files(struct proc *p, const char *path)
     p->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (p->dir < 0)
         return -errno;
+    p->has_clock = is_pid_of_ours(p) && clock_getcpuclockid(p->id.pid, &p->clock) == 0;
+    p->statm = openat(p->dir, "statm", O_RDONLY | O_CLOEXEC);
     p->status = openat(p->dir, "status", O_RDONLY | O_CLOEXEC);
     return p->status < 0 ? -errno : 0;
 }
@@ -107,7 +130,7 @@ static int open_files(struct proc *p, const char *path)
 static int verify(struct proc *p)
 {
     struct proc_stat stat;
-    int r = proc_stat_read_file(p->dir, "stat", &p->text, &stat);
+    int r = proc_read_stat(p, &stat);
     if (r < 0)
         return r;
     return proc_id_equal(stat.id, p->id) && !proc_stat_ended(&stat) ? 0 : -ESRCH;
@@ -119,7 +142,8 @@ int proc_open(const char *root, struct proc_id id, struct proc **ret)
     if (!p)
         return -ENOMEM;
     p->id = id;
-    p->dir = p->status = -1;
+    p->dir = p->status = p->statm = -1;
+    p->ran.tv_nsec = -1; /* no time is that: the first look is one */
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s/%d", root, (int) id.pid);
     int r = open_files(p, buf_text(&path));
@@ -148,6 +172,40 @@ int proc_read_status(struct proc *p, struct proc_status *ret)
         return -ESRCH;
     *ret = s;
     return 0;
+}
+
+/* Whether it has run since the call before, or that cannot be told. */
+static bool has_run(struct proc *p)
+{
+    struct timespec ran;
+    if (!p->has_clock || clock_gettime(p->clock, &ran) < 0)
+        return true;
+    bool same = ran.tv_sec == p->ran.tv_sec && ran.tv_nsec == p->ran.tv_nsec;
+    p->ran = ran;
+    return !same;
+}
+
+int proc_has_changed(struct proc *p)
+{
+    char sizes[SIZES_BYTES];
+    if (!has_run(p))
+        return 0;
+    ssize_t n = p->statm < 0 ? -1 : pread(p->statm, sizes, sizeof sizes, 0);
+    if (n < 0)
+        return p->statm >= 0 && errno == ESRCH ? -ESRCH : 1;
+    /* A zombie has no memory any more. */
+    if (n >= 2 && memcmp(sizes, "0 ", 2) == 0)
+        return -ESRCH;
+    if (n == p->sizes_len && memcmp(sizes, p->sizes, (size_t) n) == 0)
+        return 0;
+    memcpy(p->sizes, sizes, (size_t) n);
+    p->sizes_len = n;
+    return 1;
+}
+
+int proc_read_stat(struct proc *p, struct proc_stat *ret)
+{
+    return proc_stat_read_file(p->dir, "stat", &p->text, ret);
 }
 
 /* What a file of the process that is not there means: the process is gone, or the kernel has no

@@ -33,7 +33,8 @@ void copy_clean(char *ret, size_t size, const char *text)
 }
 
 /* The numbers after the state; fields are numbered as in proc(5), from 1. */
-enum { FIELD_PARENT = 4, FIELD_GROUP, FIELD_SESSION, FIELD_USER = 14, FIELD_SYSTEM };
+enum { FIELD_PARENT = 4, FIELD_GROUP, FIELD_SESSION, FIELD_MINOR_FAULTS = 10 };
+enum { FIELD_MAJOR_FAULTS = 12, FIELD_USER = 14, FIELD_SYSTEM };
 enum { FIELD_START = 22, FIELD_VSIZE, FIELD_RSS, FIELD_END };
 
 /* Negative numbers (a terminal, a nice value) count as 0: none is asked for. */
@@ -83,6 +84,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
     ret->session = (pid_t) values[FIELD_SESSION];
     ret->state = close[2];
     ret->cpu_ticks = values[FIELD_USER] + values[FIELD_SYSTEM];
+    ret->faults = values[FIELD_MINOR_FAULTS] + values[FIELD_MAJOR_FAULTS];
     ret->rss = (double) values[FIELD_RSS] * (double) sysconf(_SC_PAGESIZE);
     set_comm(s + 2, (size_t) (close - s - 2), ret);
     return 0;

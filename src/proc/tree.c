@@ -1,15 +1,28 @@
 /* proc/tree.c: the processes that descend from the roots. */
+#include "proc/fields.h"
 #include "proc/file.h"
 #include "proc/stat.h"
 
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 /* So many scans until everything that is known has been looked at again. */
 #define TREE_ROUND 16
+
+/* More new pids than these, and a scan costs less than to look at each. */
+#define FEW_PIDS 256
+
+/* Parents of parents of a new process that are looked at. */
+#define TREE_DEPTH 32
 
 enum entry_kind {
     ENTRY_NEW,     /* not looked at yet */
@@ -30,6 +43,7 @@ struct entry {
 
 struct root {
     struct proc_id id;
+    pid_t session;
     bool children_only;
 };
 
@@ -41,6 +55,8 @@ struct roots {
 
 struct proc_tree {
     DIR *directory;
+    int loadavg;    /* -1: cannot be trusted to tell the last pid */
+    pid_t last_pid; /* that was given when it was last looked for new ones; 0: not known */
     struct proc_tree_hooks hooks;
     struct roots roots, excluded;
     struct pids pids;
@@ -51,9 +67,25 @@ struct proc_tree {
     size_t member_count, member_capacity;
     unsigned scans;
     bool look_again; /* at everything: roots or exclusions are new */
+    bool unsettled;  /* some wait for the next scan to be placed */
     uint64_t seen;
     struct buf text;
 };
+
+/*
+ * A file that tells the last pid of the numbers that we see. Not so where something else lies over
+ * it (lxcfs), or where the file system is that of another pid namespace.
+ */
+static int open_loadavg(int directory)
+{
+    struct statfs s;
+    int fd = file_is_own_proc(directory) ? openat(directory, "loadavg", O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && (fstatfs(fd, &s) < 0 || s.f_type != PROC_SUPER_MAGIC)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
 
 int proc_tree_new(const char *root, const struct proc_tree_hooks *hooks, struct proc_tree **ret)
 {
@@ -66,6 +98,7 @@ int proc_tree_new(const char *root, const struct proc_tree_hooks *hooks, struct 
         free(t);
         return r;
     }
+    t->loadavg = open_loadavg(dirfd(t->directory));
     if (hooks)
         t->hooks = *hooks;
     *ret = t;
@@ -85,6 +118,8 @@ struct proc_tree *proc_tree_free(struct proc_tree *t)
     free(t->excluded.list);
     pids_release(&t->pids);
     buf_release(&t->text);
+    if (t->loadavg >= 0)
+        close(t->loadavg);
     closedir(t->directory);
     free(t);
     return NULL;
@@ -124,7 +159,7 @@ int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only)
         return r;
     if (proc_stat_ended(&stat))
         return -ESRCH;
-    r = roots_add(&t->roots, (struct root){stat.id, children_only});
+    r = roots_add(&t->roots, (struct root){stat.id, stat.session, children_only});
     if (r == 0)
         t->look_again = true;
     return r;
@@ -134,7 +169,7 @@ void proc_tree_exclude(struct proc_tree *t, pid_t pid)
 {
     struct proc_stat stat;
     if (read_stat(t, pid, &stat) == 0 &&
-        roots_add(&t->excluded, (struct root){stat.id, false}) == 0)
+        roots_add(&t->excluded, (struct root){stat.id, stat.session, false}) == 0)
         t->look_again = true;
 }
 
@@ -389,13 +424,110 @@ static int settle_new(struct proc_tree *t)
     return r;
 }
 
+/* ---- the last pid ---- */
+
+/* "0.20 0.18 0.12 1/80 11206". 0: not known. */
+static pid_t last_pid(const struct proc_tree *t)
+{
+    char text[128];
+    ssize_t n = t->loadavg < 0 ? -1 : pread(t->loadavg, text, sizeof text, 0);
+    const char *blank = n > 0 ? memrchr(text, ' ', (size_t) n) : NULL;
+    const char *s = blank ? blank + 1 : NULL;
+    uint64_t pid;
+    return s && scan_unsigned(&s, text + n, &pid) && pid <= INT_MAX ? (pid_t) pid : 0;
+}
+
+static bool is_session_of_job(const struct proc_tree *t, pid_t session)
+{
+    for (size_t i = 0; i < t->roots.count; i++)
+        if (t->roots.list[i].session == session)
+            return true;
+    for (size_t i = 0; i < t->member_count; i++)
+        if (t->members[i]->stat.session == session)
+            return true;
+    return false;
+}
+
+/*
+ * By one call, for most are gone already or somebody else's: a process is in the session of its
+ * parent, or in one that it or an ancestor began since.
+ */
+static bool may_be_of_job(struct proc_tree *t, pid_t pid)
+{
+    pid_t session = getsid(pid);
+    if (session < 0)
+        return false;
+    const struct entry *leader = find_entry(t, session);
+    bool is_foreign = leader && (leader->kind == ENTRY_FOREIGN || leader->kind == ENTRY_SHUT);
+    return !is_foreign || is_session_of_job(t, session);
+}
+
+/* Threads have numbers of the same kind, and their own folders. */
+static bool is_thread(struct proc_tree *t, pid_t pid)
+{
+    char path[32];
+    double group;
+    static const struct field fields[] = {{"Tgid", 0}};
+    snprintf(path, sizeof path, "%d/status", (int) pid);
+    return file_read_at(dirfd(t->directory), path, &t->text) == 0 &&
+           fields_parse(buf_text(&t->text), t->text.len, fields, 1, &group) == 1 &&
+           group != (double) pid;
+}
+
+/* Whether one that began since the last scan descends from a member or a root, as far as it shows:
+ * neither it nor its parents need be known. */
+static bool is_of_job(struct proc_tree *t, pid_t pid)
+{
+    struct proc_stat stat;
+    for (int i = 0; i < TREE_DEPTH; i++) {
+        if (read_stat(t, pid, &stat) < 0 || stat.parent == 0)
+            return false;
+        const struct entry *parent = find_entry(t, stat.parent);
+        if (parent && parent->kind != ENTRY_NEW) {
+            struct proc_id id = {parent->pid, parent->start};
+            return parent->kind == ENTRY_MEMBER || roots_find(&t->roots, id);
+        }
+        pid = stat.parent;
+    }
+    return true;
+}
+
+bool proc_tree_has_grown(struct proc_tree *t)
+{
+    pid_t last = last_pid(t), before = t->last_pid;
+    if (last == 0 || before == 0 || last < before || last - before > FEW_PIDS || t->look_again ||
+        t->unsettled)
+        return true;
+    for (pid_t pid = before + 1; pid <= last; pid++) {
+        struct entry *known = find_entry(t, pid);
+        /* Its number was another's. */
+        if (known && known->kind != ENTRY_MEMBER)
+            *known = (struct entry){.pid = pid};
+        if (may_be_of_job(t, pid) && is_of_job(t, pid) && !is_thread(t, pid))
+            return true;
+    }
+    t->last_pid = last;
+    return false;
+}
+
+static bool any_waits(const struct proc_tree *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->entries[i].kind == ENTRY_NEW && t->entries[i].waited)
+            return true;
+    return false;
+}
+
 int proc_tree_scan(struct proc_tree *t)
 {
+    pid_t last = last_pid(t);
     int r = list_pids(t);
     if (r < 0)
         return r;
     review(t);
     r = settle_new(t);
+    t->last_pid = last;
+    t->unsettled = any_waits(t);
     return r < 0 ? r : (int) t->member_count;
 }
 

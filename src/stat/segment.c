@@ -66,7 +66,8 @@ static double line_rss(const struct sums *s, size_t i, size_t j)
     double n = (double) (j - i), sx = s->x[j] - s->x[i], sy = s->y[j] - s->y[i];
     double cxx = s->xx[j] - s->xx[i] - sx * sx / n, cxy = s->xy[j] - s->xy[i] - sx * sy / n;
     double cyy = s->yy[j] - s->yy[i] - sy * sy / n;
-    return fmax(0, cxx > 0 ? cyy - cxy * cxy / cxx : cyy);
+    double rss = cxx > 0 ? cyy - cxy * cxy / cxx : cyy;
+    return rss > 0 ? rss : 0;
 }
 
 struct plan {
@@ -74,24 +75,29 @@ struct plan {
     size_t start[SEGMENT_MAX][SEGMENT_POINTS + 1]; /* where the last of them begins */
 };
 
+/* The last of several pieces over the first j points may begin at i: of one more than the best so
+ * far before i, each as many as fit. `line`: of the line from i to j. */
+static void plan_last_piece(struct plan *p, size_t least, size_t i, size_t j, double line)
+{
+    for (size_t k = 1; k < SEGMENT_MAX && k * least <= i; k++) {
+        double rss = p->rss[k - 1][i] + line;
+        if (rss < p->rss[k][j]) {
+            p->rss[k][j] = rss;
+            p->start[k][j] = i;
+        }
+    }
+}
+
 static void plan_pieces(const struct sums *s, size_t n, struct plan *p)
 {
+    size_t least = least_points(n);
     for (size_t j = 0; j <= n; j++) {
         p->rss[0][j] = j > 0 ? line_rss(s, 0, j) : 0;
         p->start[0][j] = 0;
-    }
-    size_t least = least_points(n);
-    for (size_t k = 1; k < SEGMENT_MAX; k++) {
-        for (size_t j = 0; j <= n; j++) {
+        for (size_t k = 1; k < SEGMENT_MAX; k++)
             p->rss[k][j] = DBL_MAX;
-            for (size_t i = k * least; i + least <= j; i++) {
-                double rss = p->rss[k - 1][i] + line_rss(s, i, j);
-                if (rss < p->rss[k][j]) {
-                    p->rss[k][j] = rss;
-                    p->start[k][j] = i;
-                }
-            }
-        }
+        for (size_t i = least; i + least <= j; i++)
+            plan_last_piece(p, least, i, j, line_rss(s, i, j));
     }
 }
 

@@ -130,9 +130,14 @@ static int thin_finest(struct thin *t, double now)
     return r;
 }
 
+bool thin_is_due(const struct thin *t, double seconds)
+{
+    return seconds >= t->next_seconds || t->sample_rows > THIN_SAMPLE_ROWS;
+}
+
 int thin_history(struct thin *t, double seconds)
 {
-    if (seconds < t->next_seconds && t->sample_rows <= THIN_SAMPLE_ROWS)
+    if (!thin_is_due(t, seconds))
         return 0;
     int r = 1;
     for (int i = 0; i < THIN_STEPS && r == 1; i++)

@@ -3,6 +3,7 @@
 #define TIDEMARK_STORE_THIN_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -34,6 +35,9 @@ struct thin {
 
 int thin_init(struct thin *t, sqlite3 *db);
 void thin_release(struct thin *t);
+
+/* Whether thin_history() would do something. */
+bool thin_is_due(const struct thin *t, double seconds);
 
 /* A bounded piece of what is due at `seconds`; call it once a second, inside a transaction. */
 int thin_history(struct thin *t, double seconds);

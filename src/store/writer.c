@@ -34,7 +34,9 @@ enum {
     ROW_MARK,
     ROW_EVENT,
     ROW_ANSWER,
-    ROW_TABLES
+    ROW_BEGIN,
+    ROW_COMMIT,
+    ROW_STATEMENTS
 };
 
 /* What is not told stays as it was. */
@@ -44,7 +46,7 @@ static const char update_terms[] =
     " epoch_length = coalesce(?4, epoch_length)";
 
 /* None can fail for what it is given: a row that does not fit is left out, not tried for ever. */
-static const char *const row_texts[ROW_TABLES] = {
+static const char *const row_texts[ROW_STATEMENTS] = {
     [ROW_RUN] = "INSERT OR IGNORE INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     [ROW_TERMS] = update_terms,
     [ROW_PROCESS] = "INSERT OR REPLACE INTO process VALUES (?,?,?,?,?,?,?,?,?,?,?)",
@@ -54,6 +56,8 @@ static const char *const row_texts[ROW_TABLES] = {
     [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
     [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
     [ROW_ANSWER] = "INSERT OR REPLACE INTO answer (rowid, json, report) VALUES (1,?,?)",
+    [ROW_BEGIN] = "BEGIN IMMEDIATE",
+    [ROW_COMMIT] = "COMMIT",
 };
 
 struct sample {
@@ -72,7 +76,7 @@ struct event_kind {
  * rolled back and tried again later, and no lock is held in between.
  */
 struct writer {
-    sqlite3_stmt *rows[ROW_TABLES];
+    sqlite3_stmt *rows[ROW_STATEMENTS];
     struct queue queue;
     struct sample *samples;
     size_t sample_count;
@@ -89,7 +93,7 @@ void writer_free(struct writer *w)
 {
     if (!w)
         return;
-    for (size_t i = 0; i < ROW_TABLES; i++)
+    for (size_t i = 0; i < ROW_STATEMENTS; i++)
         sqlite3_finalize(w->rows[i]);
     thin_release(&w->thin);
     queue_release(&w->queue);
@@ -122,7 +126,7 @@ static int write_marks(struct writer *w)
 static int write_all(struct store *s, double seconds)
 {
     struct writer *w = s->writer;
-    int r = db_exec(s->db, "BEGIN IMMEDIATE");
+    int r = db_run(w->rows[ROW_BEGIN]);
     if (r == 0)
         r = queue_run(&w->queue, w->rows);
     if (r == 0)
@@ -131,7 +135,7 @@ static int write_all(struct store *s, double seconds)
         r = write_marks(w);
     if (r == 0)
         r = thin_history(&w->thin, seconds);
-    return r < 0 ? r : db_exec(s->db, "COMMIT");
+    return r < 0 ? r : db_run(w->rows[ROW_COMMIT]);
 }
 
 /* All that waits, in one transaction; what could not be written goes on waiting. */
@@ -139,6 +143,8 @@ static int flush(struct store *s, double seconds)
 {
     struct writer *w = s->writer;
     struct thin before = w->thin;
+    if (w->queue.row_count == 0 && w->sample_count == 0 && !thin_is_due(&w->thin, seconds))
+        return 0;
     int r = write_all(s, seconds);
     if (r < 0) {
         if (!sqlite3_get_autocommit(s->db))
@@ -388,7 +394,7 @@ static int writer_new(sqlite3 *db, struct writer **ret)
     queue_init(&w->queue);
     w->samples = calloc(WAITING_SAMPLES, sizeof *w->samples);
     int r = w->samples ? thin_init(&w->thin, db) : -ENOMEM;
-    for (size_t i = 0; i < ROW_TABLES && r == 0; i++)
+    for (size_t i = 0; i < ROW_STATEMENTS && r == 0; i++)
         r = db_prepare(db, row_texts[i], &w->rows[i]);
     if (r < 0) {
         writer_free(w);

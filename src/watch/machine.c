@@ -127,6 +127,15 @@ static void find_cgroup(struct watch *w)
     w->cgroup_first = w->cgroup_now;
 }
 
+void machine_tick_shm(struct watch *w, double seconds)
+{
+    double used, size;
+    if (read_shm(w, &used, &size) < 0)
+        return;
+    w->job[JOB_SHM].limit = size;
+    watch_push(w, &w->job[JOB_SHM], seconds, used);
+}
+
 void machine_tick(struct watch *w, double seconds)
 {
     find_cgroup(w);
@@ -134,11 +143,7 @@ void machine_tick(struct watch *w, double seconds)
     const struct proc_meminfo *m = &w->memory_now;
     watch_push(w, &w->job[JOB_SYSTEM], seconds, m->total - m->available);
     watch_push(w, &w->job[JOB_CGROUP], seconds, w->cgroup_now.working_set);
-    double used, size;
-    if (read_shm(w, &used, &size) == 0) {
-        w->job[JOB_SHM].limit = size;
-        watch_push(w, &w->job[JOB_SHM], seconds, used);
-    }
+    machine_tick_shm(w, seconds);
 }
 
 /* ---- whose is what lies in /dev/shm? ---- */

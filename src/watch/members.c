@@ -22,6 +22,16 @@
 #define YOUNG_SHARE 0.02
 #define YOUNG_SECONDS 0.25
 
+/* What stands still is read again after a share of the time it has stood, at most after so long. */
+#define STILL_SHARE 2.0
+#define STILL_MOST 30.0
+
+/* So much more of files or shared memory, and the shares of a process are read again. */
+#define MAPPED_BYTES (1024.0 * 1024)
+
+/* Of its anonymous memory it has this share for itself, or it shares some with others. */
+#define OWN_SHARE 0.99
+
 /* A process that has told nothing from inside for so long is looked at from outside again. */
 #define TOLD_SECONDS 3.0
 
@@ -106,6 +116,7 @@ static void read_identity(struct watch *w, struct member *m)
     read_variable(m, "LOCAL_RANK", m->local_rank, sizeof(m->local_rank));
     const struct member *parent = member_find(w, m->parent);
     m->forked = parent && same_arguments(m, parent);
+    m->origin = m->forked ? parent->origin : m->id;
 }
 
 static void remember(struct watch *w, struct member *m)
@@ -139,7 +150,7 @@ void members_joined(void *context, struct proc_member *found)
     struct member *m = calloc(1, sizeof(*m));
     if (!m)
         abort();
-    m->id = found->stat.id;
+    m->id = m->origin = found->stat.id;
     m->parent = found->parent;
     format_start(m->id.start, m->start);
     m->proc = proc;
@@ -147,7 +158,8 @@ void members_joined(void *context, struct proc_member *found)
     m->joined = w->last_tick;
     m->ended = NAN;
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
-    m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = NAN;
+    m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = m->fds = NAN;
+    m->counts_seconds = m->changed_seconds = w->came_or_left = m->joined;
     m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
@@ -245,10 +257,24 @@ static void store_member(struct watch *w, struct member *m)
         .last_seconds = member_is_alive(m) ? w->last_tick : m->ended,
         .exit_status = NAN,
     };
+    w->unsaved = true;
     if (m->stored == 0)
         m->stored = store_add_process(w->options.store, &p);
     else
         store_update_process(w->options.store, m->stored, &p);
+}
+
+/* What did not change was not pushed: now it is, up to where it was seen last. */
+void member_catch_up(struct watch *w, struct member *m)
+{
+    static const enum member_kind kinds[] = {MEMBER_ANON, MEMBER_SHMEM, MEMBER_FILE, MEMBER_RSS,
+                                             MEMBER_VSIZE};
+    for (unsigned i = 0; m->has_tracks && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct track *t = &m->tracks[kinds[i]];
+        bool is_told = kinds[i] == MEMBER_ANON && isfinite(m->anon_told);
+        if (m->seen_seconds > t->last_seconds && !is_told)
+            watch_push(w, t, m->seen_seconds, t->last);
+    }
 }
 
 static void finish_track(struct watch *w, struct track *t, void *c)
@@ -264,9 +290,10 @@ void members_left(void *context, struct proc_member *found)
     if (!m)
         return;
     rings_end(w, m, w->last_tick);
-    m->ended = w->last_tick;
+    m->ended = w->came_or_left = w->last_tick;
     m->proc = proc_free(m->proc);
     w->alive--;
+    member_catch_up(w, m);
     store_member(w, m);
     member_each_track(w, m, finish_track, NULL);
     if (!m->has_tracks)
@@ -292,7 +319,7 @@ static void gather(const struct watch *w, const struct member *m, double seconds
                    struct role_evidence *ret)
 {
     struct proc_stat stat;
-    bool alive = member_is_alive(m) && proc_stat_read(w->options.proc_root, m->id.pid, &stat) == 0;
+    bool alive = member_is_alive(m) && proc_read_stat(m->proc, &stat) == 0;
     *ret = (struct role_evidence){
         .arguments = buf_text(&m->arguments),
         .arguments_len = m->arguments.len,
@@ -387,6 +414,7 @@ void member_push(struct watch *w, struct member *m, struct track *t, double seco
         t->stored_rule = t->rule;
     }
     watch_push(w, t, seconds, value);
+    m->moves = m->moves || t->moves;
 }
 
 static void push(struct watch *w, struct member *m, enum member_kind kind, double seconds,
@@ -413,6 +441,16 @@ static void push_copied(struct watch *w, struct member *m, double seconds)
     push(w, m, MEMBER_COPIED, seconds, fmax(0, m->rollup.private_bytes - own));
 }
 
+static void push_shares(struct watch *w, struct member *m, double seconds)
+{
+    if (!m->has_tracks)
+        return;
+    double moved = m->now.anon - m->anon_at_rollup;
+    push(w, m, MEMBER_PSS, seconds, m->rollup.pss + moved);
+    push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes + moved);
+    push_copied(w, m, seconds);
+}
+
 /* Seconds to the next look at its shares. */
 static double rollup_spacing(const struct watch *w, const struct member *m, double seconds,
                              double took, double cpu)
@@ -430,21 +468,18 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
-    double spacing = rollup_spacing(w, m, seconds, took, watch_cpu_seconds() - cpu);
+    m->rollup_rest = rollup_spacing(w, m, seconds, took, watch_cpu_seconds() - cpu);
     /* Those that came at the same time are spread over the round. */
     bool first = isnan(m->rollup_seconds);
-    m->next_rollup = seconds + (first ? 0.5 + 0.5 * (m->id.pid % 16) / 16 : 1) * spacing;
+    m->next_rollup = seconds + (first ? 0.5 + 0.5 * (m->id.pid % 16) / 16 : 1) * m->rollup_rest;
     if (m->rollup_error < 0)
         return;
     m->rollup_seconds = seconds;
     m->anon_at_rollup = m->now.anon;
+    m->mapped_at_rollup = m->now.file + m->now.shmem;
     if (isnan(m->pss_first))
         m->pss_first = m->rollup.pss;
-    if (m->has_tracks) {
-        push(w, m, MEMBER_PSS, seconds, m->rollup.pss);
-        push(w, m, MEMBER_PRIVATE, seconds, m->rollup.private_bytes);
-        push_copied(w, m, seconds);
-    }
+    push_shares(w, m, seconds);
 }
 
 double member_pss(const struct member *m)
@@ -458,6 +493,52 @@ static double held(const struct member *m)
     return m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
 }
 
+/* ---- what is read when ---- */
+
+/* Until what has stood still since then is worth another look. */
+static double rest_of(double since, double seconds)
+{
+    return fmin((seconds - since) / STILL_SHARE, STILL_MOST);
+}
+
+/*
+ * The sizes that tell whether to look say nothing of descriptors, threads and swap. Those are read
+ * for themselves: at every tick once they move, the more rarely the longer they stand still.
+ */
+static void plan_counts(struct member *m, double seconds, bool changed)
+{
+    if (changed)
+        m->counts_seconds = seconds;
+    bool moves = m->tracks[MEMBER_FDS].moves || m->tracks[MEMBER_THREADS].moves;
+    m->next_counts = seconds + (moves ? 0 : rest_of(m->counts_seconds, seconds));
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void read_counts(struct watch *w, struct member *m, double seconds,
+                        const struct proc_status *before)
+{
+    double fds;
+    if (proc_read_fds(m->proc, &fds) < 0)
+        fds = NAN;
+    bool changed = !same(fds, m->fds) || !same(before->threads, m->now.threads) ||
+                   !same(before->swap, m->now.swap);
+    m->fds = fds;
+    push(w, m, MEMBER_FDS, seconds, fds);
+    plan_counts(m, seconds, changed);
+}
+
+/* What it holds between two samples; a peak in a phase may make it move. */
+static void see_anon(struct watch *w, struct member *m)
+{
+    struct track *t = &m->tracks[MEMBER_ANON];
+    phases_see(w, t, held(m));
+    m->moves = m->moves || t->moves;
+}
+
 static void push_status(struct watch *w, struct member *m, double seconds)
 {
     const struct proc_status *s = &m->now;
@@ -465,7 +546,7 @@ static void push_status(struct watch *w, struct member *m, double seconds)
     if (!(seconds - m->anon_told < TOLD_SECONDS))
         push(w, m, MEMBER_ANON, seconds, held(m));
     else
-        phases_see(w, &m->tracks[MEMBER_ANON], held(m));
+        see_anon(w, m);
     push(w, m, MEMBER_SHMEM, seconds, s->shmem);
     push(w, m, MEMBER_FILE, seconds, s->file);
     push(w, m, MEMBER_THREADS, seconds, s->threads);
@@ -474,27 +555,105 @@ static void push_status(struct watch *w, struct member *m, double seconds)
     push(w, m, MEMBER_RSS, seconds, s->rss);
     push(w, m, MEMBER_VSIZE, seconds, s->vsize);
     push(w, m, MEMBER_PEAK, seconds, s->peak);
-    double fds;
-    if (proc_read_fds(m->proc, &fds) == 0)
-        push(w, m, MEMBER_FDS, seconds, fds);
 }
 
-static void tick(struct watch *w, struct member *m, double seconds)
+/* Nothing has changed: only engines are told so, lest they take it for a gap, and phases. */
+static void push_same(struct watch *w, struct member *m, double seconds)
 {
-    struct proc_status now;
-    if (proc_read_status(m->proc, &now) < 0)
-        return; /* it has ended: the next scan says so */
-    m->now = now;
+    static const enum member_kind kinds[] = {MEMBER_ANON, MEMBER_SHMEM, MEMBER_FILE};
+    for (unsigned i = 0; m->moves && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct track *t = &m->tracks[kinds[i]];
+        bool is_anon = kinds[i] == MEMBER_ANON, is_told = seconds - m->anon_told < TOLD_SECONDS;
+        if (t->moves && !(is_anon && is_told))
+            watch_push(w, t, seconds, is_anon ? held(m) : t->last);
+    }
+    if (w->phases.count > 0)
+        see_anon(w, m);
+}
+
+/* -ESRCH: it has ended. */
+static int look_at(struct watch *w, struct member *m, double seconds)
+{
+    struct proc_status before = m->now;
+    int r = proc_read_status(m->proc, &m->now);
+    if (r < 0)
+        return r;
+    m->is_seen_aside = false;
     if (isnan(m->inherited)) {
         const struct member *parent = member_find(w, m->parent);
-        m->inherited = fmin(now.anon, parent ? parent->now.anon : now.anon);
+        m->inherited = fmin(m->now.anon, parent ? parent->now.anon : m->now.anon);
     }
     if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
         member_start_tracks(w, m);
-    if (m->has_tracks)
-        push_status(w, m, seconds);
-    if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
+    if (!m->has_tracks)
+        return 0;
+    push_status(w, m, seconds);
+    if (seconds >= m->next_counts)
+        read_counts(w, m, seconds, &before);
+    return 0;
+}
+
+/* They may have pages in common. */
+static bool are_kin(const struct member *a, const struct member *b)
+{
+    return proc_id_equal(a->origin, b->origin) || (a->now.shmem > 0 && b->now.shmem > 0);
+}
+
+/*
+ * Pages that it shares are counted by how many share them: that changes when it, or one that has
+ * pages in common with it, touches some or gives them up. While nobody did, the last reading holds.
+ * Anonymous pages of one that has none in common are all its own, as the last reading has to show:
+ * its share moves as they do.
+ */
+static bool shares_have_changed(struct watch *w, struct member *m, double seconds)
+{
+    struct proc_stat stat;
+    if (proc_read_stat(m->proc, &stat) < 0)
+        return true;
+    if (stat.faults != m->faults)
+        m->changed_seconds = seconds;
+    m->faults = stat.faults;
+    if (isnan(m->rollup_seconds) || w->came_or_left >= m->rollup_seconds)
+        return true;
+    bool is_alone = m->rollup.pss_anon >= OWN_SHARE * m->anon_at_rollup, changed = false;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *other = w->members[i];
+        if (!member_is_alive(other) || !are_kin(m, other))
+            continue;
+        is_alone = is_alone && other == m;
+        changed = changed || other->changed_seconds > m->rollup_seconds;
+    }
+    double mapped = m->now.file + m->now.shmem - m->mapped_at_rollup;
+    return is_alone ? fabs(mapped) > MAPPED_BYTES : changed;
+}
+
+static void look_at_shares(struct watch *w, struct member *m, double seconds)
+{
+    if (shares_have_changed(w, m, seconds)) {
         read_rollup(w, m, seconds);
+    } else {
+        push_shares(w, m, seconds);
+        m->next_rollup = seconds + fmax(m->rollup_rest, rest_of(m->rollup_seconds, seconds));
+    }
+}
+
+/* What trains is read at every tick: it may have had a peak, and be where it was again. */
+static void tick(struct watch *w, struct member *m, double seconds)
+{
+    int changed = proc_has_changed(m->proc);
+    if (changed > 0 || m->is_seen_aside)
+        m->changed_seconds = seconds;
+    bool looks = changed > 0 || m->is_seen_aside || !m->has_tracks || member_is_trainer(m) ||
+                 seconds >= m->next_counts;
+    if (changed < 0 || (looks && look_at(w, m, seconds) < 0)) {
+        w->wants_scan = true;
+        return;
+    }
+    m->seen_seconds = seconds;
+    if (!looks)
+        push_same(w, m, seconds);
+    if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
+        look_at_shares(w, m, seconds);
 }
 
 /*
@@ -511,13 +670,12 @@ void members_look(struct watch *w)
     double anon = 0;
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
-        struct proc_status now;
         if (!member_is_alive(m))
             continue;
-        if (proc_read_status(m->proc, &now) == 0)
-            m->now = now;
+        if (proc_has_changed(m->proc) > 0 && proc_read_status(m->proc, &m->now) == 0)
+            m->is_seen_aside = true;
         if (m->has_tracks)
-            phases_see(w, &m->tracks[MEMBER_ANON], held(m));
+            see_anon(w, m);
         anon += isnan(m->now.anon) ? 0 : own_anon(m);
     }
     phases_see(w, &w->job[JOB_ANON], anon);

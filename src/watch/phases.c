@@ -194,6 +194,7 @@ static void record(struct watch *w, const struct ring *r, unsigned phase, double
     buf_addf(&text, "%s ", w->phases.names[phase]);
     units_add_duration(&text, end - begin);
     store_add_event(w->options.store, end, "phase", buf_text(&text));
+    w->unsaved = true;
     buf_release(&text);
 }
 

@@ -415,6 +415,9 @@ static void tell_end(struct relay_process *r)
         if (r->channels[i].line.len > 0)
             tell_output(r, buf_text(&r->channels[i].line), r->channels[i].line.len);
     r->end_is_told = tell(r, RELAY_ENDED, &r->status, sizeof(r->status));
+    /* Heard by a watcher that rests from output, too. */
+    if (r->end_is_told)
+        shutdown(r->socket, SHUT_WR);
 }
 
 /* Until the command has ended, nobody holds its output any more, and the watcher has gone. */

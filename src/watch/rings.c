@@ -133,7 +133,7 @@ static DIR *open_folder(const struct rings *s)
     return folder;
 }
 
-static void look_for_new(struct watch *w, double seconds)
+static void look_for_new(struct watch *w)
 {
     struct rings *s = &w->rings;
     DIR *folder = open_folder(s);
@@ -151,7 +151,7 @@ static void look_for_new(struct watch *w, double seconds)
         }
         add(w, reader, entry->d_name);
         if (!is_met(w, s->list[s->count - 1]))
-            w->next_scan = seconds;
+            w->wants_scan = true;
     }
     closedir(folder);
 }
@@ -169,7 +169,7 @@ void rings_find(struct watch *w, double seconds)
 {
     bool woken = was_woken(&w->rings);
     if (w->rings.directory >= 0 && (woken || seconds >= w->next_scan))
-        look_for_new(w, seconds);
+        look_for_new(w);
 }
 
 /* What the process left is of no use to anybody any more. */

@@ -57,7 +57,8 @@ enum member_kind {
 
 struct member {
     struct proc_id id, parent;
-    struct proc *proc; /* NULL once it has ended */
+    struct proc_id origin; /* its parent's where that forked it, and so on; else its own id */
+    struct proc *proc;     /* NULL once it has ended */
     struct buf arguments;
     char *command;  /* redacted, for people */
     char start[32]; /* when it was started, as in ISO 8601 */
@@ -65,10 +66,11 @@ struct member {
     char rank[16], local_rank[16]; /* from its environment; empty: none */
     bool is_root, forked;
     double joined, ended; /* seconds; ended NAN: alive */
+    double seen_seconds;  /* of the last tick that found it alive */
     uint64_t cpu_ticks;
     int64_t stored;
 
-    bool has_tracks;
+    bool has_tracks, moves; /* moves: one of its tracks has an engine */
     struct track tracks[MEMBER_KINDS];
     struct track *gpu; /* one a device, or NULL */
     size_t gpu_count;
@@ -80,10 +82,16 @@ struct member {
     double anon_told; /* when it last told host.anon itself; NAN: never */
     struct phase_scope phases;
 
-    struct proc_status now;    /* of the last tick */
+    struct proc_status now; /* as it was when it was last looked at: it has not changed since */
+    bool is_seen_aside;     /* between two ticks, and not pushed yet */
+    double fds;
+    double counts_seconds, next_counts; /* when fds, threads or swap were last others */
+
     struct proc_rollup rollup; /* of the last round */
-    double rollup_seconds, next_rollup;
-    double anon_at_rollup;
+    double rollup_seconds, next_rollup, rollup_rest;
+    uint64_t faults;        /* when that was asked last */
+    double changed_seconds; /* when it was last seen to hold, or to have touched, other pages */
+    double anon_at_rollup, mapped_at_rollup; /* mapped: pages of files and shared memory */
     double inherited; /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;
@@ -195,17 +203,24 @@ struct watch {
     const char *limit_source;
 
     /* When what is due, in seconds. */
-    double next_tick, next_scan, next_machine, next_gpu, next_roles, next_survey, next_commit;
-    double next_shm;
+    double next_tick, next_scan, next_gpu, next_roles, next_survey, next_commit, next_shm;
+    double next_review, next_restless; /* restless: the job has moved since, or is near its limit */
     double last_tick;
-    double tick_cost;   /* CPU seconds of one tick, smoothed */
-    double cpu_seconds; /* of all ticks */
+    double last_scan;
+    double scan_cost;      /* CPU seconds of the last one */
+    bool wants_scan;       /* a process has ended, or one is there that is not known */
+    double came_or_left;   /* seconds of the last process that did */
+    double anon_at_review; /* what the job held */
+    double tick_cost;      /* CPU seconds of one tick, smoothed */
+    double cpu_seconds;    /* of all ticks */
 
     double stall_seconds; /* what the rounds may have held up */
     double started;       /* wall clock */
     double ended;         /* seconds; NAN: still going on */
     struct watch_end end;
     int store_error;
+    bool unsaved; /* something new waits to be committed */
+    double last_commit;
     struct recorded_terms recorded;
     bool near_limit_told;
     struct buf elsewhere; /* who grows while the job does not; empty: nobody */
@@ -227,7 +242,11 @@ void watch_init_job(struct watch *w);
 void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct track *t, void *c),
                       void *c);
 
-/* The same for those of one process. */
+/* Only those that have engines, and only of living processes where `of_ended` is not said. */
+void watch_each_moving_track(struct watch *w, bool of_ended,
+                             void (*visit)(struct watch *w, struct track *t, void *c), void *c);
+
+/* All of one process. */
 void member_each_track(struct watch *w, struct member *m,
                        void (*visit)(struct watch *w, struct track *t, void *c), void *c);
 
@@ -252,6 +271,7 @@ const struct track *member_told(const struct member *m, const char *kind);
 void member_start_tracks(struct watch *w, struct member *m);
 /* Gives it a place in the run file at its first value. */
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value);
+void member_catch_up(struct watch *w, struct member *m);
 bool member_is_alive(const struct member *m);
 bool member_was_there(const struct member *m, double seconds);
 void member_init_tracks(struct member *m);
@@ -320,6 +340,7 @@ void phases_view(const struct watch *w, struct track *const *tracks, struct watc
 void machine_open(struct watch *w);
 void machine_release(struct watch *w);
 void machine_tick(struct watch *w, double seconds);
+void machine_tick_shm(struct watch *w, double seconds); /* that part of it */
 void machine_attribute_shm(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
 void machine_attribute_gpu(struct watch *w);

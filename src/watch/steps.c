@@ -38,19 +38,6 @@ static void mark_track(struct watch *w, struct track *t, void *c)
         track_epoch(t, &w->terms);
 }
 
-/* What has ended is judged by the steps of its own time. */
-static void each_living_track(struct watch *w,
-                              void (*visit)(struct watch *w, struct track *t, void *c), void *c)
-{
-    for (unsigned i = 0; i < JOB_KINDS; i++)
-        visit(w, &w->job[i], c);
-    for (size_t i = 0; i < w->device_count; i++)
-        visit(w, &w->devices[i], c);
-    for (size_t i = 0; i < w->member_count; i++)
-        if (member_is_alive(w->members[i]))
-            member_each_track(w, w->members[i], visit, c);
-}
-
 static void settle_track(struct watch *w, struct track *t, void *c)
 {
     (void) c;
@@ -70,7 +57,7 @@ void steps_mark(struct watch *w, const struct step_mark *mark)
     w->clock.epoch = mark->epoch;
     if (mark->restarted) {
         settle_ended(w);
-        each_living_track(w, restart_track, NULL);
+        watch_each_moving_track(w, false, restart_track, NULL);
     }
     if (isfinite(mark->step))
         clock_mark(&w->clock, mark->seconds, mark->step);
@@ -78,7 +65,8 @@ void steps_mark(struct watch *w, const struct step_mark *mark)
         w->clock.now.seconds = mark->seconds;
     if (mark->epoch_ended)
         clock_end_epoch(&w->clock);
-    each_living_track(w, mark_track, (void *) mark);
+    /* What has ended is judged by the steps of its own time. */
+    watch_each_moving_track(w, false, mark_track, (void *) mark);
     if (w->options.store)
         store_add_mark(w->options.store, mark->seconds, mark->step, mark->epoch);
 }
@@ -114,7 +102,7 @@ static void begin_count(struct watch *w, double seconds, double step, double bef
     w->steps.origin = step;
     settle_ended(w);
     clock_begin_count(&w->clock);
-    each_living_track(w, begin_track, NULL);
+    watch_each_moving_track(w, false, begin_track, NULL);
     if (w->options.store)
         store_add_mark(w->options.store, seconds, NAN, NAN);
 }

@@ -29,9 +29,17 @@ static int watch_changes(const char *path)
     return fd;
 }
 
+/* To look leaves no trace, where we may ask for that: the file is ours, or we are root. */
+static int open_file(const char *path)
+{
+    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    int fd = open(path, flags | O_NOATIME);
+    return fd < 0 && errno == EPERM ? open(path, flags) : fd;
+}
+
 int tail_open(const char *path, struct tail **ret)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int fd = open_file(path);
     struct stat st;
     if (fd < 0)
         return -errno;
@@ -66,8 +74,8 @@ int tail_changes(const struct tail *t)
 static void forget_changes(const struct tail *t)
 {
     char events[4096];
-    while (t->changes >= 0 && read(t->changes, events, sizeof(events)) > 0)
-        ;
+    if (t->changes >= 0 && read(t->changes, events, sizeof(events)) < 0)
+        return; /* there were none */
 }
 
 ssize_t tail_read(struct tail *t, char *bytes, size_t size)

@@ -107,20 +107,59 @@ static void push_by_step(struct track *t, const struct track_terms *terms, doubl
     engine_push(t->by_step, step, seconds, value);
 }
 
-/* From now on it is judged; what was seen so far is not lost. */
+static void drop_engines(struct track *t)
+{
+    t->by_time = engine_free(t->by_time);
+    t->by_step = engine_free(t->by_step);
+}
+
+static void push_early(struct track *t, const struct track_terms *terms, double seconds,
+                       double value)
+{
+    engine_push(t->by_time, NAN, seconds, value);
+    if (seconds <= terms->clock->now.seconds)
+        push_by_step(t, terms, seconds, value);
+    else
+        points_add(&t->pending, seconds, value);
+}
+
+/* A value that stands still is read rarely, which an engine would take for gaps: it is told what
+ * was in between as well. */
+static void push_between(struct track *t, const struct track_terms *terms, double from, double to,
+                         double value)
+{
+    double spacing = (t->last_seconds - t->first_seconds) / TRACK_POINTS;
+    for (double x = from + spacing; x < to - spacing / 2; x += spacing)
+        push_early(t, terms, x, value);
+}
+
+/* Engines that have seen what was seen so far. */
 static void start_engines(struct track *t, const struct track_terms *terms)
 {
-    t->moves = true;
+    const struct track_points *p = &t->early;
+    drop_engines(t);
+    t->pending.count = 0;
     t->by_time = new_engine(t, terms, CLOCK_SECONDS);
-    for (unsigned i = 0; i < t->early.count; i++) {
-        double seconds = t->early.points[i].seconds, value = t->early.points[i].value;
-        engine_push(t->by_time, NAN, seconds, value);
-        if (seconds <= terms->clock->now.seconds)
-            push_by_step(t, terms, seconds, value);
-        else
-            points_add(&t->pending, seconds, value);
+    double before_seconds = NAN, before = NAN;
+    for (unsigned i = 0; i <= p->count; i++) {
+        double seconds = i < p->count ? p->points[i].seconds : t->last_seconds;
+        double value = i < p->count ? p->points[i].value : t->last;
+        if (seconds == before_seconds)
+            continue;
+        if (value == before)
+            push_between(t, terms, before_seconds, seconds, value);
+        push_early(t, terms, seconds, value);
+        before_seconds = seconds;
+        before = value;
     }
+}
+
+/* From now on it is judged as it comes. */
+static void begin_to_move(struct track *t, const struct track_terms *terms)
+{
+    start_engines(t, terms);
     points_clear(&t->early);
+    t->moves = true;
 }
 
 /* ---- samples ---- */
@@ -137,8 +176,7 @@ void track_release(struct track *t)
 {
     points_clear(&t->early);
     points_clear(&t->pending);
-    t->by_time = engine_free(t->by_time);
-    t->by_step = engine_free(t->by_step);
+    drop_engines(t);
     free(t->device);
     free(t->own_kind);
     free(t->stays);
@@ -179,8 +217,9 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
         return;
     }
     points_add(&t->early, seconds, value);
+    drop_engines(t);
     if (track_would_move(t, t->min, t->max))
-        start_engines(t, terms);
+        begin_to_move(t, terms);
 }
 
 void track_note_peak(struct track *t, const struct track_terms *terms, double value)
@@ -188,8 +227,8 @@ void track_note_peak(struct track *t, const struct track_terms *terms, double va
     if (t->rule == TRACK_SHOWN || !isfinite(value))
         return;
     t->max = fmax(t->max, value);
-    if (!t->moves && t->samples > 0 && track_would_move(t, t->min, t->max))
-        start_engines(t, terms);
+    if (!t->moves && t->early.count > 0 && track_would_move(t, t->min, t->max))
+        begin_to_move(t, terms);
     if (t->by_time)
         engine_note_peak(t->by_time, value, t->activity);
     if (t->by_step)
@@ -249,7 +288,7 @@ void track_settle(struct track *t, const struct track_terms *terms)
     if (t->moves || t->early.count == 0)
         return;
     start_engines(t, terms);
-    t->moves = false;
+    points_clear(&t->early);
     track_finish(t);
 }
 

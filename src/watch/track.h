@@ -41,9 +41,10 @@ struct track_points {
 };
 
 /*
- * A counter that stands still costs nothing but its early points; one that moves gets an engine on
- * the wall clock, and one on the steps as soon as they are known. Steps come late: samples wait
- * for the next mark. One owner, one thread. Initialise with track_init().
+ * A counter that stands still costs nothing but its early points, and has engines only while it is
+ * asked for an answer; one that moves gets an engine on the wall clock, and one on the steps as
+ * soon as they are known. Steps come late: samples wait for the next mark. One owner, one thread.
+ * Initialise with track_init().
  */
 struct track {
     const char *kind; /* a literal, or own_kind */

@@ -17,10 +17,24 @@
 #define EARLY_SHARE 0.05
 #define EARLY_SECONDS 5.0
 
+/* Scans are left out while nobody came or left, but for one after so long. */
+#define FULL_SCAN_SECONDS 60.0
+
+/* What surrounds the job is looked at this often; every second where the job's memory has changed
+ * by such a share since, or where there is little left. */
+#define REVIEW_MOST 5.0
+#define REVIEW_CHANGE 0.01
+
 /* Seconds after which a value that does not change is recorded again: a share of the run. */
 #define SAME_LEAST 0.05
 #define SAME_SHARE 16.0
 #define SAME_MOST 10.0
+#define SAME_MOST_STILL 60.0 /* for one that never moved */
+
+/* A value that changed is in the run file a second later; while none does, steps and repetitions
+ * wait for so many seconds. */
+#define COMMIT_SECONDS 1.0
+#define COMMIT_CALM_SECONDS 5.0
 
 /* Used up to this share of the limit, a warning comes; below the second it may come again. */
 #define NEAR_LIMIT 0.9
@@ -35,12 +49,14 @@
 static void record(struct watch *w, struct track *t, double seconds, double value)
 {
     bool same = value == t->written;
-    double rest = fmin(fmax(SAME_LEAST, seconds / SAME_SHARE), SAME_MOST);
+    double most = t->moves ? SAME_MOST : SAME_MOST_STILL;
+    double rest = fmin(fmax(SAME_LEAST, seconds / SAME_SHARE), most);
     if (same && seconds - t->written_seconds < rest)
         return;
     if (!same && t->last_seconds > t->written_seconds)
         store_add_sample(w->options.store, t->stored, t->last_seconds, t->last);
     store_add_sample(w->options.store, t->stored, seconds, value);
+    w->unsaved = w->unsaved || !same;
     t->written = value;
     t->written_seconds = seconds;
 }
@@ -62,6 +78,29 @@ void watch_each_track(struct watch *w, void (*visit)(struct watch *w, struct tra
         visit(w, &w->devices[i], c);
     for (size_t i = 0; i < w->member_count; i++)
         member_each_track(w, w->members[i], visit, c);
+}
+
+static void visit_moving(struct watch *w, struct track *tracks, size_t count,
+                         void (*visit)(struct watch *w, struct track *t, void *c), void *c)
+{
+    for (size_t i = 0; i < count; i++)
+        if (tracks[i].moves)
+            visit(w, &tracks[i], c);
+}
+
+void watch_each_moving_track(struct watch *w, bool of_ended,
+                             void (*visit)(struct watch *w, struct track *t, void *c), void *c)
+{
+    visit_moving(w, w->job, JOB_KINDS, visit, c);
+    visit_moving(w, w->devices, w->device_count, visit, c);
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (!m->moves || (!of_ended && !member_is_alive(m)))
+            continue;
+        visit_moving(w, m->tracks, m->has_tracks ? MEMBER_KINDS : 0, visit, c);
+        visit_moving(w, m->gpu, m->gpu_count, visit, c);
+        visit_moving(w, m->told, m->told_count, visit, c);
+    }
 }
 
 void member_each_track(struct watch *w, struct member *m,
@@ -136,7 +175,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
     struct timespec wall;
     clock_gettime(CLOCK_REALTIME, &wall);
     w->started = (double) wall.tv_sec + 1e-9 * (double) wall.tv_nsec;
-    w->next_machine = 0;
+    w->last_scan = -INFINITY;
     w->next_survey = 2;
     *ret = w;
     return 0;
@@ -225,6 +264,8 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     rings_read(w, seconds);
     machine_tick(w, seconds);
     machine_look_elsewhere(w, seconds);
+    for (size_t i = 0; i < w->member_count; i++)
+        member_catch_up(w, w->members[i]);
     watch_each_track(w, finish_track, NULL);
     if (w->options.store)
         record_terms(w, true);
@@ -306,6 +347,7 @@ struct watch_news watch_next_news(struct watch *w)
 {
     if (w->news_count == 0)
         return (struct watch_news){.kind = NEWS_END};
+    w->unsaved = true; /* the caller will note it in the run file */
     struct watch_news first = w->news[0];
     struct buf text = w->news_texts[0];
     w->news_count--;
@@ -323,15 +365,31 @@ static bool a_member_is_wary(const struct watch *w)
     return false;
 }
 
-/* The sum is told only where none of its parts is on the way to be. */
-static void look_for_leaks(struct watch *w, struct track *t, void *index)
+/* A track and the number it has among all. */
+struct numbered {
+    const struct track *wanted;
+    size_t passed, number;
+};
+
+static void number_track(struct watch *w, struct track *t, void *c)
 {
-    size_t *i = index;
-    if (track_leaks(t) && !t->alarmed && (t != &w->job[JOB_ANON] || !a_member_is_wary(w))) {
-        t->alarmed = true;
-        watch_add_news(w, NEWS_LEAK, *i, "%s", t->kind);
-    }
-    ++*i;
+    (void) w;
+    struct numbered *n = c;
+    if (t == n->wanted)
+        n->number = n->passed;
+    n->passed++;
+}
+
+/* The sum is told only where none of its parts is on the way to be. */
+static void look_for_leak(struct watch *w, struct track *t, void *c)
+{
+    (void) c;
+    if (t->alarmed || !track_leaks(t) || (t == &w->job[JOB_ANON] && a_member_is_wary(w)))
+        return;
+    t->alarmed = true;
+    struct numbered n = {.wanted = t};
+    watch_each_track(w, number_track, &n);
+    watch_add_news(w, NEWS_LEAK, n.number, "%s", t->kind);
 }
 
 static void check_limit(struct watch *w)
@@ -356,7 +414,7 @@ static void check_limit(struct watch *w)
 static void count_engine(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    w->terms.series += t->moves && t->rule == TRACK_JUDGED;
+    w->terms.series += t->rule == TRACK_JUDGED;
 }
 
 /* What a host series may take: what it has, and what nobody has. */
@@ -365,34 +423,61 @@ static void renew_terms(struct watch *w, struct track *t, void *c)
     double used = *(const double *) c;
     bool is_host = (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM]) ||
                    strcmp(t->kind, "torch.pinned") == 0;
-    if (is_host && t->moves && isfinite(used))
+    if (is_host && isfinite(used))
         t->limit = fmax(0, t->last + w->limit - used);
     track_renew_terms(t, &w->terms);
 }
 
-/* Once a second or so: what costs more than a tick, and changes slowly. */
+/* Whether what costs more than a tick is worth a look every second. */
+static bool is_restless(const struct watch *w)
+{
+    double moved = fabs(w->job[JOB_ANON].last - w->anon_at_review);
+    return moved > REVIEW_CHANGE * w->anon_at_review ||
+           machine_used(w) > NEAR_LIMIT_OVER * w->limit;
+}
+
+static double least_review(const struct watch *w, double seconds)
+{
+    return fmax(fmin(1, fmax(0.25, seconds / 20)), fmin(w->options.interval, 5));
+}
+
+/* What costs more than a tick, and changes slowly. */
 static void review(struct watch *w, double seconds)
 {
     machine_tick(w, seconds);
     machine_attribute_shm(w, seconds);
     machine_attribute_gpu(w);
     w->terms.series = 0;
-    watch_each_track(w, count_engine, NULL);
+    watch_each_moving_track(w, true, count_engine, NULL);
     double used = machine_used(w);
-    watch_each_track(w, renew_terms, &used);
+    watch_each_moving_track(w, true, renew_terms, &used);
     check_limit(w);
     workers_review(w);
     sheet_take(w, seconds);
-    w->next_machine =
-        seconds + fmax(fmin(1, fmax(0.25, seconds / 20)), fmin(w->options.interval, 5));
+    if (w->options.store)
+        record_terms(w, false);
+    w->anon_at_review = w->job[JOB_ANON].last;
+    w->next_review = seconds + fmax(least_review(w, seconds), fmin(seconds / 4, REVIEW_MOST));
+}
+
+static void look_around(struct watch *w, double seconds)
+{
+    if (seconds >= w->next_review || (seconds >= w->next_restless && is_restless(w)))
+        review(w, seconds);
+    else if (seconds >= w->next_restless && w->job[JOB_SHM].moves)
+        machine_tick_shm(w, seconds);
+    else
+        return;
+    w->next_restless = seconds + least_review(w, seconds);
 }
 
 static void commit(struct watch *w, double seconds)
 {
-    w->next_commit = seconds + 1;
-    if (!w->options.store)
+    w->next_commit = seconds + COMMIT_SECONDS;
+    if (!w->options.store || (!w->unsaved && seconds - w->last_commit < COMMIT_CALM_SECONDS))
         return;
-    record_terms(w, false);
+    w->unsaved = false;
+    w->last_commit = seconds;
     int r = store_commit(w->options.store, seconds);
     if (r < 0 && w->store_error == 0)
         watch_add_news(w, NEWS_STORE, 0, "the run file cannot be written (%s): watching goes on",
@@ -430,15 +515,38 @@ static void tick(struct watch *w, double seconds)
     w->next_tick = seconds + tick_interval(w, seconds);
 }
 
+static bool scan_is_needed(struct watch *w, double seconds)
+{
+    return w->wants_scan || seconds - w->last_scan >= FULL_SCAN_SECONDS ||
+           proc_tree_has_grown(w->tree);
+}
+
 static void scan(struct watch *w, double seconds)
 {
-    double before = watch_cpu_seconds();
-    w->last_tick = seconds;
-    proc_tree_scan(w->tree);
-    double cost = watch_cpu_seconds() - before;
     double share = seconds < EARLY_SECONDS ? EARLY_SHARE : SCAN_SHARE;
-    double spacing = fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(cost / share, 5));
-    w->next_scan = seconds + fmax(spacing, fmin(w->options.interval, 5));
+    double allowed = w->last_scan + fmin(w->scan_cost / share, 5);
+    if (seconds < allowed) {
+        w->next_scan = allowed;
+        return;
+    }
+    w->next_scan = seconds + fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(w->options.interval, 5));
+    if (!scan_is_needed(w, seconds))
+        return;
+    double before = watch_cpu_seconds();
+    w->last_tick = w->last_scan = seconds;
+    w->wants_scan = false;
+    proc_tree_scan(w->tree);
+    w->scan_cost = watch_cpu_seconds() - before;
+}
+
+/* Ticks, what the rings hold and phases are worth waking up for; the rest has a second's time. */
+static double next_call(const struct watch *w, double seconds)
+{
+    double rest = fmin(w->next_scan, w->next_review);
+    if (w->gpu)
+        rest = fmin(rest, w->next_gpu);
+    double next = fmin(fmin(w->next_tick, w->rings.next), w->phases.next);
+    return fmin(next, fmax(rest, seconds + 1));
 }
 
 /* As often as it is cheap, and at both ends of a phase. */
@@ -458,30 +566,29 @@ static void look_at_gpu(struct watch *w, double seconds)
 static double do_what_is_due(struct watch *w, double seconds)
 {
     rings_find(w, seconds);
-    if (seconds >= w->next_scan)
+    if (seconds >= w->next_scan || w->wants_scan)
         scan(w, seconds);
     rings_read(w, seconds);
     if (seconds >= w->next_roles) {
         members_judge_roles(w, seconds);
-        w->next_roles = seconds + fmin(fmax(0.5, seconds / 4), 30);
+        w->next_roles = seconds + fmin(fmax(0.5, seconds / 2), 60);
     }
     bool ticks = seconds >= w->next_tick;
     if (ticks)
         tick(w, seconds);
+    if (w->wants_scan)
+        scan(w, seconds);
     phases_look(w, seconds);
-    size_t index = 0;
     if (ticks || w->rings.count > 0)
-        watch_each_track(w, look_for_leaks, &index);
+        watch_each_moving_track(w, true, look_for_leak, NULL);
     if (w->gpu)
         look_at_gpu(w, seconds);
-    if (seconds >= w->next_machine)
-        review(w, seconds);
+    look_around(w, seconds);
     if (seconds >= w->next_survey)
         machine_look_elsewhere(w, seconds);
     if (seconds >= w->next_commit)
         commit(w, seconds);
-    double next = fmin(fmin(w->next_tick, w->rings.next), fmin(w->next_scan, w->next_machine));
-    return fmin(fmin(next, w->phases.next), w->gpu ? w->next_gpu : next);
+    return next_call(w, seconds);
 }
 
 double watch_tick(struct watch *w, double seconds)

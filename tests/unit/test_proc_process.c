@@ -142,6 +142,83 @@ TEST(process__tells_its_memory)
     CHECK(!proc_free(p));
 }
 
+TEST(process__tells_at_once_whether_its_sizes_have_changed)
+{
+    size_t bytes = 32 << 20;
+    struct proc *p;
+    CHECK(proc_open("/proc", child_id(getpid()), &p) == 0);
+    CHECK(proc_has_changed(p) == 1);
+    CHECK(proc_has_changed(p) == 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    CHECK(proc_has_changed(p) == 1);
+    memset(memory, 1, bytes);
+    CHECK(proc_has_changed(p) == 1);
+    munmap(memory, bytes);
+    CHECK(proc_has_changed(p) == 1);
+    CHECK(!proc_free(p));
+}
+
+TEST(process__tells_at_once_that_it_has_ended)
+{
+    struct proc *p;
+    pid_t pid = child_start(NULL);
+    CHECK(proc_open("/proc", child_id(pid), &p) == 0);
+    CHECK(proc_has_changed(p) == 1);
+    child_make_zombie(pid);
+    CHECK(proc_has_changed(p) == -ESRCH);
+    waitpid(pid, NULL, 0);
+    CHECK(proc_has_changed(p) == -ESRCH);
+    CHECK(!proc_free(p));
+}
+
+static int ready_pipe[2];
+
+static void child_say_ready(void)
+{
+    if (write(ready_pipe[1], "", 1) != 1)
+        _exit(1);
+}
+
+static bool child_is_ready(void)
+{
+    char byte;
+    return read(ready_pipe[0], &byte, 1) == 1;
+}
+
+static volatile char shared_page[2 * 4096];
+
+static void touch_when_told(void)
+{
+    sigset_t set;
+    int number;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    child_say_ready();
+    sigwait(&set, &number);
+    shared_page[4096] = 2;
+    child_say_ready();
+}
+
+TEST(process__a_page_that_turns_private_is_a_fault_and_no_change_of_size)
+{
+    CHECK(pipe(ready_pipe) == 0);
+    memset((char *) shared_page, 1, sizeof(shared_page));
+    struct proc *p;
+    struct proc_stat before, after;
+    pid_t pid = child_start(touch_when_told);
+    CHECK(child_is_ready());
+    CHECK(proc_open("/proc", child_id(pid), &p) == 0);
+    CHECK(proc_read_stat(p, &before) == 0);
+    kill(pid, SIGUSR1);
+    CHECK(child_is_ready());
+    CHECK(proc_read_stat(p, &after) == 0);
+    CHECK(after.faults > before.faults);
+    proc_free(p);
+    child_end(pid);
+}
+
 TEST(process__counts_open_descriptors)
 {
     struct proc *p;

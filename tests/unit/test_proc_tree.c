@@ -393,3 +393,124 @@ TEST(tree__says_where_there_is_no_proc)
     CHECK(!t);
     CHECK(!proc_tree_free(NULL));
 }
+
+/* ---- whether there is somebody new ---- */
+
+static void start_on_signal(void)
+{
+    sigset_t set;
+    int number;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    tell(getpid());
+    for (;;) {
+        sigwait(&set, &number);
+        pid_t pid = child_start(NULL);
+        if (number == SIGUSR2)
+            child_end(pid);
+        tell(pid);
+    }
+}
+
+/* After a scan, and whatever `happens`, nobody is said to have come. The numbers of processes may
+ * begin anew just then, or a machine starts hundreds: that is not always. */
+static bool is_quiet(struct proc_tree *t, pid_t starter, int happens)
+{
+    for (int i = 0; i < 20; i++) {
+        proc_tree_scan(t);
+        if (happens)
+            kill(starter, happens);
+        if (happens && hear() <= 0)
+            return false;
+        if (!proc_tree_has_grown(t))
+            return true;
+    }
+    return false;
+}
+
+TEST(tree__that_nobody_came_is_known_without_a_scan)
+{
+    CHECK(pipe(pipe_out) == 0);
+    pid_t child = child_start(start_on_signal);
+    CHECK(hear() == child);
+    struct told told;
+    struct proc_tree *t = tree_start("/proc", &told);
+    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_add_root(t, child, false) == 0);
+    CHECK(proc_tree_scan(t) == 1);
+    CHECK(is_quiet(t, child, 0));
+    kill(child, SIGUSR1);
+    CHECK(hear() > 0);
+    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_scan(t) == 2);
+    CHECK(is_quiet(t, child, 0));
+    CHECK(is_quiet(t, child, SIGUSR2)); /* came and went */
+    child_end(child);
+    CHECK(scan_until(t, 0) == 0);
+    CHECK(!proc_tree_free(t));
+}
+
+static void become_leader_of_a_session(void)
+{
+    setsid();
+    start_on_signal();
+}
+
+static void start_in_another_session(void)
+{
+    pid_t pid = child_start(become_leader_of_a_session);
+    (void) pid;
+}
+
+TEST(tree__somebody_new_in_another_session_is_somebody_new)
+{
+    CHECK(pipe(pipe_out) == 0);
+    struct told told;
+    struct proc_tree *t = tree_start("/proc", &told);
+    pid_t child = child_start(NULL);
+    CHECK(proc_tree_add_root(t, getpid(), true) == 0);
+    CHECK(scan_until(t, 1) == 1);
+    pid_t other = child_start(start_in_another_session);
+    pid_t leader = hear();
+    CHECK(leader > 0);
+    CHECK(proc_tree_has_grown(t));
+    CHECK(scan_until(t, 3) == 3);
+    kill(leader, SIGUSR1);
+    CHECK(hear() > 0);
+    CHECK(proc_tree_has_grown(t));
+    CHECK(scan_until(t, 4) == 4);
+    child_end(other);
+    child_end(child);
+    CHECK(scan_until(t, 0) == 0);
+    CHECK(!proc_tree_free(t));
+}
+
+TEST(tree__somebody_elses_process_is_nobody_new)
+{
+    CHECK(pipe(pipe_out) == 0);
+    pid_t child = child_start(NULL), foreign = child_start(start_on_signal);
+    CHECK(hear() == foreign);
+    struct told told;
+    struct proc_tree *t = tree_start("/proc", &told);
+    CHECK(proc_tree_add_root(t, child, false) == 0);
+    CHECK(proc_tree_scan(t) == 1);
+    CHECK(is_quiet(t, foreign, SIGUSR1));
+    child_end(foreign);
+    child_end(child);
+    CHECK(!proc_tree_free(t));
+}
+
+TEST(tree__where_the_last_pid_is_not_told_somebody_may_be_new)
+{
+    char folder[] = "/tmp/tidemark-tree-XXXXXX";
+    CHECK(mkdtemp(folder));
+    struct told told;
+    struct proc_tree *t = tree_start(folder, &told);
+    CHECK(proc_tree_scan(t) == 0);
+    CHECK(proc_tree_has_grown(t));
+    CHECK(!proc_tree_free(t));
+    rmdir(folder);
+}

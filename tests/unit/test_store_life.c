@@ -325,6 +325,24 @@ TEST(store__never_lets_marks_crowd_out_a_process)
     folder_end(&f);
 }
 
+TEST(store__needs_no_lock_while_nothing_waits)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    CHECK(write_seconds(s, series, 0, 5) == 0);
+    sqlite3 *db;
+    CHECK(sqlite3_open(f.file, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(store_commit(s, 5) == 0);
+    store_add_sample(s, series, 6, 1);
+    CHECK(store_commit(s, 6) == -EBUSY);
+    CHECK(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    CHECK(store_close(s, 7) == 0);
+    folder_end(&f);
+}
+
 TEST(store__waits_for_somebody_elses_lock)
 {
     struct folder f = folder_begin();

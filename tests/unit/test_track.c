@@ -67,6 +67,32 @@ TEST(track__what_is_no_number_is_passed_over)
     track_release(&f.track);
 }
 
+/* As rarely as a count is read that stands still. */
+TEST(track__what_stood_still_and_was_read_rarely_is_no_leak)
+{
+    struct fixture f;
+    begin(&f, "fds", SERIES_COUNT, TRACK_JUDGED);
+    unsigned samples = 0;
+    for (unsigned step = 1; step <= 6000; step++) {
+        if ((step & (step - 1)) == 0 || step % 300 == 0) {
+            track_push(&f.track, &f.terms, 0.1 * step - 0.05, 12);
+            samples++;
+        }
+        clock_mark(&f.clock, 0.1 * step, step);
+        track_mark(&f.track, &f.terms);
+    }
+    CHECK(samples < 40);
+    struct answer a = answer(&f);
+    CHECK(a.verdict == VERDICT_NO_LEAK);
+    CHECK(!f.track.moves);
+    /* To ask does not make it move, and to ask again changes nothing. */
+    struct answer again = answer(&f);
+    CHECK(again.verdict == VERDICT_NO_LEAK && !f.track.moves);
+    track_push(&f.track, &f.terms, 601, 12);
+    CHECK(!f.track.by_time && !f.track.by_step);
+    track_release(&f.track);
+}
+
 TEST(track__what_stands_still_costs_no_engine)
 {
     struct fixture f;

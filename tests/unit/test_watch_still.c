@@ -1,0 +1,224 @@
+/* tests/unit/test_watch_still.c: a job that stands still is read rarely, and nothing is missed. */
+#include "watch/watch.h"
+
+#include "proc_children.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#define MB 1048576.0
+#define BLOCK ((size_t) 64 << 20)
+#define FILES 5
+
+/* ---- a process that does as it is told ---- */
+
+static int orders[2], touches[2], replies[2]; /* to it, to its child, and back */
+static char *block;
+
+static void reply(pid_t pid)
+{
+    if (write(replies[1], &pid, sizeof pid) != sizeof pid)
+        _exit(1);
+}
+
+/* Turns what it has of its parent into pages of its own. */
+static void touch_when_told(void)
+{
+    char order;
+    reply(getpid());
+    if (read(touches[0], &order, 1) != 1)
+        _exit(1);
+    memset(block, 2, BLOCK);
+    reply(getpid());
+}
+
+static void open_files(void)
+{
+    for (int i = 0; i < FILES; i++)
+        if (open("/dev/null", O_RDONLY) < 0)
+            _exit(1);
+}
+
+static void *map_block(void)
+{
+    return mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void obey(void)
+{
+    char order;
+    reply(getpid());
+    while (read(orders[0], &order, 1) == 1) {
+        if (order == 'f')
+            open_files();
+        else if (order == 'm')
+            memset(block = map_block(), 1, BLOCK);
+        if (order == 'c')
+            child_start(touch_when_told); /* which replies */
+        else
+            reply(getpid());
+    }
+    _exit(1);
+}
+
+static pid_t hear(void)
+{
+    pid_t pid = -1;
+    return read(replies[0], &pid, sizeof pid) == sizeof pid ? pid : -1;
+}
+
+/* Who did it; of 'c' the child. */
+static pid_t order(char what)
+{
+    return write(what == 't' ? touches[1] : orders[1], &what, 1) == 1 ? hear() : -1;
+}
+
+/* ---- watching it ---- */
+
+struct job {
+    pid_t pid;
+    struct watch *watch;
+    double seconds;
+};
+
+static bool job_start(struct job *j)
+{
+    struct watch_options options = {.proc_root = "/proc", .interval = 1, .no_gpu = true};
+    *j = (struct job){0};
+    if (pipe(orders) < 0 || pipe(touches) < 0 || pipe(replies) < 0)
+        return false;
+    j->pid = child_start(obey);
+    return hear() == j->pid && watch_new(&options, &j->watch) == 0 &&
+           watch_add_root(j->watch, j->pid, false) == 0;
+}
+
+static void job_end(struct job *j)
+{
+    watch_free(j->watch);
+    child_end(j->pid);
+    for (int i = 0; i < 2; i++) {
+        close(orders[i]);
+        close(touches[i]);
+        close(replies[i]);
+    }
+}
+
+/* The clock is ours: nobody waits. */
+static void pass(struct job *j, int seconds)
+{
+    for (int i = 0; i < seconds; i++)
+        watch_tick(j->watch, ++j->seconds);
+}
+
+static double total(struct job *j)
+{
+    struct watch_status s;
+    watch_status(j->watch, &s);
+    return s.total;
+}
+
+/* Of the balance sheet: bytes by PSS, and how long the reading of it may have held up the job. */
+static void look_at_sheet(struct job *j, double *ret_pss, double *ret_stall)
+{
+    struct watch_view v;
+    watch_view_init(j->watch, j->seconds, &v);
+    *ret_pss = v.total.pss;
+    *ret_stall = v.stall_seconds;
+    watch_view_release(&v);
+}
+
+TEST(still__memory_that_grows_is_seen_at_the_next_tick)
+{
+    struct job j;
+    CHECK(job_start(&j));
+    pass(&j, 300);
+    double before = total(&j);
+    pass(&j, 1);
+    CHECK(total(&j) == before);
+    CHECK(order('m') == j.pid);
+    pass(&j, 1);
+    CHECK_NEAR(total(&j) - before, (double) BLOCK, MB);
+    job_end(&j);
+}
+
+TEST(still__descriptors_are_counted_again_within_half_a_minute)
+{
+    struct job j;
+    struct watch_view v;
+    CHECK(job_start(&j));
+    pass(&j, 300);
+    CHECK(order('f') == j.pid);
+    pass(&j, 31);
+    watch_view_init(j.watch, j.seconds, &v);
+    bool found = false;
+    for (size_t i = 0; i < v.count; i++)
+        if (strcmp(v.series[i].info.kind, "fds") == 0) {
+            CHECK_NEAR(v.series[i].answer.max - v.series[i].answer.min, FILES, 0);
+            found = true;
+        }
+    CHECK(found);
+    watch_view_release(&v);
+    job_end(&j);
+}
+
+TEST(still__who_comes_and_who_goes_is_known_at_the_next_tick)
+{
+    struct job j;
+    CHECK(job_start(&j));
+    CHECK(order('m') == j.pid);
+    pass(&j, 100);
+    CHECK(watch_alive(j.watch) == 1);
+    pid_t child = order('c');
+    CHECK(child > 0);
+    pass(&j, 1);
+    CHECK(watch_alive(j.watch) == 2);
+    pass(&j, 100);
+    kill(child, SIGKILL);
+    struct proc_stat stat;
+    while (proc_stat_read("/proc", child, &stat) == 0 && !proc_stat_ended(&stat))
+        usleep(1000);
+    pass(&j, 1);
+    CHECK(watch_alive(j.watch) == 1);
+    job_end(&j);
+}
+
+TEST(still__what_one_alone_has_is_its_own_without_another_reading)
+{
+    struct job j;
+    double pss, later, stall, stall_later;
+    CHECK(job_start(&j));
+    CHECK(order('m') == j.pid);
+    pass(&j, 300);
+    look_at_sheet(&j, &pss, &stall);
+    CHECK(order('m') == j.pid);
+    pass(&j, 300);
+    look_at_sheet(&j, &later, &stall_later);
+    CHECK_NEAR(later - pss, (double) BLOCK, MB);
+    CHECK(stall_later == stall);
+    job_end(&j);
+}
+
+TEST(still__shares_are_read_again_only_when_pages_were_touched)
+{
+    struct job j;
+    double pss, later, stall, stall_later;
+    CHECK(job_start(&j));
+    CHECK(order('m') == j.pid);
+    pid_t child = order('c');
+    CHECK(child > 0);
+    pass(&j, 300);
+    look_at_sheet(&j, &pss, &stall);
+    CHECK(pss > (double) BLOCK && pss < 1.5 * (double) BLOCK);
+    pass(&j, 300);
+    look_at_sheet(&j, &later, &stall_later);
+    CHECK(later == pss && stall_later == stall);
+    /* No process becomes larger by it: it had those pages before. */
+    CHECK(order('t') == child);
+    pass(&j, 300);
+    look_at_sheet(&j, &later, &stall_later);
+    CHECK(later - pss > 0.9 * (double) BLOCK);
+    CHECK(stall_later > stall);
+    job_end(&j);
+}
