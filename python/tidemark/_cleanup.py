@@ -548,6 +548,7 @@ class Cleanup:
         self._since = self._last = None  # the first step and the last, by the clock
         self._failures = {}  # by action: it was tried and is left out from then on
         self._failure = None  # of the measuring
+        self._from_program = None  # an exception that its handler of a signal has raised
         self._counts = {name: Count() for name in ACTIONS if getattr(self, name)}
         self._gradients = _Gradients() if self.zero_grad else None
         self._hook()
@@ -615,6 +616,7 @@ class Cleanup:
         except Exception as error:
             self._failure = f"{type(error).__name__}: {error}"
         self.spent += time.perf_counter() - begin
+        self._hand_on()
 
     def _clean_each(self, names, optimizer):
         held = _held_now()
@@ -643,7 +645,7 @@ class Cleanup:
             seconds, self.spent = seconds + watching, self.spent + watching
         after = _held_now()
         freed = (0, 0, 0) if found == 0 else _freed(before, after)  # others free memory, too
-        self._add(name, freed, found if name == "gc" else 0, seconds)
+        self._add(name, freed, found if name == "gc" and found else 0, seconds)
         return after
 
     def _do(self, name, optimizer):
@@ -651,12 +653,25 @@ class Cleanup:
         if name == "zero_grad":
             return self._gradients.drop(optimizer)
         if name == "gc":
-            return gc.collect()
+            return self._collect()
         if name == "empty_cache":
             _cuda().empty_cache()
         else:
             _malloc_trim(0)
         return None
+
+    def _collect(self):
+        """What is raised meanwhile comes from a handler of the program's: for step() to hand on."""
+        try:
+            return gc.collect()
+        except Exception as error:
+            self._from_program = error
+            return None
+
+    def _hand_on(self):
+        error, self._from_program = self._from_program, None
+        if error is not None:
+            raise error
 
     def _add(self, name, freed, objects, seconds):
         c, (host, allocated, reserved) = self._counts[name], freed

@@ -19,6 +19,7 @@ import typing
 
 from tidemark import _torch
 
+LOOKS_KEPT = 4  # that a container may be missed by: a walk is cut off where there is too much
 SHARE_OF_TIME = 0.0005  # for all moments but the first together
 LEAST_STEPS = 20  # between two moments
 MOST_VISITED = 5000  # objects, at one moment
@@ -293,6 +294,8 @@ class Holders:
         self._roots = roots
         self._first = {}  # (step, items) by path: when it was first seen, or last became smaller
         self._tracks = {}  # by path
+        self._met = {}  # number of the look that has met it last, by path
+        self._looks = 0
         self._last_step = None
         self._began, self._spent = time.perf_counter(), 0.0
 
@@ -306,12 +309,22 @@ class Holders:
         if step == self._last_step:
             return
         begin = time.perf_counter()
+        self._looks += 1
         _Walk(self._roots(), functools.partial(self._note, step)).go()
+        self._forget()
         if self._last_step is not None:
             self._spent += time.perf_counter() - begin
         self._last_step = step
 
+    def _forget(self):
+        """What has not been met for some looks: it is gone."""
+        for path in [p for p, look in self._met.items() if self._looks - look >= LOOKS_KEPT]:
+            del self._met[path]
+            self._first.pop(path, None)
+            self._tracks.pop(path, None)
+
     def _note(self, step, path, x, base, owner):
+        self._met[path] = self._looks
         count = base.__len__(x)
         first = self._first.setdefault(path, (step, count))
         track = self._tracks.get(path)

@@ -13,6 +13,14 @@ def level_of_caller():
     return level
 
 
+def warn(text):
+    """By the program's own line; on standard error where warnings are made errors."""
+    try:
+        warnings.warn(text, RuntimeWarning, stacklevel=level_of_caller())
+    except RuntimeWarning:
+        print(text, file=sys.stderr)
+
+
 class WarnsOnce:
     """For a class with shielded methods."""
 
@@ -20,7 +28,7 @@ class WarnsOnce:
         warned = self.__dict__.setdefault("_warned", set())
         if about not in warned:
             warned.add(about)
-            warnings.warn(text, RuntimeWarning, stacklevel=level_of_caller())
+            warn(text)
 
 
 def shielded(method):

@@ -179,21 +179,31 @@ def _peak_bytes():
 
 
 def _descendants(pid):
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/children", "rb") as f:
-            for child in f.read().split():
-                yield int(child)
-                yield from _descendants(int(child))
+    """Those that are there; one that has just ended has none."""
+    try:
+        children = [int(child) for task in os.listdir(f"/proc/{pid}/task")
+                    for child in _read(f"/proc/{pid}/task/{task}/children").split()]
+    except OSError:
+        return
+    for child in children:
+        yield child
+        yield from _descendants(child)
+
+
+def _read(path):
+    with open(path, "rb") as f:
+        return f.read()
 
 
 def _share_of_children():
     """What the processes have together, beyond what is resident in this one: pages that several of
     them have count once."""
-    try:
-        everyone = [os.getpid(), *_descendants(os.getpid())]
-        together = sum(_kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:") for pid in everyone)
-    except OSError:  # one has just ended
-        return 0
+    together = 0
+    for pid in (os.getpid(), *_descendants(os.getpid())):
+        try:
+            together += _kilobytes(f"/proc/{pid}/smaps_rollup", b"Pss:")
+        except OSError:  # it has just ended
+            pass
     return together - _resident_bytes()
 
 
@@ -321,7 +331,7 @@ def _cell(rounds, setting, measure, is_real):
         return Cell(*seen)
     differences = [value - base for value, base in _pairs(rounds, setting, measure)]
     enough = len(differences) >= _student.LEAST_PAIRS
-    return Cell(*seen, statistics.fmean(differences),
+    return Cell(*seen, statistics.median(differences),
                 TOO_FEW if not enough else REAL if is_real else NOISE)
 
 

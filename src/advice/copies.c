@@ -145,7 +145,7 @@ static void add_fix(struct buf *out, const struct copy_facts *f, const struct co
     if (known)
         buf_addf(out,
                  dict ? " (self.%s: one array of keys, one of values)"
-                      : " (self.%s = np.array(...))",
+                      : " (self.%s: one array for each field, not of objects)",
                  f->attribute);
     buf_adds(out, f->workers == 1 ? "." : ", or use fewer workers.");
 }

@@ -70,11 +70,11 @@ static void advise_part(const struct setting_facts *f, const struct part_facts *
     if (data && !f->copies && is_worth(f, p->private_bytes, WORKERS_SHARE))
         advise(s, "num_workers",
                "%u data worker%s %s %s for themselves (%s each), %.0f %% of the job's peak: one "
-               "worker less saves that much. Whether training would then wait for data, this run "
+               "worker less saves about %s. Whether training would then wait for data, this run "
                "does not say.",
                p->processes, plural, p->processes == 1 ? "has" : "have",
                words_of_bytes(p->private_bytes).text, words_of_bytes(each).text,
-               100 * p->private_bytes / f->host_peak);
+               100 * p->private_bytes / f->host_peak, words_of_bytes(each).text);
     if (compile && is_worth(f, p->private_bytes, WORTH_SHARE))
         advise(s, "TORCHINDUCTOR_COMPILE_THREADS=1",
                "%u compile worker%s: %s by RSS, %s by share, %s of that for themselves. With 1 "

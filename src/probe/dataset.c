@@ -132,8 +132,12 @@ static void weigh_dict(struct scale *s, py_object *o, double weight, unsigned mo
     double each = weight * (double) size / (double) sampled;
     py_object *key, *value;
     for (ptrdiff_t i = 0; i < sampled && py.PyDict_Next(o, &position, &key, &value); i++) {
+        py.Py_IncRef(key);
+        py.Py_IncRef(value);
         weigh_all(s, key, each, depth);
         weigh_all(s, value, each, depth);
+        py.Py_DecRef(key);
+        py.Py_DecRef(value);
     }
 }
 
@@ -250,9 +254,11 @@ static void walk_owner(struct walk *w, py_object *owner, unsigned depth)
     w->owners++;
     ptrdiff_t position = 0;
     while (python_is(dict, py.PyDict_Type) && py.PyDict_Next(dict, &position, &key, &value)) {
+        py.Py_IncRef(key);
         const char *name = python_is(key, py.PyUnicode_Type) ? python_text(key) : NULL;
         if (name)
             walk_attribute(w, owner, name, value, depth + 1);
+        py.Py_DecRef(key);
     }
     python_drop(dict);
 }

@@ -57,6 +57,7 @@ struct proc_tree {
     DIR *directory;
     int loadavg;    /* -1: cannot be trusted to tell the last pid */
     pid_t last_pid; /* that was given when it was last looked for new ones; 0: not known */
+    pid_t sure_pid; /* the same, the time before: who was being made then shows now */
     struct proc_tree_hooks hooks;
     struct roots roots, excluded;
     struct pids pids;
@@ -456,7 +457,7 @@ static bool may_be_of_job(struct proc_tree *t, pid_t pid)
 {
     pid_t session = getsid(pid);
     if (session < 0)
-        return false;
+        return errno != ESRCH;
     const struct entry *leader = find_entry(t, session);
     bool is_foreign = leader && (leader->kind == ENTRY_FOREIGN || leader->kind == ENTRY_SHUT);
     return !is_foreign || is_session_of_job(t, session);
@@ -495,10 +496,10 @@ static bool is_of_job(struct proc_tree *t, pid_t pid)
 bool proc_tree_has_grown(struct proc_tree *t)
 {
     pid_t last = last_pid(t), before = t->last_pid;
-    if (last == 0 || before == 0 || last < before || last - before > FEW_PIDS || t->look_again ||
-        t->unsettled)
+    if (last == 0 || before == 0 || last < before || last - t->sure_pid > FEW_PIDS ||
+        t->look_again || t->unsettled)
         return true;
-    for (pid_t pid = before + 1; pid <= last; pid++) {
+    for (pid_t pid = t->sure_pid + 1; pid <= last; pid++) {
         struct entry *known = find_entry(t, pid);
         /* Its number was another's. */
         if (known && known->kind != ENTRY_MEMBER)
@@ -506,8 +507,21 @@ bool proc_tree_has_grown(struct proc_tree *t)
         if (may_be_of_job(t, pid) && is_of_job(t, pid) && !is_thread(t, pid))
             return true;
     }
+    t->sure_pid = before;
     t->last_pid = last;
     return false;
+}
+
+/* Numbers that were given since are somebody else's now. */
+static void forget_given(struct proc_tree *t, pid_t last)
+{
+    bool wrapped = last < t->last_pid;
+    for (size_t i = 0; i < t->count; i++) {
+        struct entry *e = &t->entries[i];
+        bool given = wrapped || (e->pid > t->last_pid && e->pid <= last);
+        if (given && e->kind != ENTRY_MEMBER)
+            *e = (struct entry){.pid = e->pid};
+    }
 }
 
 static bool any_waits(const struct proc_tree *t)
@@ -521,12 +535,14 @@ static bool any_waits(const struct proc_tree *t)
 int proc_tree_scan(struct proc_tree *t)
 {
     pid_t last = last_pid(t);
+    if (last > 0 && t->last_pid > 0)
+        forget_given(t, last);
     int r = list_pids(t);
     if (r < 0)
         return r;
     review(t);
     r = settle_new(t);
-    t->last_pid = last;
+    t->sure_pid = t->last_pid = last;
     t->unsettled = any_waits(t);
     return r < 0 ? r : (int) t->member_count;
 }

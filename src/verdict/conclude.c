@@ -129,11 +129,14 @@ static bool has_plan(const struct engine *e)
     return e->options.plan > e->last_at && e->options.limit > 0;
 }
 
-/* What was seen of the last phase may be short: its own pace counts here, not a horizon's. */
+/* What was seen of the last phase may be short: its own pace counts here, not a horizon's. Who says
+ * how long the job will run asks about that long; a job that merely prints its length does not. */
 static bool plan_covered(const struct engine *e, const struct phase *last)
 {
     double left = fmax(0, e->options.plan - e->last_at);
     double headroom = e->options.limit - e->last_value;
+    if (e->options.plan_told && last->rate_low > 0)
+        return false;
     return headroom > 0 && last->rate_high * left < MATTERS * headroom;
 }
 

@@ -192,7 +192,7 @@ static struct spread spread_of_all(const struct moments *differences, size_t cou
     double apart = SHARED + (1 - SHARED) / settings;
     return (struct spread){
         .error = sqrt(squares / freedom * settings / rounds),
-        .freedom = (unsigned) (freedom / settings / apart),
+        .freedom = (unsigned) ((double) freedom / settings / apart),
     };
 }
 

@@ -52,6 +52,7 @@ struct engine_options {
     double epoch_length; /* in units of the clock; 0: not known */
     double horizon;      /* 0: max(epoch, 150 steps or 900 s) */
     double plan;         /* position on the clock at which the job will end; 0: not known */
+    bool plan_told;      /* by the job itself, not by who asks: it excuses no growth */
     double limit;        /* capacity in the series' unit; 0: not known */
     double resolution;   /* least growth the counter can be held to; < 0: found from the values */
     double rounding;     /* one unit of the last printed digit; 0: values are not rounded */

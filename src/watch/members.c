@@ -672,8 +672,11 @@ void members_look(struct watch *w)
         struct member *m = w->members[i];
         if (!member_is_alive(m))
             continue;
-        if (proc_has_changed(m->proc) > 0 && proc_read_status(m->proc, &m->now) == 0)
+        int changed = proc_has_changed(m->proc);
+        if (changed > 0 && proc_read_status(m->proc, &m->now) == 0)
             m->is_seen_aside = true;
+        else if (changed < 0)
+            w->wants_scan = true;
         if (m->has_tracks)
             see_anon(w, m);
         anon += isnan(m->now.anon) ? 0 : own_anon(m);

@@ -322,8 +322,10 @@ static void take_sample(struct watch *w, struct ring *r, double seconds,
 static void take_aside(struct watch *w, struct ring *r, const struct wire_record *x)
 {
     struct track *t = track_of(w, r, x->name);
-    if (t)
-        phases_see_aside(w, t, whole(r->member, t, x->value));
+    if (!t)
+        return;
+    phases_see_aside(w, t, whole(r->member, t, x->value));
+    r->member->moves |= t->moves;
 }
 
 /* ---- reading ---- */

@@ -78,6 +78,7 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
         .epoch_length = clock == CLOCK_STEP && epoch > 0 ? epoch : 0,
         .horizon = terms->horizon,
         .plan = plan_of(terms, clock),
+        .plan_told = !(terms->plan_steps > 0),
         .limit = t->limit,
         .resolution = series_kind_resolution(t->kind),
         .job_series = terms->series,

@@ -143,10 +143,10 @@ static void find_attribute(const struct member *parent, struct worker_copies *re
         const struct track *t = &parent->told[i];
         if (strncmp(t->kind, DATASET_KIND, strlen(DATASET_KIND)) != 0 || t->samples == 0)
             continue;
-        f->objects_all += t->last;
-        if (t->last <= f->objects || !read_kind(t->kind, ret))
+        f->objects_all += t->max; /* the dataset of a validation is told by the same name */
+        if (t->max <= f->objects || !read_kind(t->kind, ret))
             continue;
-        f->objects = t->last;
+        f->objects = t->max;
         f->type = ret->type;
         f->owner = ret->owner;
         f->attribute = ret->attribute;

@@ -72,7 +72,7 @@ TEST(copies__a_list_that_is_copied_is_named)
         "fork, of 200 MB that were shared then: Files.samples, a list with about 46.0 MB of "
         "Python objects, is copied page by page as reading writes reference counts. It grows "
         "no more: no leak. To share it, keep it as one numpy array, torch tensor or Arrow "
-        "table (self.samples = np.array(...)), or use fewer workers.");
+        "table (self.samples: one array for each field, not of objects), or use fewer workers.");
 }
 
 TEST(copies__an_attribute_that_explains_little_is_not_named)

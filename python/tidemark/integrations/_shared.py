@@ -204,11 +204,11 @@ class Training:
 
     def __init__(self, roots, start_step, plan_steps, epoch_steps, device, options):
         self._holders = Holders(roots)
-        known = {"plan_steps": plan_steps, "epoch_steps": epoch_steps}
+        # Not the plan: a leak is one also where this training ends before it matters.
         self.watcher = _TrainingWatcher(
             self._holders, start_step=start_step,
             **({"device": device} if getattr(device, "type", None) == "cuda" else {}),
-            **{name: value for name, value in known.items() if value}, **options)
+            **({"epoch_steps": epoch_steps} if epoch_steps else {}), **options)
         self._phase = None
         self._before = _Before(
             self.watcher, start_step + _warm_up_steps(start_step, plan_steps, epoch_steps))

@@ -170,6 +170,7 @@ class CleanupCallback(WarnsOnce, *_classes):
                  zero_grad="safe"):
         self.cleanup = Cleanup(every, on_evaluate, gc, empty_cache, trim, zero_grad)
         self._global_step = 0
+        self._has_stepped = False
 
     @shielded
     def on_train_start(self, trainer, pl_module):
@@ -179,8 +180,14 @@ class CleanupCallback(WarnsOnce, *_classes):
 
     @shielded
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-        if trainer.global_step != self._global_step:
-            self._global_step = trainer.global_step
+        self._has_stepped = trainer.global_step != self._global_step
+        self._global_step = trainer.global_step
+
+    @shielded
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        """Not at the end of the one before: hooks behind ours may read its gradients."""
+        if self._has_stepped:
+            self._has_stepped = False
             self.cleanup.step()
 
     @shielded

@@ -26,8 +26,12 @@ FRAMES = 8  # from a hook up to the Trainer
 class _Metrics(transformers.TrainerCallback):
     """Adds to a log before those callbacks see it that report it to TensorBoard and the like."""
 
-    def __init__(self, owner):
-        self._owner = weakref.ref(owner)
+    def __init__(self, owner=None):
+        self._owner = weakref.ref(owner) if owner is not None else _nothing
+
+    def __reduce__(self):
+        """A copy, in another process perhaps, belongs to nobody."""
+        return type(self), ()
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         owner = self._owner()
@@ -52,6 +56,10 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
                  warn_on_leak=True, logger=None, on_leak=None):
         self._set_options(print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak)
         self._evaluations = 0  # that are still to come before a checkpoint is written
+        self._trainer = _nothing
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_trainer": _nothing}
 
     # ---- the beginning and the end ----
 
