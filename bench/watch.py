@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What watching costs, the watcher and the watched, beside psutil and psrecord on the same job.
 
-  bench/watch.py build                   # what `make bench` runs: about four minutes
+  bench/watch.py build                   # what `make bench` runs: about six minutes
   bench/watch.py build --seconds 60      # longer windows, steadier numbers
   bench/watch.py build --only tree       # one part: tree, many, instructions, relay
 
@@ -33,7 +33,7 @@ PROCESSES = 25
 TREE_MB = 8192
 MANY = 500
 
-WARM_SECONDS = 30  # tidemark reads the shares of every process in the first seconds
+WARM_SECONDS = 30  # what stands still is read ever more rarely
 PEER_WARM_SECONDS = 3
 PEER_SECONDS = 10  # what they do is the same every second
 NOBODY_SECONDS = 6

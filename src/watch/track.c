@@ -130,8 +130,9 @@ static void push_between(struct track *t, const struct track_terms *terms, doubl
                          double value)
 {
     double spacing = (t->last_seconds - t->first_seconds) / TRACK_POINTS;
-    for (double x = from + spacing; x < to - spacing / 2; x += spacing)
-        push_early(t, terms, x, value);
+    unsigned pieces = (unsigned) ceil((to - from) / spacing - 0.5);
+    for (unsigned i = 1; i < pieces; i++)
+        push_early(t, terms, from + i * spacing, value);
 }
 
 /* Engines that have seen what was seen so far. */
