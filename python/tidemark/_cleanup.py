@@ -567,16 +567,16 @@ class Cleanup:
         """
         if self.closed:
             return
-        now = time.perf_counter()
+        self._last = time.perf_counter()
         if self._since is None:
-            self._since = now
+            self._since = self._last
             self._hook()  # where torch was imported late
         self.steps += 1
-        if self.every is not None and self.steps % self.every == 0:
-            self._clean(self._counts, optimizer)
-            now = time.perf_counter()
-        self._last = now
+        is_time = self.every is not None and self.steps % self.every == 0
         self._foresee()
+        if is_time:
+            self._clean(self._counts, optimizer)
+            self._last = time.perf_counter()
 
     def _foresee(self):
         """The step before a cleanup is watched."""

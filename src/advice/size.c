@@ -128,6 +128,17 @@ static void add_margins(const struct size_facts *f, struct size *s)
         add_margin(s, f->peak - f->needed, "that torch's allocator kept beyond what tensors took.");
 }
 
+/* A leak is told how long the capacity lasts instead. */
+static void compare_with_capacity(const struct size_facts *f, struct size *s)
+{
+    if (f->answer->verdict == VERDICT_LEAK || !(f->capacity > 0) || !(s->minimum > f->capacity))
+        return;
+    texts_add(&s->minimum_why, "That is %s more than there is: %s%s%s%s.",
+              words_of_bytes(s->minimum - f->capacity).text, words_of_bytes(f->capacity).text,
+              f->capacity_source ? " (" : "", f->capacity_source ? f->capacity_source : "",
+              f->capacity_source ? ")" : "");
+}
+
 void size_judge(const struct size_facts *f, struct size *ret)
 {
     const struct answer *a = f->answer;
@@ -144,6 +155,7 @@ void size_judge(const struct size_facts *f, struct size *ret)
     else if (a->verdict == VERDICT_INCONCLUSIVE)
         texts_add(&ret->minimum_why, "That is what was seen: the run does not show yet where it "
                                      "ends.");
+    compare_with_capacity(f, ret);
     if (ret->recommended_why.count == 0 && isfinite(ret->recommended))
         texts_add(&ret->recommended_why, "Nothing in this run was seen to pass the minimum.");
 }

@@ -505,6 +505,20 @@ class Weights(Case):
             loop(cleanup.step)
         return len(gone), cleanup.summary()
 
+    def test_what_a_handler_of_the_program_raises_gets_through(self):
+        class Late(Exception):
+            pass
+
+        def collect():
+            raise Late
+
+        with mock.patch.object(_cleanup.gc, "collect", collect):
+            with tidemark.Cleanup(every=1, trim=False) as cleanup:
+                with self.assertRaises(Late):
+                    cleanup.step()
+        self.assertEqual(cleanup.counts["gc"].times, 1)
+        self.assertNotIn("left out", cleanup.summary())
+
     def test_where_nothing_was_dropped_others_have_freed_it(self):
         held = (_cleanup._Held((1000 - i) * MB, 0, 0, 0) for i in range(100))
         with mock.patch.object(_cleanup, "_held_now", lambda: next(held)):

@@ -156,6 +156,14 @@ class Growing(Case):
         holders = watched(("Hoard", hoard), step=hoard.history.append)
         self.assertIn("Hoard.history", self.paths(holders))
 
+    def test_what_is_gone_is_forgotten(self):
+        hoard = Hoard()
+        holders = Holders(lambda: [("Hoard", hoard)])
+        for step in range(1, 100):
+            hoard.by_name = {f"request {n}": [n] for n in range(step, step + 20)}
+            holders.look(step)
+        self.assertLess(len(holders._first), 60)
+
     def test_it_keeps_to_its_share_of_the_time(self):
         hoard = Hoard()
         holders = Holders(lambda: [("Hoard", hoard)])

@@ -52,6 +52,16 @@ TEST(size__the_least_is_the_peak)
     CHECK(s.recommended_why.count == 1 && says(&s.recommended_why, "Nothing in this run"));
 }
 
+TEST(size__too_little_is_said_to_be)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    struct size_facts f = host_facts(&a);
+    f.capacity = 800 * MB;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(says(&s.minimum_why, "That is 100 MB more than there is: 800 MB (RAM)."));
+}
+
 TEST(size__every_part_of_the_margin_has_its_reason)
 {
     struct answer a = level_answer(VERDICT_NO_LEAK);

@@ -186,6 +186,9 @@ class CleanupCallback(WarnsOnce, *_classes):
     @shielded
     def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
         """Not at the end of the one before: hooks behind ours may read its gradients."""
+        self._step()
+
+    def _step(self):
         if self._has_stepped:
             self._has_stepped = False
             self.cleanup.step()
@@ -197,6 +200,7 @@ class CleanupCallback(WarnsOnce, *_classes):
 
     @shielded
     def on_train_end(self, trainer, pl_module):
+        self._step()
         self.cleanup.close()
         if trainer.is_global_zero:
             _shared.print_beside_bars(self.cleanup.summary())
