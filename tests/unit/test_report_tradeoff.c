@@ -72,12 +72,11 @@ TEST(report_tradeoff__says_what_was_found_then_every_measure)
         "",
         "  - A note.",
     };
-    char want[2000] = "";
-    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        strcat(want, lines[i]);
-        strcat(want, "\n");
-    }
-    CHECK_TEXT(written(false, 3 * ROUNDS, 80), want);
+    struct buf want = BUF_INIT;
+    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        buf_addf(&want, "%s\n", lines[i]);
+    CHECK_TEXT(written(false, 3 * ROUNDS, 80), buf_text(&want));
+    buf_release(&want);
 }
 
 TEST(report_tradeoff__programs_get_every_value)
