@@ -5,8 +5,9 @@
   PYTHONPATH=... bench/callbacks.py --here    # in this interpreter, with the frameworks it has
 
 The same short training again and again, with the callback and without it, in changing order. Of
-each pair the ratio of their times is taken, from the tenth step on; shown are their mean and its
-standard error, and beside it the share of the time that was spent inside the hooks themselves. (To
+each pair the ratio of their times is taken, from the tenth step on and after --warm-seconds (the
+first seconds are looked at more densely); shown are their mean and its standard error, and beside
+it the share of the time that was spent inside the hooks themselves. (To
 let the callback in and out within one training would be unfair to it: it keeps to a share of the
 time, and would spend in one half what it has saved in the other.) On CUDA where there is one.
 """
@@ -33,7 +34,8 @@ HOOKS = {"transformers": ("on_step_begin", "on_step_end", "on_epoch_end", "on_lo
 class Clock:
     """The time of the steps of one training, and of the hooks within them."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, warm_seconds):
+        self._warm_seconds, self._first = warm_seconds, None
         self._wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
         self._steps = 0
         self._begin = None
@@ -55,13 +57,21 @@ class Clock:
     def step(self):
         """One begins."""
         self._steps += 1
-        if self._steps == WARM_UP:
+        now = time.perf_counter()
+        self._first = self._first or now
+        if (self._begin is None and self._steps >= WARM_UP
+                and now - self._first >= self._warm_seconds):
             self._wait()
             self._begin, self.inside = time.perf_counter(), 0.0
+            self._skipped = self._steps
 
     def end(self):
         self._wait()
         self.seconds = time.perf_counter() - self._begin
+        self.steps = self._steps - self._skipped + 1
+
+    def step_seconds(self):
+        return self.seconds / self.steps
 
 
 # ---- trainings: each gives its Clock ----
@@ -72,7 +82,7 @@ def train_with_transformers(o, with_callback, folder):
     import transformers
     from tidemark.integrations.transformers import TidemarkCallback
     transformers.logging.set_verbosity_error()
-    clock = Clock(torch)
+    clock = Clock(torch, o.warm_seconds)
 
     class Steps(transformers.TrainerCallback):
         def on_step_begin(self, *_, **__):
@@ -106,7 +116,7 @@ def train_with_lightning(o, with_callback, folder):
     import tiny_lightning
     from tidemark.integrations.lightning import TidemarkCallback
     torch = tiny_lightning.torch
-    clock = Clock(torch)
+    clock = Clock(torch, o.warm_seconds)
 
     class Steps(tiny_lightning.lightning.Callback):
         def on_train_batch_start(self, *_):
@@ -150,11 +160,11 @@ def measure(train, o):
 
 
 def line(name, pairs, o):
-    ratios = [math.log(with_it.seconds / without.seconds) for with_it, without in pairs]
+    ratios = [math.log(with_it.step_seconds() / without.step_seconds())
+              for with_it, without in pairs]
     mean = 100 * math.expm1(statistics.mean(ratios))
     error = 100 * statistics.stdev(ratios) / math.sqrt(len(ratios))
-    steps = o.steps - WARM_UP + 1
-    step = 1000 * statistics.median(without.seconds for _, without in pairs) / steps
+    step = 1000 * statistics.median(without.step_seconds() for _, without in pairs)
     inside = sum(c.inside for c, _ in pairs) / sum(c.seconds for c, _ in pairs)
     return "%-26s %9.2f %10.2f +- %-6.2f %11.3f %7d" % (name, step, mean, error, 100 * inside,
                                                         len(pairs))
@@ -183,6 +193,7 @@ def main():
     parser.add_argument("--here", action="store_true", help="in this very interpreter")
     parser.add_argument("--steps", type=int, default=100, help="of a training")
     parser.add_argument("--pairs", type=int, default=10, help="of trainings")
+    parser.add_argument("--warm-seconds", type=float, default=0, help="not counted")
     parser.add_argument("--width", type=int, default=128, help="of the models")
     o = parser.parse_args()
     if o.pairs < 2 or o.steps <= WARM_UP:
@@ -195,7 +206,8 @@ def main():
     python = build / "frameworks-venv" / "bin" / "python"
     if not python.exists():
         sys.exit(f"{python} is not there: tests/python/frameworks.py {o.build} makes it")
-    settings = ["--steps", o.steps, "--pairs", o.pairs, "--width", o.width]
+    settings = ["--steps", o.steps, "--pairs", o.pairs, "--width", o.width,
+                "--warm-seconds", o.warm_seconds]
     return subprocess.call([str(python), __file__, "--here", *map(str, settings)],
                            env={**os.environ, "PYTHONPATH": str(build / "python"),
                                 "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})
