@@ -196,7 +196,7 @@ TEST(still__what_one_alone_has_is_its_own_without_another_reading)
     pass(&j, 300);
     look_at_sheet(&j, &later, &stall_later);
     CHECK_NEAR(later - pss, (double) BLOCK, BLOCK / 8.0); /* with what AddressSanitizer adds */
-#if !defined(__SANITIZE_ADDRESS__) /* which touches pages of files, too */
+#if !defined(__SANITIZE_ADDRESS__)                        /* which touches pages of files, too */
     CHECK(stall_later == stall);
 #endif
     job_end(&j);
