@@ -15,6 +15,15 @@
 #define SPIKE_NOISE 6.0
 #define SPIKE_SHARE 0.05
 
+/* A tooth climbs in so many blocks at least, and in none of them by more than this share of its
+ * height, and has ended at this share of it; so many of them, of this share of what the floor rose
+ * meanwhile, are a sawtooth. */
+#define TOOTH_BLOCKS 3u
+#define TOOTH_STEEPEST 0.6
+#define TOOTH_END 0.25
+#define TEETH_LEAST 3u
+#define TEETH_SHARE 0.5
+
 /* Growth has slackened if it goes on at less than this share of its pace; it has stopped if that
  * has been so for this many horizons. */
 #define SLACKENED 0.25
@@ -41,6 +50,27 @@ static void window_since(const struct engine *e, const struct alarm *alarm, stru
     }
 }
 
+/* Stairs as they are by now; a line through blocks would take the last of them for a bend. */
+static bool stairs_by_now(const struct engine *e, const struct alarm *alarm, struct alarm *ret,
+                          struct growth_course *ret_course)
+{
+    struct stairs all, s;
+    if (alarm != &e->alarm || !engine_stairs(e, &all))
+        return false;
+    bool is_habit =
+        stairs_habit(&all, &e->history, &s) && s.at[0] <= alarm->onset + s.usual_interval;
+    if (!is_habit && !(alarm->by_stairs && stairs_since(&all, alarm->onset, &s)))
+        return false;
+    *ret = *alarm;
+    ret->by_stairs = true;
+    ret->onset = s.at[0];
+    ret->growth.slope = s.slope;
+    ret->growth.intercept = s.intercept;
+    ret->growth.error = s.error;
+    ret_course->stopped = stairs_behind(&s, e->last_at) > STAIRS_STOPPED;
+    return true;
+}
+
 /*
  * The growth fitted anew to all blocks since its onset: the alarm's own fit is as old as the last
  * checkpoint. Where it bends or has a kink, the rate at its end is the one that counts.
@@ -51,6 +81,8 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
     struct alarm now = *alarm;
     struct window w = {.n = 0};
     *ret_course = (struct growth_course){.bent = false};
+    if (stairs_by_now(e, alarm, &now, ret_course))
+        return now;
     if (alarm == &e->alarm)
         window_since(e, alarm, &w);
     size_t first = 0;
@@ -278,13 +310,15 @@ static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
     a->forecast.limit_seconds = (a->forecast.limit_at - a->last_at) * seconds_per_unit(e);
 }
 
-/* Without a limit, doubling what is used now, and a GB at least, counts as reaching it. */
+/* Without a limit, doubling what is used now, and a GB at least, counts as reaching it. What is
+ * only counted, and has no limit, says nothing of when memory runs out. */
 static enum severity severity_of(const struct answer *a, enum series_unit unit)
 {
+    if (unit == SERIES_COUNT && isnan(a->limit))
+        return SEVERITY_LOW;
     double seen = a->last_at - a->first_at;
     double future = a->plan > a->last_at ? a->plan - a->last_at : FUTURE * seen;
-    double least = unit == SERIES_BYTES ? 0x1p30 : 0;
-    double headroom = isnan(a->limit) ? fmax(a->floor_last, least) : a->limit - a->floor_last;
+    double headroom = isnan(a->limit) ? fmax(a->floor_last, 0x1p30) : a->limit - a->floor_last;
     double added = a->rate * future;
     if (added >= headroom)
         return SEVERITY_HIGH;
@@ -328,6 +362,11 @@ static void sort_activities(struct answer *a)
         }
 }
 
+static double spike_least(const struct floor_line *f, size_t i)
+{
+    return fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance), SPIKE_SHARE * fabs(f->floor[i]));
+}
+
 /* Neighbouring blocks are one spike: it is as high as its top, and of what the program did there.
  */
 static void fill_spikes(const struct engine *e, const struct floor_line *f, struct answer *a)
@@ -338,8 +377,7 @@ static void fill_spikes(const struct engine *e, const struct floor_line *f, stru
     bool inside = false;
     for (size_t i = 0; i < f->n; i++) {
         double height = e->history.blocks[i].peak - f->floor[i] - ramp_within(f, i);
-        bool spike = height > fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance),
-                                   SPIKE_SHARE * fabs(f->floor[i]));
+        bool spike = height > spike_least(f, i);
         bool begins = spike && !inside;
         count += begins;
         if (begins || (spike && height > heights[count - 1])) {
@@ -410,9 +448,65 @@ static bool has_phase(const struct answer *a, enum phase_name name)
     return false;
 }
 
+/* The blocks from `from` on that lie above the floor, up to where most of the climb to their top is
+ * given back. */
+struct tooth {
+    size_t end; /* behind the last of them */
+    double height, steepest;
+    size_t climb; /* blocks up to the top */
+};
+
+static struct tooth tooth_at(const struct history *h, const struct floor_line *f, size_t from)
+{
+    struct tooth t = {.end = from};
+    double before = 0, steepest = 0;
+    for (; t.end < f->n; t.end++) {
+        double height = h->blocks[t.end].mean - f->floor[t.end];
+        if (height <= fmax(spike_least(f, t.end), TOOTH_END * t.height))
+            break;
+        steepest = fmax(steepest, height - before);
+        before = height;
+        if (height > t.height) {
+            t.height = height;
+            t.steepest = steepest;
+            t.climb = t.end + 1 - from;
+        }
+    }
+    return t;
+}
+
+/* It rises little by little and falls back, again and again, and that is much beside what its
+ * floor ever rose. Spikes are at their top at once. */
+static bool has_teeth(const struct engine *e, const struct floor_line *f)
+{
+    double heights[HISTORY_BLOCKS];
+    size_t teeth = 0, others = 0, first = 0;
+    for (size_t i = 0; i < f->n;) {
+        struct tooth t = tooth_at(&e->history, f, i);
+        bool climbs = t.climb >= TOOTH_BLOCKS && t.steepest < TOOTH_STEEPEST * t.height;
+        if (climbs) {
+            first = teeth == 0 ? i : first;
+            heights[teeth++] = t.height;
+        }
+        others += t.end > i && !climbs;
+        i = t.end > i ? t.end : i + 1;
+    }
+    return teeth >= TEETH_LEAST && teeth > others &&
+           fit_median(heights, teeth) > TEETH_SHARE * (f->floor[f->n - 1] - f->floor[first]);
+}
+
+bool engine_has_teeth(const struct engine *e)
+{
+    struct floor_line floor;
+    floor_line_take(e, &floor);
+    return has_teeth(e, &floor);
+}
+
 static enum pattern pattern_without_leak(const struct engine *e, const struct floor_line *f,
                                          const struct answer *a)
 {
+    if (has_teeth(e, f))
+        return PATTERN_SAWTOOTH;
     if (has_phase(a, PHASE_WARM_UP))
         return e->fading || a->warm_up_end - a->first_at > 1.2 * e->horizon ? PATTERN_BOUNDED_CACHE
                                                                             : PATTERN_WARM_UP;
@@ -427,12 +521,13 @@ static enum pattern pattern_without_leak(const struct engine *e, const struct fl
 }
 
 static enum pattern pattern_of(const struct engine *e, const struct floor_line *f,
-                               const struct answer *a, const struct growth_course *course)
+                               const struct answer *a, const struct growth_course *course,
+                               bool by_stairs)
 {
     if (a->verdict == VERDICT_LEAK && course->accelerates)
         return PATTERN_ACCELERATING;
     if (a->verdict == VERDICT_LEAK)
-        return climbs_in_steps(f, a->onset_at) ? PATTERN_STAIRCASE : PATTERN_LINEAR;
+        return by_stairs || climbs_in_steps(f, a->onset_at) ? PATTERN_STAIRCASE : PATTERN_LINEAR;
     return a->verdict == VERDICT_NO_LEAK ? pattern_without_leak(e, f, a) : PATTERN_UNKNOWN;
 }
 
@@ -486,6 +581,8 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
     case REASON_WEAK_GROWTH:
         /* The error of a slope falls with the power 3/2 of the time. */
         return c->weak.span * fmax(0.1, pow(engine_threshold(e) / c->weak.z, 2.0 / 3) - 1);
+    case REASON_STAIRS:
+        return stairs_acquit(&c->stairs) - e->last_at;
     case REASON_PLAN_TOO_LONG: {
         double headroom = 0.1 * (a->limit - e->last_value);
         double excess = a->rate_high * (a->plan - a->last_at) / fmax(headroom, 1);
@@ -557,7 +654,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     }
     if (a->verdict == VERDICT_LEAK)
         a->severity = severity_of(a, e->options.unit);
-    a->pattern = pattern_of(e, &floor, a, &course);
+    a->pattern = pattern_of(e, &floor, a, &course, leak.by_stairs);
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);
     a->needs.seconds = a->needs.at_least * seconds_per_unit(e);

@@ -189,6 +189,9 @@ static bool goes_on_now(const struct engine *e, enum source source, const struct
 
 /* ---- raise, keep, drop ---- */
 
+/* Fewer stairs than this are no growth. */
+#define STAIRS_FEW 4
+
 /* Coarse levels and rare samples are looked at rarely: a candidate lasts until the next look. */
 static void note_candidate(struct engine *e, enum source source, unsigned level)
 {
@@ -207,6 +210,13 @@ static bool confirmed(const struct engine *e, enum source source, const struct g
     return source == SOURCE_EPOCHS || e->last_at - e->candidate_at >= wait;
 }
 
+/* A few stairs make up the growth so far: an allocator finding its level may take as many. */
+static bool is_few_stairs(const struct engine *e, const struct growth *g)
+{
+    struct stairs all, s;
+    return engine_stairs(e, &all) && stairs_since(&all, g->from, &s) && s.count < STAIRS_FEW;
+}
+
 static void keep_growth(struct engine *e, enum source source, unsigned level,
                         const struct growth *g)
 {
@@ -214,8 +224,8 @@ static void keep_growth(struct engine *e, enum source source, unsigned level,
     if (!confirmed(e, source, g))
         return;
     double onset = onset_of(e, g);
-    struct alarm found = {true, source, level, *g, onset};
-    if (!e->alarm.set && !goes_on_now(e, source, g))
+    struct alarm found = {true, source, level, *g, onset, false};
+    if (!e->alarm.set && (!goes_on_now(e, source, g) || is_few_stairs(e, g)))
         return;
     if (!e->alarm.set && e->last_at - onset < engine_patience(e, g->slope)) {
         e->waiting = found;
@@ -233,8 +243,71 @@ static void drop_candidate(struct engine *e)
     e->waiting.set = false;
 }
 
+/* ---- stairs ---- */
+
+/* Looked for whenever so much of a horizon, and of the run, has passed. */
+#define STAIRS_LOOK_HORIZONS 0.2
+#define STAIRS_LOOK_RUN 0.005
+
+static struct alarm alarm_by_stairs(const struct engine *e, const struct stairs *s)
+{
+    return (struct alarm){
+        .set = true,
+        .growth = {.channel = CHANNEL_MIN,
+                   .slope = s->slope,
+                   .intercept = s->intercept,
+                   .error = s->error,
+                   .z = s->slope / s->error,
+                   .from = s->at[0],
+                   .span = e->last_at - s->at[0]},
+        .onset = s->at[0],
+        .by_stairs = true,
+    };
+}
+
+static void stop_alarm(struct engine *e)
+{
+    e->alarm.set = false;
+    drop_candidate(e);
+    e->stopped_at = e->last_at;
+}
+
+/* What has climbed for `enough` is called a leak, however long patience would last. */
+static void look_for_stairs(struct engine *e, double enough)
+{
+    struct stairs s;
+    if (e->alarm.set || !engine_stairs_leak(e, &s) ||
+        e->last_at - s.at[0] < fmin(engine_patience(e, s.slope), enough))
+        return;
+    e->alarm = alarm_by_stairs(e, &s);
+    e->alarm_at = isnan(e->alarm_at) ? e->last_at : e->alarm_at;
+}
+
+/* Level as it is now: between two stairs it always was. */
+static bool is_between_stairs(const struct engine *e)
+{
+    struct stairs all, s;
+    return engine_stairs(e, &all) && stairs_since(&all, e->alarm.onset, &s) &&
+           (e->alarm.by_stairs || (s.count >= STAIRS_FEW && stairs_regular(&s))) &&
+           stairs_behind(&s, e->last_at) <= STAIRS_STOPPED;
+}
+
+static void check_stairs(struct engine *e)
+{
+    double least =
+        fmax(STAIRS_LOOK_HORIZONS * e->horizon, STAIRS_LOOK_RUN * (e->last_at - e->first_at));
+    if (e->last_at - e->stairs_checked_at < least)
+        return;
+    e->stairs_checked_at = e->last_at;
+    if (!e->alarm.set)
+        look_for_stairs(e, INFINITY);
+    else if (e->alarm.by_stairs && !is_between_stairs(e))
+        stop_alarm(e);
+}
+
 void engine_finish(struct engine *e)
 {
+    look_for_stairs(e, PATIENCE_AT_END * e->horizon);
     bool is_old = e->last_at - e->waiting.onset >= PATIENCE_AT_END * e->horizon;
     if (e->alarm.set || !e->waiting.set || !is_old || e->last_at > e->candidate_until)
         return;
@@ -250,7 +323,7 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
             drop_candidate(e);
         return;
     }
-    if (source != e->alarm.source)
+    if (e->alarm.by_stairs || source != e->alarm.source)
         return;
     /* On fine levels a little more than a horizon: one thing kept per epoch is still growth. */
     double span = (w->level + 1 < e->alarm.level ? SPAN_STOPPED : 1) * e->horizon;
@@ -262,11 +335,8 @@ static void review_alarm(struct engine *e, enum source source, const struct wind
     struct growth now;
     growth_trend(w, e->alarm.growth.channel, first, e->quantum, &now);
     double errors = e->fading ? 1 : 2, share = e->fading ? 0.7 : 0.5;
-    if (now.slope + errors * now.error < share * e->alarm.growth.slope) {
-        e->alarm.set = false;
-        drop_candidate(e);
-        e->stopped_at = e->last_at;
-    }
+    if (now.slope + errors * now.error < share * e->alarm.growth.slope && !is_between_stairs(e))
+        stop_alarm(e);
 }
 
 bool engine_suspects(const struct engine *e)
@@ -297,6 +367,8 @@ static bool may_skip(const struct engine *e, const struct pyramid *p, unsigned l
 void checkpoint(struct engine *e, enum source source, unsigned level)
 {
     const struct pyramid *p = &e->pyramids[source];
+    if (source == SOURCE_BLOCKS && level == 0)
+        check_stairs(e);
     size_t held = pyramid_held(p, level), least = engine_least_blocks(source);
     if (held < least || may_skip(e, p, level))
         return;

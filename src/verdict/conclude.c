@@ -14,6 +14,16 @@
 /* What would be added until the plan's end does not matter below this share of the headroom. */
 #define MATTERS 0.1
 
+/*
+ * Stairs have to be climbed for so many horizons, since a harmless ramp within one may come in
+ * stairs; and the last one may be so many usual intervals ago.
+ */
+#define STAIRS_SPAN 2.0
+#define STAIRS_LATE 1.5
+
+/* What has taken so many stairs may take another. */
+#define STAIRS_SEEN 4
+
 /* Excursions upwards shorter than this share of the horizon, or of the run, are not the floor. */
 #define SPIKE_HORIZONS 0.5
 #define SPIKE_RUN 0.125
@@ -29,13 +39,24 @@ static size_t spike_blocks(const struct engine *e)
     return blocks < 1 ? 1 : (size_t) blocks;
 }
 
-static double tolerance_of(const struct engine *e, double noise)
+/* What noise and the counter itself make of a floor that stays where it is. */
+static double unrest_of(const struct engine *e, double noise)
 {
     double level = fabs(e->last_value), resolution = engine_resolution(e);
+    double least = fmax(5 * noise, 1e-6 * level);
+    return resolution > 0 ? fmax(least, fmax(resolution, 1e-3 * level)) : least;
+}
+
+static double tolerance_of(const struct engine *e, double noise)
+{
     /* One change alone is a step, and does not tell the counter's grain. */
     double quantum = e->changes < 2 ? e->options.rounding : e->quantum;
-    double least = fmax(fmax(5 * noise, 3 * quantum), 1e-6 * level);
-    return resolution > 0 ? fmax(least, fmax(resolution, 1e-3 * level)) : least;
+    return fmax(unrest_of(e, noise), 3 * quantum);
+}
+
+static double noise_of(const double *min, size_t n)
+{
+    return n >= 6 ? fit_noise(min, n) : 0;
 }
 
 void floor_line_take(const struct engine *e, struct floor_line *ret)
@@ -49,8 +70,44 @@ void floor_line_take(const struct engine *e, struct floor_line *ret)
     }
     if (h->count > 0)
         floor_of(min, h->count, spike_blocks(e), ret->floor);
-    ret->noise = h->count >= 6 ? fit_noise(min, h->count) : 0;
+    ret->noise = noise_of(min, h->count);
     ret->tolerance = tolerance_of(e, ret->noise);
+}
+
+/* ---- stairs ---- */
+
+bool engine_stairs(const struct engine *e, struct stairs *ret)
+{
+    double min[HISTORY_BLOCKS];
+    for (size_t i = 0; i < e->history.count; i++)
+        min[i] = e->history.blocks[i].min;
+    /* Of a counter that moves at its stairs only, those are the grain. */
+    double least = unrest_of(e, noise_of(min, e->history.count));
+    return stairs_find(&e->history, least, ret);
+}
+
+/* The last horizon never went as low as what was before it: a quick look that spares most others.
+ */
+static bool rose_at_all(const struct engine *e)
+{
+    double then = INFINITY, now = INFINITY;
+    for (size_t i = 0; i < e->history.count; i++) {
+        const struct history_block *b = &e->history.blocks[i];
+        if (b->at < e->last_at - e->horizon)
+            then = fmin(then, b->min);
+        else
+            now = fmin(now, b->min);
+    }
+    return now - then > unrest_of(e, 0);
+}
+
+bool engine_stairs_leak(const struct engine *e, struct stairs *ret)
+{
+    struct stairs all;
+    return e->last_at - e->first_at >= STAIRS_SPAN * e->horizon && rose_at_all(e) &&
+           engine_stairs(e, &all) && stairs_habit(&all, &e->history, ret) &&
+           e->last_at - ret->at[0] >= STAIRS_SPAN * e->horizon &&
+           e->last_at - ret->at[ret->count] <= STAIRS_LATE * ret->usual_interval;
 }
 
 /* ---- reasons not to say "no leak" ---- */
@@ -122,6 +179,21 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
     return false;
 }
 
+/*
+ * It rose several times, and lies where those stairs would have brought it: a rise larger than
+ * usual, of memory that is free again, hides the growth that fills it.
+ */
+static bool may_climb_on(const struct engine *e, struct stairs *ret)
+{
+    return engine_stairs(e, ret) && ret->count >= STAIRS_SEEN && stairs_go_on(ret) &&
+           stairs_behind(ret, e->last_at) < STAIRS_OVER;
+}
+
+double stairs_acquit(const struct stairs *s)
+{
+    return (s->reached + STAIRS_OVER * s->usual_height - s->intercept) / s->slope;
+}
+
 /* ---- the plan ---- */
 
 static bool has_plan(const struct engine *e)
@@ -167,11 +239,25 @@ static double stop_of(const struct engine *e, const struct floor_line *f)
     return fmin(level_since(f), e->alarm.set ? e->last_at : e->stopped_at);
 }
 
-static enum reason reason_without_leak(const struct engine *e, const struct floor_line *f,
-                                       const struct phase *last, struct growth *ret_weak)
+/* What looks like growth, beside the floor of now; REASON_NO_RISE: nothing does. */
+static enum reason reason_of_growth(const struct engine *e, struct growth *ret_weak,
+                                    struct stairs *ret_stairs)
 {
-    bool is_short = e->samples < LEAST_SAMPLES || e->last_at - e->first_at < e->horizon;
-    if (has_plan(e) && last->name != PHASE_START && plan_covered(e, last))
+    if (grows_weakly(e, ret_weak))
+        return REASON_WEAK_GROWTH;
+    return may_climb_on(e, ret_stairs) ? REASON_STAIRS : REASON_NO_RISE;
+}
+
+static enum reason reason_without_leak(const struct engine *e, const struct floor_line *f,
+                                       const struct phase *last, struct growth *ret_weak,
+                                       struct stairs *ret_stairs)
+{
+    double first_step = e->options.clock == CLOCK_STEP; /* from 1 to 150 there are 150 of them */
+    bool is_short =
+        e->samples < LEAST_SAMPLES || e->last_at - e->first_at + first_step < e->horizon;
+    enum reason growth = reason_of_growth(e, ret_weak, ret_stairs);
+    bool excused = !e->options.plan_told || growth == REASON_NO_RISE;
+    if (has_plan(e) && last->name != PHASE_START && plan_covered(e, last) && excused)
         return REASON_PLAN_COVERED;
     if (is_short)
         return REASON_TOO_SHORT;
@@ -183,8 +269,8 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
         return REASON_NEW_MAXIMUM;
     if (e->last_at - stop_of(e, f) < ACQUITTAL * e->horizon)
         return REASON_JUST_STOPPED;
-    if (grows_weakly(e, ret_weak))
-        return REASON_WEAK_GROWTH;
+    if (growth != REASON_NO_RISE)
+        return growth;
     return has_plan(e) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
 }
 
@@ -200,7 +286,8 @@ void conclude(const struct engine *e, const struct floor_line *f, const struct p
         ret->reason = REASON_PREVIOUS_RUN;
         return;
     }
-    ret->reason = e->alarm.set ? REASON_JUST_STOPPED : reason_without_leak(e, f, last, &ret->weak);
+    ret->reason = e->alarm.set ? REASON_JUST_STOPPED
+                               : reason_without_leak(e, f, last, &ret->weak, &ret->stairs);
     if (ret->reason == REASON_JUST_STOPPED)
         ret->stopped_at = stop_of(e, f);
     bool fine = ret->reason == REASON_PLAN_COVERED || ret->reason == REASON_NO_RISE;

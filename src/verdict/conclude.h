@@ -39,6 +39,7 @@ enum reason {
     REASON_NEW_MAXIMUM,   /* inconclusive: the last samples are the highest of all */
     REASON_JUST_STOPPED,  /* inconclusive: it leaked, and stopped only lately */
     REASON_WEAK_GROWTH,   /* inconclusive: it seems to grow, the evidence is too thin */
+    REASON_STAIRS,        /* inconclusive: it rose several times, and may do so again */
     REASON_PLAN_TOO_LONG, /* inconclusive: what cannot be excluded would matter by the plan's end */
     REASON_PLAN_COVERED,  /* no leak: whatever grows does not matter for this plan */
     REASON_NO_RISE,       /* no leak: no rise of the floor for a horizon or longer */
@@ -47,8 +48,9 @@ enum reason {
 struct conclusion {
     enum verdict verdict;
     enum reason reason;
-    struct growth weak; /* REASON_WEAK_GROWTH */
-    double stopped_at;  /* REASON_JUST_STOPPED: since when the floor is level */
+    struct growth weak;   /* REASON_WEAK_GROWTH */
+    struct stairs stairs; /* REASON_STAIRS */
+    double stopped_at;    /* REASON_JUST_STOPPED: since when the floor is level */
 };
 
 /*
@@ -57,6 +59,9 @@ struct conclusion {
  */
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
               bool stands, struct conclusion *ret);
+
+/* Where a floor that stays as it is has left the line of its stairs for good. */
+double stairs_acquit(const struct stairs *s);
 
 /* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
 const struct alarm *standing_alarm(const struct engine *e);

@@ -32,6 +32,7 @@ static void start_run(struct engine *e)
     e->candidate_at = e->candidate_until = NAN;
     e->alarm.set = e->fading = false;
     e->fade_recheck = 0;
+    e->stairs_checked_at = -INFINITY;
 }
 
 static double default_horizon(const struct engine *e)

@@ -3,6 +3,7 @@
 #define TIDEMARK_VERDICT_ENGINE_H
 
 #include "verdict/growth.h"
+#include "verdict/stairs.h"
 #include "verdict/verdict.h"
 
 /* The longest straight ramp that may be harmless, where nobody knows an epoch. */
@@ -34,6 +35,7 @@ struct alarm {
     unsigned level;
     struct growth growth;
     double onset;
+    bool by_stairs; /* found as stairs: no pyramid has it, and source and level mean nothing */
 };
 
 /* What the values are multiples of, which tells what is counted; see engine_resolution(). */
@@ -82,6 +84,8 @@ struct engine {
     bool fading;
     double fade_recheck; /* length of the run at which fading is looked at again */
 
+    double stairs_checked_at; /* where stairs were looked for last */
+
     uint64_t epoch_marks;
     double last_mark_at;
 };
@@ -94,6 +98,12 @@ void checkpoint(struct engine *e, enum source source, unsigned level);
 double engine_patience(const struct engine *e, double slope);
 
 double engine_threshold(const struct engine *e);
+
+/* The stairs of the current run, as far as the counter can be held to them. */
+bool engine_stairs(const struct engine *e, struct stairs *ret);
+
+/* Those of them that are a habit which has lasted long enough to be a leak and goes on. */
+bool engine_stairs_leak(const struct engine *e, struct stairs *ret);
 
 /* A growth is fitted to at least so many blocks. */
 size_t engine_least_blocks(enum source source);

@@ -64,6 +64,18 @@ __attribute__((format(printf, 2, 3))) static void say(struct answer *a, const ch
 
 /* ---- leak ---- */
 
+static bool explain_stairs_taken(const struct engine *e, struct answer *a)
+{
+    struct stairs all, s;
+    if (!engine_stairs(e, &all) || !stairs_since(&all, a->onset_at, &s))
+        return false;
+    say(a,
+        "It rose %zu times by about %s, about every %s, the last time at %s, and never fell back.",
+        s.count, value(e, s.usual_height).text, length(e, s.usual_interval).text,
+        position(e, s.at[s.count]).text);
+    return true;
+}
+
 static void explain_leak(const struct engine *e, struct answer *a)
 {
     double age = a->last_at - a->onset_at;
@@ -77,10 +89,11 @@ static void explain_leak(const struct engine *e, struct answer *a)
     else
         say(a, "That is %.1f times the longest harmless ramp (%s).", age / e->horizon,
             length(e, e->horizon).text);
-    say(a,
-        "The slope is %.0f standard errors from zero; a line fits better than steps or a "
-        "fading curve.",
-        fmin(9999, e->alarm.growth.z));
+    if (!(e->alarm.by_stairs && explain_stairs_taken(e, a)))
+        say(a,
+            "The slope is %.0f standard errors from zero; a line fits better than steps or a "
+            "fading curve.",
+            fmin(9999, e->alarm.growth.z));
     if (a->pattern == PATTERN_ACCELERATING)
         say(a, "The growth is getting faster; the rate is the one it has now.");
     if (a->pattern == PATTERN_STAIRCASE)
@@ -191,6 +204,14 @@ static void explain_weak(const struct engine *e, const struct conclusion *c, str
              rate(e, c->weak.slope).text);
 }
 
+static void explain_stairs(const struct engine *e, const struct stairs *s, struct answer *a)
+{
+    miss(a,
+         "It rose %zu times, usually by %s, the last time at %s, and stayed there; whether it goes "
+         "on would not show yet at that pace.",
+         s->count, value(e, s->usual_height).text, position(e, s->at[s->count]).text);
+}
+
 static void explain_plan(const struct engine *e, struct answer *a)
 {
     if (a->last >= a->limit)
@@ -225,6 +246,9 @@ static void explain_missing(const struct engine *e, const struct conclusion *c, 
         break;
     case REASON_WEAK_GROWTH:
         explain_weak(e, c, a);
+        break;
+    case REASON_STAIRS:
+        explain_stairs(e, &c->stairs, a);
         break;
     default:
         explain_plan(e, a);

@@ -10,6 +10,19 @@ static bool counts(const struct answer *a)
     return grows || a->samples >= COUNTS;
 }
 
+/* Of a series that has no leak, and of one that is not known enough: only what is seen of another
+ * main part can stand for a main part, never a bystander, and not the sum. */
+static const int no_leak_weights[] = {
+    [PART_MAIN] = 10,
+    [PART_BYSTANDER] = 5,
+    [PART_TOTAL] = 7,
+};
+static const int unknown_weights[] = {
+    [PART_MAIN] = 8,
+    [PART_BYSTANDER] = 0,
+    [PART_TOTAL] = 6,
+};
+
 /* How much a series' answer weighs in choosing the one that decides. */
 static int weight(const struct answer *a, enum job_part part)
 {
@@ -18,10 +31,10 @@ static int weight(const struct answer *a, enum job_part part)
         return 100 + 10 * (int) a->severity;
     case VERDICT_INCONCLUSIVE:
         if (!counts(a) || part == PART_BYSTANDER)
-            return part == PART_MAIN;
+            return unknown_weights[part];
         return a->suspect ? 60 : 50;
     default:
-        return part == PART_BYSTANDER ? 5 : 10;
+        return no_leak_weights[part];
     }
 }
 

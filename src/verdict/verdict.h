@@ -221,6 +221,10 @@ void answer_clear(struct answer *a);
 /* May be called at any time, as often as one likes; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
 
+/* On its clock it rises little by little and falls back, again and again. What happens while the
+ * steps of a job stand still, in an evaluation, is seen by the seconds alone. */
+bool engine_has_teeth(const struct engine *e);
+
 /* ---- the job ---- */
 
 /* What a series is to its job. */
@@ -233,7 +237,8 @@ enum job_part {
 /*
  * One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak.
  * A series of fewer than 10 samples that do not grow (a process that just began) does not count
- * while another has been seen for longer.
+ * while another of its kind has been seen for longer: that the descriptors of a trainer stand still
+ * says nothing of its memory.
  */
 struct job_answer {
     enum verdict verdict;

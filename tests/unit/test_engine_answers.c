@@ -377,6 +377,19 @@ TEST(answer__looks_under_a_sawtooth)
     CHECK_NEAR(a.rate, 1 * MB, 0.1 * MB);
 }
 
+/* In 40 of 100 steps something is gathered; before the first time there was less. */
+static double evaluations(double at, struct random *r)
+{
+    double since = fmod(at, 100) - 60;
+    return 120 * MB + (at < 70 ? 0 : 12 * MB) + fmax(since, 0) * MB + 0.1 * MB * random_normal(r);
+}
+
+TEST(answer__names_a_sawtooth_with_rests_between_its_teeth)
+{
+    struct answer a = judge(&by_step, 1, 600, 2, evaluations);
+    CHECK(IS_CLEAN(a) && a.pattern == PATTERN_SAWTOOTH);
+}
+
 static double shrinking(double at, struct random *r)
 {
     return 8 * GB - 0.5 * MB * at + 2 * MB * random_normal(r);

@@ -95,6 +95,13 @@ static double stairs(double at, struct random *r)
     return 2 * GB + 10 * MB * floor(at / 100) + 0.2 * MB * random_normal(r);
 }
 
+/* Three stairs, and a fourth that would hide the next ones. */
+static double resting_stairs(double at, struct random *r)
+{
+    return 2 * GB + 10 * MB * fmin(3, floor(at / 100)) + (at < 400 ? 0 : 100 * MB) +
+           0.2 * MB * random_normal(r);
+}
+
 static double warm_up(double at, struct random *r)
 {
     return 2 * GB + 20 * MB * fmin(at, 100) + 2 * MB * random_normal(r);
@@ -121,8 +128,9 @@ static double rounded(double at, struct random *r)
     return MB * round(25.1 + at / 1000);
 }
 
-static value_at *const runs[] = {flat,   constant, zero,  leak,   weak_leak, stopping, accelerating,
-                                 stairs, warm_up,  shift, spikes, falling,   rounded};
+static value_at *const runs[] = {flat,     constant,     zero,    leak,           weak_leak,
+                                 stopping, accelerating, stairs,  resting_stairs, warm_up,
+                                 shift,    spikes,       falling, rounded};
 
 #define RUNS (sizeof runs / sizeof runs[0])
 

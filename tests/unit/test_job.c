@@ -132,6 +132,24 @@ TEST(job__is_decided_although_a_bystander_is_not)
     CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 1);
 }
 
+TEST(job__is_open_as_long_as_only_bystanders_are_known)
+{
+    struct answer answers[] = {
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 1 * GB),
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 40),
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 2 * GB),
+    };
+    answers[0].samples = 3;
+    enum job_part parts[] = {PART_MAIN, PART_BYSTANDER, PART_TOTAL};
+    struct job_answer job = judge_parts(answers, parts, 3);
+    CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 0);
+    parts[0] = PART_TOTAL;
+    job = judge_parts(answers, parts, 2);
+    CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 0);
+    parts[2] = PART_MAIN;
+    CHECK(judge_parts(answers, parts, 3).verdict == VERDICT_NO_LEAK);
+}
+
 TEST(job__leaks_if_a_bystander_does)
 {
     struct answer answers[] = {
