@@ -175,13 +175,16 @@ TIDEMARK_API void tidemark_free(void *text);
 
 /* ---- the moment ---- */
 
-/* What a line about now is made of. NAN: not known. */
+/*
+ * What a line about now is made of. NAN: not known. Of what surrounds the process the last reading
+ * is told until another is paid for by the time that has gone by: after 5 seconds at most.
+ */
 struct tidemark_now {
     size_t size;         /* sizeof(struct tidemark_now), set by the caller */
     double step, epochs; /* made so far, with those before the start */
     double host_bytes;   /* private memory of this process */
     double system_used;  /* share of the machine's memory in use, 0 to 1 */
-    double cpu_used;     /* share of the machine's processors, since the last call, 0 to 1 */
+    double cpu_used;     /* share of the machine's processors, since the last reading, 0 to 1 */
     double gpu_bytes;    /* of this process on its devices, by the driver */
     double gpu_used;     /* the busiest device's utilisation, 0 to 1 */
 };

@@ -34,11 +34,12 @@ PyObject *losses_list(const struct losses *l);
 /*
  * What tidemark.Watcher is derived from: the counting and looking at every step. What happens now
  * and then is asked of methods of the derived class: _on_line(), _on_leaks(), _on_not_finite(),
- * _on_unreadable(), _on_closed(), _reading(), _fetch(). The GIL guards every field.
+ * _on_unreadable(), _on_closed(), _on_census(), _reading(), _fetch(). The GIL guards every field.
  */
 struct watcher {
     PyObject_HEAD tidemark_watcher *inner; /* NULL: could not be opened */
     bool closed;
+    bool reads_rarely;     /* a tensor on the CPU too: every sync_interval steps, and for a line */
     long long step;        /* steps made, with those before the start */
     long long print_every; /* 0: no lines */
     long long sync_interval;
@@ -48,6 +49,10 @@ struct watcher {
     int loss_reading;      /* enum reading */
     PyObject *leaks;       /* verdicts that are not delivered yet: a list */
     double counters_after; /* the time from which counters may be read again */
+    bool awaits_holders;   /* a leak was told, and not who holds it */
+    bool has_census;       /* there is another one since */
+    int searches_left;     /* that are made then, whatever they cost ... */
+    double search_after;   /* ... the next from this time on */
 };
 
 /* How the value of a loss is got, by its type. The numbers are known to Python. */
@@ -74,10 +79,38 @@ int deliver_leaks(struct watcher *w);
 /* Calls a method of the derived class and forgets its answer. -1: an exception is set. */
 int tell(struct watcher *w, const char *method, PyObject *argument);
 
+/* ---- the probe ---- */
+
+/* _core.load_probe(path): True where it is there. */
+PyObject *load_probe(PyObject *module, PyObject *path);
+/* A function of the probe; NULL: it is not there. */
+void *probe_function(const char *name);
+
+/* ---- what a program asks about its own objects: texts as wire/census.h describes them ---- */
+
+/* _core.census(tracked): True: only what the collector tracks */
+PyObject *ask_census(PyObject *module, PyObject *tracked);
+/* _core.Growth: begin(), and end(), which gives the texts of both censuses. NULL: an exception. */
+PyObject *growth_type(void);
+/* _core.holders(object) */
+PyObject *ask_holders(PyObject *module, PyObject *object);
+
+/* ---- what the interpreter holds, while it is watched ---- */
+
+/* Once the probe has been found. */
+void inspect_init(void);
+/* Counts where the time has paid for it. -1: an exception is set. */
+int inspect_step(struct watcher *w);
+/* Before the last look, and then another watcher of the process may do it. */
+void inspect_end(struct watcher *w);
+void inspect_forget(struct watcher *w);
+/* Watcher._holders(may_search): sentences that name who holds what grows, a line each; "". */
+PyObject *inspect_holders(PyObject *self, PyObject *may_search);
+
 /* ---- torch's counters ---- */
 
-/* _core.load_probe(path): True where counters can be read. */
-PyObject *load_probe(PyObject *module, PyObject *path);
+/* Once the probe has been found. */
+void counters_init(void);
 /* Reads them where the budget of time allows it and hands them to the watcher. */
 void counters_read(struct watcher *w);
 

@@ -2,36 +2,17 @@
 #include "core.h"
 #include "probe/probe.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-
 /* Of the time of the training loop, at most; one reading that took long, because another thread had
  * torch's lock, does not blind us for longer than LONGEST_REST seconds. */
-#define BUDGET 0.001
+#define BUDGET 0.0003
 #define LONGEST_REST 0.5
 
 static void (*probe_read)(tidemark_probe_emit *emit, void *context);
 
-static void *find_probe(const char *path)
+/* Called where the probe has been found. */
+void counters_init(void)
 {
-    /* Under `tidemark run` the process has it already. */
-    void *found = dlsym(RTLD_DEFAULT, "tidemark_probe_read");
-    if (found)
-        return found;
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return library ? dlsym(library, "tidemark_probe_read") : NULL;
-}
-
-PyObject *load_probe(PyObject *module, PyObject *path)
-{
-    (void) module;
-    PyObject *bytes = NULL;
-    if (!PyUnicode_FSConverter(path, &bytes))
-        return NULL;
-    void *found = find_probe(PyBytes_AsString(bytes));
-    Py_DECREF(bytes);
-    *(void **) &probe_read = found;
-    return PyBool_FromLong(found != NULL);
+    *(void **) &probe_read = probe_function("tidemark_probe_read");
 }
 
 /* What is only for the eye (how often the collector ran) is not for a verdict. */

@@ -40,6 +40,8 @@ static int tell_unreadable(struct watcher *w)
     PyObject *type, *error, *traceback;
     PyErr_Fetch(&type, &error, &traceback);
     PyErr_NormalizeException(&type, &error, &traceback);
+    if (error && traceback)
+        PyException_SetTraceback(error, traceback);
     int r = tell(w, "_on_unreadable", error ? error : Py_None);
     Py_XDECREF(type);
     Py_XDECREF(error);
@@ -87,10 +89,15 @@ static int keep(struct watcher *w, int known, const double *value)
     return known;
 }
 
+static bool is_due(const struct watcher *w, long long every)
+{
+    return every > 0 && (w->step + 1) % every == 0;
+}
+
 /* The derived class sends for the value and may have one sent for earlier. */
 static int read_rarely(struct watcher *w, PyObject *loss, double *ret)
 {
-    if ((w->step + 1) % w->sync_interval != 0)
+    if (!is_due(w, w->sync_interval))
         return 0;
     PyObject *known = PyObject_CallMethod((PyObject *) w, "_fetch", "O", loss);
     if (!known)
@@ -102,6 +109,8 @@ static int read_rarely(struct watcher *w, PyObject *loss, double *ret)
 
 static int read_tensor(struct watcher *w, PyObject *loss, double *ret)
 {
+    if (w->reads_rarely && !is_due(w, w->sync_interval) && !is_due(w, w->print_every))
+        return 0;
     PyObject *is_cpu = PyObject_GetAttr(loss, name_is_cpu);
     if (!is_cpu)
         return tell_unreadable(w);
@@ -110,6 +119,8 @@ static int read_tensor(struct watcher *w, PyObject *loss, double *ret)
     if (!on_cpu)
         return read_rarely(w, loss, ret);
     int r = read_item(w, loss, ret);
+    if (w->reads_rarely)
+        return keep(w, r, ret);
     if (r == 1)
         losses_collect(&w->losses, *ret);
     return r;
@@ -185,7 +196,7 @@ static int end_of_step(struct watcher *w, PyObject *loss)
     if (w->print_every == 0)
         return 0;
     int r = w->step % w->print_every == 0 ? print_line(w, loss) : 0;
-    if ((w->step + 1) % w->print_every == 0)
+    if (is_due(w, w->print_every))
         w->line_begin = seconds_now();
     return r;
 }
@@ -206,8 +217,11 @@ PyObject *watcher_step(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
     int moment = tidemark_step(w->inner, value);
     if (moment == -ECHILD)
         Py_RETURN_NONE;
-    if (moment == 1)
+    if (moment == 1) {
         counters_read(w);
+        if (inspect_step(w) < 0)
+            return NULL;
+    }
     if (known && !isfinite(value) && tell(w, "_on_not_finite", loss) < 0)
         return NULL;
     if (deliver_leaks(w) < 0 || end_of_step(w, loss) < 0)

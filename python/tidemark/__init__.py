@@ -16,7 +16,9 @@ comes with the package: `tidemark run -- python train.py`, or `python -m tidemar
 
 from tidemark._cleanup import Cleanup
 from tidemark._core import version as __version__
+from tidemark._objects import census, growth, holders
 from tidemark._tradeoff import tradeoff
 from tidemark._watcher import Verdict, Watcher, watch
 
-__all__ = ["Cleanup", "Verdict", "Watcher", "tradeoff", "watch", "__version__"]
+__all__ = ["Cleanup", "Verdict", "Watcher", "census", "growth", "holders", "tradeoff", "watch",
+           "__version__"]

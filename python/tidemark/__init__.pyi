@@ -202,3 +202,94 @@ def watch(
     logger: Union[None, str, logging.Logger] = ...,
     on_leak: Optional[Callable[[Verdict], object]] = ...,
 ) -> Watcher: ...
+
+class _Holder(NamedTuple):
+    kind: str
+    path: str
+    function: Optional[str] = ...
+    file: Optional[str] = ...
+    line: Optional[int] = ...
+    @property
+    def text(self) -> str: ...
+
+class _TypeCount(NamedTuple):
+    count: int = ...
+    bytes: int = ...
+
+class _TensorCount(NamedTuple):
+    device: str
+    dtype: str
+    shape: str
+    requires_grad: bool
+    grad_fn: bool
+    count: int
+    bytes: int
+
+class _DeviceCount(NamedTuple):
+    count: int
+    bytes: int
+    requires_grad: int
+    grad_fn: int
+
+class _LargeTensor(NamedTuple):
+    device: str
+    dtype: str
+    shape: str
+    storage_bytes: int
+    view_bytes: int
+
+class _Allocator(NamedTuple):
+    in_use: int
+    free: int
+
+class _Census(NamedTuple):
+    objects: int
+    types: Dict[str, _TypeCount]
+    devices: Dict[str, _DeviceCount]
+    tensors: List[_TensorCount]
+    large: List[_LargeTensor]
+    purposes: Dict[str, Dict[str, int]]
+    allocator: Optional[_Allocator]
+    pause_seconds: float
+
+class _TypeGrowth(NamedTuple):
+    name: str
+    count: int
+    bytes: int
+    holder: Optional[_Holder] = ...
+
+class _TensorGrowth(NamedTuple):
+    device: str
+    dtype: str
+    shape: str
+    requires_grad: bool
+    grad_fn: bool
+    count: int
+    bytes: int
+    holder: Optional[_Holder] = ...
+
+class _ContainerGrowth(NamedTuple):
+    type: str
+    item: str
+    count: int
+    length: int
+    bytes: int
+    device_bytes: int
+    grad_fn: bool
+    holder: Optional[_Holder] = ...
+
+class _Growth:
+    types: List[_TypeGrowth]
+    tensors: List[_TensorGrowth]
+    containers: List[_ContainerGrowth]
+    before: Optional[_Census]
+    after: Optional[_Census]
+    pause_seconds: float
+    def __enter__(self) -> _Growth: ...
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None: ...
+    def __bool__(self) -> bool: ...
+
+def census() -> _Census: ...
+def growth() -> _Growth: ...
+def holders(obj: object) -> List[_Holder]: ...

@@ -20,6 +20,7 @@ ENOUGH = 5  # times in a row without effect, until it is said,
 MOST = 0.8  # and so many of all times: what only the first one freed is no reason to go on
 NOISE_PAGES = 128  # statm is off by up to 87
 NOISE_IN_USE = 16 * 1024  # bytes of the heap that come and go by themselves
+CO_VARARGS = 4  # of a code object: it takes *args
 OBSERVING_SHARE = 0.002  # of the time, for watching how the loop clears its gradients
 
 
@@ -34,6 +35,36 @@ class Count(typing.NamedTuple):
     freed_reserved: int = 0  # what torch's allocator kept
     objects: int = 0  # of Python that were unreachable: "gc" alone knows
     seconds: float = 0.0
+
+
+# ---- what belongs to the program ----
+
+
+def _is_signal_handler(frame):
+    """Whether it was called as one: with a signal's number and the frame that is interrupted."""
+    code, values = frame.f_code, frame.f_locals
+    told = [values.get(name) for name in code.co_varnames[:code.co_argcount]]
+    if code.co_flags & CO_VARARGS:
+        told += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount]) or ()
+    return (len(told) >= 2 and isinstance(told[-2], int) and frame.f_back is not None
+            and told[-1] is frame.f_back)
+
+
+def came_by_signal(error):
+    """Whether a handler of the program's own has raised it, which happened to run inside of us.
+
+    For the frame that has caught it: that one is not asked, for its variables, the error among
+    them, would keep one another alive.
+    """
+    return is_of_handler(error.__traceback__ and error.__traceback__.tb_next)
+
+
+def is_of_handler(traceback):
+    while traceback is not None:
+        if _is_signal_handler(traceback.tb_frame):
+            return True
+        traceback = traceback.tb_next
+    return False
 
 
 # ---- what is held ----
@@ -253,6 +284,8 @@ class _Gradients:
             try:
                 method(self, *args)
             except Exception as error:
+                if came_by_signal(error):
+                    raise
                 self.failure = f"{type(error).__name__}: {error}"
                 self._records.clear()
             self._seconds += time.perf_counter() - begin
@@ -614,7 +647,10 @@ class Cleanup:
                 self._clean_each(names, optimizer)
                 self.cleanups += 1
         except Exception as error:
-            self._failure = f"{type(error).__name__}: {error}"
+            if came_by_signal(error):
+                self._from_program = error
+            else:
+                self._failure = f"{type(error).__name__}: {error}"
         self.spent += time.perf_counter() - begin
         self._hand_on()
 
@@ -637,6 +673,8 @@ class Cleanup:
         try:
             found = self._do(name, optimizer)
         except Exception as error:
+            if came_by_signal(error):
+                raise
             self._failures[name] = f"{type(error).__name__}: {error}"
             return before
         seconds = time.perf_counter() - begin

@@ -4,6 +4,8 @@ import functools
 import sys
 import warnings
 
+from tidemark._cleanup import came_by_signal
+
 
 def level_of_caller():
     """The stacklevel, for who calls us, of the first line that is not this package's."""
@@ -30,17 +32,30 @@ class WarnsOnce:
             warned.add(about)
             warn(text)
 
+    def _failed(self, name, error):
+        """A method that is not to raise has: each kind of failure is said once.
+
+        Called where the exception is handled. What a signal handler of the program raises happens
+        to come while we are at work: it goes on to the program.
+        """
+        if came_by_signal(error):
+            raise error
+        self._warn_once((name, type(error)), f"tidemark: {name}: {type(error).__name__}: "
+                        f"{error}; training goes on")
+
 
 def shielded(method):
-    """The training loop never dies of its watcher: each kind of failure is said once."""
+    """The training loop never dies of its watcher.
+
+    What is called at every step does the same without a function around it, which costs as much as
+    the method.
+    """
 
     @functools.wraps(method)
     def call(self, *args, **options):
         try:
             return method(self, *args, **options)
         except Exception as error:
-            name = method.__name__.strip("_")
-            self._warn_once((name, type(error)), f"tidemark: {name}: {type(error).__name__}: "
-                            f"{error}; training goes on")
+            self._failed(method.__name__.strip("_"), error)
 
     return call

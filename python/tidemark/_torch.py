@@ -3,6 +3,8 @@
 import os
 import sys
 
+from tidemark._cleanup import came_by_signal
+
 
 def _torch():
     return sys.modules.get("torch")
@@ -105,7 +107,9 @@ def vram_bytes(device):
     cuda = getattr(_torch(), "cuda", None)
     try:
         return cuda.memory_allocated(device) if cuda and cuda.is_initialized() else None
-    except Exception:  # a device that is none of CUDA's, or not there
+    except Exception as error:  # a device that is none of CUDA's, or not there
+        if came_by_signal(error):
+            raise
         return None
 
 
@@ -118,7 +122,9 @@ def rank():
     distributed = getattr(_torch(), "distributed", None)
     try:
         return distributed.get_rank() if distributed.is_initialized() else None
-    except Exception:  # torch without its distributed part
+    except Exception as error:  # torch without its distributed part
+        if came_by_signal(error):
+            raise
         return None
 
 
@@ -144,7 +150,9 @@ def storage_of(tensor):
                    else tensor.storage().untyped() if hasattr(tensor.storage(), "untyped")
                    else tensor.storage())
         return (str(tensor.device), storage.data_ptr()), storage.nbytes()
-    except Exception:  # sparse, on no device: it has no storage
+    except Exception as error:  # sparse, on no device: it has no storage
+        if came_by_signal(error):
+            raise
         return id(tensor), tensor.element_size() * tensor.nelement()
 
 
@@ -153,5 +161,7 @@ def vram_reserved_bytes(device):
     cuda = getattr(_torch(), "cuda", None)
     try:
         return cuda.memory_reserved(device) if cuda and cuda.is_initialized() else None
-    except Exception:
+    except Exception as error:
+        if came_by_signal(error):
+            raise
         return None

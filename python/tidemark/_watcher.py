@@ -11,8 +11,9 @@ import time
 import typing
 import weakref
 
-from tidemark import _arguments, _core, _lines, _program, _torch
+from tidemark import _arguments, _core, _lines, _outside, _program, _torch
 from tidemark._advice import GPU_KINDS, advice
+from tidemark._cleanup import is_of_handler
 from tidemark._losses import LossTracker
 from tidemark._shield import WarnsOnce, shielded
 
@@ -357,19 +358,41 @@ class Watcher(WarnsOnce, _core.Watcher):
             by_limits = verdict.kind in GPU_KINDS and (
                 self.leak_threshold_mb is not None or self.leak_streak_mb is not None)
             if self.warn_on_leak and not by_limits:
-                self._warn(f"step {self.step_count}: {verdict.summary}{self._below_leak(verdict)}")
+                self._warn_of(verdict)
             if self._on_leak:
                 self._on_leak(verdict)
 
-    def _below_leak(self, verdict):
+    def _warn_of(self, verdict):
+        """Not where `tidemark run` tells it, and who holds the memory."""
+        if self._logger or not _outside.tells_leaks():
+            below = self._why(verdict, may_search=True)
+            self._warn(f"step {self.step_count}: {verdict.summary}{below}")
+
+    @shielded
+    def _on_census(self, _):
+        """There is one more since a leak was told, and not yet who holds it."""
+        held = self._holders(False).splitlines()
+        if held and self.warn_on_leak and self._prints():
+            self._say("\n".join(f"   Held by (known at step {self.step_count}): {sentence}"
+                                for sentence in held))
+
+    def _why(self, verdict, may_search=False):
+        """Lines for below a leak: who holds the memory, or where to look; ""."""
+        if verdict.answer != "leak":
+            return ""
+        held = _held_by(self._holders(may_search)) if _is_memory(verdict.kind) else ""
+        if held:
+            return held
         look_at = advice(verdict)
-        return f"\n   Look at: {look_at}" if look_at else ""
+        return f"\n   Look at: {look_at}" if look_at and not _outside.tells_leaks() else ""
 
     @shielded
     def _on_not_finite(self, loss):
         self._check_spell(was_sent_for=not getattr(loss, "is_cpu", True))
 
     def _on_unreadable(self, error):
+        if is_of_handler(error.__traceback__):
+            raise error
         kind = re.sub(r"0x[0-9a-f]+|\d+", "", str(error))
         self._warn_once(("loss", kind), f"tidemark: the loss of step {self.step_count + 1} could "
                         f"not be read ({error}): pass one number, or a tensor of one value, such "
@@ -403,14 +426,15 @@ class Watcher(WarnsOnce, _core.Watcher):
         print_text(text)
 
     def _say_verdict(self, form, *more):
-        self._say(form(self.verdict(), *more))
+        verdict = self.verdict()
+        self._say(form(verdict, *more) + self._why(verdict))
         self._verdict_step = self.step_count
 
     # ---- epochs ----
 
     @shielded
     def _end_epoch(self):
-        self._take_arrived(self._sent.wait())
+        self._take_arrived(self._last_sent())
         self.epoch_count += 1
         self._told_of_waiting = False
         vram, ram = self._vram(), self._look_now().host_bytes
@@ -442,6 +466,10 @@ class Watcher(WarnsOnce, _core.Watcher):
                        f"{self._streak} epochs, {delta:+.1f}MB in all: perhaps a leak")
 
     # ---- the loss ----
+
+    def _last_sent(self):
+        """The loss that is under way, waited for: the summary of an epoch has it."""
+        return self._sent.wait()
 
     def _take_arrived(self, value):
         if value is not None:
@@ -560,6 +588,14 @@ def _what_is_wrong(what, text, most):
         return f"its {what} has {size} bytes, of at most {most}"
     if any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in text):
         return f"its {what} has characters that cannot be printed"
+
+
+def _held_by(sentences):
+    return "".join(f"\n   Held by: {sentence}" for sentence in sentences.splitlines())
+
+
+def _is_memory(kind):
+    return (kind or "").startswith(("host.", "torch.", "gpu.", "py."))
 
 
 def _difference(now, then):

@@ -111,8 +111,7 @@ static void fill_job(const struct watch_view *view, struct tidemark_verdict *ret
 
 /* ---- asked for ---- */
 
-/* Everything that is known by now. Release the view, then end the visit. */
-static int look_at_all(tidemark_watcher *w, struct visit *v, struct watch_view *ret)
+int answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret)
 {
     int r = visit_begin(w, v);
     if (r < 0)
@@ -127,7 +126,7 @@ int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret)
     struct visit v;
     struct watch_view view;
     struct tidemark_verdict verdict;
-    int r = ret ? look_at_all(w, &v, &view) : -EINVAL;
+    int r = ret ? answer_look(w, &v, &view) : -EINVAL;
     if (r < 0)
         return r;
     fill_job(&view, &verdict);
@@ -159,7 +158,7 @@ int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *dev
     struct visit v;
     struct watch_view view;
     struct tidemark_verdict verdict;
-    int r = kind && ret ? look_at_all(w, &v, &view) : -EINVAL;
+    int r = kind && ret ? answer_look(w, &v, &view) : -EINVAL;
     if (r < 0)
         return r;
     const struct watch_series *s = find_series(&view, kind, device);
@@ -170,8 +169,7 @@ int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *dev
     return visit_end(w, &v, r);
 }
 
-/* The text of a buffer as the caller's own. */
-static int hand_over(struct buf *text, char **ret)
+int answer_hand_over(struct buf *text, char **ret)
 {
     char *copy = strdup(buf_text(text));
     buf_release(text);
@@ -192,12 +190,12 @@ static int write_all(tidemark_watcher *w, void (*add)(struct buf *out, const str
     struct visit v;
     struct watch_view view;
     struct buf text = BUF_INIT;
-    int r = ret ? look_at_all(w, &v, &view) : -EINVAL;
+    int r = ret ? answer_look(w, &v, &view) : -EINVAL;
     if (r < 0)
         return r;
     add(&text, &view);
     watch_view_release(&view);
-    return visit_end(w, &v, hand_over(&text, ret));
+    return visit_end(w, &v, answer_hand_over(&text, ret));
 }
 
 int tidemark_json(tidemark_watcher *w, char **ret)

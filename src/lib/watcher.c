@@ -8,15 +8,20 @@
 #include <unistd.h>
 
 /*
- * Of the time that the training thread has, looking takes no more than this share; telling steps
- * takes as much. Samples are taken with the steps: a look only judges them. One that took long
- * (somebody else had the processor, or the disk) does not blind us for longer than LEAST_REST, or a
- * part of the time so far, or MOST_REST: what is dear has budgets of its own in the watch.
+ * Of the time that the training thread has, looking takes no more than this share. Samples are
+ * taken with the steps, and the ring keeps them: a look only judges them, so it can wait until the
+ * time that has gone by has paid for it, and many at once are cheaper. What it will take nobody
+ * knows before the first: that one comes after FIRST_REST. One that took long (somebody else had
+ * the processor, or the disk) does not blind us for longer than MOST_REST: what is dear has budgets
+ * of its own in the watch.
  */
-#define LOOK_SHARE 0.001
-#define LEAST_REST 5e8
-#define REST_OF_TIME 16.0
+#define LOOK_SHARE 0.0004
+#define LEAST_REST 2.5e8
+#define FIRST_REST 1e9
 #define MOST_REST 5e9
+
+/* So many records, and the ring is read, paid for or not: none shall be lost. */
+#define MOST_UNREAD (WIRE_SLOTS / 4 * 3)
 
 /* A counter between steps that are worth telling, or where there are none: no more often. */
 #define COUNT_SPACING UINT64_C(10000000)
@@ -135,24 +140,20 @@ double watcher_seconds(const tidemark_watcher *w)
     return w->finished ? w->seconds_finished : 1e-9 * (double) (wire_now() - w->began);
 }
 
-/* After a look of so many nanoseconds. */
-static double rest_after(double cost, double elapsed)
-{
-    double longest = fmin(fmax(elapsed / REST_OF_TIME, LEAST_REST), MOST_REST);
-    return fmin(cost / LOOK_SHARE, longest);
-}
-
 /* Does what is due, and says when to come again. */
 static void look(tidemark_watcher *w, struct visit *v)
 {
+    bool is_first = w->next_look == 0;
     uint64_t before = wire_now();
     double seconds = watcher_seconds(w), next = watch_tick(w->watch, seconds);
     answer_take_news(w, v, seconds);
     uint64_t after = wire_now();
     uint64_t wanted = w->began + (uint64_t) (1e9 * next);
-    double rest = rest_after((double) (after - before), (double) (after - w->began));
+    double paid_after = (double) (after - before) / LOOK_SHARE;
+    double rest = is_first ? FIRST_REST : fmin(fmax(paid_after, LEAST_REST), MOST_REST);
     uint64_t allowed = after + (uint64_t) rest;
     w->next_look = wanted > allowed ? wanted : allowed;
+    w->records_read = wire_records(w->ring);
 }
 
 /* The last step that was told may be some steps ago. */
@@ -170,9 +171,9 @@ void watcher_look_now(tidemark_watcher *w, struct visit *v)
     look(w, v);
 }
 
-static void look_if_due(tidemark_watcher *w, struct visit *v)
+static void look_if_due(tidemark_watcher *w, struct visit *v, uint64_t now)
 {
-    if (wire_now() >= w->next_look)
+    if (now >= w->next_look || wire_records(w->ring) - w->records_read > MOST_UNREAD)
         look(w, v);
 }
 
@@ -268,6 +269,7 @@ static int begin(tidemark_watcher *w, const struct tidemark_options *o)
     struct visit v = {0};
     w->step = o->start_step;
     w->loss = -1;
+    w->surroundings = (struct surroundings){NAN, NAN, NAN, NAN};
     w->began = wire_now();
     int r = -pthread_mutex_init(&w->lock, NULL);
     if (r == 0)
@@ -361,8 +363,7 @@ __attribute__((noinline)) static int step_was_told(tidemark_watcher *w, uint64_t
     w->moment++;
     if (isfinite(loss))
         tell_loss(w, loss);
-    if (w->told >= w->next_look)
-        look(w, &v);
+    look_if_due(w, &v, told);
     return visit_end(w, &v, 1);
 }
 
@@ -392,7 +393,7 @@ int tidemark_epoch_end(tidemark_watcher *w)
     uint64_t now = wire_now();
     tell_step(w, now);
     wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
-    look_if_due(w, &v);
+    look_if_due(w, &v, now);
     return visit_end(w, &v, 0);
 }
 
@@ -458,7 +459,7 @@ int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
     if (number < 0)
         return visit_end(w, &v, number);
     put_count(w, (unsigned) number, value);
-    look_if_due(w, &v);
+    look_if_due(w, &v, wire_now());
     return visit_end(w, &v, 0);
 }
 
@@ -479,7 +480,7 @@ static int change_phase(tidemark_watcher *w, const char *name,
     if (told) {
         w->phase_told = told;
         tell_step(w, told);
-        look_if_due(w, &v);
+        look_if_due(w, &v, wire_now());
     }
     return visit_end(w, &v, 0);
 }

@@ -9,6 +9,11 @@
 #include <stdatomic.h>
 #include <tidemark.h>
 
+/* What is around the process, in parts of 1 and bytes; NAN: not known. */
+struct surroundings {
+    double system_used, cpu_used, gpu_used, gpu_bytes;
+};
+
 /*
  * A program that watches itself does what `tidemark run` does from outside, with the same code: a
  * struct watch over its own process and children, fed by its own ring, recorded in a run file. What
@@ -22,8 +27,9 @@ struct tidemark_watcher {
     struct wire_ring *ring;
     bool told_outside; /* somebody outside watches, and records */
     double step, epochs;
-    uint64_t began;     /* wire_now() of second 0 */
-    uint64_t next_look; /* wire_now() from which on the memory may be looked at again */
+    uint64_t began;        /* wire_now() of second 0 */
+    uint64_t next_look;    /* wire_now() from which on it may be looked again; 0: never was */
+    uint64_t records_read; /* of the ring, by the last look */
 
     struct watch *watch;
     struct store *store; /* NULL: none */
@@ -44,8 +50,10 @@ struct tidemark_watcher {
     void *on_leak_context;
 
     struct proc *self;   /* for tidemark_look(); NULL: cannot be read */
-    struct proc_cpu cpu; /* of its last call */
-    locale_t plain;      /* numbers are written as in C, whatever the program's language */
+    struct proc_cpu cpu; /* at the last look around the process */
+    struct surroundings surroundings;
+    uint64_t next_surroundings; /* wire_now() from which on they may be read again */
+    locale_t plain;             /* numbers are written as in C, whatever the program's language */
 };
 
 /* ---- calls ---- */
@@ -73,6 +81,12 @@ double watcher_seconds(const tidemark_watcher *w); /* since it was opened, until
 
 /* News of the watch: leaks join those of the visit, all of it the events of the run file. */
 void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds);
+
+/* Everything that is known by now. Release the view, then end the visit. */
+int answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret);
+
+/* The text of a buffer, which is released, as the caller's own. -ENOMEM. */
+int answer_hand_over(struct buf *text, char **ret);
 
 /*
  * Structs of the caller begin with their size. Copies what both sides know of `known`, whose first

@@ -33,7 +33,7 @@ static struct py_method tell_function = {"tell", on_tell, PY_VARARGS, NULL};
 
 static py_object *make_job(const char *setting)
 {
-    py_object *tell = python_function(&tell_function), *made = NULL;
+    py_object *tell = python_function(&tell_function, NULL), *made = NULL;
     py_object *begin = tell ? python_define(cleanup_text, tell, tell_function.name, "begin") : NULL;
     if (begin)
         made = py.PyObject_CallFunction(begin, "sO", setting, tell);
@@ -66,14 +66,11 @@ bool cleanup_hook(void)
     return job && install();
 }
 
-/* What went wrong in the text is not the program's matter; what came from outside is. */
+/* What goes wrong in the text it keeps to itself: what it raises came from outside, and goes on. */
 static bool is_done(py_object *result)
 {
-    if (!result && !py.PyErr_ExceptionMatches(*py.exception))
-        return false;
-    py.PyErr_Clear();
     python_drop(result);
-    return true;
+    return result != NULL;
 }
 
 bool cleanup_stepped(py_object *optimizer, bool is_counted)

@@ -98,10 +98,14 @@ def _with_workers(original, count):
                 try:
                     _set_workers(loader, count)
                     return original(loader)
-                except Exception:
+                except Exception as error:
                     vars(loader).update(before)
-        except Exception:
-            pass  # a loader that is not like torch's
+                    if came_by_signal(error):
+                        raise
+        except Exception as error:
+            if came_by_signal(error):
+                raise
+            # a loader that is not like torch's
         return original(loader)
 
     return __iter__
@@ -117,6 +121,20 @@ class _JobCleanup(Cleanup):
         if self._gradients is not None:
             _hooks.add(self._gradients, steps=False)
             self._gradients.seen_all()
+
+
+def _harmless(method):
+    """What goes wrong in it is not the program's matter; what its signal handlers raise is."""
+
+    @functools.wraps(method)
+    def call(self, *args):
+        try:
+            method(self, *args)
+        except Exception as error:
+            if came_by_signal(error):
+                raise
+
+    return _not_compiled(call)
 
 
 class Job:
@@ -149,7 +167,7 @@ class Job:
             self._cleanup = _JobCleanup(s.every, True, s.gc, s.empty_cache, s.trim, s.zero_grad)
         return True
 
-    @_not_compiled
+    @_harmless
     def stepped(self, optimizer, is_counted):
         """After the step of an optimizer; is_counted: it is a step of the training."""
         if self._is_refused:
@@ -171,7 +189,7 @@ class Job:
             self._tell_counts()
         cleanup._foresee()
 
-    @_not_compiled
+    @_harmless
     def batch_taken(self):
         """From a loader. Who reads gradients after the step does it before the next batch comes."""
         if self._thread is not None and self._thread == threading.get_ident():

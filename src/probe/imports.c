@@ -127,7 +127,7 @@ static bool watch_modules_in_c(void)
 {
     py_object *module = list ? python_module("_imp") : NULL;
     original_create = module ? python_attribute(module, create_function.name) : NULL;
-    py_object *function = original_create ? python_function(&create_function) : NULL;
+    py_object *function = original_create ? python_function(&create_function, NULL) : NULL;
     bool set = function && py.PyObject_SetAttrString(module, create_function.name, function) == 0;
     py.PyErr_Clear();
     python_drop(function);

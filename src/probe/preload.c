@@ -1,5 +1,6 @@
 /* probe/preload.c: brought into every process of a job, awake only where there is a Python. */
 #include "probe/imports.h"
+#include "probe/lines.h"
 #include "probe/python.h"
 #include "probe/ring.h"
 #include "probe/torch.h"
@@ -11,6 +12,7 @@ static void in_child(void)
 {
     ring_forget();
     torch_forget();
+    inspect_forget();
 }
 
 /* Before main(): nothing of the interpreter's settings is read or changed, so that it starts as it
@@ -19,6 +21,7 @@ __attribute__((constructor)) static void on_load(void)
 {
     if (!getenv(WIRE_DIRECTORY_VARIABLE) || !python_find() || py.Py_IsInitialized())
         return;
-    if (imports_watch("torch", torch_hook))
+    bool hears_imports = imports_watch("torch", torch_hook), hears_lines = lines_watch();
+    if (hears_imports || hears_lines)
         pthread_atfork(NULL, NULL, in_child);
 }

@@ -94,9 +94,9 @@ double python_number_at(py_object *o, const char *const *keys)
     return value;
 }
 
-py_object *python_function(struct py_method *method)
+py_object *python_function(struct py_method *method, py_object *self)
 {
-    py_object *function = py.PyCFunction_NewEx(method, NULL, NULL);
+    py_object *function = py.PyCFunction_NewEx(method, self, NULL);
     if (!function)
         py.PyErr_Clear();
     return function;
@@ -125,20 +125,37 @@ py_object *python_define(const char *text, py_object *given, const char *name, c
     return result;
 }
 
-bool python_replace_method(py_object *type, struct py_method *method, py_object **ret_original)
+bool python_replace_method(py_object *type, struct py_method *method, struct python_replaced *ret)
 {
     py_object *original = python_attribute(type, method->name);
-    py_object *function = original ? python_function(method) : NULL;
+    py_object *function = original ? python_function(method, original) : NULL;
     py_object *bound = function ? py.PyInstanceMethod_New(function) : NULL;
-    /* It may be called at once, from another thread: what it needs is there before. */
-    *ret_original = original;
     bool replaced = bound && py.PyObject_SetAttrString(type, method->name, bound) == 0;
     py.PyErr_Clear();
     python_drop(bound);
-    python_drop(function);
+    python_drop(original);
     if (!replaced) {
-        python_drop(original);
-        *ret_original = NULL;
+        python_drop(function);
+        return false;
     }
-    return replaced;
+    py.Py_IncRef(type);
+    *ret = (struct python_replaced){type, function};
+    return true;
+}
+
+bool python_restore_method(struct python_replaced *r, const struct py_method *method)
+{
+    if (!r->type)
+        return true;
+    py_object *now = python_attribute(r->type, method->name);
+    python_drop(now); /* the class has it */
+    py_object *original = now == r->ours ? py.PyCFunction_GetSelf(r->ours) : NULL;
+    if (!original || py.PyObject_SetAttrString(r->type, method->name, original) < 0) {
+        py.PyErr_Clear();
+        return false;
+    }
+    python_drop(r->ours);
+    python_drop(r->type);
+    *r = (struct python_replaced){NULL, NULL};
+    return true;
 }

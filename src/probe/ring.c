@@ -1,8 +1,11 @@
 /* probe/ring.c: what the hooks have seen goes into the ring of this process. */
 #include "probe/ring.h"
 
-#include "probe/probe.h"
+#include "probe/allocator.h"
+#include "probe/enter.h"
+#include "probe/places.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +16,31 @@
  * had torch's lock, or somebody else the processor) does not blind us for longer than LONGEST_REST.
  */
 #define COUNTERS_SHARE 1000u
+#define COUNTERS_SHARE_EARLY                                                                       \
+    200u /* within so long of the first: a whole run may be over by then                           \
+          */
+#define EARLY UINT64_C(2000000000)
 #define LONGEST_REST UINT64_C(500000000)
+#define LEAST_REST_OF_LINES UINT64_C(5000000)
+
+/* What malloc has in use rises and falls between two censuses. Most programs can be asked for
+ * nothing; where there are many free pieces it goes through all of them. */
+#define HEAP_SHARE 1000u
+#define HEAP_REST_LEAST UINT64_C(5000000)
 
 static struct wire_ring *ring;
-static bool refused; /* it could not be opened: never again */
-static uint64_t next_counters;
+static bool refused;    /* it could not be opened: never again */
+static char *directory; /* the process was entered with; NULL: it was not */
+static _Atomic uint64_t next_counters;
+static _Atomic uint64_t next_heap;
+static uint64_t first_counters; /* when they were first read; 0: not yet */
 
 static struct wire_ring *own_ring(void)
 {
     if (ring || refused)
         return ring;
-    const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
-    refused = !directory || wire_open(directory, &ring) < 0;
+    const char *place = directory ? directory : getenv(WIRE_DIRECTORY_VARIABLE);
+    refused = !place || wire_open(place, &ring) < 0;
     return ring;
 }
 
@@ -32,6 +48,43 @@ void ring_forget(void)
 {
     ring = wire_close(ring);
     refused = false;
+}
+
+int ring_enter(const char *place)
+{
+    char *copy = strdup(place);
+    struct wire_ring *opened = NULL;
+    int r = copy ? wire_open(place, &opened) : -ENOMEM;
+    if (r < 0) {
+        free(copy);
+        return r;
+    }
+    ring = wire_close(ring);
+    free(directory);
+    ring = opened;
+    directory = copy;
+    refused = false;
+    next_counters = first_counters = 0;
+    return 0;
+}
+
+const char *ring_directory(void)
+{
+    return directory;
+}
+
+struct wire_ring *ring_leave(void)
+{
+    struct wire_ring *left = ring;
+    ring = NULL;
+    free(directory);
+    directory = NULL;
+    return left;
+}
+
+enum wire_wanted ring_wanted(void)
+{
+    return ring ? wire_wanted(ring) : WIRE_CENSUS_NONE;
 }
 
 static void emit(void *context, const char *kind, const char *device, int is_count, int is_judged,
@@ -54,16 +107,115 @@ static void read_counters(uint64_t moment)
     uint64_t before = wire_now();
     if (before < next_counters)
         return;
+    if (first_counters == 0)
+        first_counters = before;
     tidemark_probe_read(emit, &moment);
-    uint64_t after = wire_now(), rest = COUNTERS_SHARE * (after - before);
+    uint64_t after = wire_now();
+    uint64_t share = before - first_counters < EARLY ? COUNTERS_SHARE_EARLY : COUNTERS_SHARE;
+    uint64_t rest = share * (after - before);
     next_counters = after + (rest < LONGEST_REST ? rest : LONGEST_REST);
+}
+
+static void read_heap(uint64_t moment)
+{
+    struct allocator_facts heap;
+    if (wire_now() < next_heap)
+        return;
+    uint64_t before = places_thread_ns();
+    if (allocator_read(&heap)) {
+        emit(&moment, "heap.used", "", false, false, (double) heap.in_use);
+        emit(&moment, "heap.free", "", false, false, (double) heap.free);
+    }
+    uint64_t rest = HEAP_SHARE * (places_thread_ns() - before);
+    next_heap = wire_now() + (rest > HEAP_REST_LEAST ? rest : HEAP_REST_LEAST);
 }
 
 void ring_step(double steps)
 {
+    enter_step();
     uint64_t moment = own_ring() ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
-    if (moment)
+    if (moment) {
         read_counters(moment);
+        read_heap(moment);
+    }
+    if (inspect_is_due())
+        ring_inspect(INSPECT_OPTIMIZER);
+}
+
+/* ---- the census ---- */
+
+static void tell_count(void *context, uint64_t time, const char *kind, const char *device,
+                       bool is_count, bool is_judged, double value)
+{
+    (void) context;
+    emit(&time, kind, device, is_count, is_judged, value);
+}
+
+static void leave_report(void *context, const char *text, size_t len)
+{
+    (void) context;
+    wire_census_replace(ring, text, len);
+}
+
+static void say_who_counts(void *context, pid_t child)
+{
+    (void) context;
+    wire_census_by(ring, child);
+}
+
+void ring_replace_report(const char *text, size_t len)
+{
+    leave_report(NULL, text, len);
+}
+
+void ring_report_by(pid_t child)
+{
+    say_who_counts(NULL, child);
+}
+
+static void say_what_is_ours(void *context, size_t bytes)
+{
+    (void) context;
+    wire_own_shared(ring, bytes);
+}
+
+bool ring_is_due(void)
+{
+    uint64_t now = wire_now();
+    return inspect_is_due() || now >= next_counters || now >= next_heap;
+}
+
+void ring_moment(enum inspect_place place)
+{
+    if (!own_ring())
+        return;
+    /* Whoever counts steps tells the counters with them. */
+    uint64_t now = wire_now();
+    if (wire_believed(ring) == WIRE_NOBODY)
+        read_counters(now);
+    if (next_counters < now + LEAST_REST_OF_LINES)
+        next_counters = now + LEAST_REST_OF_LINES;
+    read_heap(now);
+    ring_inspect(place);
+}
+
+/* What is counted at once is not counted at moments. */
+static enum wire_wanted wanted_of_moments(void)
+{
+    enum wire_wanted wanted = wire_wanted(ring);
+    return wanted == WIRE_CENSUS_WHOLE ? WIRE_CENSUS_NONE : wanted;
+}
+
+void ring_inspect(enum inspect_place place)
+{
+    if (!own_ring())
+        return;
+    inspect_moment(place, &(struct tidemark_probe_listener){.wanted = wanted_of_moments(),
+                                                            .acts = wire_acts(ring),
+                                                            .count = tell_count,
+                                                            .report = leave_report,
+                                                            .shared = say_what_is_ours,
+                                                            .under_way = say_who_counts});
 }
 
 void ring_counter(const char *kind, const char *device, bool is_count, double value)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 static struct step_counter counter;
+static bool is_idle;              /* what is left of the hooks does nothing */
 static py_object *weak_optimizer; /* to the one that counts */
 
 /* Loaders whose dataset has been looked at: the iterator that is in use, and the datasets so far.
@@ -118,6 +119,8 @@ static void without_trace(void (*what)(py_object *), py_object *o)
  * exception is set. */
 static bool step_made(py_object *optimizer)
 {
+    if (is_idle)
+        return true;
     double before = counter.steps;
     without_trace(optimizer_stepped, optimizer);
     return cleanup_stepped(optimizer, counter.steps > before);
@@ -149,7 +152,7 @@ static const char step_hook[] = "def tidemark_step(optimizer, args, kwargs):\n"
 
 static py_object *make_step_hook(void)
 {
-    py_object *function = python_function(&step_function), *hook = NULL;
+    py_object *function = python_function(&step_function, NULL), *hook = NULL;
     if (function) {
         hook = python_define(step_hook, function, step_function.name, "tidemark_step");
         py.Py_DecRef(function);
@@ -157,9 +160,67 @@ static py_object *make_step_hook(void)
     return hook;
 }
 
+static py_object *step_handle; /* takes it out again */
+
+#define OPTIMIZER_MODULE "torch.optim.optimizer"
+#define OPTIMIZER_FILE "optim/optimizer.py"
+
+static bool is_in_optimizer(py_object *frame)
+{
+    py_object *code = python_attribute(frame, "f_code");
+    py_object *file = code ? python_attribute(code, "co_filename") : NULL;
+    const char *text = file ? python_text(file) : NULL;
+    size_t len = text ? strlen(text) : 0, end = strlen(OPTIMIZER_FILE);
+    bool is = len >= end && strcmp(text + len - end, OPTIMIZER_FILE) == 0;
+    python_drop(file);
+    python_drop(code);
+    return is;
+}
+
+static bool has_optimizer_frame(py_object *frame)
+{
+    bool found = false;
+    py.Py_IncRef(frame);
+    while (frame && frame != py.none && !found) {
+        found = is_in_optimizer(frame);
+        py_object *outer = python_attribute(frame, "f_back");
+        py.Py_DecRef(frame);
+        frame = outer;
+    }
+    python_drop(frame);
+    return found;
+}
+
+/* Does a thread make a step at this moment? Not known counts as yes. */
+static bool somebody_steps(void)
+{
+    py_object *sys = python_module("sys");
+    py_object *frames = sys ? py.PyObject_CallMethod(sys, "_current_frames", NULL) : NULL;
+    bool found = !frames;
+    py_object *thread, *frame;
+    for (ptrdiff_t i = 0; frames && !found && py.PyDict_Next(frames, &i, &thread, &frame);)
+        found = has_optimizer_frame(frame);
+    py.PyErr_Clear();
+    python_drop(frames);
+    return found;
+}
+
+/*
+ * torch goes through its hooks after a step, and would raise if one came or went meanwhile. With no
+ * other than ours it has come to its end before any code of Python's runs.
+ */
+static bool hooks_may_change(py_object *module, ptrdiff_t own)
+{
+    py_object *hooks = python_attribute(module, "_global_optimizer_post_hooks");
+    ptrdiff_t count = hooks ? py.PyObject_Size(hooks) : -1;
+    py.PyErr_Clear();
+    python_drop(hooks);
+    return count == own || !somebody_steps();
+}
+
 static bool hook_optimizers(void)
 {
-    py_object *module = python_module("torch.optim.optimizer");
+    py_object *module = python_module(OPTIMIZER_MODULE);
     py_object *type = module ? python_attribute(module, "Optimizer") : NULL;
     if (!type)
         return false;
@@ -167,14 +228,28 @@ static bool hook_optimizers(void)
     py_object *add = python_attribute(module, "register_optimizer_step_post_hook");
     if (!add)
         return false;
-    py_object *hook = make_step_hook();
-    py_object *handle = hook ? py.PyObject_CallFunction(add, "O", hook) : NULL;
-    bool hooked = handle != NULL;
+    py_object *hook = hooks_may_change(module, 0) ? make_step_hook() : NULL;
+    step_handle = hook ? py.PyObject_CallFunction(add, "O", hook) : NULL;
     py.PyErr_Clear();
-    python_drop(handle);
     python_drop(hook);
     py.Py_DecRef(add);
-    return hooked;
+    return step_handle != NULL;
+}
+
+/* False: not now. */
+static bool unhook_optimizers(void)
+{
+    py_object *module = python_module(OPTIMIZER_MODULE);
+    if (!step_handle)
+        return true;
+    if (module && !hooks_may_change(module, 1))
+        return false;
+    py_object *none = py.PyObject_CallMethod(step_handle, "remove", NULL);
+    py.PyErr_Clear();
+    python_drop(none);
+    python_drop(step_handle);
+    step_handle = NULL;
+    return true;
 }
 
 /* ---- steps before torch 2.0 ---- */
@@ -185,7 +260,7 @@ static bool hook_optimizers(void)
  */
 #define STEP_LABEL "Optimizer.step#"
 
-static py_object *original_exit;
+static struct python_replaced label_exit;
 
 static bool is_step_label(py_object *record)
 {
@@ -210,12 +285,11 @@ static bool label_ended(py_object *record)
 }
 
 /* __exit__(record, exception or None, ...) */
-static py_object *on_label_exit(py_object *self, py_object *args)
+static py_object *on_label_exit(py_object *original, py_object *args)
 {
-    (void) self;
-    py_object *result = py.PyObject_CallObject(original_exit, args);
-    if (result && py.PyTuple_Size(args) >= 2 && py.PyTuple_GetItem(args, 1) == py.none &&
-        !label_ended(py.PyTuple_GetItem(args, 0))) {
+    py_object *result = py.PyObject_CallObject(original, args);
+    if (result && !is_idle && py.PyTuple_Size(args) >= 2 &&
+        py.PyTuple_GetItem(args, 1) == py.none && !label_ended(py.PyTuple_GetItem(args, 0))) {
         py.Py_DecRef(result);
         return NULL;
     }
@@ -227,13 +301,13 @@ static struct py_method exit_method = {"__exit__", on_label_exit, PY_VARARGS, NU
 /* False also where torch is newer: its own hook is better. */
 static bool hook_labels(void)
 {
-    py_object *optim = python_module("torch.optim.optimizer");
+    py_object *optim = python_module(OPTIMIZER_MODULE);
     py_object *module = python_module("torch.autograd.profiler");
     py_object *optimizer = optim ? python_attribute(optim, "Optimizer") : NULL;
     py_object *newer = optim ? python_attribute(optim, "register_optimizer_step_post_hook") : NULL;
     py_object *record = module ? python_attribute(module, "record_function") : NULL;
-    bool hooked = optimizer && record && !newer &&
-                  python_replace_method(record, &exit_method, &original_exit);
+    bool hooked =
+        optimizer && record && !newer && python_replace_method(record, &exit_method, &label_exit);
     py_object *const all[] = {optimizer, newer, record};
     for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         python_drop(all[i]);
@@ -242,7 +316,7 @@ static bool hook_labels(void)
 
 /* ---- epochs ---- */
 
-static py_object *original_next;
+static struct python_replaced loader_next;
 
 /* What the ring believes, where that is not the optimizers' count. */
 static void follow_other_source(void)
@@ -309,10 +383,11 @@ static void look_at_dataset(py_object *iterator)
 }
 
 /* __next__(iterator) */
-static py_object *on_next(py_object *self, py_object *args)
+static py_object *on_next(py_object *original, py_object *args)
 {
-    (void) self;
-    py_object *batch = py.PyObject_CallObject(original_next, args);
+    py_object *batch = py.PyObject_CallObject(original, args);
+    if (is_idle)
+        return batch;
     py_object *iterator = py.PyTuple_Size(args) > 0 ? py.PyTuple_GetItem(args, 0) : NULL;
     if (batch && iterator && !(batch_taken(iterator) && cleanup_batch_taken())) {
         py.Py_DecRef(batch);
@@ -333,17 +408,32 @@ static bool hook_loaders(void)
     py_object *type = module ? python_attribute(module, "_BaseDataLoaderIter") : NULL;
     if (!type)
         return false;
-    bool hooked = python_replace_method(type, &next_method, &original_next);
+    bool hooked = python_replace_method(type, &next_method, &loader_next);
     py.Py_DecRef(type);
     return hooked;
 }
 
+bool torch_hook_steps(void)
+{
+    is_idle = false;
+    bool optimizers = step_handle || label_exit.type || hook_optimizers() || hook_labels();
+    bool loaders = loader_next.type || hook_loaders();
+    return optimizers && loaders;
+}
+
 bool torch_hook(void)
 {
-    static bool optimizers, loaders;
-    if (!optimizers)
-        optimizers = hook_optimizers() || hook_labels();
-    if (!loaders)
-        loaders = hook_loaders();
-    return optimizers && loaders && cleanup_hook();
+    return torch_hook_steps() && cleanup_hook();
+}
+
+bool torch_unhook(void)
+{
+    is_idle = true;
+    /* Where somebody has put a method of their own over one of ours, that only passes on. */
+    python_restore_method(&label_exit, &exit_method);
+    python_restore_method(&loader_next, &next_method);
+    torch_forget();
+    python_drop(weak_optimizer);
+    weak_optimizer = NULL;
+    return unhook_optimizers();
 }

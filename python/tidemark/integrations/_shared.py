@@ -4,18 +4,18 @@ import math
 import sys
 import time
 
-from tidemark import _arguments, _census, _lines, _torch
-from tidemark._advice import advice
-from tidemark._holders import Holders
+from tidemark import _arguments, _core, _lines, _objects, _torch
+from tidemark._cleanup import came_by_signal
 from tidemark._shield import WarnsOnce, shielded
 from tidemark._watcher import Watcher, print_text
 
-METRICS_SHARE_OF_TIME = 0.0005  # for looking, and for judging: what comes sooner is left out
-CENSUS_SHARE_OF_TIME = 0.001
+METRICS_SHARE_OF_TIME = 0.0001  # for looking, and for judging: what comes sooner is left out
+CENSUS_SHARE_OF_TIME = 0.0002
+JUDGEMENT_SECONDS = 0.001  # as long as none has been measured
+STEPS_BETWEEN_CHORES = 10
+STEPS_BETWEEN_LOSSES = 50  # that are read: each is a copy from the device
 WARM_UP_SHARE = 0.1  # of the plan, at most an epoch
 WARM_UP_STEPS = 10  # at least
-MOST_HOLDERS = 2  # that are named
-OVERESTIMATE = 2  # times the measured rate: what is estimated is not shown
 
 MB = _lines.MB
 
@@ -36,61 +36,38 @@ def print_beside_bars(text):
     try:
         if getattr(bars, "_instances", None):
             return bars.write(text)
-    except Exception:  # an output that is closed, or has not these characters
-        pass
+    except Exception as error:  # an output that is closed, or has not these characters
+        if came_by_signal(error):
+            raise
     print_text(text)
 
 
-def size_text(size):
-    for unit, name in ((MB * 1024, "GB"), (MB, "MB"), (1024, "KB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size:.0f} B"
-
-
-def _items_text(count):
-    text = f"{count:.2g}" if count < 10 else f"{count:,.0f}"
-    return f"{text} item" if text == "1" else f"{text} items"
-
-
-def _holder_text(holder, verdict):
-    is_of_device = not (verdict.kind or "").startswith("host.")
-    size = holder.per_step(is_of_device)
-    parts = [f"{holder.path}: a {holder.type_name} that grows by "
-             f"{_items_text(holder.items_per_step)} a step"]
-    if 0 < size <= OVERESTIMATE * verdict.rate:
-        parts.append(f"about {size_text(size)} a step")
-    if holder.keeps_graph:
-        parts.append("tensors with their graph among them (keep .detach() or .item() of them)")
-    place = f" ({holder.where})" if holder.where else ""
-    return f"   Held by: {', '.join(parts)}{place}"
-
-
 class _TrainingWatcher(Watcher):
-    """A Watcher that a framework's hooks drive: names holders, writes beside progress bars."""
+    """A Watcher that a framework's hooks drive: writes beside progress bars."""
 
-    def __init__(self, holders, **options):
-        self._holders = holders
+    def __init__(self, **options):
         self._first_step, self._began = options["start_step"], time.perf_counter()
+        self._verdicts = _Rarely(JUDGEMENT_SECONDS)
         super().__init__(**options)
+        self._read_rarely()
+
+    def _last_sent(self):
+        """Not waited for: the framework lets the device work on over the end of an epoch."""
+        return self._sent.arrived()
 
     # ---- what is printed ----
 
     def _print(self, text):
         print_beside_bars(text)
 
+    def _say_verdict(self, form, *more):
+        """Below the summary of an epoch, where epochs are not so short that it would be felt."""
+        self._verdicts.within_share(lambda: super(_TrainingWatcher, self)._say_verdict(form, *more))
+
     def _shown_loss(self, loss):
         if loss is _not_known and math.isnan(self._last_loss):
             return None
         return super()._shown_loss(loss)
-
-    def _below_leak(self, verdict):
-        self._holders.look(self.step_count)
-        return self._named(verdict) or super()._below_leak(verdict)
-
-    def _named(self, verdict):
-        lines = [_holder_text(h, verdict) for h in self._holders.of(verdict)[:MOST_HOLDERS]]
-        return "".join(f"\n{line}" for line in lines)
 
     # ---- the end ----
 
@@ -99,7 +76,6 @@ class _TrainingWatcher(Watcher):
         """Training is over. before: the census to compare with."""
         if self.closed:
             return
-        self._holders.look(self.step_count)
         if self._end() and self._prints():
             self._say("\n".join(self._summary(before)))
 
@@ -107,13 +83,10 @@ class _TrainingWatcher(Watcher):
         verdict = self.verdict()
         steps, seconds = self.step_count - self._first_step, time.perf_counter() - self._began
         yield f"tidemark: {steps:,} steps in {seconds:,.0f} s"
-        yield _lines.verdict_line(verdict) + (self._named(verdict) or self._advice(verdict))
+        yield _lines.verdict_line(verdict) + self._why(verdict)
         yield from self._growth(before)
-        yield from _census.lines(_census.take(self.step_count), before.census)
-
-    def _advice(self, verdict):
-        look_at = advice(verdict) if verdict.answer == "leak" else None
-        return f"\n   Look at: {look_at}" if look_at else ""
+        if before.census:
+            yield from _objects.change_lines(before.census, before.census_step, _core.census(True))
 
     def _growth(self, before):
         now = Sizes.now(self)
@@ -174,15 +147,21 @@ class _Before:
 
     def _count(self):
         begin = time.perf_counter()
-        self.census = _census.take(self._watcher.step_count)
+        try:
+            self.census, self.census_step = _core.census(True), self._watcher.step_count
+        except NotImplementedError:
+            self.census = None
         self._cost = time.perf_counter() - begin
 
 
 class _Rarely:
-    """Does something only after it has been left undone for long enough."""
+    """Does something only after it has been left undone for long enough.
 
-    def __init__(self):
-        self._end, self._cost = time.perf_counter(), 0.0
+    seconds: what it takes, as far as that is known before the first time.
+    """
+
+    def __init__(self, seconds=0.0):
+        self._end, self._cost = time.perf_counter(), seconds
 
     def within_share(self, do):
         """What it gives; None: it would be felt."""
@@ -198,31 +177,40 @@ class _Rarely:
 class Training:
     """One training, from its first step to its last.
 
-    options: of Watcher(). roots: for tidemark._holders.Holders. No method raises what a failing
+    options: of Watcher(). No method raises what a failing
     watcher would: the callbacks' hooks are shielded.
     """
 
-    def __init__(self, roots, start_step, plan_steps, epoch_steps, device, options):
-        self._holders = Holders(roots)
+    def __init__(self, start_step, plan_steps, epoch_steps, device, options):
         # Not the plan: a leak is one also where this training ends before it matters.
         self.watcher = _TrainingWatcher(
-            self._holders, start_step=start_step,
+            start_step=start_step, sync_interval=STEPS_BETWEEN_LOSSES,
             **({"device": device} if getattr(device, "type", None) == "cuda" else {}),
             **({"epoch_steps": epoch_steps} if epoch_steps else {}), **options)
-        self._phase = None
+        self.current_phase = None  # what goes on beside steps
         self._before = _Before(
             self.watcher, start_step + _warm_up_steps(start_step, plan_steps, epoch_steps))
-        self._looks, self._judgements = _Rarely(), _Rarely()
+        self._looks, self._judgements = _Rarely(), _Rarely(JUDGEMENT_SECONDS)
         self._judged = {}
-        self._holders.look(start_step)
+        self.steps = start_step  # made by now
+        self._next_chores = start_step + STEPS_BETWEEN_CHORES
 
     # ---- steps and phases ----
 
     def step(self, loss=None):
-        self.phase(None)
+        """The steps made by now."""
+        if self.current_phase is not None:
+            self.phase(None)
         watcher = self.watcher
         watcher.step(_not_known if loss is None else loss)
-        self._holders.look_in_time(watcher.step_count)
+        self.steps = step = watcher.step_count
+        if step >= self._next_chores:
+            self._do_chores(step)
+        return step
+
+    def _do_chores(self, step):
+        """What is not of every step, and only where the time has paid for it."""
+        self._next_chores = step + STEPS_BETWEEN_CHORES
         if not self._before.is_complete:
             self._before.step()
 
@@ -238,17 +226,13 @@ class Training:
 
     def phase(self, name):
         """What goes on from now on, beside steps; None: nothing."""
-        if name == self._phase:
+        if name == self.current_phase:
             return
-        if self._phase is not None:
-            self.watcher.phase_end(self._phase)
+        if self.current_phase is not None:
+            self.watcher.phase_end(self.current_phase)
         if name is not None:
             self.watcher.phase_begin(name)
-        self._phase = name
-
-    @property
-    def current_phase(self):
-        return self._phase
+        self.current_phase = name
 
     # ---- what is told ----
 
@@ -311,41 +295,16 @@ class Callback(WarnsOnce):
         """A copy, in another process perhaps, has the settings and watches nothing yet."""
         return {**self.__dict__, "_training": None, "_watcher": None}
 
-    def _begin(self, roots, **known):
+    def _begin(self, **known):
         self._training = None
-        self._training = Training(roots, options=self._options, **known)
+        self._training = Training(options=self._options, **known)
         self._watcher = self._training.watcher
+
+    @shielded
+    def _end_phase(self):
+        self._training.phase(None)
 
     def _finish(self):
         training, self._training = self._training, None
         if training is not None:
             training.end()
-
-
-FRAMEWORKS = frozenset(("transformers", "accelerate", "lightning", "pytorch_lightning",
-                        "lightning_fabric", "torch", "tidemark", "builtins"))
-
-
-def is_of_framework(module):
-    return module.partition(".")[0] in FRAMEWORKS
-
-
-def roots_of(callbacks, *others):
-    """(name, object): what a person knows of a training, for tidemark._holders."""
-    modules = {"__main__"}
-    for x in (*callbacks, *others):
-        name = type(x).__name__
-        yield name, x
-        for kind in type(x).__mro__:
-            if not is_of_framework(kind.__module__):
-                modules.add(kind.__module__)
-                yield name, kind
-    for module in sorted(modules & sys.modules.keys()):
-        for name, value in list(vars(sys.modules[module]).items()):
-            if not name.startswith("__") and not _is_borrowed(value, module):
-                yield f"{module}.{name}", value
-
-
-def _is_borrowed(value, module):
-    """A class that another module has made."""
-    return issubclass(type(value), type) and value.__module__ != module

@@ -10,7 +10,6 @@ Trainers of `lightning.pytorch` and of `pytorch_lightning` take them alike.
 import copy
 import importlib
 import sys
-import weakref
 
 from tidemark._cleanup import Cleanup
 from tidemark._shield import WarnsOnce, shielded
@@ -62,12 +61,10 @@ class TidemarkCallback(_shared.Callback, *_classes):
     @shielded
     def on_train_start(self, trainer, pl_module):
         self._global_step = trainer.global_step
-        known = weakref.ref(trainer), weakref.ref(pl_module)
         start_step = _batches_that_stepped(trainer)
         epoch_steps = _epoch_steps(trainer)
-        self._begin(lambda: _roots(*known), start_step=start_step,
-                    plan_steps=_plan_steps(trainer, epoch_steps), epoch_steps=epoch_steps,
-                    device=trainer.strategy.root_device)
+        self._begin(start_step=start_step, plan_steps=_plan_steps(trainer, epoch_steps),
+                    epoch_steps=epoch_steps, device=trainer.strategy.root_device)
 
     @shielded
     def on_train_end(self, trainer, pl_module):
@@ -79,18 +76,22 @@ class TidemarkCallback(_shared.Callback, *_classes):
 
     # ---- steps ----
 
-    @shielded
     def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
-        if self._training is not None:
-            self._training.phase(None)
+        training = self._training
+        if training is not None and training.current_phase is not None:
+            self._end_phase()
 
-    @shielded
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-        if self._training is None or trainer.global_step == self._global_step:
-            return
-        self._global_step = trainer.global_step
-        self._training.step(_loss_of(outputs))
-        self._log(trainer)
+        try:
+            training, global_step = self._training, trainer.global_step
+            if training is None or global_step == self._global_step:
+                return
+            self._global_step = global_step
+            step, every = training.step(_loss_of(outputs)), trainer.log_every_n_steps
+            if self._metrics and every and step % every == 0:
+                self._log(trainer)
+        except Exception as error:
+            self._failed("on_train_batch_end", error)
 
     @shielded
     def on_train_epoch_end(self, trainer, pl_module):
@@ -98,11 +99,7 @@ class TidemarkCallback(_shared.Callback, *_classes):
             self._training.epoch_end()
 
     def _log(self, trainer):
-        step = self._training.watcher.step_count
-        every = trainer.log_every_n_steps
-        if not self._metrics or not trainer.loggers or not every or step % every != 0:
-            return
-        metrics = self._training.metrics()
+        metrics = self._training.metrics() if trainer.loggers else None
         for logger in trainer.loggers if metrics else ():
             logger.log_metrics(metrics, step=_batches_that_stepped(trainer))
 
@@ -150,13 +147,6 @@ def _plan_steps(trainer, epoch_steps):
 def _loss_of(outputs):
     """A tensor or None, as training_step() has given it."""
     return outputs.get("loss") if isinstance(outputs, dict) else outputs
-
-
-def _roots(trainer, module):
-    alive = [x for x in (trainer(), module()) if x is not None]
-    callbacks = [c for c in getattr(trainer(), "callbacks", ())
-                 if not _shared.is_of_framework(type(c).__module__)]
-    return _shared.roots_of(callbacks, *alive)
 
 
 class CleanupCallback(WarnsOnce, *_classes):

@@ -70,9 +70,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
         if self._metrics and handler is not None:
             _put_in_front(handler, _Metrics(self))
         self._trainer = weakref.ref(trainer) if trainer is not None else _nothing
-        known = [weakref.ref(x) for x in (handler, trainer, model) if x is not None]
-        self._begin(lambda: _roots(known), start_step=state.global_step,
-                    plan_steps=state.max_steps,
+        self._begin(start_step=state.global_step, plan_steps=state.max_steps,
                     epoch_steps=_epoch_steps(args, state, train_dataloader), device=args.device)
 
     @shielded
@@ -81,17 +79,21 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
 
     # ---- steps ----
 
-    @shielded
     def on_step_begin(self, args, state, control, **kwargs):
-        if self._training is not None:
-            self._training.phase(None)
-
-    @shielded
-    def on_step_end(self, args, state, control, **kwargs):
         training = self._training
-        if training is not None and state.global_step > training.watcher.step_count:
+        if training is not None and training.current_phase is not None:
+            self._end_phase()
+
+    def on_step_end(self, args, state, control, **kwargs):
+        try:
+            training = self._training
+            if training is None or state.global_step <= training.steps:
+                return
             training.step()
-            self._begin_phase(control)
+            if control.should_evaluate or control.should_save:
+                self._begin_phase(control)
+        except Exception as error:
+            self._failed("on_step_end", error)
 
     @shielded
     def on_epoch_end(self, args, state, control, **kwargs):
@@ -201,13 +203,6 @@ def _epoch_steps(args, state, loader):
         return -(-len(loader) // args.gradient_accumulation_steps) or None
     except TypeError:
         return None
-
-
-def _roots(known):
-    alive = [x for x in (reference() for reference in known) if x is not None]
-    callbacks = [c for x in alive if isinstance(x, CallbackHandler) for c in x.callbacks]
-    return _shared.roots_of([c for c in callbacks if not _shared.is_of_framework(type(c).__module__)],
-                            *(x for x in alive if not isinstance(x, CallbackHandler)))
 
 
 class CleanupCallback(WarnsOnce, transformers.TrainerCallback):

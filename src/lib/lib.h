@@ -1,0 +1,28 @@
+/* lib/lib.h: what the Python package needs beside tidemark.h: what the interpreter holds. */
+#ifndef TIDEMARK_LIB_H
+#define TIDEMARK_LIB_H
+
+#include "wire/wire.h"
+
+#include <tidemark.h>
+
+/* What is worth finding out about the program's objects by now. */
+enum wire_wanted watcher_wanted(tidemark_watcher *w);
+
+/* Somebody outside watches, and asks for it. */
+bool watcher_is_told_outside(const tidemark_watcher *w);
+
+/* What has been found out, as wire/census.h describes it. */
+void watcher_take_census(tidemark_watcher *w, const char *text, size_t len);
+
+/* See wire_own_shared(). */
+void watcher_own_shared(tidemark_watcher *w, size_t bytes);
+/* A child counts for this process, and is no part of the job; 0: no more. */
+void watcher_census_by(tidemark_watcher *w, pid_t pid);
+
+/* What of this process's memory grows and who holds it: at most `most` sentences, a line each, the
+ * one that explains most first; empty: nobody is known. The caller frees it with tidemark_free().
+ */
+int watcher_holders(tidemark_watcher *w, unsigned most, char **ret);
+
+#endif

@@ -1,0 +1,575 @@
+/* probe/heap.c: walking the collector's lists, and reading objects by their layout. */
+#include "probe/heap.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- layouts that have not changed since 3.9 ---- */
+
+struct head { /* PyGC_Head, before every tracked object */
+    uintptr_t next, prev;
+};
+
+#define HEAD_FLAGS ((uintptr_t) 3) /* in `prev` */
+
+struct generation {
+    struct head head;
+    int threshold, count;
+};
+
+typedef int traverse(py_object *o, heap_edge_visitor *visit, void *context);
+
+struct object { /* PyVarObject */
+    ptrdiff_t references;
+    struct type *type;
+    ptrdiff_t size;
+};
+
+struct type { /* PyTypeObject, to its method resolution order */
+    struct object base;
+    const char *name;
+    ptrdiff_t basic_size, item_size;
+    void *slots_a[15];
+    unsigned long flags;
+    const char *doc;
+    traverse *traverse;
+    void *slots_b[8];
+    struct type *parent;
+    py_object *dict;
+    void *slots_c[7];
+    int (*is_collected)(py_object *o); /* NULL: all of them */
+    py_object *bases, *mro;
+};
+
+_Static_assert(offsetof(struct type, flags) == 168, "PyTypeObject.tp_flags");
+_Static_assert(offsetof(struct type, traverse) == 184, "PyTypeObject.tp_traverse");
+_Static_assert(offsetof(struct type, parent) == 256, "PyTypeObject.tp_base");
+_Static_assert(offsetof(struct type, mro) == 344, "PyTypeObject.tp_mro");
+
+enum type_flag {
+    FLAG_ON_HEAP = 1ul << 9,
+    FLAG_COLLECTED = 1ul << 14,
+    FLAG_INT = 1ul << 24,
+    FLAG_LIST = 1ul << 25,
+    FLAG_TUPLE = 1ul << 26,
+    FLAG_BYTES = 1ul << 27,
+    FLAG_TEXT = 1ul << 28,
+    FLAG_DICT = 1ul << 29,
+    FLAG_EXCEPTION = 1ul << 30,
+    FLAG_TYPE = 1ul << 31,
+};
+
+#define FLAGS_OF_KINDS                                                                             \
+    (FLAG_INT | FLAG_LIST | FLAG_TUPLE | FLAG_BYTES | FLAG_TEXT | FLAG_DICT | FLAG_EXCEPTION |     \
+     FLAG_TYPE)
+
+struct list {
+    struct object base;
+    py_object **items;
+    ptrdiff_t allocated;
+};
+
+struct set {
+    py_object *base[2];
+    ptrdiff_t fill, used, mask;
+    void *table;
+    ptrdiff_t hash, finger;
+    void *small_table[1];
+};
+
+struct byte_array {
+    struct object base;
+    ptrdiff_t allocated;
+};
+
+struct array { /* PyArrayObject of numpy */
+    py_object *base[2];
+    char *data;
+    int dimensions;
+    ptrdiff_t *shape, *strides;
+    py_object *owner; /* whose memory it is; NULL: its own */
+    py_object *dtype;
+    int flags;
+};
+
+#define ARRAY_C_ORDER 1
+#define ARRAY_FORTRAN_ORDER 2
+
+/* ---- what is learnt ---- */
+
+typedef int visit_callback(py_object *o, void *context);
+typedef void visit_objects(visit_callback *callback, void *context);
+typedef ptrdiff_t dict_size(const py_object *dict);
+typedef py_object *type_dict(const py_object *type);
+
+static struct {
+    struct generation *generations; /* three, the youngest first; NULL: `visit_objects` is used */
+    struct generation *frozen;      /* what gc.freeze() put aside */
+    visit_objects *visit_objects;   /* since 3.12 */
+    dict_size *dict_size;           /* NULL: not exported */
+    type_dict *type_dict;           /* since 3.12, a new reference */
+    const struct type *set, *frozen_set, *byte_array, *deque;
+    size_t deque_most;        /* where a deque keeps it; 0: not known */
+    const struct type *cache; /* of functools.lru_cache */
+    size_t cache_most;
+    size_t text_head; /* of a text in ASCII */
+} known;
+
+static const struct object *as_object(const py_object *o)
+{
+    return (const struct object *) o;
+}
+
+static struct head *head_of(const py_object *o)
+{
+    return (struct head *) o - 1;
+}
+
+static struct head *before(const struct head *h)
+{
+    return (struct head *) (h->prev & ~HEAD_FLAGS); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static struct head *after(const struct head *h)
+{
+    return (struct head *) (h->next & ~HEAD_FLAGS); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void *symbol(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+/* ---- finding the collector's lists ---- */
+
+/* How far into the interpreter's state they are looked for: less than its size in any version. */
+#define STATE_BYTES_OLD 4096u /* to 3.11 */
+#define STATE_BYTES 65536u
+
+/* The list whose last object is `newest`, in the state of the interpreter. */
+static struct generation *find_youngest(const py_object *newest, size_t most_bytes)
+{
+    char *state = py.PyInterpreterState_Get();
+    const struct head *h = head_of(newest);
+    for (size_t at = 0; state && at + 4 * sizeof(struct generation) < most_bytes;
+         at += sizeof(uintptr_t)) {
+        struct generation *g = (struct generation *) (state + at);
+        if (before(&g->head) == h && after(h) == &g->head)
+            return g;
+    }
+    return NULL;
+}
+
+static bool is_list(const struct head *h)
+{
+    return h->next && h->prev && before(after(h)) == h && after(before(h)) == h;
+}
+
+/* To 3.13 a pointer to the first list lies between the three and the frozen ones. */
+static bool take_lists(struct generation *youngest)
+{
+    struct generation *frozen =
+        (struct generation *) ((char *) (youngest + 3) + sizeof(struct generation *));
+    if (!is_list(&youngest[1].head) || !is_list(&youngest[2].head) || !is_list(&frozen->head))
+        return false;
+    known.generations = youngest;
+    known.frozen = frozen;
+    return true;
+}
+
+static bool find_lists(int minor)
+{
+    py_object *newest = py.PyList_New(0);
+    struct generation *youngest =
+        newest ? find_youngest(newest, minor <= 11 ? STATE_BYTES_OLD : STATE_BYTES) : NULL;
+    bool found = youngest && take_lists(youngest);
+    python_drop(newest);
+    return found;
+}
+
+/* ---- learning ---- */
+
+static int minor_version(void)
+{
+    const char *version = py.Py_GetVersion(); /* "3.11.2 (main, ..." */
+    return strncmp(version, "3.", 2) == 0 ? atoi(version + 2) : 0;
+}
+
+/* A deque is made with a limit that is not met by chance, and the limit looked for in it. */
+#define UNLIKELY 0x5a17e5
+
+/* The type of one that was made so, and where in it the limit is. */
+static const struct type *learn_limit(py_object *one, size_t *ret_at)
+{
+    if (!one)
+        return NULL;
+    const struct type *type = as_object(one)->type;
+    for (ptrdiff_t at = sizeof(struct object); at < type->basic_size; at += 8)
+        if (*(ptrdiff_t *) ((char *) one + at) == UNLIKELY)
+            *ret_at = (size_t) at;
+    return type;
+}
+
+static void learn_deque(void)
+{
+    py_object *module = python_module("_collections"); /* written in C */
+    py_object *type = module ? python_attribute(module, "deque") : NULL;
+    py_object *one = type ? py.PyObject_CallFunction(type, "((i)i)", 1, UNLIKELY) : NULL;
+    known.deque = learn_limit(one, &known.deque_most);
+    py.PyErr_Clear();
+    python_drop(one);
+    python_drop(type);
+}
+
+static void learn_cache(void)
+{
+    py_object *module = python_module("_functools"); /* in C: no line of Python runs */
+    py_object *type = module ? python_attribute(module, "_lru_cache_wrapper") : NULL;
+    py_object *one = type ? py.PyObject_CallFunction(type, "OiiO", type, UNLIKELY, 0, type) : NULL;
+    known.cache = learn_limit(one, &known.cache_most);
+    py.PyErr_Clear();
+    python_drop(one);
+    python_drop(type);
+}
+
+static void learn_texts(void)
+{
+    py_object *text = py.PyUnicode_FromString("x");
+    const char *bytes = text ? python_text(text) : NULL;
+    if (bytes)
+        known.text_head = (size_t) (bytes - (const char *) text);
+    python_drop(text);
+}
+
+static bool learn(void)
+{
+    int minor = minor_version();
+    void *address = symbol("PyUnstable_GC_VisitObjects");
+    memcpy(&known.visit_objects, &address, sizeof(address));
+    address = symbol("_PyDict_SizeOf");
+    memcpy(&known.dict_size, &address, sizeof(address));
+    address = symbol("PyType_GetDict");
+    memcpy(&known.type_dict, &address, sizeof(address));
+    known.set = symbol("PySet_Type");
+    known.frozen_set = symbol("PyFrozenSet_Type");
+    known.byte_array = symbol("PyByteArray_Type");
+    learn_deque();
+    learn_cache();
+    learn_texts();
+    bool by_lists = minor >= 9 && minor <= 13 && find_lists(minor);
+    return by_lists || (known.visit_objects && minor <= 14);
+}
+
+bool heap_learn(void)
+{
+    static enum { UNKNOWN, LEARNT, IMPOSSIBLE } state = UNKNOWN;
+    if (state == UNKNOWN)
+        state = python_find() && learn() ? LEARNT : IMPOSSIBLE;
+    if (state == LEARNT && !known.deque)
+        learn_deque(); /* `collections` came later */
+    if (state == LEARNT && !known.cache)
+        learn_cache();
+    return state == LEARNT;
+}
+
+/* ---- walking ---- */
+
+static bool visit_list(const struct head *list, heap_visitor *visit, void *context)
+{
+    for (const struct head *h = after(list); h != list; h = after(h))
+        if (!visit((py_object *) (h + 1), context))
+            return false;
+    return true;
+}
+
+struct visit {
+    heap_visitor *visit;
+    void *context;
+};
+
+static int visit_one(py_object *o, void *context)
+{
+    const struct visit *v = context;
+    return v->visit(o, v->context);
+}
+
+void heap_visit(heap_visitor *visit, void *context)
+{
+    if (!known.generations) {
+        known.visit_objects(visit_one, &(struct visit){visit, context});
+        return;
+    }
+    if (!visit_list(&known.frozen->head, visit, context))
+        return;
+    for (int i = 2; i >= 0; i--)
+        if (!visit_list(&known.generations[i].head, visit, context))
+            return;
+}
+
+static bool visit_list_back(const struct head *list, heap_visitor *visit, void *context)
+{
+    for (const struct head *h = before(list); h != list; h = before(h))
+        if (!visit((py_object *) (h + 1), context))
+            return false;
+    return true;
+}
+
+void heap_visit_back(heap_visitor *visit, void *context)
+{
+    if (!known.generations) {
+        heap_visit(visit, context);
+        return;
+    }
+    for (int i = 0; i < 3; i++)
+        if (!visit_list_back(&known.generations[i].head, visit, context))
+            return;
+    visit_list_back(&known.frozen->head, visit, context);
+}
+
+void heap_edges(py_object *o, heap_edge_visitor *visit, void *context)
+{
+    const struct type *t = as_object(o)->type;
+    /* A class that is not the collector's would not bear it. */
+    if (t->traverse && (!t->is_collected || t->is_collected(o)))
+        t->traverse(o, visit, context);
+}
+
+/* ---- what an object is ---- */
+
+py_object *heap_type(const py_object *o)
+{
+    return (py_object *) as_object(o)->type;
+}
+
+const char *heap_type_name(const py_object *type)
+{
+    return ((const struct type *) type)->name;
+}
+
+bool heap_is_subtype(const py_object *type, const py_object *base)
+{
+    const py_object *mro = ((const struct type *) type)->mro;
+    for (const struct type *t = (const struct type *) type; t; t = t->parent)
+        if ((const py_object *) t == base)
+            return true;
+    ptrdiff_t count = mro ? as_object(mro)->size : 0;
+    for (ptrdiff_t i = 0; i < count; i++)
+        if (((py_object *const *) ((const struct object *) mro + 1))[i] == base)
+            return true;
+    return false;
+}
+
+py_object *heap_type_dict(const py_object *type)
+{
+    if (!known.type_dict)
+        return ((const struct type *) type)->dict;
+    py_object *dict = known.type_dict(type);
+    python_drop(dict); /* the type holds it */
+    return dict;
+}
+
+py_object *heap_type_order(const py_object *type)
+{
+    return ((const struct type *) type)->mro;
+}
+
+bool heap_is_tracked(const py_object *o)
+{
+    return (as_object(o)->type->flags & FLAG_COLLECTED) && head_of(o)->next != 0;
+}
+
+ptrdiff_t heap_references(const py_object *o)
+{
+    return as_object(o)->references;
+}
+
+/* Not a class of the program's that has this name: those are made of types on the heap. */
+static bool is_array(const struct type *t)
+{
+    return t->basic_size >= (ptrdiff_t) sizeof(struct array) && !(t->flags & FLAG_ON_HEAP) &&
+           strcmp(t->name, "numpy.ndarray") == 0;
+}
+
+static enum heap_kind kind_by_flags(unsigned long flags)
+{
+    return flags & FLAG_LIST        ? HEAP_LIST
+           : flags & FLAG_TUPLE     ? HEAP_TUPLE
+           : flags & FLAG_DICT      ? HEAP_DICT
+           : flags & FLAG_TEXT      ? HEAP_TEXT
+           : flags & FLAG_BYTES     ? HEAP_BYTES
+           : flags & FLAG_INT       ? HEAP_INT
+           : flags & FLAG_EXCEPTION ? HEAP_EXCEPTION
+                                    : HEAP_TYPE;
+}
+
+enum heap_kind heap_kind_of_type(const py_object *type)
+{
+    const struct type *t = (const struct type *) type;
+    if (t->flags & FLAGS_OF_KINDS)
+        return kind_by_flags(t->flags);
+    for (; t; t = t->parent) {
+        if (t == known.set || t == known.frozen_set)
+            return HEAP_SET;
+        if (t == known.deque)
+            return HEAP_DEQUE;
+        if (t == known.byte_array)
+            return HEAP_BYTEARRAY;
+        if (is_array(t))
+            return HEAP_ARRAY;
+    }
+    return HEAP_OTHER;
+}
+
+enum heap_kind heap_kind(const py_object *o)
+{
+    return heap_kind_of_type(heap_type(o));
+}
+
+ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind)
+{
+    switch (kind) {
+    case HEAP_LIST:
+    case HEAP_TUPLE:
+    case HEAP_DICT: /* its count lies where others have their size */
+    case HEAP_DEQUE:
+        return as_object(o)->size;
+    case HEAP_SET:
+        return ((const struct set *) o)->used;
+    default:
+        return -1;
+    }
+}
+
+ptrdiff_t heap_length(const py_object *o)
+{
+    return heap_length_as(o, heap_kind(o));
+}
+
+ptrdiff_t heap_most(const py_object *o)
+{
+    if (!known.deque_most || heap_kind(o) != HEAP_DEQUE)
+        return -1;
+    ptrdiff_t most;
+    memcpy(&most, (const char *) o + known.deque_most, sizeof(most));
+    return most;
+}
+
+/* Which lru_cache keeps its results in this dict? */
+struct cache_search {
+    const py_object *dict;
+    ptrdiff_t most;
+    bool is_found;
+};
+
+static int is_that_dict(py_object *o, void *context)
+{
+    struct cache_search *s = context;
+    s->is_found = o == s->dict;
+    return s->is_found;
+}
+
+static bool look_for_cache(py_object *o, void *context)
+{
+    struct cache_search *s = context;
+    if (as_object(o)->type != known.cache)
+        return true;
+    heap_edges(o, is_that_dict, s);
+    if (s->is_found)
+        memcpy(&s->most, (const char *) o + known.cache_most, sizeof(s->most));
+    return !s->is_found;
+}
+
+ptrdiff_t heap_most_of_cache(const py_object *dict)
+{
+    struct cache_search s = {.dict = dict, .most = -1};
+    if (known.cache && known.cache_most)
+        heap_visit(look_for_cache, &s);
+    return s.most;
+}
+
+/* ---- sizes ---- */
+
+#define DEQUE_BLOCK_ITEMS 64u
+#define DEQUE_BLOCK_BYTES 528u
+#define DICT_ENTRY_BYTES 40u /* with its part of the table, half empty */
+#define WIDE_TEXT_HEAD 16u   /* more than in ASCII */
+#define TEXT_STATE 32u       /* where its bits are */
+
+static size_t text_size(const py_object *o)
+{
+    unsigned state;
+    memcpy(&state, (const char *) o + TEXT_STATE, sizeof(state));
+    bool ascii = state >> 6 & 1;
+    unsigned width = state >> 2 & 7;
+    size_t length = (size_t) as_object(o)->size;
+    if (ascii || (width != 1 && width != 2 && width != 4))
+        return known.text_head + length + 1;
+    return known.text_head + WIDE_TEXT_HEAD + (length + 1) * width;
+}
+
+static size_t dict_table_size(const py_object *o)
+{
+    if (!known.dict_size)
+        return (size_t) as_object(o)->size * DICT_ENTRY_BYTES;
+    ptrdiff_t all = known.dict_size(o), own = as_object(o)->type->basic_size;
+    return all > own ? (size_t) (all - own) : 0;
+}
+
+static size_t set_table_size(const py_object *o)
+{
+    const struct set *s = (const struct set *) o;
+    return s->table == s->small_table ? 0 : (size_t) (s->mask + 1) * 2 * sizeof(void *);
+}
+
+static size_t array_size(const py_object *o)
+{
+    const struct array *a = (const struct array *) o;
+    if (a->owner || a->dimensions <= 0)
+        return 0;
+    int outer = a->flags & ARRAY_C_ORDER ? 0 : a->dimensions - 1;
+    bool whole = a->flags & (ARRAY_C_ORDER | ARRAY_FORTRAN_ORDER);
+    for (int i = 0; i < a->dimensions; i++)
+        if (a->shape[i] <= 0)
+            return 0;
+    return whole ? (size_t) (a->shape[outer] * a->strides[outer]) : 0;
+}
+
+/* Beside the object itself. */
+static size_t table_size(const py_object *o, enum heap_kind kind)
+{
+    switch (kind) {
+    case HEAP_LIST:
+        return (size_t) ((const struct list *) o)->allocated * sizeof(py_object *);
+    case HEAP_TUPLE:
+        return (size_t) as_object(o)->size * sizeof(py_object *);
+    case HEAP_BYTES:
+        return (size_t) as_object(o)->size;
+    case HEAP_DICT:
+        return dict_table_size(o);
+    case HEAP_SET:
+        return set_table_size(o);
+    case HEAP_DEQUE:
+        return ((size_t) as_object(o)->size / DEQUE_BLOCK_ITEMS + 1) * DEQUE_BLOCK_BYTES;
+    case HEAP_BYTEARRAY:
+        return (size_t) ((const struct byte_array *) o)->allocated;
+    case HEAP_ARRAY:
+        return array_size(o);
+    default:
+        return 0;
+    }
+}
+
+size_t heap_size(const py_object *o)
+{
+    return heap_size_as(o, heap_kind(o));
+}
+
+size_t heap_size_as(const py_object *o, enum heap_kind kind)
+{
+    const struct type *t = as_object(o)->type;
+    if (kind == HEAP_TEXT)
+        return text_size(o);
+    size_t own = (size_t) t->basic_size + (t->flags & FLAG_COLLECTED ? sizeof(struct head) : 0);
+    return own + table_size(o, kind);
+}
