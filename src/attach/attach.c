@@ -1,0 +1,295 @@
+/* attach/attach.c: getting a library into a CPython process that already runs. */
+#include "attach/attach.h"
+
+#include "attach/inject.h"
+#include "attach/place.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* Looks for the answer grow rarer, in seconds. */
+static const double first_look = 0.0005, rarest_look = 0.02;
+/* When to tell that it takes long. */
+static const double long_wait = 1;
+/* A call that has begun when we give up is waited for, so much longer. */
+static const double grace = 10;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+static void nap(double seconds)
+{
+    nanosleep(&(struct timespec){(time_t) seconds, (long) (seconds * 1e9) % 1000000000}, NULL);
+}
+
+/* Looks at the process. One that ends meanwhile seems to lack everything: then that is the reason.
+ */
+static int look(pid_t pid, struct target *t, struct python *p, struct buf *why)
+{
+    struct buf words = BUF_INIT;
+    int r = target_open(pid, t, why);
+    if (r < 0)
+        return r;
+    r = python_find(t, p, &words);
+    if (r < 0 && !target_is_there(t)) {
+        buf_addf(why, "Process %d (%s) has just ended, or has become another program.", (int) pid,
+                 t->name);
+        r = -ESRCH;
+    } else {
+        buf_adds(why, buf_text(&words));
+    }
+    buf_release(&words);
+    return r;
+}
+
+int attach_check(pid_t pid, struct buf *why)
+{
+    struct target t;
+    struct python p;
+    int r = look(pid, &t, &p, why);
+    target_release(&t);
+    return r;
+}
+
+/* ---- queueing ---- */
+
+static int explain_queueing(int r, const struct target *t, struct buf *why)
+{
+    static const char unharmed[] = "Nothing was changed in it.";
+    if (!target_is_there(t)) {
+        buf_addf(why, "Process %d (%s) has ended, or has become another program.", (int) t->pid,
+                 t->name);
+        return -ESRCH;
+    }
+    switch (r) {
+    case -EPERM:
+        buf_addf(
+            why,
+            "Process %d (%s) is traced by another (a debugger, strace or another profiler), or "
+            "may not be. Wait for that to end, then try again.",
+            (int) t->pid, t->name);
+        return -EBUSY;
+    case -EBUSY:
+        buf_addf(why, "Process %d (%s) is being stopped. Let it run on (kill -CONT %d). %s",
+                 (int) t->pid, t->name, (int) t->pid, unharmed);
+        return r;
+    case -ENOSPC:
+        buf_addf(why, "Process %d (%s) has no room behind its code for what is needed. %s",
+                 (int) t->pid, t->name, unharmed);
+        return -ENOTSUP;
+    case -ENOTSUP:
+        buf_addf(
+            why,
+            "Process %d (%s) may not run code that was not in a file (a rule such as SELinux's "
+            "execmem), or its processor is not known. %s Start the job under tidemark run "
+            "instead.",
+            (int) t->pid, t->name, unharmed);
+        return r;
+    case -ETIMEDOUT:
+    case -EAGAIN:
+        buf_addf(why,
+                 "Process %d (%s) did not come to a place where it may be interrupted: its thread "
+                 "is held up in the kernel, or busy without a pause. %s Try again later.",
+                 (int) t->pid, t->name, unharmed);
+        return -EAGAIN;
+    default:
+        buf_addf(why, "Getting into process %d (%s) failed: %s.", (int) t->pid, t->name,
+                 strerror(-r));
+        return -EIO;
+    }
+}
+
+static int fill_data(const struct target *t, const struct python *p, const struct attach_options *o,
+                     const char *library, struct region_data *d)
+{
+    *d = (struct region_data){.own_pid = t->own_pid,
+                              .errno_location = p->errno_location,
+                              .dlopen = p->dlopen,
+                              .dlsym = p->dlsym,
+                              .dlerror = p->dlerror};
+    if (strlen(library) >= sizeof d->library || strlen(o->entry) >= sizeof d->entry ||
+        strlen(o->argument) >= sizeof d->argument)
+        return -ENAMETOOLONG;
+    memcpy(d->library, library, strlen(library) + 1);
+    memcpy(d->entry, o->entry, strlen(o->entry) + 1);
+    memcpy(d->argument, o->argument, strlen(o->argument) + 1);
+    return getrandom(&d->nonce, sizeof d->nonce, 0) == sizeof d->nonce ? 0 : -EIO;
+}
+
+/* ---- waiting ---- */
+
+static int read_head(const struct injection *i, struct region_data *ret)
+{
+    return target_read(i->target, i->region + REGION_DATA, ret,
+                       offsetof(struct region_data, error));
+}
+
+static bool is_over(uint32_t state)
+{
+    return state == REGION_DONE || state == REGION_FAILED || state == REGION_CANCELLED;
+}
+
+/* Until the call is over, or `seconds` are: its state; -ESRCH. */
+static int wait_for(const struct injection *i, double seconds, const struct attach_options *o)
+{
+    struct region_data d = {0};
+    double begun = now(), look = first_look;
+    bool told = false;
+    for (;;) {
+        if (read_head(i, &d) < 0 || d.nonce != i->data.nonce)
+            return -ESRCH;
+        double waited = now() - begun;
+        if (is_over(d.state) || waited >= seconds)
+            return (int) d.state;
+        if (!told && o && o->waiting && waited >= long_wait) {
+            o->waiting(o->context, "the main thread is inside a long call");
+            told = true;
+        }
+        nap(look);
+        look = look * 1.5 < rarest_look ? look * 1.5 : rarest_look;
+    }
+}
+
+/* From here on the call does nothing when its turn comes, unless it has begun. */
+static int cancel(const struct injection *i)
+{
+    const uint32_t yes = 1;
+    int r =
+        target_write(i->target, i->region + REGION_DATA + offsetof(struct region_data, cancelled),
+                     &yes, sizeof yes);
+    if (r < 0)
+        return r;
+    r = wait_for(i, 0, NULL);
+    return r == REGION_STARTED ? wait_for(i, grace, NULL) : r;
+}
+
+static int explain_end(int state, const struct injection *i, const struct attach_options *o,
+                       struct attach_result *ret, struct buf *why)
+{
+    const struct target *t = i->target;
+    struct region_data d = {0};
+    if (state < 0 ||
+        (is_over((uint32_t) state) && target_read(t, i->region + REGION_DATA, &d, sizeof d) < 0)) {
+        buf_addf(why, "Process %d (%s) ended before its main thread got to it.", (int) t->pid,
+                 t->name);
+        return -ESRCH;
+    }
+    if (state == REGION_DONE) {
+        ret->answer = d.answer;
+        return 0;
+    }
+    if (state == REGION_FAILED) {
+        d.error[sizeof d.error - 1] = '\0';
+        buf_addf(why, "Process %d (%s) could not load the library: %s.", (int) t->pid, t->name,
+                 d.error[0] ? d.error : "no reason given");
+        return -ELIBBAD;
+    }
+    buf_addf(
+        why,
+        "The main thread of process %d (%s) was inside one long call for %.0f seconds, and "
+        "nothing can be asked of Python before it returns from that. %s, and the job runs on as "
+        "before; %u KB of its memory stay in use. Try again, or wait longer.",
+        (int) t->pid, t->name, o->seconds,
+        state == REGION_STARTED ? "What was asked for has begun, and was not waited for"
+                                : "What was asked for will not be done",
+        REGION_LEN / 1024);
+    return -ETIMEDOUT;
+}
+
+/* ---- all of it ---- */
+
+/* The call is queued: what becomes of it. */
+static int await(struct injection *i, const struct attach_options *o, struct attach_result *ret,
+                 struct buf *why)
+{
+    double begun = now();
+    int state = wait_for(i, o->seconds, o);
+    if (state >= 0 && !is_over((uint32_t) state))
+        state = cancel(i);
+    ret->waited = now() - begun;
+    int r = explain_end(state, i, o, ret, why);
+    if (state >= 0 && is_over((uint32_t) state))
+        inject_clean_up(i);
+    return r;
+}
+
+static void tell(const struct injection *i, struct attach_result *ret)
+{
+    ret->stopped += i->stopped;
+    ret->stops += i->stops;
+    if (i->longest_stop > ret->longest_stop)
+        ret->longest_stop = i->longest_stop;
+}
+
+/* `i` is shared with the processes that trace. */
+static int enter_with(struct injection *i, const char *library, const struct attach_options *o,
+                      struct attach_result *ret, struct buf *why)
+{
+    *i = (struct injection){.target = i->target, .python = i->python};
+    int r = fill_data(i->target, i->python, o, library, &i->data);
+    if (r < 0) {
+        buf_adds(why, "The path of the library or its argument is too long.");
+        return r;
+    }
+    r = inject_queue(i);
+    /* Killed after the call was queued is as good as done. */
+    r = r < 0 && !i->queued ? explain_queueing(r, i->target, why) : await(i, o, ret, why);
+    tell(i, ret);
+    return r;
+}
+
+/* With the library as it is; if it cannot be loaded from there, with a copy. */
+static int enter_placed(struct injection *i, const struct attach_options *o,
+                        struct attach_result *ret, struct buf *why)
+{
+    int r = 0;
+    for (int must_copy = 0; must_copy <= 1; must_copy++) {
+        struct place place = PLACE_INIT;
+        struct buf words = BUF_INIT;
+        r = place_library(i->target, o->library, must_copy, &place, &words);
+        bool last = must_copy || r < 0 || strcmp(place.path, o->library) != 0;
+        if (r == 0)
+            r = enter_with(i, place.path, o, ret, &words);
+        place_release(&place);
+        bool done = r != -ELIBBAD || last;
+        if (r < 0 && done)
+            buf_adds(why, buf_text(&words));
+        buf_release(&words);
+        if (done)
+            break;
+    }
+    return r;
+}
+
+int attach_enter(pid_t pid, const struct attach_options *o, struct attach_result *ret,
+                 struct buf *why)
+{
+    struct target t;
+    struct python p;
+    *ret = (struct attach_result){.pid = pid};
+    int r = look(pid, &t, &p, why);
+    if (r == 0) {
+        snprintf(ret->python, sizeof ret->python, "%s", p.version);
+        struct injection *i =
+            mmap(NULL, sizeof *i, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (i == MAP_FAILED) {
+            r = -ENOMEM;
+            buf_adds(why, "Out of memory.");
+        } else {
+            i->target = &t;
+            i->python = &p;
+            r = enter_placed(i, o, ret, why);
+            munmap(i, sizeof *i);
+        }
+    }
+    target_release(&t);
+    return r;
+}

@@ -1,0 +1,118 @@
+/* attach/permission.c: whether the kernel lets us into a process; if not, what to ask for. */
+#include "attach/permission.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define YAMA "/proc/sys/kernel/yama/ptrace_scope"
+
+static bool has_capability(const struct status *s)
+{
+    return s->capabilities >> CAP_SYS_PTRACE & 1;
+}
+
+static bool is_same_user(const struct status *self, const struct status *target)
+{
+    for (unsigned i = 0; i < 3; i++)
+        if (target->uid[i] != self->uid[1] || target->gid[i] != self->gid[1])
+            return false;
+    return true;
+}
+
+static void ask_for_capability(const struct permission *p, struct buf *why)
+{
+    buf_adds(why, p->in_container ? "start this container with --cap-add SYS_PTRACE, or run "
+                                    "tidemark on its host as root"
+                                  : "run tidemark as root (sudo), or with the capability "
+                                    "CAP_SYS_PTRACE");
+}
+
+static void explain_yama(const struct permission *p, struct buf *why)
+{
+    if (p->yama >= 3) {
+        buf_addf(why,
+                 "this machine lets nobody into a running process (kernel.yama.ptrace_scope is %d, "
+                 "which holds until it is started anew). Start the job under tidemark run instead.",
+                 p->yama);
+        return;
+    }
+    buf_addf(why, "kernel.yama.ptrace_scope is %d, which keeps you out of %s. Either ", p->yama,
+             p->yama == 2 ? "every process" : "processes that you have not started from here");
+    ask_for_capability(p, why);
+    if (p->yama == 1)
+        buf_adds(why,
+                 "; or have it set to 0 for the while: sudo sysctl kernel.yama.ptrace_scope=0");
+    buf_adds(why, ".");
+}
+
+void permission_explain(const struct permission *p, struct buf *why)
+{
+    buf_addf(why, "Not allowed to get into process %d (%s): ", (int) p->pid, p->target->name);
+    if (!is_same_user(p->self, p->target) && !has_capability(p->self)) {
+        buf_addf(why, "it belongs to user %ld, and you are user %ld. To get in, ",
+                 p->target->uid[0], p->self->uid[1]);
+        ask_for_capability(p, why);
+        buf_addf(why, "; or run tidemark as that user.");
+    } else if (p->yama >= 3 || (p->yama > 0 && !has_capability(p->self))) {
+        explain_yama(p, why);
+    } else if (p->not_dumpable && !has_capability(p->self)) {
+        buf_adds(why, "it has closed itself to its own user (prctl PR_SET_DUMPABLE, or a program "
+                      "with rights of its own). To get in, ");
+        ask_for_capability(p, why);
+        buf_adds(why, ".");
+    } else {
+        buf_adds(why, "a security rule of this machine (SELinux, AppArmor, a user namespace) "
+                      "forbids it. To get in, ");
+        ask_for_capability(p, why);
+        buf_adds(why, ", in the namespace the process was started in.");
+    }
+}
+
+static int read_yama(void)
+{
+    char text[16] = "";
+    int fd = open(YAMA, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    return n > 0 ? atoi(text) : -1;
+}
+
+static void explain(pid_t pid, const struct status *target, struct buf *why)
+{
+    struct status self = {0};
+    struct stat owner;
+    char path[64], text[8192];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    status_parse(text, &self);
+    snprintf(path, sizeof path, "/proc/%d", (int) pid);
+    struct permission p = {.self = &self, .target = target, .pid = pid, .yama = read_yama()};
+    p.not_dumpable = stat(path, &owner) == 0 && (long) owner.st_uid != target->uid[1];
+    p.in_container = self.depth > 1 || access("/.dockerenv", F_OK) == 0 ||
+                     access("/run/.containerenv", F_OK) == 0;
+    permission_explain(&p, why);
+}
+
+/* To open this file takes the very right that tracing takes, and changes nothing. */
+int permission_check(pid_t pid, const struct status *target, struct buf *why)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int) pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    explain(pid, target, why);
+    return -EPERM;
+}

@@ -1,0 +1,25 @@
+/* attach/permission.h: whether the kernel lets us into a process; if not, what to ask for. */
+#ifndef TIDEMARK_ATTACH_PERMISSION_H
+#define TIDEMARK_ATTACH_PERMISSION_H
+
+#include "attach/status.h"
+#include "base/base.h"
+
+#include <sys/types.h>
+
+/* Asks the kernel, without touching the process. 0; -EPERM and the words. */
+int permission_check(pid_t pid, const struct status *target, struct buf *why);
+
+/* What holds us off. */
+struct permission {
+    const struct status *self, *target;
+    pid_t pid;
+    int yama;          /* kernel.yama.ptrace_scope; -1: there is none */
+    bool not_dumpable; /* the process has closed itself to its own user */
+    bool in_container; /* we are in one */
+};
+
+/* The words for it. Pure. */
+void permission_explain(const struct permission *p, struct buf *why);
+
+#endif
