@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_ADVICE_H
 #define TIDEMARK_ADVICE_H
 
+#include "advice/causes.h"
 #include "base/base.h"
 #include "stat/stat.h"
 #include "verdict/verdict.h"
@@ -40,6 +41,7 @@ struct copy_facts {
     double rate; /* of one that grows, per unit of the clock */
     enum series_clock clock;
 
+    bool probed; /* the parent tells things from inside, and so it would its dataset */
     /* The largest attribute of the dataset that is made of Python objects; NULL: not known. */
     const char *type, *owner, *attribute; /* "list", "Files", "samples"; the owner may be empty */
     double objects;                       /* bytes of the objects in it ... */
@@ -47,11 +49,12 @@ struct copy_facts {
 };
 
 struct copies {
-    bool matter;    /* enough to be told */
-    bool named;     /* that attribute is most of what was copied */
-    bool part;      /* it can only be a part of it; never both */
-    double ends_at; /* what each of them will have copied in the end; NAN: it is that far now */
-    bool at_most;   /* ends_at is only a bound */
+    bool matter;      /* enough to be told */
+    bool may_matter;  /* it is if it is the dataset, which nobody could say; never both */
+    bool named;       /* that attribute is most of what was copied */
+    bool part;        /* it can only be a part of it; never both */
+    bool needs_probe; /* nobody could say what it is */
+    double ends_at;   /* the most that each of them will have copied; NAN: it is there, or stands */
 };
 
 void copies_judge(const struct copy_facts *facts, struct copies *ret);
@@ -95,12 +98,15 @@ struct size_facts {
                       is known than what was taken */
     double capacity; /* what there is */
     const char *capacity_source;
+    bool failed; /* the command did: what it would have taken later is not known */
 };
 
 struct size {
     enum verdict verdict;
-    double minimum, recommended; /* NAN: no size can be named */
-    double grows_until;          /* of a leak: where on its clock the capacity is used up */
+    bool settled;                /* it stands, and is not expected to grow any more */
+    double minimum, recommended; /* NAN: no size can be named, and minimum_why says why */
+    double grows_until;          /* of a leak: where on its clock the capacity is used up ... */
+    double for_plan;             /* ... and what would last to the end of the plan */
     struct advice_texts minimum_why, recommended_why;
 };
 

@@ -24,6 +24,9 @@
 /* Within this share of its end it is there. */
 #define ARRIVED_SHARE 0.9
 
+/* What a worker copies beside the dataset where nothing but torch is imported, measured. */
+#define BESIDE_BYTES (6.5 * MB)
+
 /* A rise over the last quarter of less than this is none. */
 #define RISE_BYTES MB
 #define RISE_SHARE 0.03
@@ -46,19 +49,29 @@ static bool is_enough(const struct copy_facts *f, bool named)
            (f->each >= UNNAMED_LEAST && f->each >= UNNAMED_SHARE * f->inherited);
 }
 
+/*
+ * No more than all of it. Often it is less: batches that come in order go to the workers in turns,
+ * so that each reads its own part again and again; of a dict only what is looked up is read.
+ */
+static void find_end(const struct copy_facts *f, struct copies *ret)
+{
+    double all = fmin(f->objects_all + BESIDE_BYTES, f->inherited);
+    if (ret->named && f->trend != COPIES_STAND && f->each < ARRIVED_SHARE * all)
+        ret->ends_at = all;
+    else if (!ret->named && f->trend == COPIES_GROW && f->each < ARRIVED_SHARE * f->inherited)
+        ret->ends_at = f->inherited;
+}
+
 void copies_judge(const struct copy_facts *f, struct copies *ret)
 {
     bool named = f->spawned ? f->attribute != NULL : attribute_explains(f);
     *ret = (struct copies){.matter = is_enough(f, named), .named = named, .ends_at = NAN};
     ret->part = !named && f->attribute && f->objects_all >= NAMED_EACH && f->each >= f->objects_all;
-    if (f->spawned)
-        return;
-    if (named && f->each < ARRIVED_SHARE * f->objects_all) {
-        ret->ends_at = fmin(f->objects_all, f->inherited);
-    } else if (f->trend == COPIES_GROW && f->each < ARRIVED_SHARE * f->inherited) {
-        ret->ends_at = f->inherited;
-        ret->at_most = true;
-    }
+    ret->needs_probe = !f->spawned && !f->attribute && !f->probed;
+    ret->may_matter =
+        !ret->matter && ret->needs_probe && f->each >= NAMED_EACH && f->all >= NAMED_ALL;
+    if (!f->spawned)
+        find_end(f, ret);
 }
 
 enum copy_trend copies_trend(const struct history *h, double *ret_rate)
@@ -114,25 +127,25 @@ static void add_amount(struct buf *out, const struct copy_facts *f)
 
 static void add_end(struct buf *out, const struct copy_facts *f, const struct copies *c)
 {
-    if (f->trend == COPIES_GROW) {
+    bool grows = f->trend == COPIES_GROW, one = f->workers == 1;
+    if (grows) {
         buf_adds(out, " It still grows by ");
         series_add_rate(out, f->rate, SERIES_BYTES, f->clock);
-        buf_adds(out, f->workers == 1 ? "" : " each");
-        if (isfinite(c->ends_at)) {
-            buf_adds(out, c->at_most ? " and ends at " : " and ends at about ");
-            units_add_bytes(out, c->ends_at);
-            buf_adds(out, c->at_most ? " at the latest: no leak." : ": no leak.");
-        } else {
-            buf_adds(out, ", towards its end: no leak.");
-        }
-    } else if (isfinite(c->ends_at)) {
-        buf_adds(out, " When all of it has been read, it will be about ");
+        buf_adds(out, one ? "" : " each");
+    }
+    if (isfinite(c->ends_at)) {
+        buf_adds(out, grows ? ", up to " : " It ends at ");
+        buf_adds(out, c->named ? "about " : "");
         units_add_bytes(out, c->ends_at);
-        buf_adds(out, f->workers == 1 ? ": no leak." : " each: no leak.");
-    } else if (f->trend == COPIES_STAND) {
-        buf_adds(out, " It grows no more: no leak.");
+        buf_adds(out, one ? " at most" : " each at most");
+        buf_adds(out, !c->named ? ": no leak."
+                      : one     ? ", if it reads every object of it: no leak."
+                                : ", if each reads every object of it: no leak.");
     } else {
-        buf_adds(out, " More than was shared it cannot become: no leak.");
+        buf_adds(out, grows                      ? ", towards its end: no leak."
+                      : f->trend == COPIES_STAND ? " It grows no more: no leak."
+                      : c->named                 ? " That is about all of it: no leak."
+                                 : " More than was shared it cannot become: no leak.");
     }
 }
 
@@ -183,5 +196,14 @@ void copies_describe(struct buf *out, const struct copy_facts *f, const struct c
                             : "a page is copied when it is written to, and reading a Python object "
                               "writes its reference count.");
     add_end(out, f, c);
+    if (c->may_matter) {
+        buf_adds(out,
+                 " Every worker copies some of the interpreter; whether part of this is the "
+                 "dataset can be told from inside, if the job is started with 'tidemark run'.");
+        return;
+    }
+    if (c->needs_probe)
+        buf_adds(out, " Which attribute of the dataset it is can be told from inside, if the job "
+                      "is started with 'tidemark run'.");
     add_fix(out, f, c);
 }

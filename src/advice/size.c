@@ -4,6 +4,7 @@
 #include <math.h>
 
 #define MB (1024.0 * 1024)
+#define GB (1024 * MB)
 
 /* A reason for less than this is none. */
 #define LEAST_BYTES MB
@@ -64,27 +65,60 @@ static void add_plan(const struct size_facts *f, struct size *s)
               words_of_rate(a->rate, f->clock).text);
 }
 
-/* No size is enough for what never ends; but one lasts for a while. */
+/* "32.0 GB (RAM)". */
+static struct words capacity_words(const struct size_facts *f)
+{
+    const char *source = f->capacity_source;
+    return words_joined("%s%s%s%s", words_of_bytes(f->capacity).text, source ? " (" : "",
+                        source ? source : "", source ? ")" : "");
+}
+
+/* "16,000 steps (2.9 min)", "2.9 min": at the pace of the run. */
+static struct words length_words(const struct size_facts *f, double length)
+{
+    const struct answer *a = f->answer;
+    double pace = (a->last_seconds - a->first_seconds) / (a->last_at - a->first_at);
+    struct words said = words_of_length(length, f->clock);
+    if (f->clock == CLOCK_SECONDS || !(pace > 0) || !isfinite(pace * length))
+        return said;
+    return words_joined("%s (%s)", said.text, words_of_duration(pace * length).text);
+}
+
+/* No size is enough for what never ends; but each lasts for a while. */
 static void explain_leak(const struct size_facts *f, struct size *s)
 {
     const struct answer *a = f->answer;
-    bool planned = isfinite(a->forecast.plan_value);
-    if (planned) {
-        texts_add(&s->minimum_why,
-                  "That lasts to the end of the plan and no longer: the growth has "
-                  "no end.");
-    } else {
-        texts_add(&s->minimum_why, "It grows %s without end: no size is enough.",
-                  words_of_rate(a->rate, f->clock).text);
-        s->minimum = s->recommended = NAN;
-        s->recommended_why.count = 0;
+    s->minimum = s->recommended = NAN;
+    texts_add(&s->minimum_why, "It grows %s without end: no size is enough, only for a while.",
+              words_of_rate(a->rate, f->clock).text);
+    if (isfinite(a->forecast.limit_at)) {
+        s->grows_until = a->forecast.limit_at;
+        texts_add(&s->minimum_why, "%s last until %s, about %s from the end of this run.",
+                  capacity_words(f).text, position(f, s->grows_until).text,
+                  length_words(f, fmax(0, s->grows_until - a->last_at)).text);
     }
-    if (!isfinite(a->forecast.limit_at))
+    if (present(a->rate) > 0)
+        texts_add(&s->minimum_why, "Each GB more lasts about %s.",
+                  length_words(f, GB / a->rate).text);
+    if (growth_to_plan(a) < LEAST_BYTES)
         return;
-    s->grows_until = a->forecast.limit_at;
-    texts_add(&s->minimum_why, "%s%s%s%s last until %s.", words_of_bytes(f->capacity).text,
-              f->capacity_source ? " (" : "", f->capacity_source ? f->capacity_source : "",
-              f->capacity_source ? ")" : "", position(f, a->forecast.limit_at).text);
+    s->for_plan = f->peak + growth_to_plan(a);
+    texts_add(&s->minimum_why, "To the end of the plan (%s) it would take %s.",
+              position(f, a->plan).text, words_of_bytes(s->for_plan).text);
+}
+
+/* ---- where nothing follows from the run ---- */
+
+static void explain_failure(struct size *s)
+{
+    s->minimum = s->recommended = NAN;
+    texts_add(&s->minimum_why, "The command failed: what it would have taken later is not known.");
+}
+
+static void explain_shortness(struct size *s)
+{
+    s->minimum = s->recommended = NAN;
+    texts_add(&s->minimum_why, "The run does not show yet where that ends.");
 }
 
 /* ---- and more than that ---- */
@@ -119,7 +153,7 @@ static void add_margins(const struct size_facts *f, struct size *s)
                growth_to_plan(a) >= LEAST_BYTES
                    ? "by which the growth to the end of the plan is uncertain."
                    : "that it may grow to the end of the plan without having been noticed so far.");
-    add_margin(s, f->copies_to_come, "that data workers will still copy.");
+    add_margin(s, f->copies_to_come, "that data workers may still copy.");
     add_margin(
         s, f->files,
         "of mapped files, code and libraries: the kernel may take them back, and has to read "
@@ -128,34 +162,40 @@ static void add_margins(const struct size_facts *f, struct size *s)
         add_margin(s, f->peak - f->needed, "that torch's allocator kept beyond what tensors took.");
 }
 
-/* A leak is told how long the capacity lasts instead. */
 static void compare_with_capacity(const struct size_facts *f, struct size *s)
 {
-    if (f->answer->verdict == VERDICT_LEAK || !(f->capacity > 0) || !(s->minimum > f->capacity))
-        return;
-    texts_add(&s->minimum_why, "That is %s more than there is: %s%s%s%s.",
-              words_of_bytes(s->minimum - f->capacity).text, words_of_bytes(f->capacity).text,
-              f->capacity_source ? " (" : "", f->capacity_source ? f->capacity_source : "",
-              f->capacity_source ? ")" : "");
+    if (f->capacity > 0 && s->minimum > f->capacity)
+        texts_add(&s->minimum_why, "That is %s more than there is: %s.",
+                  words_of_bytes(s->minimum - f->capacity).text, capacity_words(f).text);
+}
+
+/* The least, and what to have beyond it. */
+static void size_it(const struct size_facts *f, struct size *s)
+{
+    add_plan(f, s);
+    s->recommended = s->minimum;
+    add_margins(f, s);
+    compare_with_capacity(f, s);
+    if (s->recommended_why.count == 0)
+        texts_add(&s->recommended_why, "Nothing in this run was seen to pass the minimum.");
 }
 
 void size_judge(const struct size_facts *f, struct size *ret)
 {
     const struct answer *a = f->answer;
-    *ret = (struct size){.verdict = a->verdict, .grows_until = NAN};
+    *ret = (struct size){.verdict = a->verdict, .grows_until = NAN, .for_plan = NAN};
+    ret->settled = a->verdict == VERDICT_NO_LEAK && growth_to_plan(a) < LEAST_BYTES &&
+                   present(f->copies_to_come) < LEAST_BYTES;
     ret->minimum = isfinite(f->needed) ? f->needed : f->peak;
     if (isnan(f->needed) && present(f->unseen) >= LEAST_BYTES)
         ret->minimum += f->unseen;
     explain_peak(f, ret);
-    add_plan(f, ret);
-    ret->recommended = ret->minimum;
-    add_margins(f, ret);
     if (a->verdict == VERDICT_LEAK)
         explain_leak(f, ret);
+    else if (f->failed)
+        explain_failure(ret);
     else if (a->verdict == VERDICT_INCONCLUSIVE)
-        texts_add(&ret->minimum_why, "That is what was seen: the run does not show yet where it "
-                                     "ends.");
-    compare_with_capacity(f, ret);
-    if (ret->recommended_why.count == 0 && isfinite(ret->recommended))
-        texts_add(&ret->recommended_why, "Nothing in this run was seen to pass the minimum.");
+        explain_shortness(ret);
+    else
+        size_it(f, ret);
 }

@@ -1,0 +1,666 @@
+/* advice/causes.c: why the memory of a process grows: causes, ranked by what speaks for each. */
+#include "advice/causes.h"
+#include "advice/advice.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Something that explains less of the growth than this is not its cause. */
+#define LEAST_SHARE 0.05
+
+/* So much of the growth is explained: what is left is nobody's. */
+#define ENOUGH_SHARE 0.5
+
+/*
+ * What speaks for something that may hold more than can be seen: much where it is known to (a
+ * graph, the frames of a traceback, an image), less than for native code where it only might.
+ */
+#define WEIGHT_HOLDS_MORE 0.9
+#define WEIGHT_MIGHT_HOLD 0.4
+#define WEIGHT_BESIDE 0.2 /* for native code beside one that is known to */
+
+/* A container that grows at this part of the rate of its kind of items holds them. */
+#define COVERED_SHARE 0.8
+
+/* A part of what grows that is taken to be all of it, and one that is taken to be nothing. */
+#define MOST_SHARE 0.5
+#define LITTLE_SHARE 0.25
+
+/* ---- names ---- */
+
+static const struct {
+    const char *name, *advice;
+} causes[CAUSES] = {
+    [CAUSE_RETAINED_LOSS] = {"retained-loss",
+                             "keep loss.item() instead: the tensor keeps the graph that made it"},
+    [CAUSE_RETAINED_GRAPH] = {"retained-graph",
+                              "keep x.detach() instead, or a number: a tensor with a grad_fn keeps "
+                              "the graph that made it"},
+    [CAUSE_LINGERING_GRADIENTS] = {"lingering-gradients",
+                                   "call optimizer.zero_grad(set_to_none=True) every step, and "
+                                   "keep no gradients"},
+    [CAUSE_TENSOR_CLONES] = {"tensor-clones",
+                             "keep fewer tensors, or let the older ones go: del, a bounded deque, "
+                             "or only the numbers that are needed"},
+    [CAUSE_SAMPLE_CACHE] = {"sample-cache",
+                            "give the cache a bound (functools.lru_cache(maxsize=...), a bounded "
+                            "dict), or do not keep what can be read again"},
+    [CAUSE_GROWING_CONTAINER] = {"growing-container",
+                                 "empty it when its items have been used, or bound it: "
+                                 "collections.deque(maxlen=...)"},
+    [CAUSE_GROWING_OBJECT] = {"growing-object",
+                              "use up the pieces as they come, or write them to a file: every step "
+                              "makes it longer, or a longer copy of it"},
+    [CAUSE_LRU_CACHE] = {"lru-cache",
+                         "give it a maxsize, or cache by a key that comes again: every other call "
+                         "keeps its arguments and its result"},
+    [CAUSE_HOOKS] = {"hooks-piling-up",
+                     "register it once, or call handle.remove(): every step adds another one"},
+    [CAUSE_CALLBACK_STATE] =
+        {"callback-state", "let the callback keep numbers (.item()) and clear them at the end of "
+                           "the epoch"},
+    [CAUSE_CLOSURE] = {"closure",
+                       "hand the function what it needs as an argument: what it closes over lives "
+                       "as long as it does"},
+    [CAUSE_TRACEBACKS] =
+        {"exception-tracebacks",
+         "keep str(error) instead of the exception: its traceback holds the locals "
+         "of every function it passed through"},
+    [CAUSE_CYCLE] = {"cycle-awaiting-collector",
+                     "break the cycle (weakref, or set one side to None), or call gc.collect() now "
+                     "and then; see whether gc.disable() or gc.freeze() is called"},
+    [CAUSE_AUTOGRAD_CYCLE] = {"autograd-cycle",
+                              "no Python object holds these tensors: look for backward("
+                              "create_graph=True) (use torch.autograd.grad, or set .grad to None "
+                              "afterwards) and for tensors saved by a custom autograd.Function"},
+    [CAUSE_COMPILE_CACHE] =
+        {"compile-cache", "keep shapes and arguments the same (pad, bucket, mark_dynamic): every "
+                          "new one is compiled and kept"},
+    [CAUSE_STAGED_CHECKPOINTS] = {"staged-checkpoints",
+                                  "let copies of the weights go when they are saved: keep at most "
+                                  "one or two"},
+    [CAUSE_PROFILER] =
+        {"profiler-left-on",
+         "stop the profiler, or give it a schedule: it keeps every event until then"},
+    [CAUSE_LOG_QUEUE] = {"log-queue-backlog",
+                         "bound the queue (maxsize), or write less: its reader is slower than what "
+                         "is put into it"},
+    [CAUSE_FILES] = {"files-and-descriptors",
+                     "close what is opened (with open(...) as f, image.close()): ls -l "
+                     "/proc/PID/fd shows it"},
+    [CAUSE_SHARED_MEMORY] = {"shared-memory-segments",
+                             "let go of tensors that came from workers, and unlink() shared memory "
+                             "that is not needed: ls -lt /dev/shm shows it"},
+    [CAUSE_RETENTION] = {"allocator-retention",
+                         "set MALLOC_ARENA_MAX=2, call malloc_trim(0) now and then, or use another "
+                         "malloc (jemalloc)"},
+    [CAUSE_FRAGMENTATION] = {"cuda-fragmentation",
+                             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or sizes that come "
+                             "again: torch reserves more than its tensors take"},
+    [CAUSE_OUTSIDE_TORCH] = {"memory-outside-torch",
+                             "torch's own counters do not grow: look at other libraries on the "
+                             "device (NCCL, cuDNN workspaces, CuPy, a second context)"},
+    [CAUSE_NATIVE] = {"native",
+                      "it is allocated in native code (an extension, a library): heaptrack or "
+                      "valgrind show where"},
+};
+
+const char *cause_name(enum cause cause)
+{
+    return causes[cause].name;
+}
+
+const char *cause_advice(enum cause cause)
+{
+    return causes[cause].advice;
+}
+
+/* ---- which cause a growth is ---- */
+
+static const struct wire_census_holder *holder_of(const struct wire_census_growing *g)
+{
+    return g->holder_count > 0 ? &g->holders[0] : NULL;
+}
+
+static bool is_held_as(const struct wire_census_growing *g, const char *kind)
+{
+    const struct wire_census_holder *h = holder_of(g);
+    return h && strcmp(h->kind, kind) == 0;
+}
+
+static bool speaks_of(const struct wire_census_growing *g, const char *word)
+{
+    const struct wire_census_holder *h = holder_of(g);
+    return strcasestr(g->item, word) || strcasestr(g->what, word) ||
+           (h && (strcasestr(h->path, word) || strcasestr(h->function, word)));
+}
+
+static bool speaks_of_any(const struct wire_census_growing *g, const char *const *words)
+{
+    for (; *words; words++)
+        if (speaks_of(g, *words))
+            return true;
+    return false;
+}
+
+static bool has_tensors(const struct wire_census_growing *g)
+{
+    return g->form == WIRE_CENSUS_TENSORS || strstr(g->item, "tensor ") ||
+           strstr(g->what, "Tensor") || strstr(g->what, "Parameter");
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t len = strlen(text), tail = strlen(end);
+    return len >= tail && strcmp(text + len - tail, end) == 0;
+}
+
+static bool is_gradient(const struct wire_census_growing *g)
+{
+    const struct wire_census_holder *h = holder_of(g);
+    return h && has_tensors(g) && (ends_in(h->path, ".grad") || ends_in(h->path, "grads"));
+}
+
+/* Every item is about as large as all parameters; an optimizer's state is up to three times that.
+ */
+static bool is_a_checkpoint(const struct growth_facts *f, double model_bytes)
+{
+    const struct wire_census_growing *g = f->growing;
+    double each = fmax(g->host_per_item, 0) + fmax(g->device_per_item, 0);
+    bool is_many = strstr(g->item, " of ") || strstr(g->item, "dict") || strstr(g->item, "Dict");
+    return is_many && has_tensors(g) && each >= 0.8 * model_bytes && each <= 4.5 * model_bytes;
+}
+
+static enum cause cause_of_names(const struct wire_census_growing *g)
+{
+    static const char *const compiled[] = {
+        "_dynamo", "inductor", "torch.compile", "jit.", "code_cache", "kernel_cache", NULL};
+    static const char *const queues[] = {"queue", "LogRecord", "backlog", NULL};
+    static const char *const caches[] = {"cache", "memo", "Image", "ndarray", "sample", NULL};
+    if (speaks_of_any(g, compiled))
+        return CAUSE_COMPILE_CACHE;
+    if (speaks_of(g, "profil"))
+        return CAUSE_PROFILER;
+    if (speaks_of_any(g, queues))
+        return CAUSE_LOG_QUEUE;
+    if (speaks_of(g, "callback"))
+        return CAUSE_CALLBACK_STATE;
+    if (is_held_as(g, "closure"))
+        return CAUSE_CLOSURE;
+    if (speaks_of_any(g, caches))
+        return CAUSE_SAMPLE_CACHE;
+    return has_tensors(g) && g->form != WIRE_CENSUS_SIZE ? CAUSE_TENSOR_CLONES
+                                                         : CAUSE_GROWING_CONTAINER;
+}
+
+static bool is_scalar(const struct wire_census_growing *g)
+{
+    return strstr(g->item, " [] ") != NULL;
+}
+
+static enum cause cause_of(const struct growth_facts *f, double model_bytes)
+{
+    const struct wire_census_growing *g = f->growing;
+    if (g->garbage || is_held_as(g, "garbage"))
+        return CAUSE_CYCLE;
+    if (is_held_as(g, "native"))
+        return has_tensors(g) || g->form == WIRE_CENSUS_GRAPH ? CAUSE_AUTOGRAD_CYCLE : CAUSE_NATIVE;
+    if (is_held_as(g, "lru_cache"))
+        return CAUSE_LRU_CACHE;
+    if (g->exception || is_held_as(g, "exception"))
+        return CAUSE_TRACEBACKS;
+    if (g->form == WIRE_CENSUS_GRAPH)
+        return CAUSE_RETAINED_GRAPH;
+    if (is_gradient(g))
+        return CAUSE_LINGERING_GRADIENTS;
+    if (g->form == WIRE_CENSUS_SIZE && !g->grad_fn)
+        return CAUSE_GROWING_OBJECT;
+    if (g->grad_fn)
+        return is_scalar(g) ? CAUSE_RETAINED_LOSS : CAUSE_RETAINED_GRAPH;
+    if (g->module || speaks_of(g, "_hooks"))
+        return speaks_of(g, "callback") ? CAUSE_CALLBACK_STATE : CAUSE_HOOKS;
+    if (is_a_checkpoint(f, model_bytes))
+        return CAUSE_STAGED_CHECKPOINTS;
+    return cause_of_names(g);
+}
+
+/* ---- how much speaks for it ---- */
+
+static double part(double of, double whole)
+{
+    return of >= 0 && whole > 0 ? fmin(of / whole, 1) : (double) NAN;
+}
+
+/* What shrinks does not grow; what is not known stays so. */
+static double growth(double rate)
+{
+    return isnan(rate) ? rate : fmax(rate, 0);
+}
+
+/* Of the memory that grows, and where only the number of tensors does, of that. */
+static double share_of(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    double host = part(f->host_rate, facts->host_rate);
+    double device = part(f->device_rate, facts->allocated_rate);
+    double tensors = has_tensors(f->growing) ? part(f->count_rate, facts->tensors_rate) : NAN;
+    return fmax(fmax(host, device), tensors);
+}
+
+/* An item of these is no larger than it looks: what it reaches is counted with it. */
+static bool is_plain(const char *item)
+{
+    static const char *const types[] = {"float",     "int",      "bool",   "str",      "bytes",
+                                        "bytearray", "complex",  "tensor", "list",     "dict",
+                                        "tuple",     "NoneType", "set",    "frozenset"};
+    const char *of = strstr(item, " of ");
+    if (of)
+        return is_plain(of + 4);
+    size_t len = strcspn(item, " ");
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strlen(types[i]) == len && strncmp(item, types[i], len) == 0)
+            return true;
+    return false;
+}
+
+/* It may hold more than can be seen. */
+static bool keeps_a_graph(const struct wire_census_growing *g)
+{
+    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
+}
+
+static bool is_hidden(const struct wire_census_growing *g)
+{
+    return g->form != WIRE_CENSUS_SIZE && !is_plain(g->item);
+}
+
+/* Objects of these libraries keep their memory outside Python's; their single numbers do not. */
+static bool is_native_backed(const char *item)
+{
+    static const char *const numbers[] = {"numpy.float", "numpy.int", "numpy.uint", "numpy.bool"};
+    static const char *const words[] = {"PIL.",    "Image",  "ndarray",    "numpy.", "cv2",
+                                        "pyarrow", "pandas", "DataFrame",  "h5py",   "ctypes",
+                                        "c_char",  "mmap",   "memoryview", "_io.",   "Storage",
+                                        "Traced",  "Script", "_cffi",      "lmdb",   "torch._C"};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (strstr(item, numbers[i]))
+            return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strstr(item, words[i]))
+            return true;
+    return false;
+}
+
+static bool holds_more(const struct wire_census_growing *g)
+{
+    return keeps_a_graph(g) || g->exception || is_native_backed(g->item);
+}
+
+static double weight_of(const struct growth_facts *f, double share)
+{
+    const struct wire_census_growing *g = f->growing;
+    double weight = share > 0 ? share : 0;
+    if (holds_more(g))
+        return fmax(weight, WEIGHT_HOLDS_MORE);
+    return is_hidden(g) ? fmax(weight, WEIGHT_MIGHT_HOLD) : weight;
+}
+
+/* ---- words ---- */
+
+static void say(char texts[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH], unsigned *count, const char *format,
+                ...) __attribute__((format(printf, 3, 4)));
+
+static void say(char texts[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH], unsigned *count, const char *format,
+                ...)
+{
+    va_list args;
+    if (*count == CAUSE_EVIDENCE)
+        return;
+    va_start(args, format);
+    vsnprintf(texts[(*count)++], CAUSE_TEXT_LENGTH, format, args);
+    va_end(args);
+}
+
+static void say_share(struct cause_found *found, const struct growth_facts *f,
+                      const struct cause_facts *facts)
+{
+    double host = part(f->host_rate, facts->host_rate);
+    double device = part(f->device_rate, facts->allocated_rate);
+    if (device >= LEAST_SHARE)
+        say(found->evidence, &found->evidence_count,
+            "it explains %.0f %% of the growth of torch's memory on the device", 100 * device);
+    if (host >= LEAST_SHARE)
+        say(found->evidence, &found->evidence_count,
+            "it explains %.0f %% of the growth of the process's host memory%s", 100 * host,
+            keeps_a_graph(f->growing) ? ", without the graph" : "");
+    else if (facts->host_rate > 0 && is_hidden(f->growing) && !keeps_a_graph(f->growing))
+        say(found->evidence, &found->evidence_count,
+            "what its items take outside Python's own memory cannot be seen");
+}
+
+/* ---- ranking ---- */
+
+static struct cause_found *add(struct causes *c, enum cause cause, double weight)
+{
+    if (c->count == CAUSES_MOST)
+        return NULL;
+    struct cause_found *found = &c->list[c->count++];
+    *found = (struct cause_found){.cause = cause, .weight = weight, .share = NAN};
+    return found;
+}
+
+/* Tensors that only a graph holds, where something in Python keeps graphs: these are in them. */
+static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    if (!is_held_as(f->growing, "native") || !has_tensors(f->growing))
+        return false;
+    for (size_t i = 0; i < facts->growth_count; i++)
+        if (keeps_a_graph(facts->growths[i].growing) &&
+            !is_held_as(facts->growths[i].growing, "native"))
+            return true;
+    return false;
+}
+
+/* Tensors that nothing in Python holds, and arrays that become more as fast: such an array may be a
+ * view of a tensor, and does not say so. */
+static bool is_in_an_array(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    if (!is_held_as(f->growing, "native") || !has_tensors(f->growing))
+        return false;
+    for (size_t i = 0; i < facts->growth_count; i++) {
+        const struct growth_facts *other = &facts->growths[i];
+        if (other->growing->form == WIRE_CENSUS_CONTAINER &&
+            strstr(other->growing->item, "ndarray") &&
+            other->count_rate >= COVERED_SHARE * f->count_rate)
+            return true;
+    }
+    return false;
+}
+
+/* The items of a container that grows as fast: the same once more. */
+static bool is_covered(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    const struct wire_census_growing *g = f->growing;
+    const char *one = g->form == WIRE_CENSUS_TENSORS ? g->item : g->what;
+    if ((g->form != WIRE_CENSUS_TENSORS && g->form != WIRE_CENSUS_OBJECTS) || !one[0])
+        return false;
+    for (size_t i = 0; i < facts->growth_count; i++) {
+        const struct growth_facts *other = &facts->growths[i];
+        if (other->growing->form == WIRE_CENSUS_CONTAINER && strstr(other->growing->item, one) &&
+            other->count_rate >= COVERED_SHARE * f->count_rate)
+            return true;
+    }
+    return false;
+}
+
+static void add_growth(struct causes *c, const struct growth_facts *f,
+                       const struct cause_facts *facts, double explained)
+{
+    double share = share_of(f, facts);
+    bool hidden = is_hidden(f->growing) && explained < ENOUGH_SHARE;
+    if (!(share >= LEAST_SHARE) && !keeps_a_graph(f->growing) && !hidden)
+        return;
+    struct cause_found *found = add(c, cause_of(f, facts->model_bytes), weight_of(f, share));
+    if (!found)
+        return;
+    found->growth = f;
+    found->share = share;
+    say_share(found, f, facts);
+}
+
+/* What can be seen of all that grows together, of the growth of one counter. */
+static double explained_by(const struct cause_facts *facts, bool device)
+{
+    double whole = device ? facts->allocated_rate : facts->host_rate, sum = 0;
+    for (size_t i = 0; i < facts->growth_count; i++) {
+        const struct growth_facts *f = &facts->growths[i];
+        if (!is_in_an_array(f, facts))
+            sum += fmax(device ? f->device_rate : f->host_rate, 0);
+    }
+    return whole > 0 ? sum / whole : 1;
+}
+
+static bool any_graph(const struct cause_facts *facts)
+{
+    for (size_t i = 0; i < facts->growth_count; i++)
+        if (keeps_a_graph(facts->growths[i].growing))
+            return true;
+    return false;
+}
+
+/* Tensors that code in C++ holds are there: it holds what belongs to them, too. */
+static bool any_unheld_tensors(const struct cause_facts *facts)
+{
+    for (size_t i = 0; i < facts->growth_count; i++)
+        if (is_held_as(facts->growths[i].growing, "native") &&
+            has_tensors(facts->growths[i].growing))
+            return true;
+    return false;
+}
+
+static bool any_hidden(const struct causes *c)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->list[i].growth && is_hidden(c->list[i].growth->growing))
+            return true;
+    return false;
+}
+
+/* One is known to hold more than can be seen, or might and is seen to hold a part already. */
+static bool any_likely(const struct causes *c)
+{
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct cause_found *x = &c->list[i];
+        if (x->growth && (holds_more(x->growth->growing) ||
+                          (is_hidden(x->growth->growing) && x->share >= LEAST_SHARE)))
+            return true;
+    }
+    return false;
+}
+
+/* Host memory that nothing in Python explains: free in the heap, or in native code. */
+static void add_unheld(struct causes *c, const struct cause_facts *facts)
+{
+    double in_use = part(growth(facts->heap_in_use), facts->host_rate);
+    double unused = part(growth(facts->heap_free), facts->host_rate);
+    double left = 1 - fmin(explained_by(facts, false), 1);
+    struct cause_found *found;
+    if (!(facts->host_rate > 0) || !facts->censused || left < ENOUGH_SHARE || any_graph(facts) ||
+        any_unheld_tensors(facts))
+        return;
+    if (left < 1 - LITTLE_SHARE) {
+        say(c->undecided, &c->undecided_count,
+            "what was found explains %.0f %% of the growth of host memory, as far as it can be "
+            "seen",
+            100 * (1 - left));
+        return;
+    }
+    if (unused >= MOST_SHARE && in_use < LITTLE_SHARE) {
+        if ((found = add(c, CAUSE_RETENTION, unused)))
+            say(found->evidence, &found->evidence_count,
+                "what malloc has given out stands still, what lies free in its heap grows: %.0f %% "
+                "of the growth",
+                100 * unused);
+        return;
+    }
+    if (any_hidden(c))
+        say(c->undecided, &c->undecided_count,
+            "whether these items or native code beside them hold the memory cannot be told: leave "
+            "one of them out for some hundred steps");
+    if ((found = add(c, facts->profiler ? CAUSE_PROFILER : CAUSE_NATIVE,
+                     any_likely(c) ? WEIGHT_BESIDE : left))) {
+        found->share = left;
+        say(found->evidence, &found->evidence_count, "host memory grows, and %s%s",
+            any_hidden(c) ? "no Python object holds it, as far as can be seen"
+                          : "no Python object holds it",
+            facts->profiler ? "; torch's profiler is on" : "");
+        if (in_use >= MOST_SHARE)
+            say(found->evidence, &found->evidence_count,
+                "what malloc has given out grows with it: it is no free memory that is kept");
+        else if (isnan(in_use))
+            say(c->undecided, &c->undecided_count,
+                "whether it is in use or lies free in the heap is not known here: "
+                "TIDEMARK_CLEANUP=every=10,trim=1 would give back what is free");
+    }
+}
+
+static void add_device(struct causes *c, const struct cause_facts *facts)
+{
+    struct cause_found *found;
+    bool allocated = facts->allocated_rate > 0;
+    if (allocated && facts->censused && explained_by(facts, true) < LITTLE_SHARE &&
+        !any_graph(facts) && (found = add(c, CAUSE_AUTOGRAD_CYCLE, ENOUGH_SHARE)))
+        say(found->evidence, &found->evidence_count,
+            "torch's memory on the device grows, and no tensor that Python holds does");
+    if (!(facts->gpu_rate > 0) || allocated || !facts->allocated_known)
+        return;
+    double reserved = part(growth(facts->reserved_growth), facts->gpu_rate);
+    enum cause cause = reserved >= MOST_SHARE ? CAUSE_FRAGMENTATION : CAUSE_OUTSIDE_TORCH;
+    if (isnan(reserved) || (reserved >= LITTLE_SHARE && reserved < MOST_SHARE))
+        return;
+    if ((found = add(c, cause, fmax(reserved, ENOUGH_SHARE))))
+        say(found->evidence, &found->evidence_count,
+            cause == CAUSE_FRAGMENTATION
+                ? "torch reserves more and more, and its tensors take no more"
+                : "the device's memory grows, and neither torch's tensors nor its reserve do");
+}
+
+/* ---- what is no memory of the process's own ---- */
+
+/* An item of a container that holds files has one or a few of them, and is more than a number, a
+ * text or a tensor. */
+#define FILES_LEAST 0.4
+#define FILES_MOST 4.5
+
+static bool is_value(const char *item)
+{
+    return is_plain(item) && strncmp(item, "list", 4) != 0 && strncmp(item, "dict", 4) != 0 &&
+           strncmp(item, "tuple", 5) != 0 && strncmp(item, "set", 3) != 0;
+}
+
+static bool holds_files(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    double each = facts->fds_rate / f->count_rate;
+    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item[0] &&
+           !is_value(f->growing->item) && each >= FILES_LEAST && each <= FILES_MOST;
+}
+
+/* By what its items are called, or since they take as much as the shared memory grows by. */
+static bool holds_shared(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    static const char *const words[] = {"SharedMemory", "shared_memory", "mmap", "RawArray", NULL};
+    return f->growing->form == WIRE_CENSUS_CONTAINER && facts->shared_rate > 0 &&
+           (speaks_of_any(f->growing, words) ||
+            (has_tensors(f->growing) && f->host_rate >= MOST_SHARE * facts->shared_rate));
+}
+
+/* The container that holds them, where one is found: it is what is to be looked at. */
+static void add_held(struct causes *c, const struct cause_facts *facts, enum cause cause,
+                     bool (*holds)(const struct growth_facts *f, const struct cause_facts *facts),
+                     const char *evidence)
+{
+    struct cause_found *found = NULL;
+    for (size_t i = 0; i < facts->growth_count && !found; i++) {
+        const struct growth_facts *f = &facts->growths[i];
+        for (unsigned k = 0; k < c->count && holds(f, facts); k++)
+            if (c->list[k].growth == f)
+                found = &c->list[k];
+        if (!found && holds(f, facts) && (found = add(c, cause, 0)))
+            found->growth = f;
+    }
+    if (!found)
+        found = add(c, cause, ENOUGH_SHARE);
+    if (!found)
+        return;
+    if (found->growth)
+        found->weight = fmax(found->weight, WEIGHT_HOLDS_MORE);
+    found->cause = cause;
+    say(found->evidence, &found->evidence_count, "%s", evidence);
+}
+
+static void add_counters(struct causes *c, const struct cause_facts *facts)
+{
+    if (facts->fds_rate > 0)
+        add_held(c, facts, CAUSE_FILES, holds_files, "the number of open descriptors grows");
+    if (facts->shared_rate > 0)
+        add_held(c, facts, CAUSE_SHARED_MEMORY, holds_shared, "its shared memory grows");
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct cause_found *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    double p = x->growth ? x->growth->count_rate : 0, q = y->growth ? y->growth->count_rate : 0;
+    if (p != q)
+        return p > q ? -1 : 1;
+    return x->growth < y->growth ? -1 : x->growth > y->growth;
+}
+
+/* ---- one cause is told once ---- */
+
+static size_t root_length(const char *path)
+{
+    const char *any = strstr(path, "[...]");
+    return any ? (size_t) (any - path) : strlen(path);
+}
+
+/* Both are reached through the same variable, and the same items of it. */
+static bool is_held_by_the_same(const struct cause_found *a, const struct cause_found *b)
+{
+    const struct wire_census_holder *x = a->growth ? holder_of(a->growth->growing) : NULL;
+    const struct wire_census_holder *y = b->growth ? holder_of(b->growth->growing) : NULL;
+    if (!x || !y || !x->path[0] || strcmp(x->kind, y->kind) != 0 ||
+        strcmp(x->function, y->function) != 0 || strcmp(x->file, y->file) != 0)
+        return false;
+    size_t length = root_length(x->path);
+    return length == root_length(y->path) && strncmp(x->path, y->path, length) == 0;
+}
+
+/* They are in the order of their weight: the first of them stands for all. */
+static void join_same_holders(struct causes *c)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < c->count; i++) {
+        unsigned same = 0;
+        while (same < kept && !is_held_by_the_same(&c->list[same], &c->list[i]))
+            same++;
+        if (same == kept)
+            c->list[kept++] = c->list[i];
+    }
+    c->count = kept;
+}
+
+/* Two that keep graphs, or what cannot be seen: which one holds more is not known. */
+static void say_rivals(struct causes *c)
+{
+    unsigned rivals = 0;
+    for (unsigned i = 0; i < c->count; i++) {
+        const struct cause_found *x = &c->list[i];
+        rivals += x->growth && keeps_a_graph(x->growth->growing) && x->weight == c->list[0].weight;
+    }
+    if (rivals > 1)
+        say(c->undecided, &c->undecided_count,
+            "%u of these keep graphs, and what each graph takes cannot be seen: mend one and look "
+            "again",
+            rivals);
+}
+
+void causes_rank(const struct cause_facts *facts, struct causes *ret)
+{
+    *ret = (struct causes){.count = 0};
+    double explained = fmin(explained_by(facts, false), explained_by(facts, true));
+    for (size_t i = 0; i < facts->growth_count; i++)
+        if (!is_covered(&facts->growths[i], facts) && !is_in_a_graph(&facts->growths[i], facts) &&
+            !is_in_an_array(&facts->growths[i], facts))
+            add_growth(ret, &facts->growths[i], facts, explained);
+    add_unheld(ret, facts);
+    add_device(ret, facts);
+    add_counters(ret, facts);
+    if (ret->count > 0)
+        qsort(ret->list, ret->count, sizeof(ret->list[0]), by_weight);
+    join_same_holders(ret);
+    say_rivals(ret);
+}
