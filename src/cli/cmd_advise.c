@@ -5,7 +5,9 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -15,7 +17,8 @@ static const char help[] =
     "and GPU memory the job takes at least and should have, what its constant part\n"
     "is made of, and which settings would help: only those for which the run has a\n"
     "reason, each with what was measured. A run that goes on, or whose watcher was\n"
-    "killed, is judged by what was recorded so far.\n"
+    "killed, is judged by what was recorded so far. One that failed or is too short\n"
+    "supports no size, and is told so.\n"
     "\n"
     "  --plan-steps N, --plan-hours H   how long the job will run\n"
     "  --limit 32GB                     the memory there is\n"
@@ -43,30 +46,48 @@ static int print(const struct advise *a, const struct report_advice *report)
     return r;
 }
 
+/* By what its end says; one that somebody ended has not. */
+static bool has_failed(const struct watch_view *kept)
+{
+    static const int asked[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    int status = kept->status;
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+        if ((WIFSIGNALED(status) && WTERMSIG(status) == asked[i]) ||
+            (WIFEXITED(status) && WEXITSTATUS(status) == 128 + asked[i]))
+            return false;
+    return kept->ended && status != 0;
+}
+
 /* -errno, said. */
 static int advise_on(const struct advise *a, const char *path, struct store *store,
                      struct recording *recording, const struct watch_view *view)
 {
     struct evidence evidence;
+    struct watch_view kept = {0};
     if (view->count == 0) {
         cli_say("%s: nothing was recorded: the watcher ended before the first samples", path);
         return -EINVAL;
     }
-    int r = evidence_init(&evidence, recording, view, a->limit);
+    bool has_end = load_run_recall(store, &kept) == 0;
+    bool failed = has_end && has_failed(&kept);
+    int r = evidence_init(&evidence, recording, view, a->limit, failed);
     if (r < 0) {
+        watch_view_release(&kept);
         cli_say("%s: cannot be read: %s", path, strerror(-r));
         return r;
     }
     const struct report_advice report = {
         .command = store_run(store)->title,
         .seconds = store_last_seconds(store),
-        .steps = recording_steps(recording),
+        .steps = has_end ? kept.steps : recording_steps(recording),
         .finished = store_is_finished(store),
+        .ending = failed ? kept.ending : NULL,
         .view = view,
         .evidence = &evidence,
     };
     r = print(a, &report);
     evidence_release(&evidence);
+    watch_view_release(&kept);
     return r;
 }
 

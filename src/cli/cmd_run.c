@@ -21,7 +21,14 @@ static const char help_head[] =
     "  --stop-after-steps N       ends the job kindly (SIGTERM) after N steps: for CI\n"
     "  --duration S               ends it kindly after S seconds\n"
     "  --no-probe                 nothing of tidemark comes into the command's processes: neither\n"
-    "                             LD_PRELOAD nor TIDEMARK_RUN is set for it\n";
+    "                             LD_PRELOAD nor TIDEMARK_RUN is set for it\n"
+    "  --no-inspect               Python processes do not count their objects, nor look for who\n"
+    "                             holds those that become more\n"
+    "  --probe gc,trim            tries out in a process that seems to leak what a full "
+    "collection\n"
+    "                             and malloc_trim() give back, every 5 s: it tells cycles and\n"
+    "                             memory that malloc keeps from a leak, and changes the job's\n"
+    "                             memory\n";
 
 static const char help_tail[] =
     "\n"
@@ -78,8 +85,32 @@ static int watch_command(const struct live_options *o, const struct live_job *jo
     return status;
 }
 
+/* How processes look at their objects. */
+struct inspecting {
+    bool is_off;
+    unsigned acts; /* enum wire_act */
+};
+
+static bool parse_acts(const char *text, unsigned *ret)
+{
+    unsigned acts = 0;
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        if (len == 2 && strncmp(text, "gc", len) == 0)
+            acts |= WIRE_ACT_GC;
+        else if (len == 4 && strncmp(text, "trim", len) == 0)
+            acts |= WIRE_ACT_TRIM;
+        else
+            return false;
+        text += len + (text[len] == ',');
+    }
+    *ret = acts;
+    return acts != 0;
+}
+
 /* Where there is no directory for rings, steps are read from the output as ever. */
-static int run(const struct live_options *o, struct inside *inside, char **argv, size_t argc)
+static int run(const struct live_options *o, struct inside *inside, const struct inspecting *i,
+               char **argv, size_t argc)
 {
     struct relay *relay;
     /* Where output goes elsewhere by a pipe, what else writes to the terminal is not known. */
@@ -99,6 +130,8 @@ static int run(const struct live_options *o, struct inside *inside, char **argv,
         .argv = (const char *const *) argv,
         .argc = argc,
         .rings = relay_options.directory,
+        .no_inspect = i->is_off,
+        .acts = i->acts,
         .note = inside ? inside_why(inside) : NULL,
     };
     int wait_status = 0, status = watch_command(o, &job, &wait_status);
@@ -111,9 +144,13 @@ int cmd_run(int argc, char **argv)
 {
     struct live_options o = {0};
     bool no_probe = false;
+    struct inspecting inspecting = {.is_off = false};
+    const char *tried = NULL;
     const struct option_spec specs[] = {
         LIVE_OPTIONS(&o),
         {"no-probe", OPTION_FLAG, &no_probe, NULL, NULL},
+        {"no-inspect", OPTION_FLAG, &inspecting.is_off, NULL, NULL},
+        {"probe", OPTION_TEXT, &tried, NULL, NULL},
     };
     int first,
         r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
@@ -121,6 +158,10 @@ int cmd_run(int argc, char **argv)
         return live_print_help(help_head, help_tail);
     if (r < 0 || live_options_check(&o, argv[0]) < 0)
         return STATUS_ERROR;
+    if (tried && !parse_acts(tried, &inspecting.acts)) {
+        cli_say("run: --probe %s: expected gc, trim, or gc,trim", tried);
+        return STATUS_ERROR;
+    }
     if (first == argc) {
         cli_say("run: no command given; expected: tidemark run [options] -- COMMAND");
         return STATUS_ERROR;
@@ -128,5 +169,5 @@ int cmd_run(int argc, char **argv)
     struct inside *inside = NULL;
     if (!no_probe && inside_new(&inside) < 0)
         inside = NULL;
-    return run(&o, inside, argv + first, (size_t) (argc - first));
+    return run(&o, inside, &inspecting, argv + first, (size_t) (argc - first));
 }

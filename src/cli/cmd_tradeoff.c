@@ -497,8 +497,8 @@ static int measure_in_own_folder(struct tradeoff_command *c)
         return STATUS_ERROR;
     c->job.folder = folder;
     int status = measure(c);
-    /* Where the log of a failed run stays, so does the folder. */
-    rmdir(folder);
+    if (rmdir(folder) < 0)
+        cli_say("tradeoff: %s: cannot be removed: %s", folder, strerror(errno));
     free(folder);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "cli/live.h"
 
 #include "cli/cli.h"
+#include "cli/entering.h"
 #include "cli/run_file.h"
 #include "input/input.h"
 #include "run/run.h"
@@ -79,8 +80,11 @@ struct live {
     struct watch_end end;
     char end_text[80];
     bool ended_by_option;
-    pid_t helpers[HELPERS]; /* commands of --on-leak under way; 0: none */
-    double kill_at;         /* seconds; NAN: nobody is to be killed */
+    pid_t helpers[HELPERS];    /* commands of --on-leak under way; 0: none */
+    double kill_at;            /* seconds; NAN: nobody is to be killed */
+    struct entering *entering; /* NULL: nobody is entered */
+    double entered_at;         /* the first was; NAN: none */
+    bool refused;              /* nobody could be entered, and that was all there was to do */
 };
 
 static double seconds_since(const struct timespec *began)
@@ -158,6 +162,18 @@ static void tell(struct live *l, const char *text)
         return;
     clear_row(l);
     write_own(l, text, strlen(text));
+}
+
+/* Where it was asked for by name, it is no part of the report. */
+static void tell_of_entering(void *context, const char *line)
+{
+    struct live *l = context;
+    if (!l->job->term) {
+        tell(l, line);
+        return;
+    }
+    clear_row(l);
+    write_text(STDERR_FILENO, line, strlen(line));
 }
 
 static void show_status(struct live *l, double seconds)
@@ -354,6 +370,37 @@ static void check_options(struct live *l, double seconds)
     }
 }
 
+/* ---- the term of a profile ---- */
+
+static void end_term(struct live *l, const char *format, double value)
+{
+    char by[80];
+    snprintf(by, sizeof(by), format, value);
+    end_watching(l, by);
+}
+
+static void check_term(struct live *l, double seconds)
+{
+    const struct live_term *t = l->job->term;
+    if (isnan(l->entered_at)) {
+        bool is_in = entering_count(l->entering) > 0;
+        l->refused = entering_is_refused(l->entering);
+        l->over = l->over || l->refused;
+        l->entered_at = is_in ? seconds : (double) NAN;
+        return;
+    }
+    double since = seconds - l->entered_at, steps = watch_steps(l->watch);
+    bool has_time = t->seconds == 0 || since >= t->seconds;
+    bool has_steps = t->steps == 0 || steps >= t->steps ||
+                     (!(steps > 0) && since >= t->seconds_without) || since >= t->seconds_most;
+    if (!has_time || !has_steps)
+        return;
+    if (steps >= t->steps && t->steps > 0)
+        end_term(l, "left after %.0f steps: the job goes on", steps);
+    else
+        end_term(l, "left after %.0f s: the job goes on", since);
+}
+
 /* ---- events ---- */
 
 /* True if there was something. */
@@ -447,6 +494,10 @@ static void loop(struct live *l)
             read_output(l, seconds);
         next = watch_tick(l->watch, seconds);
         tell_news(l, seconds);
+        if (l->entering)
+            entering_tick(l->entering, l->watch);
+        if (l->job->term)
+            check_term(l, seconds);
         check_options(l, seconds);
         if (l->row && seconds >= l->next_status)
             show_status(l, seconds);
@@ -546,7 +597,11 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .command = command,
         .arguments = arguments,
         .rings = l->job->rings,
+        .speaks = !o->quiet && !o->log,
         .began = (uint64_t) l->began.tv_sec * 1000000000u + (uint64_t) l->began.tv_nsec,
+        .no_inspect = l->job->no_inspect,
+        .wants = l->job->enters == LIVE_ENTERS_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
+        .acts = l->job->acts,
         .note = l->job->note,
     };
     if (!o->no_store)
@@ -596,6 +651,8 @@ static void print_report(struct live *l, const struct watch_view *view)
 {
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&l->options->view, l->out);
+    if (l->options->only_json)
+        return;
     if (l->options->quiet)
         report_run_headline(&out, view, &style);
     else
@@ -613,6 +670,8 @@ static int conclude(struct live *l)
     if (l->tail_count > 0)
         read_tails(l, seconds);
     watch_finish(l->watch, seconds, &l->end);
+    if (l->entering)
+        entering_end(l->entering, l->watch);
     tell_news(l, seconds);
     clear_row(l);
     watch_view_init(l->watch, seconds, &view);
@@ -625,8 +684,20 @@ static int conclude(struct live *l)
     return status;
 }
 
+static void prepare_entering(struct live *l)
+{
+    const struct live_job *job = l->job;
+    if (job->enters == LIVE_STAYS_OUT)
+        return;
+    l->entering = entering_new(&(struct entering_options){.all = job->enters == LIVE_ENTERS_ALL,
+                                                          .patience = job->patience,
+                                                          .tell = tell_of_entering,
+                                                          .context = l});
+}
+
 static void release(struct live *l)
 {
+    entering_free(l->entering);
     watch_free(l->watch);
     store_free(l->store);
     free(l->store_path);
@@ -674,7 +745,7 @@ int live_options_check(const struct live_options *o, const char *command)
 
 int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status)
 {
-    struct live l = {.options = o, .job = job, .kill_at = NAN, .log = -1};
+    struct live l = {.options = o, .job = job, .kill_at = NAN, .entered_at = NAN, .log = -1};
     struct buf command = BUF_INIT, arguments = BUF_INIT;
     clock_gettime(CLOCK_MONOTONIC, &l.began);
     l.signals = catch_signals(job->relay != NULL);
@@ -691,8 +762,9 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     int r = start_watch(&l, buf_text(&command), buf_text(&arguments));
     if (r == 0) {
         open_tails(&l);
+        prepare_entering(&l);
         loop(&l);
-        r = conclude(&l);
+        r = l.refused ? STATUS_ERROR : conclude(&l);
         *ret_status = l.ended_by_option ? 0 : l.end.status;
     } else {
         r = STATUS_ERROR;

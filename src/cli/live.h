@@ -18,6 +18,7 @@ struct live_options {
     const char *json;    /* the final answer goes to this file */
     const char *output;  /* the run file */
     bool no_store, quiet;
+    bool only_json; /* and nothing else is written to standard output */
     struct fail_on fail_on;
     struct view_options view;
 };
@@ -57,6 +58,21 @@ int live_options_check(const struct live_options *o, const char *command);
 /* Whether a status line can be shown on a descriptor: a terminal that knows escape sequences. */
 bool live_has_row(const struct live_options *o, int fd);
 
+/* Which processes of a job that runs already are entered, to see who holds what grows. */
+enum live_entry {
+    LIVE_STAYS_OUT,
+    LIVE_ENTERS_SUSPECTS, /* those that seem to leak, when they do */
+    LIVE_ENTERS_ALL,      /* every trainer, at once */
+};
+
+/* How long a job that was entered is looked at, from then on. */
+struct live_term {
+    double seconds; /* 0: no matter */
+    double steps;   /* 0: no matter; where none come, `seconds_without` */
+    double seconds_without;
+    double seconds_most; /* whatever has been seen */
+};
+
 /* What is to be watched. */
 struct live_job {
     struct relay *relay; /* `run`; NULL: processes that are there already */
@@ -64,8 +80,13 @@ struct live_job {
     size_t pid_count;
     const char *const *argv; /* its command */
     size_t argc;
-    const char *rings; /* `run`: where its processes keep theirs; NULL: nowhere */
-    const char *note;  /* for the report; NULL: none */
+    enum live_entry enters;
+    double patience;              /* seconds for a process to let us in */
+    const struct live_term *term; /* NULL: until it ends */
+    const char *rings;            /* `run`: where its processes keep theirs; NULL: nowhere */
+    bool no_inspect;              /* processes do not look at their objects */
+    unsigned acts;                /* enum wire_act */
+    const char *note;             /* for the report; NULL: none */
 };
 
 /*

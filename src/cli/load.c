@@ -478,6 +478,9 @@ void judgement_init(struct judgement *j, const struct load *l)
     j->job.answer = &j->answer;
     j->job.source = l->path;
     j->job.watched = l->run != NULL;
+    /* Of a job that does not leak, as it is judged now, nothing is accused. */
+    if (l->run && j->answer.verdict != VERDICT_NO_LEAK)
+        j->job.found = &l->run->found;
 }
 
 void judgement_release(struct judgement *j)

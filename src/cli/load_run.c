@@ -19,6 +19,15 @@ int load_run_open(const char *path, struct store **ret)
     return r;
 }
 
+int load_run_recall(struct store *store, struct watch_view *ret)
+{
+    const char *json, *report = NULL;
+    int r = store_answer(store, &json, &report);
+    if (r == 0)
+        r = report ? report_recall(report, strlen(report), ret) : -ENODATA;
+    return r;
+}
+
 int load_run_check(const struct load *l)
 {
     const struct input_options *o = &l->options->input;
@@ -111,6 +120,19 @@ static int judge(struct load *l, struct recording *recording)
     return r < 0 ? r : check_found(l, recording);
 }
 
+/* What grew in its processes was seen while they ran: it is as the run's own report has it. */
+static void recall_found(struct load *l, struct store *store)
+{
+    const char *json, *report;
+    struct watch_view kept;
+    if (store_answer(store, &json, &report) < 0 || !report ||
+        report_recall(report, strlen(report), &kept) < 0)
+        return;
+    l->run->found = kept.found;
+    kept.found = (struct watch_found){.count = 0};
+    watch_view_release(&kept);
+}
+
 int load_run_read(struct load *l)
 {
     struct store *store;
@@ -125,6 +147,8 @@ int load_run_read(struct load *l)
         r = judge(l, recording);
         recording_free(recording);
     }
+    if (r == 0)
+        recall_found(l, store);
     if (r == 0 && !l->options->quiet)
         say_found(l, store);
     store_free(store);

@@ -15,6 +15,8 @@ static const char help[] =
     "\n"
     "  run -- COMMAND    runs a command and watches all its processes\n"
     "  watch             watches a running job: --pid N, or --find PATTERN\n"
+    "  profile           what grows in a running Python job, and who holds it: --pid N\n"
+    "  objects           what a running Python process holds now: --pid N\n"
     "  show RUN.tide     the report of a recorded run again\n"
     "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
     "  compare A B       two runs side by side: the same pattern or not\n"
@@ -44,6 +46,7 @@ static const struct command commands[] = {
     {"analyze", cmd_analyze, false}, {"compare", cmd_compare, false},
     {"check", cmd_check, false},     {"tradeoff", cmd_tradeoff, true},
     {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
+    {"profile", cmd_profile, false}, {"objects", cmd_objects, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

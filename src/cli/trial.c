@@ -105,10 +105,11 @@ static char **arguments_of(const struct under_way *u, char steps[static 32])
     size_t count = 0, n = 0;
     while (u->job->argv[count])
         count++;
-    char **argv = calloc(count + 9, sizeof(*argv));
+    char **argv = calloc(count + 10, sizeof(*argv));
     if (!argv)
         abort();
-    const char *own[] = {"tidemark", "run", "--quiet", "-o", buf_text(&u->run_file)};
+    const char *own[] = {"tidemark",     "run", "--quiet",
+                         "--no-inspect", "-o",  buf_text(&u->run_file)};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         argv[n++] = (char *) own[i];
     if (u->job->steps > 0) {
@@ -181,16 +182,6 @@ static int run_command(struct under_way *u)
 
 /* ---- what went wrong ---- */
 
-/* The view that the run has kept. */
-static int recall(struct store *store, struct watch_view *ret)
-{
-    const char *json, *report = NULL;
-    int r = store_answer(store, &json, &report);
-    if (r == 0)
-        r = report ? report_recall(report, strlen(report), ret) : -ENODATA;
-    return r;
-}
-
 /* What our own program wrote at the end of the log; nothing where it did not come so far. */
 static void add_headline(struct buf *out, const struct under_way *u)
 {
@@ -200,7 +191,7 @@ static void add_headline(struct buf *out, const struct under_way *u)
     struct store *store;
     if (store_open(buf_text(&u->run_file), &store, &error) < 0)
         return;
-    if (recall(store, &view) == 0) {
+    if (load_run_recall(store, &view) == 0) {
         report_run_headline(out, &view, &style);
         watch_view_release(&view);
     }
@@ -259,8 +250,13 @@ static void say_log(const struct under_way *u)
 {
     struct buf end = BUF_INIT;
     read_log_end(u, &end);
-    cli_say("tradeoff: what it wrote is in %s%s", buf_text(&u->log),
-            end.len > 0 ? "; its last lines:" : ": nothing");
+    if (u->job->keep)
+        cli_say("tradeoff: what it wrote is in %s%s", buf_text(&u->log),
+                end.len > 0 ? "; its last lines:" : ": nothing");
+    else if (end.len == 0)
+        cli_say("tradeoff: it wrote nothing");
+    else
+        cli_say("tradeoff: the last lines of what it wrote (--keep DIR keeps all):");
     const char *line = last_lines(&end, LOG_LINES);
     while (*line) {
         size_t len = strcspn(line, "\n");
@@ -324,7 +320,7 @@ static int measure_store(const struct under_way *u, struct store *store, struct 
         recording_free(recording);
     }
     if (r == 0)
-        r = recall(store, &view);
+        r = load_run_recall(store, &view);
     if (r < 0) {
         cli_say("tradeoff: %s: cannot be read: %s", buf_text(&u->run_file), strerror(-r));
         return r;
@@ -349,7 +345,7 @@ static int measure(const struct under_way *u, struct trial_result *ret)
 
 /* ---- the whole ---- */
 
-static void remove_files(const struct under_way *u, bool with_log)
+static void remove_files(const struct under_way *u)
 {
     static const char *const endings[] = {"", "-wal", "-shm"};
     for (unsigned i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
@@ -358,14 +354,16 @@ static void remove_files(const struct under_way *u, bool with_log)
         unlink(buf_text(&path));
         buf_release(&path);
     }
-    if (with_log)
-        unlink(buf_text(&u->log));
+    unlink(buf_text(&u->log));
 }
 
 static enum trial_end conclude(struct under_way *u, struct trial_result *ret)
 {
-    if (u->interrupted)
+    if (u->interrupted) {
+        cli_say("tradeoff: interrupted in %s%s", buf_text(&u->name),
+                u->trial->round == 0 ? ", before anything was measured" : "");
         return TRIAL_INTERRUPTED;
+    }
     if (u->wait_status != 0)
         say_status(u);
     else if (measure(u, ret) == 0)
@@ -386,7 +384,7 @@ enum trial_end trial_run(const struct trial_job *job, const struct trial *trial,
     if (end == TRIAL_MEASURED)
         *ret = result;
     if (!job->keep)
-        remove_files(&u, end != TRIAL_FAILED);
+        remove_files(&u);
     buf_release(&u.name);
     buf_release(&u.run_file);
     buf_release(&u.log);

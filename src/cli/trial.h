@@ -20,7 +20,7 @@ struct trial {
 enum trial_end {
     TRIAL_MEASURED,
     TRIAL_FAILED,      /* said, with the last lines of what the command wrote */
-    TRIAL_INTERRUPTED, /* by the user: the command was told, and has ended */
+    TRIAL_INTERRUPTED, /* by the user, said: the command was told, and has ended */
 };
 
 /* What tells the probe in a command's processes the setting. */

@@ -34,6 +34,8 @@ struct proc_stat {
     uint64_t cpu_ticks; /* user and system */
     uint64_t faults;    /* pages that were not there, or not to be written to, when touched */
     double rss;
+    bool is_silent; /* its parent is told nothing of its end: a fork of that kind, and no program of
+                       its own since; false: where that is not known */
 };
 
 int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
@@ -138,6 +140,12 @@ int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only);
 
 /* Never a member, nor its descendants, unless one of them is a root: the watcher itself. */
 void proc_tree_exclude(struct proc_tree *t, pid_t pid);
+/* The same for one at a time, in place of the one before; 0: none. */
+void proc_tree_exclude_one(struct proc_tree *t, pid_t pid);
+/* The same for all whose thread has that name; the text must outlive the tree. Such a process is
+ * forked in silence, and has the name of its parent until it comes to run: any that is silent is
+ * taken for one. */
+void proc_tree_exclude_name(struct proc_tree *t, const char *name);
 
 /* Finds who came and who left. The number of members, or -errno. */
 int proc_tree_scan(struct proc_tree *t);

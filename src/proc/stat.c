@@ -37,8 +37,22 @@ enum { FIELD_PARENT = 4, FIELD_GROUP, FIELD_SESSION, FIELD_MINOR_FAULTS = 10 };
 enum { FIELD_MAJOR_FAULTS = 12, FIELD_USER = 14, FIELD_SYSTEM };
 enum { FIELD_START = 22, FIELD_VSIZE, FIELD_RSS, FIELD_END };
 
+/* Whether the field of the signal that its parent gets is 0; it is far behind the others, and not
+ * in every file of this kind. */
+#define FIELD_EXIT_SIGNAL 38
+
+static bool tells_nobody(const char *s, const char *end)
+{
+    for (int field = FIELD_END - 1; field < FIELD_EXIT_SIGNAL && s; field++) {
+        s = memchr(s, ' ', (size_t) (end - s));
+        s = s ? s + 1 : NULL;
+    }
+    return s && end - s >= 2 && s[0] == '0' && s[1] == ' ';
+}
+
 /* Negative numbers (a terminal, a nice value) count as 0: none is asked for. */
-static int parse_numbers(const char *s, const char *end, uint64_t values[FIELD_END])
+static int parse_numbers(const char *s, const char *end, uint64_t values[FIELD_END],
+                         bool *ret_silent)
 {
     for (int i = FIELD_PARENT; i < FIELD_END; i++) {
         if (s >= end || *s++ != ' ')
@@ -50,6 +64,7 @@ static int parse_numbers(const char *s, const char *end, uint64_t values[FIELD_E
         if (negative)
             values[i] = 0;
     }
+    *ret_silent = tells_nobody(s, end);
     return 0;
 }
 
@@ -67,13 +82,14 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 {
     const char *s = text, *end = text + len;
     uint64_t pid, values[FIELD_END];
+    bool silent;
     if (!scan_unsigned(&s, end, &pid) || pid == 0 || pid > INT_MAX)
         return -EINVAL;
     /* The name may hold anything, parentheses and line ends too: the last one closes it. */
     const char *close = memrchr(s, ')', (size_t) (end - s));
     if (!close || end - s < 2 || memcmp(s, " (", 2) != 0 || close < s + 2)
         return -EINVAL;
-    if (end - close < 3 || close[1] != ' ' || parse_numbers(close + 3, end, values) < 0)
+    if (end - close < 3 || close[1] != ' ' || parse_numbers(close + 3, end, values, &silent) < 0)
         return -EINVAL;
     if (values[FIELD_PARENT] > INT_MAX || values[FIELD_GROUP] > INT_MAX ||
         values[FIELD_SESSION] > INT_MAX)
@@ -86,6 +102,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
     ret->cpu_ticks = values[FIELD_USER] + values[FIELD_SYSTEM];
     ret->faults = values[FIELD_MINOR_FAULTS] + values[FIELD_MAJOR_FAULTS];
     ret->rss = (double) values[FIELD_RSS] * (double) sysconf(_SC_PAGESIZE);
+    ret->is_silent = silent;
     set_comm(s + 2, (size_t) (close - s - 2), ret);
     return 0;
 }

@@ -19,7 +19,8 @@ struct proc_survey {
     struct surveyed list[];
 };
 
-/* Those that end while the survey is taken are not in it. -ENOMEM. */
+/* Those that end while the survey is taken are not in it, nor the silent forks of a program: they
+ * share its memory, and are no program. -ENOMEM. */
 static int survey(int root, const struct pids *pids, struct proc_survey **ret)
 {
     struct proc_survey *s = malloc(sizeof *s + pids->count * sizeof *s->list);
@@ -29,7 +30,8 @@ static int survey(int root, const struct pids *pids, struct proc_survey **ret)
     struct buf text = BUF_INIT;
     for (size_t i = 0; i < pids->count; i++) {
         struct proc_stat stat;
-        if (proc_stat_read_at(root, pids->list[i], &text, &stat) < 0 || proc_stat_ended(&stat))
+        if (proc_stat_read_at(root, pids->list[i], &text, &stat) < 0 || proc_stat_ended(&stat) ||
+            stat.is_silent)
             continue;
         struct surveyed *one = &s->list[s->count++];
         one->id = stat.id;

@@ -60,6 +60,9 @@ struct proc_tree {
     pid_t sure_pid; /* the same, the time before: who was being made then shows now */
     struct proc_tree_hooks hooks;
     struct roots roots, excluded;
+    const char *excluded_name; /* NULL: none */
+    pid_t excluded_one;        /* 0: none */
+    bool knows_silent;         /* of this process it is said that its parent is told */
     struct pids pids;
     /* Ascending by pid; `spare` is the same storage from the scan before. */
     struct entry *entries, *spare;
@@ -172,6 +175,11 @@ void proc_tree_exclude(struct proc_tree *t, pid_t pid)
     if (read_stat(t, pid, &stat) == 0 &&
         roots_add(&t->excluded, (struct root){stat.id, stat.session, false}) == 0)
         t->look_again = true;
+}
+
+void proc_tree_exclude_one(struct proc_tree *t, pid_t pid)
+{
+    t->excluded_one = pid;
 }
 
 /* ---- joining and leaving ---- */
@@ -293,12 +301,19 @@ static struct entry *find_entry(struct proc_tree *t, pid_t pid)
 
 /* ---- looking at processes ---- */
 
+static bool is_excluded(const struct proc_tree *t, const struct proc_stat *stat)
+{
+    return roots_find(&t->excluded, stat->id) || stat->id.pid == t->excluded_one ||
+           (t->excluded_name &&
+            (strcmp(stat->comm, t->excluded_name) == 0 || (stat->is_silent && t->knows_silent)));
+}
+
 /* A member is the same process still and has not ended: its numbers are renewed. */
 static void renew_member(struct proc_tree *t, struct entry *e)
 {
     struct proc_stat stat;
     bool same = read_stat(t, e->pid, &stat) == 0 && stat.id.start == e->start;
-    if (same && !proc_stat_ended(&stat) && !roots_find(&t->excluded, stat.id)) {
+    if (same && !proc_stat_ended(&stat) && !is_excluded(t, &stat)) {
         e->member->stat = stat;
         return;
     }
@@ -333,11 +348,12 @@ static void review(struct proc_tree *t)
 /* What a new process is, as far as its parent is known by now. */
 enum standing { STANDING_MEMBER, STANDING_SHUT, STANDING_FOREIGN, STANDING_OPEN };
 
-static enum standing standing(struct proc_tree *t, struct proc_id id, const struct entry *parent)
+static enum standing standing(struct proc_tree *t, const struct proc_stat *stat,
+                              const struct entry *parent)
 {
-    if (roots_find(&t->excluded, id))
+    if (is_excluded(t, stat))
         return STANDING_SHUT;
-    const struct root *root = roots_find(&t->roots, id);
+    const struct root *root = roots_find(&t->roots, stat->id);
     if (root && !root->children_only)
         return STANDING_MEMBER;
     if (!parent)
@@ -363,7 +379,7 @@ struct pending {
 static bool place(struct proc_tree *t, struct pending *p, int *error)
 {
     struct entry *e = p->entry, *parent = find_entry(t, p->stat.parent);
-    enum standing s = standing(t, p->stat.id, parent);
+    enum standing s = standing(t, &p->stat, parent);
     if (s == STANDING_OPEN)
         return false;
     if (proc_stat_ended(&p->stat)) {
@@ -481,7 +497,7 @@ static bool is_of_job(struct proc_tree *t, pid_t pid)
 {
     struct proc_stat stat;
     for (int i = 0; i < TREE_DEPTH; i++) {
-        if (read_stat(t, pid, &stat) < 0 || stat.parent == 0)
+        if (read_stat(t, pid, &stat) < 0 || stat.parent == 0 || is_excluded(t, &stat))
             return false;
         const struct entry *parent = find_entry(t, stat.parent);
         if (parent && parent->kind != ENTRY_NEW) {
@@ -530,6 +546,13 @@ static bool any_waits(const struct proc_tree *t)
         if (t->entries[i].kind == ENTRY_NEW && t->entries[i].waited)
             return true;
     return false;
+}
+
+void proc_tree_exclude_name(struct proc_tree *t, const char *name)
+{
+    struct proc_stat self;
+    t->excluded_name = name;
+    t->knows_silent = read_stat(t, getpid(), &self) == 0 && !self.is_silent;
 }
 
 int proc_tree_scan(struct proc_tree *t)

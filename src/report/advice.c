@@ -29,26 +29,47 @@ static struct judged *judge(const struct evidence *e)
     return j;
 }
 
+static bool any_leaks(const struct report_advice *a, const struct judged *j)
+{
+    for (size_t i = 0; i < a->evidence->size_count; i++)
+        if (j->sizes[i].verdict == VERDICT_LEAK)
+            return true;
+    return false;
+}
+
+/* The run says of some memory how much the job takes. */
+static bool is_supported(const struct report_advice *a, const struct judged *j)
+{
+    for (size_t i = 0; i < a->evidence->size_count; i++)
+        if (isfinite(j->sizes[i].minimum))
+            return true;
+    return false;
+}
+
 /* ---- text: what it is about ---- */
 
 /* What is to be known before any number. */
-static void add_caveat(struct buf *out, const struct report_advice *a,
+static void add_caveat(struct buf *out, const struct report_advice *a, const struct judged *j,
                        const struct report_style *style)
 {
-    enum verdict verdict = a->view->answer.verdict;
-    if (verdict == VERDICT_LEAK)
-        format_wrapped(out,
-                       "No amount of memory is enough for a job that leaks: find the leak "
-                       "first. What follows says how long the memory lasts.",
-                       0, style);
-    else if (verdict == VERDICT_INCONCLUSIVE)
-        format_wrapped(out,
-                       "The run is too short to say what the job needs: the sizes below are "
-                       "what it has taken so far.",
-                       0, style);
+    struct buf text = BUF_INIT;
+    if (any_leaks(a, j))
+        buf_adds(&text, "No amount of memory is enough for a job that leaks: find the leak first. "
+                        "What follows says how long memory lasts.");
+    else if (a->ending)
+        buf_addf(&text,
+                 "This run supports no recommendation: the command failed (%s). One that trains to "
+                 "its end would; what follows is what this one took.",
+                 a->ending);
+    else if (!is_supported(a, j))
+        buf_adds(&text, "This run supports no recommendation: it is too short. A longer one would; "
+                        "what follows is what this one took.");
+    if (text.len > 0)
+        format_wrapped(out, buf_text(&text), 0, style);
+    buf_release(&text);
 }
 
-static void add_headline(struct buf *out, const struct report_advice *a,
+static void add_headline(struct buf *out, const struct report_advice *a, const struct judged *j,
                          const struct report_style *style)
 {
     struct run_job job;
@@ -58,7 +79,7 @@ static void add_headline(struct buf *out, const struct report_advice *a,
     format_wrapped(out, buf_text(&sentence), 0, style);
     buf_release(&sentence);
     run_job_release(&job);
-    add_caveat(out, a, style);
+    add_caveat(out, a, j, style);
     buf_addc(out, '\n');
 }
 
@@ -86,17 +107,11 @@ static void add_about(struct buf *out, const struct report_advice *a,
 
 /* ---- text: sizes ---- */
 
-/* What leaks, or may still grow, has not settled. */
-static bool has_settled(const struct size_facts *f)
-{
-    return f->answer->verdict == VERDICT_NO_LEAK;
-}
-
 /* "165 MB", "step 83 (2.1 min)". */
-static void add_settling(struct table *t, const struct size_facts *f)
+static void add_settling(struct table *t, const struct size_facts *f, const struct size *s)
 {
     const struct answer *a = f->answer;
-    if (!has_settled(f)) {
+    if (!s->settled) {
         table_add(t, a->verdict == VERDICT_LEAK ? "never" : "not yet");
         table_add(t, "");
         return;
@@ -136,7 +151,7 @@ static void add_sizes(struct buf *out, const struct evidence *e, const struct ju
         table_add(&t, heading[i]);
     for (size_t i = 0; i < e->size_count; i++) {
         table_add(&t, e->sizes[i].name);
-        add_settling(&t, &e->sizes[i]);
+        add_settling(&t, &e->sizes[i], &j->sizes[i]);
         add_bytes(&t, e->sizes[i].peak);
         add_bytes(&t, j->sizes[i].minimum);
         add_bytes(&t, j->sizes[i].recommended);
@@ -158,12 +173,14 @@ static void add_texts(struct buf *out, const char *label, const char *name,
     text_fact(out, label, &text, style);
 }
 
-static void add_size_reasons(struct buf *out, const struct evidence *e, const struct judged *j,
+static void add_size_reasons(struct buf *out, const struct report_advice *a, const struct judged *j,
                              const struct report_style *style)
 {
-    for (size_t i = 0; i < e->size_count; i++)
-        add_texts(out, i == 0 ? "minimum" : "", e->sizes[i].name, &j->sizes[i].minimum_why, style);
+    const struct evidence *e = a->evidence;
+    const char *label = is_supported(a, j) ? "minimum" : "reasons";
     bool first = true;
+    for (size_t i = 0; i < e->size_count; i++)
+        add_texts(out, i == 0 ? label : "", e->sizes[i].name, &j->sizes[i].minimum_why, style);
     for (size_t i = 0; i < e->size_count; i++) {
         if (isnan(j->sizes[i].recommended))
             continue;
@@ -196,7 +213,8 @@ static void add_parts(struct buf *out, const struct evidence *e, const struct re
     }
 }
 
-static void add_settings(struct buf *out, const struct judged *j, const struct report_style *style)
+static void add_settings(struct buf *out, const struct report_advice *a, const struct judged *j,
+                         const struct report_style *style)
 {
     for (unsigned i = 0; i < j->settings.count; i++) {
         struct buf text = BUF_INIT;
@@ -204,7 +222,7 @@ static void add_settings(struct buf *out, const struct judged *j, const struct r
         utf8_add_clean(&text, j->settings.list[i].why, style->ascii);
         text_fact(out, i == 0 ? "settings" : "", &text, style);
     }
-    if (j->settings.count > 0)
+    if (j->settings.count > 0 || !is_supported(a, j))
         return;
     struct buf text = BUF_INIT;
     buf_adds(&text, "nothing to change: this run gives no reason for another setting");
@@ -215,12 +233,12 @@ void report_advice_text(struct buf *out, const struct report_advice *a,
                         const struct report_style *style)
 {
     struct judged *j = judge(a->evidence);
-    add_headline(out, a, style);
+    add_headline(out, a, j, style);
     add_about(out, a, style);
     add_sizes(out, a->evidence, j);
-    add_size_reasons(out, a->evidence, j, style);
+    add_size_reasons(out, a, j, style);
     add_parts(out, a->evidence, style);
-    add_settings(out, j, style);
+    add_settings(out, a, j, style);
     free(j);
 }
 
@@ -242,9 +260,9 @@ static void add_json_size(struct json *j, const struct size_facts *f, const stru
     json_string(j, "name", f->name);
     json_string(j, "verdict", verdict_name(s->verdict));
     json_string(j, "clock", series_clock_name(f->clock));
-    json_number(j, "settled", has_settled(f) ? f->settled : (double) NAN);
+    json_number(j, "settled", s->settled ? f->settled : (double) NAN);
     json_number(j, "peak", f->peak);
-    if (has_settled(f)) {
+    if (s->settled) {
         json_number(j, "warm_up_end_step", steps ? a->warm_up_end : (double) NAN);
         json_number(j, "warm_up_end_seconds", f->warm_up_seconds);
     }
@@ -257,6 +275,7 @@ static void add_json_size(struct json *j, const struct size_facts *f, const stru
     json_number(j, "recommended", s->recommended);
     add_json_texts(j, "recommended_why", &s->recommended_why);
     json_number(j, steps ? "lasts_until_step" : "lasts_until_seconds", s->grows_until);
+    json_number(j, "for_plan", s->for_plan);
     json_object_end(j);
 }
 
@@ -309,6 +328,8 @@ void report_advice_json(struct buf *out, const struct report_advice *a)
     json_number(&j, "seconds", a->seconds);
     json_number(&j, "steps", a->steps);
     json_bool(&j, "finished", a->finished);
+    json_bool(&j, "supported", is_supported(a, judged));
+    json_string(&j, "failed", a->ending);
     json_number(&j, e->clock == CLOCK_STEP ? "plan_steps" : "plan_seconds", e->plan);
     json_array_begin(&j, "memory");
     for (size_t i = 0; i < e->size_count; i++)

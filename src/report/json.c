@@ -1,6 +1,7 @@
 /* report/json.c: the JSON answer of docs/JSON.md. */
 #include "report/json.h"
 #include "report/format.h"
+#include "report/found.h"
 #include "report/headline.h"
 
 #include <math.h>
@@ -252,5 +253,7 @@ void report_json(struct buf *out, const struct report_job *job)
     report_json_verdict(&j, job);
     add_job(&j, job);
     report_json_all_series(&j, job);
+    if (job->found)
+        found_json(&j, job->found);
     report_json_end(&j);
 }

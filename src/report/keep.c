@@ -1,5 +1,6 @@
 /* report/keep.c: a view as a text from which it can be made again. */
-#include "report/report.h"
+#include "report/keep.h"
+#include "report/found.h"
 
 #include <errno.h>
 #include <math.h>
@@ -284,16 +285,15 @@ void report_keep(struct buf *out, const struct watch_view *v)
     for (size_t i = 0; i < v->phase_count; i++)
         keep_phase(&j, &v->phases[i]);
     json_array_end(&j);
+    json_object_begin(&j, "found");
+    found_json(&j, &v->found);
+    json_object_end(&j);
     json_object_end(&j);
 }
 
 /* ---- reading ---- */
 
-/* One member of an object: the value is the next token. Reads or skips it; -EINVAL. */
-typedef int member_reader(struct json_reader *r, const struct json_token *key, void *to);
-
-/* What follows a `{` up to its `}`. */
-static int read_members(struct json_reader *r, member_reader *read, void *to)
+int keep_read_members(struct json_reader *r, keep_member_reader *read, void *to)
 {
     struct json_token t;
     for (;;) {
@@ -306,14 +306,13 @@ static int read_members(struct json_reader *r, member_reader *read, void *to)
     }
 }
 
-static int expect(struct json_reader *r, enum json_type type)
+int keep_expect(struct json_reader *r, enum json_type type)
 {
     struct json_token t;
     return json_next(r, &t) == 0 && t.type == type ? 0 : -EINVAL;
 }
 
-/* The next token is of that type; else *ret is what came instead, JSON_END where it is no JSON. */
-static bool next_is(struct json_reader *r, enum json_type type, struct json_token *ret)
+bool keep_next_is(struct json_reader *r, enum json_type type, struct json_token *ret)
 {
     if (json_next(r, ret) < 0)
         ret->type = JSON_END;
@@ -342,12 +341,12 @@ static int read_rest(struct json_reader *r, double *ret, size_t count)
     for (size_t i = 0; i < count; i++)
         if (json_next(r, &t) < 0 || number_of(&t, &ret[i]) < 0)
             return -EINVAL;
-    return expect(r, JSON_ARRAY_END);
+    return keep_expect(r, JSON_ARRAY_END);
 }
 
 static int read_array(struct json_reader *r, double *ret, size_t count)
 {
-    return expect(r, JSON_ARRAY_BEGIN) < 0 ? -EINVAL : read_rest(r, ret, count);
+    return keep_expect(r, JSON_ARRAY_BEGIN) < 0 ? -EINVAL : read_rest(r, ret, count);
 }
 
 #define MOST_NUMBERS 64
@@ -362,12 +361,12 @@ static int read_numbers(struct json_reader *r, void *to, const struct field *fie
     return 0;
 }
 
-static bool within(double value, double most)
+bool keep_is_within(double value, double most)
 {
     return value >= 0 && value <= most;
 }
 
-static char *text_of(const struct json_token *t)
+char *keep_text_of(const struct json_token *t)
 {
     struct buf text = BUF_INIT;
     json_token_text(t, &text);
@@ -378,13 +377,13 @@ static char *text_of(const struct json_token *t)
     return copy;
 }
 
-static int read_text(struct json_reader *r, const char **ret)
+int keep_read_text(struct json_reader *r, const char **ret)
 {
     struct json_token t;
     if (json_next(r, &t) < 0 || t.type != JSON_STRING)
         return -EINVAL;
     free((char *) *ret);
-    *ret = text_of(&t);
+    *ret = keep_text_of(&t);
     return 0;
 }
 
@@ -409,7 +408,7 @@ static void line_of(const struct json_token *t, char ret[ANSWER_WHY_LENGTH])
 static int read_line(struct json_reader *r, char ret[ANSWER_WHY_LENGTH])
 {
     struct json_token t;
-    if (!next_is(r, JSON_STRING, &t))
+    if (!keep_next_is(r, JSON_STRING, &t))
         return -EINVAL;
     line_of(&t, ret);
     return 0;
@@ -418,19 +417,19 @@ static int read_line(struct json_reader *r, char ret[ANSWER_WHY_LENGTH])
 static int read_answer_integers(struct json_reader *r, struct answer *a)
 {
     double v[ANSWER_INTEGERS];
-    if (read_array(r, v, ANSWER_INTEGERS) < 0 || !within(v[ANSWER_VERDICT], VERDICT_LEAK) ||
-        !within(v[ANSWER_SEVERITY], SEVERITY_HIGH) ||
-        !within(v[ANSWER_PATTERN], PATTERN_ACCELERATING))
+    if (read_array(r, v, ANSWER_INTEGERS) < 0 || !keep_is_within(v[ANSWER_VERDICT], VERDICT_LEAK) ||
+        !keep_is_within(v[ANSWER_SEVERITY], SEVERITY_HIGH) ||
+        !keep_is_within(v[ANSWER_PATTERN], PATTERN_ACCELERATING))
         return -EINVAL;
     a->verdict = (enum verdict) v[ANSWER_VERDICT];
     a->suspect = v[ANSWER_SUSPECT] != 0;
     a->severity = (enum severity) v[ANSWER_SEVERITY];
     a->pattern = (enum pattern) v[ANSWER_PATTERN];
-    a->samples = within(v[ANSWER_SAMPLES], 1e15) ? (uint64_t) v[ANSWER_SAMPLES] : 0;
-    a->refused = within(v[ANSWER_REFUSED], 1e15) ? (uint64_t) v[ANSWER_REFUSED] : 0;
-    a->restarts = within(v[ANSWER_RESTARTS], 1e15) ? (uint64_t) v[ANSWER_RESTARTS] : 0;
+    a->samples = keep_is_within(v[ANSWER_SAMPLES], 1e15) ? (uint64_t) v[ANSWER_SAMPLES] : 0;
+    a->refused = keep_is_within(v[ANSWER_REFUSED], 1e15) ? (uint64_t) v[ANSWER_REFUSED] : 0;
+    a->restarts = keep_is_within(v[ANSWER_RESTARTS], 1e15) ? (uint64_t) v[ANSWER_RESTARTS] : 0;
     a->naive.misleads = v[ANSWER_MISLEADS] != 0;
-    a->spikes.count = within(v[ANSWER_SPIKES], 1e9) ? (unsigned) v[ANSWER_SPIKES] : 0;
+    a->spikes.count = keep_is_within(v[ANSWER_SPIKES], 1e9) ? (unsigned) v[ANSWER_SPIKES] : 0;
     a->spikes.recovered = v[ANSWER_RECOVERED] != 0;
     return 0;
 }
@@ -438,10 +437,10 @@ static int read_answer_integers(struct json_reader *r, struct answer *a)
 static int read_phases(struct json_reader *r, struct answer *a)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_NUMBER, &t)) {
-        if (a->phase_count == ANSWER_PHASES || !within(t.number, PHASE_LEVEL_SHIFT))
+    while (keep_next_is(r, JSON_NUMBER, &t)) {
+        if (a->phase_count == ANSWER_PHASES || !keep_is_within(t.number, PHASE_LEVEL_SHIFT))
             return -EINVAL;
         struct phase *p = &a->phases[a->phase_count++];
         p->name = (enum phase_name) t.number;
@@ -455,16 +454,16 @@ static int read_phases(struct json_reader *r, struct answer *a)
 static int read_during(struct json_reader *r, struct answer *a)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_STRING, &t)) {
+    while (keep_next_is(r, JSON_STRING, &t)) {
         struct spike_activity *x = &a->spikes.during[a->spikes.during_count];
-        char *name = text_of(&t);
+        char *name = keep_text_of(&t);
         bool fits = a->spikes.during_count < ANSWER_ACTIVITIES && strlen(name) < sizeof(x->name);
         if (fits)
             memcpy(x->name, name, strlen(name) + 1);
         free(name);
-        if (!fits || !next_is(r, JSON_NUMBER, &t) || !within(t.number, 1e9))
+        if (!fits || !keep_next_is(r, JSON_NUMBER, &t) || !keep_is_within(t.number, 1e9))
             return -EINVAL;
         x->count = (unsigned) t.number;
         a->spikes.during_count++;
@@ -475,9 +474,9 @@ static int read_during(struct json_reader *r, struct answer *a)
 static int read_whys(struct json_reader *r, struct answer *a)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_STRING, &t) && a->why_count < ANSWER_WHY) {
+    while (keep_next_is(r, JSON_STRING, &t) && a->why_count < ANSWER_WHY) {
         line_of(&t, a->why[a->why_count++]);
     }
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
@@ -486,11 +485,11 @@ static int read_whys(struct json_reader *r, struct answer *a)
 static int read_history(struct json_reader *r, struct history *h)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_NUMBER, &t)) {
+    while (keep_next_is(r, JSON_NUMBER, &t)) {
         struct history_block block;
-        if (h->count == HISTORY_BLOCKS || !within(t.number, 1e15) ||
+        if (h->count == HISTORY_BLOCKS || !keep_is_within(t.number, 1e15) ||
             read_numbers(r, &block, block_numbers, COUNT_OF(block_numbers)) < 0 ||
             !isfinite(block.at + block.min + block.mean + block.peak))
             return -EINVAL;
@@ -510,8 +509,9 @@ static int read_history(struct json_reader *r, struct history *h)
 static int read_what(struct json_reader *r, struct watch_series *s)
 {
     double v[4];
-    if (read_array(r, v, 4) < 0 || !within(v[0], 1e10) || !within(v[1], SERIES_COUNT) ||
-        !within(v[2], CLOCK_SECONDS) || !within(v[3], PART_TOTAL))
+    if (read_array(r, v, 4) < 0 || !keep_is_within(v[0], 1e10) ||
+        !keep_is_within(v[1], SERIES_COUNT) || !keep_is_within(v[2], CLOCK_SECONDS) ||
+        !keep_is_within(v[3], PART_TOTAL))
         return -EINVAL;
     s->info.pid = (int64_t) v[0];
     s->info.unit = (enum series_unit) v[1];
@@ -533,7 +533,7 @@ static int read_series_member(struct json_reader *r, const struct json_token *ke
     };
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         if (json_token_is(key, texts[i].name))
-            return read_text(r, texts[i].text);
+            return keep_read_text(r, texts[i].text);
     if (json_token_is(key, "what"))
         return read_what(r, s);
     if (json_token_is(key, "integers"))
@@ -562,7 +562,7 @@ static int read_series(struct json_reader *r, struct watch_view *v)
     memset(s, 0, sizeof(*s));
     answer_clear(&s->answer);
     history_init(&s->history);
-    if (read_members(r, read_series_member, s) < 0)
+    if (keep_read_members(r, read_series_member, s) < 0)
         return -EINVAL;
     return s->info.name && s->info.kind ? 0 : -EINVAL;
 }
@@ -571,12 +571,12 @@ static int read_series(struct json_reader *r, struct watch_view *v)
 static int read_phase_series(struct json_reader *r, struct watch_phase *p)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_ARRAY_BEGIN, &t)) {
+    while (keep_next_is(r, JSON_ARRAY_BEGIN, &t)) {
         double n[5];
-        if (read_rest(r, n, 5) < 0 || !within(n[0], 1e9) || !isfinite(n[1] + n[2]) ||
-            !within(n[3], 1e15) || !within(n[4], n[3]))
+        if (read_rest(r, n, 5) < 0 || !keep_is_within(n[0], 1e9) || !isfinite(n[1] + n[2]) ||
+            !keep_is_within(n[3], 1e15) || !keep_is_within(n[4], n[3]))
             return -EINVAL;
         p->series = reallocarray(p->series, p->count + 1, sizeof(*p->series));
         if (!p->series)
@@ -592,13 +592,13 @@ static int read_phase_member(struct json_reader *r, const struct json_token *key
     struct watch_phase *p = to;
     struct json_token t;
     if (json_token_is(key, "name"))
-        return read_text(r, (const char **) &p->name);
+        return keep_read_text(r, (const char **) &p->name);
     if (json_token_is(key, "series"))
         return read_phase_series(r, p);
     bool times = json_token_is(key, "times"), ended = json_token_is(key, "ended");
     if (!times && !ended && !json_token_is(key, "seconds"))
         return json_skip(r);
-    if (!next_is(r, JSON_NUMBER, &t) || !within(t.number, 1e15))
+    if (!keep_next_is(r, JSON_NUMBER, &t) || !keep_is_within(t.number, 1e15))
         return -EINVAL;
     if (times || ended)
         *(times ? &p->times : &p->ended) = (uint64_t) t.number;
@@ -614,7 +614,7 @@ static int read_phase(struct json_reader *r, struct watch_view *v)
         abort();
     struct watch_phase *p = &v->phases[v->phase_count++];
     memset(p, 0, sizeof(*p));
-    if (read_members(r, read_phase_member, p) < 0)
+    if (keep_read_members(r, read_phase_member, p) < 0)
         return -EINVAL;
     return p->name ? 0 : -EINVAL;
 }
@@ -633,7 +633,7 @@ static int read_row_member(struct json_reader *r, const struct json_token *key, 
     struct watch_row *row = to;
     struct json_token t;
     if (json_token_is(key, "label"))
-        return read_text(r, (const char **) &row->label);
+        return keep_read_text(r, (const char **) &row->label);
     if (json_token_is(key, "numbers"))
         return read_numbers(r, row, row_numbers, COUNT_OF(row_numbers));
     static const char *const names[] = {"processes", "grows", "pid", "role"};
@@ -643,7 +643,7 @@ static int read_row_member(struct json_reader *r, const struct json_token *key, 
     if (which == COUNT_OF(names))
         return json_skip(r);
     if (json_next(r, &t) < 0 || t.type != JSON_NUMBER ||
-        !within(t.number, which == 3 ? ROLE_HELPER : 1e9))
+        !keep_is_within(t.number, which == 3 ? ROLE_HELPER : 1e9))
         return -EINVAL;
     if (which == 0)
         row->processes = (unsigned) t.number;
@@ -663,7 +663,7 @@ static int read_row(struct json_reader *r, struct watch_view *v)
         abort();
     struct watch_row *row = &v->rows[v->row_count++];
     memset(row, 0, sizeof(*row));
-    if (read_members(r, read_row_member, row) < 0)
+    if (keep_read_members(r, read_row_member, row) < 0)
         return -EINVAL;
     return row->label ? 0 : -EINVAL;
 }
@@ -671,9 +671,9 @@ static int read_row(struct json_reader *r, struct watch_view *v)
 /* The sum has no label, and a view does not own one for it. */
 static int read_total(struct json_reader *r, struct watch_row *total)
 {
-    int e = expect(r, JSON_OBJECT_BEGIN);
+    int e = keep_expect(r, JSON_OBJECT_BEGIN);
     if (e == 0)
-        e = read_members(r, read_row_member, total);
+        e = keep_read_members(r, read_row_member, total);
     free(total->label);
     total->label = NULL;
     return e;
@@ -685,9 +685,9 @@ static int read_objects(struct json_reader *r,
                         struct watch_view *v)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_OBJECT_BEGIN, &t))
+    while (keep_next_is(r, JSON_OBJECT_BEGIN, &t))
         if (read(r, v) < 0)
             return -EINVAL;
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
@@ -696,28 +696,29 @@ static int read_objects(struct json_reader *r,
 static int read_notes(struct json_reader *r, struct watch_view *v)
 {
     struct json_token t;
-    if (expect(r, JSON_ARRAY_BEGIN) < 0)
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
         return -EINVAL;
-    while (next_is(r, JSON_STRING, &t) && v->note_count < WATCH_NOTES)
-        v->notes[v->note_count++] = text_of(&t);
+    while (keep_next_is(r, JSON_STRING, &t) && v->note_count < WATCH_NOTES)
+        v->notes[v->note_count++] = keep_text_of(&t);
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
 }
 
 static int read_job(struct json_reader *r, struct watch_view *v)
 {
     double n[11];
-    if (read_array(r, n, 11) < 0 || !within(n[0], VERDICT_LEAK) || !within(n[1], SEVERITY_HIGH))
+    if (read_array(r, n, 11) < 0 || !keep_is_within(n[0], VERDICT_LEAK) ||
+        !keep_is_within(n[1], SEVERITY_HIGH))
         return -EINVAL;
     v->answer.verdict = (enum verdict) n[0];
     v->answer.severity = (enum severity) n[1];
-    v->answer.deciding = within(n[2], 1e6) ? (size_t) n[2] : SIZE_MAX;
+    v->answer.deciding = keep_is_within(n[2], 1e6) ? (size_t) n[2] : SIZE_MAX;
     unsigned *counts[] = {&v->answer.leaks, &v->answer.inconclusives, &v->answer.no_leaks,
                           &v->processes, &v->most_processes};
     for (size_t i = 0; i < COUNT_OF(counts); i++)
-        *counts[i] = within(n[3 + i], 1e9) ? (unsigned) n[3 + i] : 0;
-    v->processes_seen = within(n[8], 1e15) ? (uint64_t) n[8] : 0;
+        *counts[i] = keep_is_within(n[3 + i], 1e9) ? (unsigned) n[3 + i] : 0;
+    v->processes_seen = keep_is_within(n[8], 1e15) ? (uint64_t) n[8] : 0;
     v->ended = n[9] != 0;
-    v->status = within(n[10], 1e6) ? (int) n[10] : 0;
+    v->status = keep_is_within(n[10], 1e6) ? (int) n[10] : 0;
     return 0;
 }
 
@@ -729,15 +730,15 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
     if (json_token_is(key, "numbers"))
         return read_numbers(r, v, view_numbers, COUNT_OF(view_numbers));
     if (json_token_is(key, "command"))
-        return read_text(r, (const char **) &v->command);
+        return keep_read_text(r, (const char **) &v->command);
     if (json_token_is(key, "arguments"))
-        return read_text(r, (const char **) &v->arguments);
+        return keep_read_text(r, (const char **) &v->arguments);
     if (json_token_is(key, "limit_source"))
-        return read_text(r, (const char **) &v->limit_source);
+        return keep_read_text(r, (const char **) &v->limit_source);
     if (json_token_is(key, "steps_from"))
-        return read_text(r, (const char **) &v->steps_from);
+        return keep_read_text(r, (const char **) &v->steps_from);
     if (json_token_is(key, "ending"))
-        return read_text(r, (const char **) &v->ending);
+        return keep_read_text(r, (const char **) &v->ending);
     if (json_token_is(key, "notes"))
         return read_notes(r, v);
     if (json_token_is(key, "total"))
@@ -748,6 +749,8 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
         return read_objects(r, read_series, v);
     if (json_token_is(key, "phases"))
         return read_objects(r, read_phase, v);
+    if (json_token_is(key, "found"))
+        return found_read_json(r, &v->found);
     return json_skip(r);
 }
 
@@ -756,11 +759,11 @@ int report_recall(const char *text, size_t len, struct watch_view *ret)
     struct json_reader r;
     memset(ret, 0, sizeof(*ret));
     json_reader_init(&r, text, len);
-    int e = expect(&r, JSON_OBJECT_BEGIN);
+    int e = keep_expect(&r, JSON_OBJECT_BEGIN);
     if (e == 0)
-        e = read_members(&r, read_view_member, ret);
+        e = keep_read_members(&r, read_view_member, ret);
     if (e == 0)
-        e = expect(&r, JSON_END);
+        e = keep_expect(&r, JSON_END);
     if (e == 0 && ((ret->limit > 0 && !ret->limit_source) || !phases_are_sane(ret)))
         e = -EINVAL;
     if (e < 0)

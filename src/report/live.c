@@ -132,6 +132,15 @@ static const char *advice(const char *kind)
     return NULL;
 }
 
+/* What was found to grow in that process, and who holds it; NULL: that is not known yet. */
+static const char *finding_of(const struct watch_view *v, int64_t pid)
+{
+    for (size_t i = 0; i < v->found.count; i++)
+        if (v->found.findings[i].pid == pid && v->found.findings[i].holder)
+            return v->found.findings[i].sentence;
+    return NULL;
+}
+
 void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
                   const struct report_style *style)
 {
@@ -156,9 +165,9 @@ void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
         utf8_add_clean(&text, w->answer.why[0], style->ascii);
         add_wrapped(out, &text, style);
     }
-    const char *look = advice(w->info.kind);
+    const char *found = finding_of(v, w->info.pid), *look = found ? found : advice(w->info.kind);
     if (look) {
-        buf_adds(&text, look);
+        utf8_add_clean(&text, look, style->ascii);
         add_wrapped(out, &text, style);
     }
     buf_release(&text);

@@ -28,6 +28,7 @@ struct report_job {
     const struct job_answer *answer;
     const char *source; /* file name; NULL: absent */
     bool watched;       /* a running job: the one series that matters most is always named */
+    const struct watch_found *found; /* what was found to grow; NULL: nobody looked */
 };
 
 /* The report of `analyze`: the verdict in one sentence, then for each series, or of many for those
@@ -106,6 +107,21 @@ void report_status(struct buf *out, const struct watch_status *s, double seconds
 void report_keep(struct buf *out, const struct watch_view *v);
 int report_recall(const char *text, size_t len, struct watch_view *ret);
 
+/* ---- what a process holds ---- */
+
+/* Nothing is owned. */
+struct report_objects {
+    const struct wire_census *census;
+    const struct watch_entered *entered;
+};
+
+/* `objects`: types by memory and count, tensors, what they are for. */
+void report_objects_text(struct buf *out, const struct report_objects *o,
+                         const struct report_style *style);
+/* Of several processes, with all that were entered or could not be. */
+void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
+                         const struct watch_found *found);
+
 /* ---- advice ---- */
 
 /* What `advise` tells; nothing is owned. */
@@ -113,6 +129,7 @@ struct report_advice {
     const char *command;   /* NULL: watched by pid */
     double seconds, steps; /* that were recorded; steps NAN: none */
     bool finished;         /* the run has its final answer */
+    const char *ending;    /* of a command that failed: how it ended; NULL: it did not fail */
     const struct watch_view *view;
     const struct evidence *evidence;
 };

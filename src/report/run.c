@@ -1,6 +1,7 @@
 /* report/run.c: the report of a watched job: what it was, its balance sheet, its verdict. */
 #include "report/run.h"
 #include "report/format.h"
+#include "report/found.h"
 #include "report/headline.h"
 #include "report/json.h"
 #include "report/phases.h"
@@ -117,6 +118,16 @@ static void add_limit(struct buf *out, const struct watch_view *v, const struct 
         buf_addf(&text, " (%s)", v->limit_source);
     }
     text_fact(out, "limit", &text, style);
+}
+
+static void add_patterns(struct buf *out, const struct watch_view *v,
+                         const struct report_style *style)
+{
+    for (unsigned i = 0; i < v->pattern_count; i++) {
+        struct buf text = BUF_INIT;
+        utf8_add_clean(&text, v->patterns[i].text, style->ascii);
+        text_fact(out, i == 0 ? "pattern" : "", &text, style);
+    }
 }
 
 /* ---- the balance sheet ---- */
@@ -322,11 +333,17 @@ void report_run_text(struct buf *out, const struct watch_view *v, const struct r
     phases_text(out, v, style);
     add_ending(out, v, style);
     add_limit(out, v, style);
+    add_patterns(out, v, style);
+    if (found_any(&v->found)) {
+        buf_addc(out, '\n');
+        found_text(out, &v->found, style);
+    }
     add_sheet(out, v);
     add_overhead(out, v, style);
     add_table(out, v, &j, style);
     add_sections(out, v, &j, style);
     buf_addc(out, '\n');
+    found_counts(out, v, style);
     add_notes(out, v, style);
     add_cost(out, v, style);
     run_job_release(&j);
@@ -379,6 +396,20 @@ static void add_json_job(struct json *j, const struct watch_view *v)
     json_object_end(j);
 }
 
+static void add_json_patterns(struct json *j, const struct watch_view *v)
+{
+    if (v->pattern_count == 0)
+        return;
+    json_array_begin(j, "patterns");
+    for (unsigned i = 0; i < v->pattern_count; i++) {
+        json_object_begin(j, NULL);
+        json_string(j, "pattern", pattern_name(v->patterns[i].pattern));
+        json_string(j, "text", v->patterns[i].text);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 static void add_json_row(struct json *j, const struct watch_row *r, const char *role)
 {
     json_object_begin(j, NULL);
@@ -407,6 +438,8 @@ void report_run_json(struct buf *out, const struct watch_view *v)
     report_json_verdict(&j, &job.job);
     add_json_job(&j, v);
     report_json_all_series(&j, &job.job);
+    found_json(&j, &v->found);
+    add_json_patterns(&j, v);
     phases_json(&j, v);
     json_array_begin(&j, "balance");
     for (size_t i = 0; i < v->row_count; i++)

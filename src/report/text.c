@@ -1,6 +1,7 @@
 /* report/text.c: the report of a job for people. */
 #include "report/text.h"
 #include "report/format.h"
+#include "report/found.h"
 #include "report/headline.h"
 #include "report/table.h"
 
@@ -109,17 +110,21 @@ static void add_alarm(struct buf *out, const struct report_series *s,
     }
 }
 
+void text_reason(struct buf *out, const char *label, const char *reason,
+                 const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    fact_label(out, label, style);
+    buf_addf(out, "%s ", format_glyphs(style)->bullet);
+    utf8_add_clean(&text, reason, style->ascii);
+    format_wrapped(out, buf_text(&text), LABEL_WIDTH + 2, style);
+    buf_release(&text);
+}
+
 static void add_reasons(struct buf *out, const struct answer *a, const struct report_style *style)
 {
-    const char *bullet = format_glyphs(style)->bullet;
-    for (unsigned i = 0; i < a->why_count; i++) {
-        fact_label(out, i == 0 ? "why" : "", style);
-        buf_addf(out, "%s ", bullet);
-        struct buf text = BUF_INIT;
-        utf8_add_clean(&text, a->why[i], style->ascii);
-        format_wrapped(out, buf_text(&text), LABEL_WIDTH + 2, style);
-        buf_release(&text);
-    }
+    for (unsigned i = 0; i < a->why_count; i++)
+        text_reason(out, i == 0 ? "why" : "", a->why[i], style);
 }
 
 static void add_naive(struct buf *out, const struct report_series *s,
@@ -509,6 +514,10 @@ void report_text(struct buf *out, const struct report_job *job, const struct rep
     buf_release(&sentence);
     buf_addc(out, '\n');
 
+    if (job->found && found_any(job->found)) {
+        found_text(out, job->found, style);
+        buf_addc(out, '\n');
+    }
     if (job->count == 1) {
         add_body(out, &job->series[0], style);
         return;

@@ -8,6 +8,10 @@
 void text_fact(struct buf *out, const char *label, struct buf *sentence,
                const struct report_style *style);
 
+/* One of several reasons beside a word: a bullet, and a text from outside. */
+void text_reason(struct buf *out, const char *label, const char *reason,
+                 const struct report_style *style);
+
 /* One line a series, leaks first. */
 void text_summary(struct buf *out, const struct report_job *job, const struct report_style *style);
 

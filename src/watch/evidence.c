@@ -97,15 +97,26 @@ static double add_known(double sum, double value)
     return (isnan(sum) ? 0 : sum) + value;
 }
 
-static double most_pinned(const struct watch *w)
+/* Somebody is new whenever there is more of it. */
+double evidence_most_at_a_time(const struct watch *w, double (*value)(const struct member *m))
 {
-    double sum = NAN;
+    double most = NAN;
     for (size_t i = 0; i < w->member_count; i++) {
-        const struct track *t = member_told(w->members[i], "torch.pinned");
-        if (t && t->samples > 0)
-            sum = add_known(sum, t->max);
+        double sum = NAN;
+        for (size_t k = 0; k < w->member_count; k++) {
+            double one = value(w->members[k]);
+            if (!isnan(one) && member_was_there(w->members[k], w->members[i]->joined))
+                sum = add_known(sum, one);
+        }
+        most = fmax(most, sum);
     }
-    return sum;
+    return most;
+}
+
+static double pinned_by(const struct member *m)
+{
+    const struct track *t = member_told(m, "torch.pinned");
+    return t && t->samples > 0 ? t->max : NAN;
 }
 
 /* Of the host's memory, which is told without a device. Totals are told, the first of them after
@@ -233,19 +244,21 @@ static void find_plan(struct evidence *e, const struct watch *w)
 }
 
 int evidence_init(struct evidence *e, struct recording *r, const struct watch_view *v,
-                  double limit_bytes)
+                  double limit_bytes, bool failed)
 {
     struct watch *w = recording_watch(r);
     *e = (struct evidence){0};
     find_plan(e, w);
     find_copies(e, w);
     add_parts(e, w);
-    e->settings.pinned = most_pinned(w);
+    e->settings.pinned = evidence_most_at_a_time(w, pinned_by);
     e->settings.freed_by_trim = freed_at_first(w, "cleanup.trim.freed");
     e->settings.freed_by_gc = freed_at_first(w, "cleanup.gc.freed");
     int result = evidence_host(e, r, v, limit_bytes);
     if (result == 0)
         result = evidence_devices(e, r, v);
+    for (size_t i = 0; i < e->size_count; i++)
+        e->sizes[i].failed = failed;
     if (result == 0)
         result = find_falls(e, r);
     if (result < 0)

@@ -3,99 +3,305 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* A device in the words of the driver ("gpu0"), of torch ("cuda:0"), or both. */
-struct device {
+/*
+ * A device in the words of the driver ("gpu0"), of torch ("cuda:0"), or both. What torch calls
+ * cuda:0 is another device in each process that has its own CUDA_VISIBLE_DEVICES: where the driver
+ * does not say which, it is the device of that one process.
+ */
+struct place {
     const char *driver, *torch;
+    const struct member *owner; /* NULL: of all that use it */
 };
+
+/* ---- which device of the driver it is that torch names ---- */
+
+static bool is_of(const struct track *t, const char *kind, const char *device)
+{
+    return device && t->device && t->samples > 0 && strcmp(t->kind, kind) == 0 &&
+           strcmp(t->device, device) == 0;
+}
+
+static const struct track *told_there(const struct member *m, const char *kind, const char *device)
+{
+    for (size_t i = 0; i < m->told_count; i++)
+        if (is_of(&m->told[i], kind, device))
+            return &m->told[i];
+    return NULL;
+}
+
+static const struct track *used_there(const struct member *m, const char *driver)
+{
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (is_of(&m->gpu[i], "gpu.used", driver))
+            return &m->gpu[i];
+    return NULL;
+}
+
+static size_t torch_devices(const struct member *m)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < m->told_count; i++)
+        count += is_of(&m->told[i], "torch.allocated", m->told[i].device);
+    return count;
+}
+
+/* How many of its devices torch numbers lower. */
+static size_t torch_order(const struct member *m, const char *torch)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < m->told_count; i++)
+        count += is_of(&m->told[i], "torch.allocated", m->told[i].device) &&
+                 strverscmp(m->told[i].device, torch) < 0;
+    return count;
+}
+
+static const struct track *largest_of_driver(const struct member *m)
+{
+    const struct track *largest = NULL;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (m->gpu[i].samples > 0 && (!largest || m->gpu[i].max > largest->max))
+            largest = &m->gpu[i];
+    return largest;
+}
+
+static const struct track *driver_in_order(const struct member *m, size_t order)
+{
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (m->gpu[i].samples > 0 && order-- == 0)
+            return &m->gpu[i];
+    return NULL;
+}
+
+static size_t driver_devices(const struct member *m)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        count += m->gpu[i].samples > 0;
+    return count;
+}
+
+/* The one device that is watched as a whole, where there is one. */
+static const struct track *whole_device(const struct watch *w)
+{
+    const struct track *found = NULL;
+    for (size_t i = 0; i < w->device_count; i++) {
+        if (w->devices[i].samples == 0 || !w->devices[i].device)
+            continue;
+        if (found)
+            return NULL;
+        found = &w->devices[i];
+    }
+    return found;
+}
+
+/*
+ * A process with tensors on one device has most of its memory there: on others it has a context at
+ * most. One with as many of both has them in order. What torch holds has to be there.
+ */
+static const char *driver_of(const struct watch *w, const struct member *m, const char *torch)
+{
+    size_t drivers = driver_devices(m), torches = torch_devices(m);
+    const struct track *found = drivers == 0         ? torches == 1 ? whole_device(w) : NULL
+                                : torches == 1       ? largest_of_driver(m)
+                                : drivers == torches ? driver_in_order(m, torch_order(m, torch))
+                                                     : NULL;
+    const struct track *reserved = told_there(m, "torch.reserved", torch);
+    return found && (!reserved || found->max >= reserved->max) ? found->device : NULL;
+}
 
 /* ---- which devices there are ---- */
 
-static void collect(const char **names, size_t *count, const char *name)
+static bool is_at(const struct watch *w, const struct place *p, const struct member *m,
+                  const char *torch)
 {
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp(names[i], name) == 0)
-            return;
-    if (*count < ADVICE_DEVICES)
-        names[(*count)++] = name;
+    if (p->owner && p->owner != m)
+        return false;
+    const char *driver = driver_of(w, m, torch);
+    return p->driver ? driver && strcmp(driver, p->driver) == 0
+                     : !driver && p->torch && strcmp(p->torch, torch) == 0;
 }
 
-/* One of each is the same one; of several the order is not told in the file. */
-static size_t find_devices(const struct watch *w, struct device *ret)
+/* Another process has a device of that name at the same time, and it may be another. */
+static bool is_ambiguous(const struct watch *w, const struct member *m, const char *torch)
 {
-    const char *driver[ADVICE_DEVICES], *torch[ADVICE_DEVICES];
-    size_t drivers = 0, torches = 0;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *other = w->members[i];
+        if (other != m && told_there(other, "torch.allocated", torch) &&
+            !driver_of(w, other, torch) &&
+            (member_was_there(other, m->joined) || member_was_there(m, other->joined)))
+            return true;
+    }
+    return false;
+}
+
+static struct place *find_place(struct place *places, size_t count, const struct place *wanted)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct place *p = &places[i];
+        bool same = wanted->driver ? p->driver && strcmp(p->driver, wanted->driver) == 0
+                                   : !p->driver && strcmp(p->torch, wanted->torch) == 0;
+        if (same && p->owner == wanted->owner)
+            return p;
+    }
+    return NULL;
+}
+
+static void add_place(struct place *places, size_t *count, const struct place *wanted)
+{
+    struct place *p = find_place(places, *count, wanted);
+    if (p && !p->torch)
+        p->torch = wanted->torch;
+    if (!p && *count < ADVICE_DEVICES)
+        places[(*count)++] = *wanted;
+}
+
+static void add_places_of(const struct watch *w, const struct member *m, struct place *places,
+                          size_t *count)
+{
+    for (size_t i = 0; i < m->gpu_count; i++)
+        if (m->gpu[i].samples > 0 && m->gpu[i].device)
+            add_place(places, count, &(struct place){.driver = m->gpu[i].device});
+    for (size_t i = 0; i < m->told_count; i++) {
+        const char *torch = m->told[i].device;
+        if (!is_of(&m->told[i], "torch.allocated", torch))
+            continue;
+        struct place p = {.driver = driver_of(w, m, torch), .torch = torch};
+        if (!p.driver && is_ambiguous(w, m, torch))
+            p.owner = m;
+        add_place(places, count, &p);
+    }
+}
+
+static size_t find_places(const struct watch *w, struct place *ret)
+{
+    size_t count = 0;
     for (size_t i = 0; i < w->device_count; i++)
         if (w->devices[i].samples > 0 && w->devices[i].device)
-            collect(driver, &drivers, w->devices[i].device);
-    for (size_t i = 0; i < w->member_count; i++) {
-        const struct member *m = w->members[i];
-        for (size_t k = 0; k < m->gpu_count; k++)
-            if (m->gpu[k].samples > 0 && m->gpu[k].device)
-                collect(driver, &drivers, m->gpu[k].device);
-        for (size_t k = 0; k < m->told_count; k++)
-            if (strcmp(m->told[k].kind, "torch.allocated") == 0 && m->told[k].device)
-                collect(torch, &torches, m->told[k].device);
-    }
-    bool paired = drivers == 1 && torches == 1;
-    size_t count = 0;
-    for (size_t i = 0; i < drivers; i++)
-        ret[count++] = (struct device){.driver = driver[i], .torch = paired ? torch[0] : NULL};
-    for (size_t i = 0; !paired && i < torches && count < ADVICE_DEVICES; i++)
-        ret[count++] = (struct device){.torch = torch[i]};
+            add_place(ret, &count, &(struct place){.driver = w->devices[i].device});
+    for (size_t i = 0; i < w->member_count; i++)
+        add_places_of(w, w->members[i], ret, &count);
     return count;
 }
 
 /* ---- what was there ---- */
 
-/* Of all processes; NAN: nobody tells. */
-struct amounts {
-    double last, max, limit;
-};
-
-static void add_track(struct amounts *a, const struct track *t, const char *kind,
-                      const char *device)
+/* What one process had of a kind at a place; NULL: nothing. */
+static const struct track *track_at(const struct watch *w, const struct place *p,
+                                    const struct member *m, const char *kind)
 {
-    if (!device || strcmp(t->kind, kind) != 0 || !t->device || strcmp(t->device, device) != 0 ||
-        t->samples == 0)
-        return;
-    a->last = (isnan(a->last) ? 0 : a->last) + t->last;
-    a->max = (isnan(a->max) ? 0 : a->max) + t->max;
-    a->limit = t->limit > 0 ? fmax(t->limit, a->limit) : a->limit;
+    if (strcmp(kind, "gpu.used") == 0)
+        return p->driver ? used_there(m, p->driver) : NULL;
+    for (size_t i = 0; i < m->told_count; i++) {
+        const struct track *t = &m->told[i];
+        if (is_of(t, kind, t->device) && is_at(w, p, m, t->device))
+            return t;
+    }
+    return NULL;
 }
 
-static struct amounts amounts_of(const struct watch *w, const char *kind, const char *device)
+/* NAN: nobody tells. */
+struct amounts {
+    double last, max; /* of those that were there at a time: the last, and the most */
+    double headroom;  /* the least that anybody of the last ones saw */
+};
+
+static struct amounts amounts_at(const struct watch *w, const struct place *p, const char *kind,
+                                 double moment)
 {
     struct amounts a = {NAN, NAN, NAN};
-    for (size_t i = 0; i < w->device_count; i++)
-        add_track(&a, &w->devices[i], kind, device);
     for (size_t i = 0; i < w->member_count; i++) {
-        const struct member *m = w->members[i];
-        for (size_t k = 0; k < m->gpu_count; k++)
-            add_track(&a, &m->gpu[k], kind, device);
-        for (size_t k = 0; k < m->told_count; k++)
-            add_track(&a, &m->told[k], kind, device);
+        const struct track *t = track_at(w, p, w->members[i], kind);
+        if (!t || !member_was_there(w->members[i], moment))
+            continue;
+        a.last = (isnan(a.last) ? 0 : a.last) + t->last;
+        a.max = (isnan(a.max) ? 0 : a.max) + t->max;
+        if (t->limit > 0)
+            a.headroom = fmin(a.headroom, fmax(0, t->limit - t->last));
     }
     return a;
 }
 
-/* Torch's own counter says it best. */
-static const struct watch_series *series_of(const struct watch_view *v, const struct device *d)
+/* Processes that follow each other have the device one after another. */
+static struct amounts amounts_of(const struct watch *w, const struct place *p, const char *kind)
+{
+    struct amounts most = {NAN, NAN, NAN};
+    double last_joined = -INFINITY;
+    for (size_t i = 0; i < w->member_count; i++) {
+        double joined = w->members[i]->joined;
+        if (!track_at(w, p, w->members[i], kind))
+            continue;
+        struct amounts now = amounts_at(w, p, kind, joined);
+        most.max = fmax(most.max, now.max);
+        if (joined < last_joined)
+            continue;
+        last_joined = joined;
+        most.last = now.last;
+        most.headroom = now.headroom;
+    }
+    return most;
+}
+
+static const struct track *whole_at(const struct watch *w, const struct place *p)
+{
+    for (size_t i = 0; i < w->device_count; i++)
+        if (is_of(&w->devices[i], "gpu.used", p->driver))
+            return &w->devices[i];
+    return NULL;
+}
+
+/* Of the driver's count: of the job's processes and what nobody has. Until the first of them is
+ * there, and where it names none, whole devices are watched. */
+static struct amounts used_at(const struct watch *w, const struct place *p, double *ret_capacity)
+{
+    struct amounts used = amounts_of(w, p, "gpu.used");
+    const struct track *whole = whole_at(w, p);
+    *ret_capacity = used.last + used.headroom;
+    if (isnan(used.last) && whole) {
+        *ret_capacity = whole->limit > 0 ? whole->limit : NAN;
+        used = (struct amounts){whole->last, whole->max, NAN};
+    }
+    return used;
+}
+
+/* ---- its series ---- */
+
+static bool is_series_of(const struct watch *w, const struct place *p, const struct watch_series *s)
+{
+    bool torch = strcmp(s->info.kind, "torch.allocated") == 0;
+    if (!s->info.device || (!torch && strcmp(s->info.kind, "gpu.used") != 0))
+        return false;
+    bool whole = s->info.pid == 0 && isfinite(amounts_of(w, p, "gpu.used").last);
+    if (!torch)
+        return p->driver && !whole && strcmp(s->info.device, p->driver) == 0;
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->id.pid == s->info.pid &&
+            told_there(w->members[i], "torch.allocated", s->info.device) &&
+            is_at(w, p, w->members[i], s->info.device))
+            return true;
+    return false;
+}
+
+/* One that leaks decides, else torch's own counter says it best, and the longest of several. */
+static double weight_of(const struct watch_series *s)
+{
+    bool torch = strcmp(s->info.kind, "torch.allocated") == 0;
+    double length = s->answer.last_seconds - s->answer.first_seconds;
+    return (s->answer.verdict == VERDICT_LEAK ? 2e12 : 0) + (torch ? 1e12 : 0) +
+           (isfinite(length) ? length : 0);
+}
+
+static const struct watch_series *series_of(const struct watch *w, const struct watch_view *v,
+                                            const struct place *p)
 {
     const struct watch_series *found = NULL;
-    for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
-        const char *device = s->info.device;
-        bool torch = d->torch && device && strcmp(device, d->torch) == 0 &&
-                     strcmp(s->info.kind, "torch.allocated") == 0;
-        bool driver = d->driver && device && strcmp(device, d->driver) == 0 &&
-                      strcmp(s->info.kind, "gpu.used") == 0;
-        if (torch || (driver && !found))
-            found = s;
-        if (torch)
-            break;
-    }
+    for (size_t i = 0; i < v->count; i++)
+        if (is_series_of(w, p, &v->series[i]) &&
+            (!found || weight_of(&v->series[i]) > weight_of(found)))
+            found = &v->series[i];
     return found;
 }
 
@@ -114,82 +320,101 @@ static int find_lowest(void *context, double step, const struct store_sample *x)
     return 0;
 }
 
-/* Of the first process that tells it. */
-static int lowest_reserved(struct recording *r, const char *device, double *ret)
+/* Of several processes the one for which torch keeps most. */
+static const struct member *keeper_at(const struct watch *w, const struct place *p)
 {
-    const struct watch *w = recording_watch(r);
-    struct lowest l = {.after = w->last_tick / 2, .value = NAN};
-    int result = 0;
-    for (size_t i = 0; i < w->member_count && isnan(l.value) && result == 0; i++) {
-        const struct member *m = w->members[i];
-        for (size_t k = 0; k < m->told_count; k++) {
-            const struct track *t = &m->told[k];
-            if (strcmp(t->kind, "torch.reserved") == 0 && t->device &&
-                strcmp(t->device, device) == 0)
-                result = recording_each_sample(r, recording_index_of(r, t), find_lowest, &l);
-        }
+    const struct member *keeper = NULL;
+    double most = -INFINITY;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct track *t = track_at(w, p, w->members[i], "torch.reserved");
+        if (!t || t->max <= most)
+            continue;
+        most = t->max;
+        keeper = w->members[i];
     }
-    *ret = l.value;
-    return result;
-}
-
-/* ---- sizes ---- */
-
-static void add_size(struct evidence *e, const struct watch_series *s, const struct device *d,
-                     const struct watch *w)
-{
-    struct amounts used = amounts_of(w, "gpu.used", d->driver);
-    struct amounts reserved = amounts_of(w, "torch.reserved", d->torch);
-    struct amounts highest = amounts_of(w, "torch.peak", d->torch);
-    double beside = d->driver ? used.max - reserved.max : 0;
-    struct size_facts *f = &e->sizes[e->size_count++];
-    *f = (struct size_facts){
-        .name = d->driver ? d->driver : d->torch,
-        .answer = &s->answer,
-        .clock = s->info.clock,
-        .settled = d->driver ? used.last : reserved.last,
-        .warm_up_seconds = evidence_seconds_at(s, s->answer.warm_up_end),
-        .peak = d->driver ? used.max : reserved.max,
-        .files = NAN,
-        .needed = fmin(highest.max + fmax(0, beside), d->driver ? used.max : reserved.max),
-        .capacity = used.limit,
-        .capacity_source = isfinite(used.limit) ? "of the device" : NULL,
-    };
-    if (isnan(highest.max) || isnan(beside))
-        f->needed = NAN;
+    return keeper;
 }
 
 static int add_allocator(struct evidence *e, struct recording *r, const struct watch_series *s,
-                         const struct device *d)
+                         const struct place *p, const char *name)
 {
     const struct watch *w = recording_watch(r);
-    struct amounts used = amounts_of(w, "gpu.used", d->driver);
+    const struct member *m = keeper_at(w, p);
+    if (!m)
+        return 0;
+    const struct track *reserved = track_at(w, p, m, "torch.reserved");
+    const struct track *highest = track_at(w, p, m, "torch.peak");
     struct device_facts facts = {
-        .name = d->torch,
+        .name = name,
         .allocated = s->answer.floor_last,
-        .highest = amounts_of(w, "torch.peak", d->torch).max,
-        .used = used.max,
-        .capacity = used.limit,
+        .highest = highest ? highest->max : NAN,
     };
-    int result = lowest_reserved(r, d->torch, &facts.reserved);
+    facts.used = used_at(w, p, &facts.capacity).max;
+    struct lowest l = {.after = (reserved->first_seconds + reserved->last_seconds) / 2,
+                       .value = NAN};
+    int result = recording_each_sample(r, recording_index_of(r, reserved), find_lowest, &l);
+    facts.reserved = l.value;
     if (result == 0)
         e->settings.devices[e->settings.device_count++] = facts;
     return result;
 }
 
+/* ---- sizes ---- */
+
+/* "gpu0", "cuda:0", "cuda:0 of rank 1". */
+static const char *name_place(struct evidence *e, const struct place *p)
+{
+    if (p->driver || !p->owner)
+        return p->driver ? p->driver : p->torch;
+    char *name = e->device_names[e->size_count];
+    size_t size = sizeof(e->device_names[0]);
+    if (p->owner->role.rank >= 0)
+        snprintf(name, size, "%s of rank %d", p->torch, p->owner->role.rank);
+    else
+        snprintf(name, size, "%s of pid %d", p->torch, (int) p->owner->id.pid);
+    return name;
+}
+
+static const char *add_size(struct evidence *e, const struct watch_series *s, const struct place *p,
+                            const struct watch *w)
+{
+    double capacity;
+    struct amounts used = used_at(w, p, &capacity);
+    struct amounts reserved = amounts_of(w, p, "torch.reserved");
+    struct amounts highest = amounts_of(w, p, "torch.peak");
+    double beside = p->driver ? used.max - reserved.max : 0;
+    const char *name = name_place(e, p);
+    struct size_facts *f = &e->sizes[e->size_count++];
+    *f = (struct size_facts){
+        .name = name,
+        .answer = &s->answer,
+        .clock = s->info.clock,
+        .settled = p->driver ? used.last : reserved.last,
+        .warm_up_seconds = evidence_seconds_at(s, s->answer.warm_up_end),
+        .peak = p->driver ? used.max : reserved.max,
+        .files = NAN,
+        .needed = fmin(highest.max + fmax(0, beside), p->driver ? used.max : reserved.max),
+        .capacity = capacity,
+        .capacity_source = isfinite(capacity) ? "of the device" : NULL,
+    };
+    if (isnan(highest.max) || isnan(beside))
+        f->needed = NAN;
+    return name;
+}
+
 int evidence_devices(struct evidence *e, struct recording *r, const struct watch_view *v)
 {
     const struct watch *w = recording_watch(r);
-    struct device devices[ADVICE_DEVICES];
-    size_t count = find_devices(w, devices);
+    struct place places[ADVICE_DEVICES];
+    size_t count = find_places(w, places);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        const struct watch_series *s = series_of(v, &devices[i]);
+        const struct watch_series *s = series_of(w, v, &places[i]);
         if (!s)
             continue;
-        add_size(e, s, &devices[i], w);
-        if (devices[i].torch)
-            result = add_allocator(e, r, s, &devices[i]);
+        const char *name = add_size(e, s, &places[i], w);
+        if (places[i].torch)
+            result = add_allocator(e, r, s, &places[i], name);
     }
     return result;
 }

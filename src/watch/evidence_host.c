@@ -135,30 +135,32 @@ static const struct watch_series *deciding(const struct watch_view *v, bool leak
 }
 
 /* The kernel remembers the highest of each process, pages of files included. */
-static double unseen_by_looks(const struct watch *w)
+static double unseen_of(const struct member *m)
 {
-    double unseen = 0;
-    for (size_t i = 0; i < w->member_count; i++) {
-        const struct track *peak = &w->members[i]->tracks[MEMBER_PEAK];
-        const struct track *rss = &w->members[i]->tracks[MEMBER_RSS];
-        if (member_is_trainer(w->members[i]) && peak->samples > 0 && rss->samples > 0)
-            unseen += fmax(0, peak->max - rss->max);
-    }
-    return unseen;
+    const struct track *peak = &m->tracks[MEMBER_PEAK], *rss = &m->tracks[MEMBER_RSS];
+    bool known = member_is_trainer(m) && peak->samples > 0 && rss->samples > 0;
+    return known ? fmax(0, peak->max - rss->max) : NAN;
 }
 
-/* Shares add up to what is there: what is neither of the job's own nor shared memory is of files.
+/*
+ * Of the process that maps most: the others of a job map the same libraries and files. Shares (PSS)
+ * would not do: they are the smaller the more programs of the machine map the same.
  */
-static double mapped_files(const struct timeline *t, const struct watch *w)
+static double mapped_files(const struct watch *w)
 {
-    const struct track *pss = &w->job[JOB_PSS];
-    unsigned last = moment_of(t, pss->last_seconds);
-    return pss->samples > 0 ? fmax(0, pss->last - total_at(t, last)) : (double) NAN;
+    double most = NAN;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct track *file = &w->members[i]->tracks[MEMBER_FILE];
+        if (file->samples > 0)
+            most = fmax(most, file->last);
+    }
+    return most;
 }
 
+/* What nobody names has no end but all that was shared. */
 static double copies_to_come(const struct evidence *e)
 {
-    if (!e->copies || !isfinite(e->copies->judged.ends_at) || e->copies->judged.at_most)
+    if (!e->copies || !e->copies->judged.named || !isfinite(e->copies->judged.ends_at))
         return 0;
     return (e->copies->judged.ends_at - e->copies->facts.each) * e->copies->facts.workers;
 }
@@ -181,8 +183,8 @@ static void fill_size(struct size_facts *f, const struct timeline *t, const stru
     f->peak = total_at(t, highest);
     f->copied = t->copied[highest];
     f->shared = t->shared[highest];
-    f->files = mapped_files(t, w);
-    f->unseen = unseen_by_looks(w);
+    f->files = mapped_files(w);
+    f->unseen = evidence_most_at_a_time(w, unseen_of);
 }
 
 int evidence_host(struct evidence *e, struct recording *r, const struct watch_view *v,

@@ -437,10 +437,24 @@ static void name_grower(struct watch *w, const struct proc_survey *now, double s
     w->elsewhere = text;
 }
 
+double machine_held_by_job(const struct watch *w)
+{
+    const struct track *shm = &w->job[JOB_SHM];
+    double held = w->job[JOB_ANON].last;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *m = w->members[i];
+        if (member_is_alive(m) && m->has_tracks && m->tracks[MEMBER_COPIED].samples > 0)
+            held += m->tracks[MEMBER_COPIED].last;
+    }
+    if (shm->samples > 0 && shm->rule != TRACK_FOREIGN)
+        held += shm->last;
+    return held;
+}
+
 void machine_look_elsewhere(struct watch *w, double seconds)
 {
     double system = w->job[JOB_SYSTEM].last;
-    double tree = w->job[JOB_ANON].last;
+    double tree = machine_held_by_job(w);
     w->next_survey = seconds + fmin(fmax(seconds, SURVEY_LEAST), SURVEY_MOST);
     if (!w->survey_first) {
         if (proc_survey_take(w->options.proc_root, &w->survey_first) == 0) {

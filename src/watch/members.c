@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,6 +17,10 @@
 #define STALL_SHARE 0.001
 #define ROUND_SHARE 0.001
 #define LEAST_ROUND_SECONDS 0.5
+
+/* A program that watches itself makes the rounds in its own time: all of them together take this
+ * share of it. */
+#define OWN_TIME_SHARE 0.0002
 
 /* A fork copies most while it is young: it is looked at again when it is twice as old, as long as
  * that costs no more of a core than this, which is not the training's own. */
@@ -66,12 +71,21 @@ bool member_is_alive(const struct member *m)
 
 bool member_was_there(const struct member *m, double seconds)
 {
-    return m->joined <= seconds && (member_is_alive(m) || seconds <= m->ended);
+    /* Who ended and who came were found by the same look: one went before the other came. */
+    return m->joined <= seconds && (member_is_alive(m) || seconds < m->ended);
 }
 
 bool member_is_trainer(const struct member *m)
 {
     return m->role.role == ROLE_TRAINER || m->role.role == ROLE_RANK;
+}
+
+void member_label(const struct member *m, char ret[MEMBER_LABEL])
+{
+    if (m->role.rank >= 0)
+        snprintf(ret, MEMBER_LABEL, "rank %d (%d)", m->role.rank, (int) m->id.pid);
+    else
+        snprintf(ret, MEMBER_LABEL, "%s %d", proc_role_name(m->role.role), (int) m->id.pid);
 }
 
 /* ---- coming and going ---- */
@@ -160,7 +174,9 @@ void members_joined(void *context, struct proc_member *found)
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
     m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = m->fds = NAN;
     m->counts_seconds = m->changed_seconds = w->came_or_left = m->joined;
-    m->next_rollup = m->joined + fmax(0.2, member_grace(m->joined));
+    /* Of a program that watches itself before its first step, while nobody waits. */
+    bool at_once = w->inside && m->is_root;
+    m->next_rollup = m->joined + (at_once ? 0 : fmax(0.2, member_grace(m->joined)));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
     remember(w, m);
@@ -181,6 +197,7 @@ struct member *member_free(struct member *m)
     free(m->gpu);
     free(m->told);
     free(m->cuda);
+    found_free(m->found);
     proc_free(m->proc);
     buf_release(&m->arguments);
     free(m->command);
@@ -468,6 +485,7 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     w->stall_seconds += took;
+    w->next_round = w->inside ? seconds + took / OWN_TIME_SHARE : 0;
     m->rollup_rest = rollup_spacing(w, m, seconds, took, watch_cpu_seconds() - cpu);
     /* Those that came at the same time are spread over the round. */
     bool first = isnan(m->rollup_seconds);
@@ -547,7 +565,7 @@ static void push_status(struct watch *w, struct member *m, double seconds)
         push(w, m, MEMBER_ANON, seconds, held(m));
     else
         see_anon(w, m);
-    push(w, m, MEMBER_SHMEM, seconds, s->shmem);
+    push(w, m, MEMBER_SHMEM, seconds, fmax(0, s->shmem - m->own_shared));
     push(w, m, MEMBER_FILE, seconds, s->file);
     push(w, m, MEMBER_THREADS, seconds, s->threads);
     if (s->swap > 0 || m->tracks[MEMBER_SWAP].samples > 0)
@@ -627,9 +645,14 @@ static bool shares_have_changed(struct watch *w, struct member *m, double second
     return is_alone ? fabs(mapped) > MAPPED_BYTES : changed;
 }
 
+/* While a census is made of a process, its pages are shared with the child that makes it. */
+#define CENSUS_SECONDS 0.2
+
 static void look_at_shares(struct watch *w, struct member *m, double seconds)
 {
-    if (shares_have_changed(w, m, seconds)) {
+    if (rings_have_copy(w, m)) {
+        m->next_rollup = seconds + CENSUS_SECONDS;
+    } else if (shares_have_changed(w, m, seconds)) {
         read_rollup(w, m, seconds);
     } else {
         push_shares(w, m, seconds);
@@ -652,7 +675,8 @@ static void tick(struct watch *w, struct member *m, double seconds)
     m->seen_seconds = seconds;
     if (!looks)
         push_same(w, m, seconds);
-    if (seconds >= m->next_rollup && (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
+    if (seconds >= fmax(m->next_rollup, w->next_round) &&
+        (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
         look_at_shares(w, m, seconds);
 }
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,25 +17,69 @@
 #define READ_SECONDS_FAST 0.1
 #define FILLS_FAST 1024u /* records since the last look, of 4096 */
 
+/* What processes tell of their objects is looked for this often, stretching with the run. */
+#define OBJECTS_LEAST 0.05
+#define OBJECTS_MOST 1.0
+
 /* Rings of processes that ended are let go; so many living ones are read. */
 #define RINGS_MOST 4096u
 
 /* ---- beginning and end ---- */
 
-void rings_open(struct watch *w)
+/* It is for the owner of the directory, who may be another than we. */
+static int make_fifo(const struct rings *s, const char *name)
+{
+    struct stat st;
+    if (mkfifoat(s->directory, name, 0600) < 0)
+        return -errno;
+    if (fstat(s->directory, &st) == 0 && st.st_uid != geteuid() &&
+        fchownat(s->directory, name, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return 0;
+}
+
+static void open_fifos(struct watch *w)
 {
     struct rings *s = &w->rings;
-    s->directory = s->wake = s->wake_held = -1;
-    s->next = INFINITY;
-    if (!w->options.rings)
-        return;
-    s->directory = open(w->options.rings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->directory < 0)
-        return;
-    if (mkfifoat(s->directory, WIRE_WAKE_FILE, 0600) < 0 && errno != EEXIST)
+    int e = make_fifo(s, WIRE_WAKE_FILE);
+    if (e < 0 && e != -EEXIST)
         return;
     s->wake = openat(s->directory, WIRE_WAKE_FILE, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     s->wake_held = openat(s->directory, WIRE_WAKE_FILE, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (w->options.speaks && make_fifo(s, WIRE_VOICE_FILE) == 0)
+        s->voice = openat(s->directory, WIRE_VOICE_FILE, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+void rings_open(struct watch *w)
+{
+    struct rings *s = &w->rings;
+    s->directory = s->wake = s->wake_held = s->voice = -1;
+    s->next = INFINITY;
+    if (w->options.rings)
+        s->directory = open(w->options.rings, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->directory >= 0)
+        open_fifos(w);
+}
+
+int watch_use_rings(struct watch *w, int directory)
+{
+    if (w->rings.directory >= 0)
+        return 0;
+    w->rings.directory = fcntl(directory, F_DUPFD_CLOEXEC, 3);
+    if (w->rings.directory < 0)
+        return -errno;
+    open_fifos(w);
+    return w->rings.wake >= 0 ? 0 : -EACCES;
+}
+
+void rings_hang_up(struct watch *w)
+{
+    int *ends[] = {&w->rings.wake, &w->rings.wake_held};
+    for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (*ends[i] >= 0)
+            close(*ends[i]);
+        *ends[i] = -1;
+    }
 }
 
 static struct ring *ring_free(struct ring *r)
@@ -51,7 +96,7 @@ void rings_release(struct watch *w)
     for (size_t i = 0; i < s->count; i++)
         ring_free(s->list[i]);
     free(s->list);
-    int files[] = {s->directory, s->wake, s->wake_held};
+    int files[] = {s->directory, s->wake, s->wake_held, s->voice};
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (files[i] >= 0)
             close(files[i]);
@@ -76,7 +121,7 @@ static void add(struct watch *w, struct wire_reader *reader, const char *file)
     r->file = file ? strdup(file) : NULL;
     r->step = r->first_seconds = r->epoch_length = r->plan = NAN;
     s->list[s->count++] = r;
-    s->next = 0;
+    s->next = s->next_objects = 0;
 }
 
 int watch_add_ring(struct watch *w, struct wire_ring *ring)
@@ -108,10 +153,40 @@ static bool has_suffix(const char *name, const char *suffix)
     return len > end && strcmp(name + len - end, suffix) == 0;
 }
 
+/* The number that a process in a container has for itself; 0: not known. */
+static pid_t inner_pid(const struct watch *w, pid_t pid)
+{
+    char path[PATH_MAX], line[256];
+    int inner = 0;
+    snprintf(path, sizeof(path), "%s/%d/status", w->options.proc_root, (int) pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file)) {
+        const char *last = strncmp(line, "NSpid:", 6) == 0 ? strrchr(line, '\t') : NULL;
+        if (last)
+            inner = atoi(last);
+    }
+    if (file)
+        fclose(file);
+    return inner;
+}
+
+static struct member *find_by_inner_pid(struct watch *w, struct proc_id id)
+{
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (m->id.start == id.start && member_is_alive(m) && inner_pid(w, m->id.pid) == id.pid)
+            return m;
+    }
+    return NULL;
+}
+
+/* What it told is read with its number as we know it. */
 static bool is_met(struct watch *w, struct ring *r)
 {
     if (!r->member)
         r->member = member_find(w, r->id);
+    if (!r->member && !w->options.rings && (r->member = find_by_inner_pid(w, r->id)))
+        r->id = r->member->id;
     return r->member != NULL;
 }
 
@@ -179,6 +254,7 @@ static void let_go(struct watch *w, size_t index)
     struct ring *r = s->list[index];
     steps_lose(w, r);
     phases_lose(w, r, w->last_tick);
+    found_remove(w, r);
     if (r->file)
         unlinkat(s->directory, r->file, 0);
     ring_free(r);
@@ -212,7 +288,16 @@ void rings_end(struct watch *w, struct member *m, double seconds)
     if (index_of(w, m->id) == w->rings.count)
         return;
     rings_read(w, seconds);
+    found_await(w->rings.list[index_of(w, m->id)]);
+    found_read(w, w->rings.list[index_of(w, m->id)]);
+    found_end(w, m);
     let_go(w, index_of(w, m->id));
+}
+
+bool rings_have_copy(const struct watch *w, const struct member *m)
+{
+    size_t i = index_of(w, m->id);
+    return i < w->rings.count && wire_reader_census_is_under_way(w->rings.list[i]->reader);
 }
 
 double rings_bytes(const struct watch *w, dev_t device)
@@ -317,6 +402,9 @@ static void take_sample(struct watch *w, struct ring *r, double seconds,
     if (t == &r->member->tracks[MEMBER_ANON])
         r->member->anon_told = at;
     member_push(w, r->member, t, at, whole(r->member, t, x->value));
+    const struct track *used = member_told(r->member, "heap.used");
+    if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the other, in pairs */
+        found_add_heap(r->member, &(struct heap_point){at, used->last, x->value});
 }
 
 static void take_aside(struct watch *w, struct ring *r, const struct wire_record *x)
@@ -403,7 +491,22 @@ static size_t read_ring(struct batch *b, struct ring *r)
     size_t count = 0;
     for (; count < RINGS_MOST && wire_read(r->reader, &x); count++)
         batch_add(b, r, &x);
+    if (r->member)
+        r->member->own_shared = (double) wire_reader_own_shared(r->reader);
     return count;
+}
+
+/* What is wanted of each process, and what it found out: once a second, at first more often. */
+static void look_at_objects(struct watch *w, double seconds)
+{
+    struct rings *s = &w->rings;
+    if (seconds < s->next_objects)
+        return;
+    s->next_objects = seconds + fmin(fmax(OBJECTS_LEAST, seconds / 20), OBJECTS_MOST);
+    found_want(w);
+    for (size_t i = 0; i < s->count; i++)
+        found_read(w, s->list[i]);
+    found_explain(w);
 }
 
 void rings_read(struct watch *w, double seconds)
@@ -430,4 +533,5 @@ void rings_read(struct watch *w, double seconds)
     else
         s->next = INFINITY;
     steps_ask(w);
+    look_at_objects(w, seconds);
 }

@@ -5,6 +5,7 @@
 #include "advice/advice.h"
 #include "gpu/gpu.h"
 #include "input/input.h"
+#include "watch/found.h"
 #include "watch/stays.h"
 #include "watch/track.h"
 #include "watch/watch.h"
@@ -37,6 +38,8 @@ struct phases {
 };
 
 /* ---- processes ---- */
+
+#define MEMBER_LABEL 64
 
 /* The counters of a process, in the order of member_kinds[]. */
 enum member_kind {
@@ -92,10 +95,12 @@ struct member {
     uint64_t faults;        /* when that was asked last */
     double changed_seconds; /* when it was last seen to hold, or to have touched, other pages */
     double anon_at_rollup, mapped_at_rollup; /* mapped: pages of files and shared memory */
+    double own_shared;                       /* of its shared memory, what the probe keeps there */
     double inherited; /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;
-    bool copies_told; /* of what its data workers copy */
+    bool copies_told;    /* of what its data workers copy */
+    struct found *found; /* what it tells of its objects; NULL: nothing */
 };
 
 /* ---- what processes tell from inside ---- */
@@ -125,9 +130,11 @@ struct ring {
 struct rings {
     int directory;       /* -1: none */
     int wake, wake_held; /* both ends of the fifo: with ours open it never hangs up */
+    int voice;           /* -1: we do not speak */
     struct ring **list;
     size_t count;
-    double next; /* when they are to be read again, lest something is overwritten */
+    double next;         /* when they are to be read again, lest something is overwritten */
+    double next_objects; /* when to look for what processes tell of their objects */
 };
 
 /*
@@ -170,6 +177,18 @@ struct recorded_terms {
     double limit, total, epoch_length;
 };
 
+/* A process that was entered, or was to be. */
+struct process_entry {
+    struct proc_id id;
+    char label[MEMBER_LABEL];
+    char *command;
+    char *python, *why; /* why: it was not */
+    double stopped, longest_stop;
+    unsigned stops;
+    bool left, ended;
+    double again; /* when it is worth another try; INFINITY: never */
+};
+
 struct watch {
     struct watch_options options;
     struct proc_tree *tree;
@@ -205,6 +224,7 @@ struct watch {
     /* When what is due, in seconds. */
     double next_tick, next_scan, next_gpu, next_roles, next_survey, next_commit, next_shm;
     double next_review, next_restless; /* restless: the job has moved since, or is near its limit */
+    double next_round; /* of reading the shares of a process, from inside; 0: any time */
     double last_tick;
     double last_scan;
     double scan_cost;      /* CPU seconds of the last one */
@@ -223,11 +243,16 @@ struct watch {
     double last_commit;
     struct recorded_terms recorded;
     bool near_limit_told;
+    bool leak_told, cause_told;
+    bool holders_known;   /* somebody has found out who holds something, and nobody looked yet */
     struct buf elsewhere; /* who grows while the job does not; empty: nobody */
 
     struct watch_news news[16];
     unsigned news_count;
     struct buf news_texts[16];
+
+    struct process_entry *entries;
+    size_t entry_count;
 
     struct sheet sheet;
     struct series_info status_series; /* texts of the last status */
@@ -275,9 +300,10 @@ void member_catch_up(struct watch *w, struct member *m);
 bool member_is_alive(const struct member *m);
 bool member_was_there(const struct member *m, double seconds);
 void member_init_tracks(struct member *m);
-enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
-bool member_is_trainer(const struct member *m);    /* or a rank */
-bool member_is_wary(const struct member *m);       /* one of its series leaks or is suspect */
+enum member_kind member_kind_of(const char *kind);                 /* MEMBER_KINDS: none of them */
+bool member_is_trainer(const struct member *m);                    /* or a rank */
+void member_label(const struct member *m, char ret[MEMBER_LABEL]); /* "trainer 4242" */
+bool member_is_wary(const struct member *m); /* one of its series leaks or is suspect */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 
 /* steps.c */
@@ -312,8 +338,17 @@ void rings_read(struct watch *w, double seconds);
 /* A process has ended: what it told last is read. Its ring is gone then. */
 void rings_end(struct watch *w, struct member *m, double seconds);
 
+/* Is there a child that counts the objects of the process, and shares its pages? */
+bool rings_have_copy(const struct watch *w, const struct member *m);
 /* What of `device` they take up: it is not the job's. */
 double rings_bytes(const struct watch *w, dev_t device);
+
+/* From now on nobody reads: processes that were entered leave. */
+void rings_hang_up(struct watch *w);
+
+/* entries.c */
+void entries_view(const struct watch *w, struct watch_found *ret);
+void entries_release(struct watch *w);
 
 /* phases.c */
 void phases_init(struct phases *p);
@@ -336,6 +371,31 @@ void phases_count(const struct watch *w, struct phase_total ret[WIRE_PHASES]);
 /* What is known of each, with that of the view's series: their tracks, in its order. */
 void phases_view(const struct watch *w, struct track *const *tracks, struct watch_view *v);
 
+/* finding_words.c */
+
+/* What is known of something that grows, to be put in words; NULL and NAN: not known. */
+struct finding_facts {
+    const struct wire_census_growing *growing; /* NULL: seen from the counters alone */
+    int line; /* that adds to it; 0: the holder's own is all there is */
+    enum series_clock clock;
+    double count_rate, host_rate, device_rate; /* per unit of the clock */
+    bool with_graph;     /* the rates are of the whole process: what a graph takes is in them */
+    const char *process; /* "trainer 4242" */
+    const char *cause, *advice, *evidence;
+};
+
+void finding_words(const struct finding_facts *f, struct watch_finding *ret);
+
+/* findings.c */
+/* What grows and who holds it, once the view has its series and its answer. */
+void findings_view(struct watch *w, struct watch_view *v);
+/* News of it, once, where the leak was told before it was known. */
+void findings_review(struct watch *w);
+
+/* patterns.c */
+/* The look-alikes of a leak that there are, once the view has its series and its answer. */
+void patterns_view(struct watch *w, struct watch_view *v);
+
 /* machine.c */
 void machine_open(struct watch *w);
 void machine_release(struct watch *w);
@@ -345,6 +405,8 @@ void machine_attribute_shm(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
 void machine_attribute_gpu(struct watch *w);
 void machine_look_elsewhere(struct watch *w, double seconds);
+/* Of the system's memory: its own, what its living forks have copied, what lies in /dev/shm. */
+double machine_held_by_job(const struct watch *w);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);
 
@@ -354,7 +416,7 @@ double machine_oom_kills(const char *proc_root);
 struct worker_copies {
     struct copy_facts facts;
     struct copies judged;
-    char parent[64], type[16], owner[WIRE_NAME_LENGTH], attribute[WIRE_NAME_LENGTH];
+    char parent[MEMBER_LABEL], type[16], owner[WIRE_NAME_LENGTH], attribute[WIRE_NAME_LENGTH];
 };
 
 /* False: it has no such workers, or nothing is known of them. Texts of the facts are in *ret. */

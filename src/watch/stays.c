@@ -7,17 +7,24 @@
 #define SMALL_BYTES (1024.0 * 1024)
 #define SMALL_SHARE 0.02
 
+/* What the first stay leaves, an allocator may keep for the next ones: it is a rise only where the
+ * floor goes on rising. */
 static void conclude(struct stay *s)
 {
     bool known = s->over && isfinite(s->before) && isfinite(s->after);
     s->over = false;
     if (!known)
         return;
-    double height = fmax(s->high - fmax(s->before, s->after), 0), kept = s->after - s->before;
-    s->looked_at++;
-    s->given_back += kept <= fmax(SMALL_BYTES, SMALL_SHARE * height);
+    bool first = s->looked_at++ == 0;
+    double height = fmax(s->high - fmax(s->before, s->after), 0);
+    double kept = s->after - (first ? s->before : fmax(s->before, s->floor));
+    s->floor = first ? s->after : fmax(s->floor, s->after);
     s->height = fmax(s->height, height);
-    s->kept += kept;
+    if (kept <= fmax(SMALL_BYTES, SMALL_SHARE * height))
+        return;
+    s->rises += !first;
+    s->kept += first ? 0 : kept;
+    s->kept_first = first ? kept : s->kept_first;
 }
 
 void stays_begin(struct stays *s, unsigned phase, double last)
@@ -57,6 +64,9 @@ bool stays_found(const struct stays *s, unsigned phase, struct stay *ret)
 {
     struct stay x = s->phases[phase];
     conclude(&x);
+    bool counts = x.kept_first > 0 && (x.rises > 0 || x.looked_at == 1);
+    x.given_back = x.looked_at - x.rises - counts;
+    x.kept += counts ? x.kept_first : 0;
     *ret = x;
     return x.looked_at > 0;
 }

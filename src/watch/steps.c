@@ -144,6 +144,14 @@ static void follow(struct watch *w, struct ring *r, double seconds, const struct
     adopt(w, r);
 }
 
+/* A process was entered in the middle of the run: what was judged by the steps of the output so far
+ * goes on to be. */
+static bool goes_on_by_output(const struct watch *w)
+{
+    return w->steps.source == WIRE_NOBODY && clock_runs(&w->clock) && !w->options.rings &&
+           w->rings.directory >= 0 && w->options.wants == WIRE_CENSUS_NONE;
+}
+
 static void take_step(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
 {
     struct step_count *s = &w->steps;
@@ -155,6 +163,8 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
         r->member->counts_steps = true;
         w->next_roles = seconds;
     }
+    if (goes_on_by_output(w))
+        return;
     bool leads = r == s->leader && x->source == s->source;
     if (!leads && s->leader && !(r == s->leader || outranks(r, x->source, s)))
         return;

@@ -20,6 +20,7 @@ const char *track_rule_name(enum track_rule rule)
         [TRACK_SHOWN] = "shown",           [TRACK_JUDGED] = "judged",
         [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
         [TRACK_FOREIGN] = "foreign",       [TRACK_RETAINED] = "retained",
+        [TRACK_HEAP_FREE] = "heap free",   [TRACK_FILLING] = "filling",
     };
     return names[rule];
 }
@@ -337,8 +338,16 @@ static void explain_growth(const struct track *t, struct answer *a)
         [TRACK_RETAINED] = {PATTERN_ALLOCATOR_RETENTION,
                             "What the allocator of torch keeps, in use or not: torch.allocated "
                             "says what the program holds."},
+        [TRACK_HEAP_FREE] =
+            {PATTERN_ALLOCATOR_RETENTION,
+             "What malloc has given out stands still: what grows lies free in its heap. Set "
+             "MALLOC_ARENA_MAX=2, call malloc_trim(0) now and then, or use another malloc "
+             "(jemalloc)."},
+        [TRACK_FILLING] = {PATTERN_BOUNDED_CACHE,
+                           "Something with a bound fills: it ends when it is full."},
     };
-    bool grew = a->floor_last - a->floor_first > STILL_BYTES;
+    bool grew =
+        a->floor_last - a->floor_first > (t->unit == SERIES_COUNT ? STILL_COUNT : STILL_BYTES);
     const char *why = explanations[t->rule].why;
     if (!why || !grew)
         return;
@@ -366,6 +375,8 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
     }
     struct engine *e = deciding_engine(t);
     engine_answer(e, ret);
+    if (ret->verdict == VERDICT_NO_LEAK && engine_has_teeth(t->by_time))
+        ret->pattern = PATTERN_SAWTOOTH;
     explain_growth(t, ret);
     *ret_history = engine_history(e);
 }

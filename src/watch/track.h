@@ -13,6 +13,8 @@ enum track_rule {
     TRACK_PRIVATE_COPY, /* pages shared at fork become private: bounded, no leak */
     TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
     TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
+    TRACK_HEAP_FREE, /* what malloc has given out stands still, what lies free in its heap grows */
+    TRACK_FILLING,   /* something with a bound fills */
     TRACK_RULES,
 };
 

@@ -518,7 +518,10 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
 void watch_view_init(struct watch *w, double seconds, struct watch_view *ret)
 {
     *ret = (struct watch_view){0};
+    found_explain(w);
     watch_judge(w, ret);
+    findings_view(w, ret);
+    patterns_view(w, ret);
     fill_facts(w, seconds, ret);
     copy_sheet(w, ret);
     describe_end(w, ret);
@@ -538,8 +541,11 @@ void watch_view_release(struct watch_view *v)
         free(v->phases[i].series);
     }
     free(v->phases);
+    watch_found_release(&v->found);
     for (unsigned i = 0; i < v->note_count; i++)
         free(v->notes[i]);
+    for (unsigned i = 0; i < v->pattern_count; i++)
+        free(v->patterns[i].text);
     free(v->series);
     free(v->rows);
     free(v->command);

@@ -192,6 +192,7 @@ struct watch *watch_free(struct watch *w)
         track_release(&w->job[i]);
     machine_release(w);
     rings_release(w);
+    entries_release(w);
     phases_release(&w->phases);
     proc_tree_free(w->tree);
     progress_free(w->progress);
@@ -211,7 +212,13 @@ int watch_add_root(struct watch *w, pid_t pid, bool children_only)
     w->inside = pid == getpid();
     if (!w->inside)
         proc_tree_exclude(w->tree, getpid());
+    proc_tree_exclude_name(w->tree, WIRE_CENSUS_PROCESS);
     return proc_tree_add_root(w->tree, pid, children_only);
+}
+
+void watch_census_by(struct watch *w, pid_t pid)
+{
+    proc_tree_exclude_one(w->tree, pid);
 }
 
 /* A new limit is recorded at once, one that wanders when it has gone so far. */
@@ -261,6 +268,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     w->end = *end;
     rings_find(w, seconds);
     proc_tree_scan(w->tree);
+    w->rings.next_objects = 0;
     rings_read(w, seconds);
     machine_tick(w, seconds);
     machine_look_elsewhere(w, seconds);
@@ -386,7 +394,7 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
     (void) c;
     if (t->alarmed || !track_leaks(t) || (t == &w->job[JOB_ANON] && a_member_is_wary(w)))
         return;
-    t->alarmed = true;
+    t->alarmed = w->leak_told = true;
     struct numbered n = {.wanted = t};
     watch_each_track(w, number_track, &n);
     watch_add_news(w, NEWS_LEAK, n.number, "%s", t->kind);
@@ -579,6 +587,7 @@ static double do_what_is_due(struct watch *w, double seconds)
     if (w->wants_scan)
         scan(w, seconds);
     phases_look(w, seconds);
+    findings_review(w);
     if (ticks || w->rings.count > 0)
         watch_each_moving_track(w, true, look_for_leak, NULL);
     if (w->gpu)

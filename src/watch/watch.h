@@ -7,6 +7,7 @@
 #include "proc/proc.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
+#include "watch/findings.h"
 #include "wire/wire.h"
 
 #include <signal.h>
@@ -37,8 +38,12 @@ struct watch_options {
     const char *arguments;  /* the same as a JSON array */
     struct store *store;    /* not owned; NULL: nothing is recorded */
     const char *rings;      /* directory where processes of the job keep their rings */
+    bool speaks;            /* leaks are told beside the output of the job */
     uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
     bool no_gpu;            /* the driver is not asked */
+    bool no_inspect;        /* processes do not look at their objects */
+    enum wire_wanted wants; /* whatever is suspected: at least that */
+    unsigned acts;          /* enum wire_act: what they try out while they look for holders */
     const char *note;       /* one more sentence for the report */
 };
 
@@ -64,6 +69,16 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
  */
 int watch_add_ring(struct watch *w, struct wire_ring *ring);
 
+/* What a process of the job has found out about its objects, where that lies in no file beside its
+ * ring: see wire_census_replace(). A text that is none is passed over. -ESRCH. */
+int watch_take_census(struct watch *w, pid_t pid, const char *text, size_t len);
+
+/* The last census of a process, valid until the next tick; NULL: there is none. */
+const struct wire_census *watch_census(const struct watch *w, pid_t pid);
+
+/* A child of this process that counts for it, before it has said so by its name; 0: none. */
+void watch_census_by(struct watch *w, pid_t pid);
+
 /* Readable when a process has opened its ring, or made the steps it was asked to tell at once; -1:
  * there are no rings. Call watch_tick() then. */
 int watch_wake_fd(const struct watch *w);
@@ -87,6 +102,7 @@ enum watch_news_kind {
     NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */
     NEWS_ELSEWHERE,  /* the system grows and the job does not: who does */
     NEWS_COPIES,     /* data workers copy what they could share */
+    NEWS_CAUSE,      /* what grows, and who holds it: known after the leak was told */
     NEWS_STORE,      /* the run file cannot be written, or can again */
     NEWS_END,        /* no more news */
 };
@@ -153,6 +169,13 @@ struct watch_phase {
 };
 
 #define WATCH_NOTES 12
+#define WATCH_PATTERNS 8
+
+/* What memory does in a job that is not known to leak. */
+struct watch_pattern {
+    enum pattern pattern;
+    char *text; /* which memory, and how far it went, with the name of the pattern */
+};
 
 /* Everything a report needs; it owns all of it. */
 struct watch_view {
@@ -171,6 +194,7 @@ struct watch_view {
 
     struct watch_phase *phases; /* in the order they were first told */
     size_t phase_count;
+    struct watch_found found;
 
     struct watch_row *rows;
     size_t row_count;
@@ -186,6 +210,8 @@ struct watch_view {
     char *ending;             /* what is known about its end, in a sentence; NULL: nothing to say */
     char *notes[WATCH_NOTES]; /* what else the user should know, a sentence each */
     unsigned note_count;
+    struct watch_pattern patterns[WATCH_PATTERNS]; /* the one that moved most first */
+    unsigned pattern_count;
 };
 
 void watch_view_init(struct watch *w, double seconds, struct watch_view *ret);
@@ -290,6 +316,7 @@ int recording_measure(struct recording *r, double most_steps, struct measured_ru
 struct evidence {
     struct size_facts sizes[1 + ADVICE_DEVICES]; /* the host first, where it is known */
     size_t size_count;
+    char device_names[1 + ADVICE_DEVICES][48]; /* of devices that several processes call alike */
     struct part_facts parts[EVIDENCE_PARTS];
     size_t part_count;
     struct setting_facts settings;
@@ -298,9 +325,9 @@ struct evidence {
     struct worker_copies *copies; /* of the workers that copied most; NULL: nothing to tell */
 };
 
-/* After recording_judge(), which filled the view. -errno of reading. */
+/* After recording_judge(), which filled the view. `failed`: the command did. -errno of reading. */
 int evidence_init(struct evidence *e, struct recording *r, const struct watch_view *view,
-                  double limit_bytes);
+                  double limit_bytes, bool failed);
 void evidence_release(struct evidence *e);
 
 /* ---- inside a command ---- */
@@ -321,8 +348,79 @@ const char *inside_why(const struct inside *s);          /* the probe is there a
 /* For those who are left when we are gone. Does nothing where it is not there any more. */
 void inside_remove(const char *directory);
 
+/* Removes from a folder what is left of runs that were killed with all that could have done so. */
+void inside_sweep(const char *place);
+
 /* Where the probe is. -ENOENT, -EINVAL: *ret_why says it in words. */
 int inside_find_probe(struct buf *ret_path, struct buf *ret_why);
+
+/* ---- going into processes that run already ---- */
+
+/*
+ * Processes that were not started by `run` can be entered while they run (attach/attach.h): the
+ * probe is brought in, and tells what it would have told from the start. A directory for their
+ * rings is made where they see it, and for their user.
+ */
+struct visit;
+
+#define VISIT_MOST 64u
+
+/* So long it is waited for the main thread of each to get to it, in seconds. */
+struct visit *visit_new(double patience);
+/* Waits for who is being entered, and removes the directory; accepts NULL, returns NULL. */
+struct visit *visit_free(struct visit *v);
+
+/* Makes the directory, where there is none yet. -errno: *why says it in words. */
+int visit_prepare(struct visit *v, pid_t pid, struct buf *why);
+int visit_directory(const struct visit *v); /* for watch_use_rings(), before anybody is entered */
+
+/* Enters these, one after the other, in a thread of its own. -errno: there is none. */
+int visit_enter(struct visit *v, const pid_t *pids, size_t count);
+/* Some have not been tried yet, or not been asked for by visit_next(). */
+bool visit_is_busy(const struct visit *v);
+bool visit_has_to_wait(struct visit *v); /* it takes long; true once for each time it does */
+
+struct visit_result {
+    pid_t pid;
+    int error; /* 0, or -errno: `why` says it in words, with the way out */
+    char why[400];
+    char python[32];
+    double stopped, longest_stop; /* seconds that it stood still */
+    unsigned stops;
+};
+
+/* What came of the next. False: nothing new. */
+bool visit_next(struct visit *v, struct visit_result *ret);
+/* The same, and waits for it. False: all have been told. */
+bool visit_await(struct visit *v, struct visit_result *ret);
+
+/*
+ * The processes of the job that should be entered, and were not tried yet: those of which a series
+ * leaks or is suspect, and where that is the sum of all, the trainers; `all`: every trainer and
+ * rank. Returns how many.
+ */
+size_t watch_worth_entering(struct watch *w, bool all, pid_t *ret, size_t most);
+
+/* Where the rings of processes are that were not started with one; its descriptor is copied. Does
+ * nothing where there is such a place already. -errno. */
+int watch_use_rings(struct watch *w, int directory);
+
+/* A process was entered, or, with `why`, could not be: for the report. Texts are copied. */
+struct watch_entry {
+    pid_t pid;
+    const char *python, *why;
+    bool passes; /* it could not be now: it is worth another try in a minute */
+    double stopped, longest_stop;
+    unsigned stops;
+};
+
+void watch_note_entry(struct watch *w, const struct watch_entry *e);
+
+/* "trainer 4242"; of one that is not the one that was asked for also its command, and that. */
+void watch_name_process(const struct watch *w, pid_t pid, struct buf *out);
+
+/* After watch_finish(): all that were entered shall be left, which is waited for so long. */
+void watch_leave(struct watch *w, double seconds);
 
 /* ---- the relay ---- */
 

@@ -158,15 +158,11 @@ bool workers_gather(struct watch *w, const struct member *parent, bool spawned,
 {
     *ret = (struct worker_copies){.facts = {.spawned = spawned, .parent = ret->parent}};
     ret->facts.rate = NAN;
-    if (parent->role.rank >= 0)
-        snprintf(ret->parent, sizeof(ret->parent), "rank %d (%d)", parent->role.rank,
-                 (int) parent->id.pid);
-    else
-        snprintf(ret->parent, sizeof(ret->parent), "%s %d", proc_role_name(parent->role.role),
-                 (int) parent->id.pid);
+    member_label(parent, ret->parent);
     find_amounts(w, parent, &ret->facts);
     if (ret->facts.workers == 0)
         return false;
+    ret->facts.probed = parent->told_count > 0;
     find_attribute(parent, ret);
     copies_judge(&ret->facts, &ret->judged);
     return true;
@@ -191,7 +187,12 @@ void workers_review(struct watch *w)
     }
 }
 
-unsigned workers_find_most(struct watch *w, struct worker_copies *ret)
+static bool matters(const struct copies *c, bool perhaps)
+{
+    return perhaps ? c->may_matter : c->matter;
+}
+
+static unsigned find_most(struct watch *w, bool perhaps, struct worker_copies *ret)
 {
     const struct member *most = NULL;
     bool most_spawned = false;
@@ -199,7 +200,7 @@ unsigned workers_find_most(struct watch *w, struct worker_copies *ret)
     unsigned count = 0;
     for (size_t i = 0; i < w->member_count; i++)
         for (int spawned = 0; spawned <= 1; spawned++) {
-            if (!workers_gather(w, w->members[i], spawned, ret) || !ret->judged.matter)
+            if (!workers_gather(w, w->members[i], spawned, ret) || !matters(&ret->judged, perhaps))
                 continue;
             count++;
             if (ret->facts.all <= most_bytes)
@@ -213,10 +214,17 @@ unsigned workers_find_most(struct watch *w, struct worker_copies *ret)
     return count;
 }
 
+unsigned workers_find_most(struct watch *w, struct worker_copies *ret)
+{
+    return find_most(w, false, ret);
+}
+
 bool workers_describe(struct watch *w, struct buf *out)
 {
     struct worker_copies most;
-    unsigned count = workers_find_most(w, &most);
+    unsigned count = find_most(w, false, &most);
+    if (count == 0)
+        count = find_most(w, true, &most);
     if (count == 0)
         return false;
     copies_describe(out, &most.facts, &most.judged);

@@ -79,7 +79,7 @@ static void tell_begin(struct wire_ring *r, unsigned phase, uint64_t now)
     if (r->directory)
         wire_wake(r);
     /* Its end will take about as long. */
-    s->next_told = now + wire_rest(now - (wire_now() - now), SPACING);
+    s->next_told = now + wire_rest(WIRE_REST, now - (wire_now() - now), SPACING);
     errno = kept;
 }
 

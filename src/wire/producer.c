@@ -143,6 +143,23 @@ void wire_wake(const struct wire_ring *r)
     close(fd);
 }
 
+/* A file of this process in the directory of the job; NULL: no memory. */
+static char *own_file(const char *directory, uint64_t start, const char *suffix)
+{
+    char *path;
+    int length = asprintf(&path, "%s/%d-%llu%s", directory, (int) getpid(),
+                          (unsigned long long) start, suffix);
+    return length < 0 ? NULL : path;
+}
+
+static int name_files(const char *directory, uint64_t start, struct wire_ring *r)
+{
+    r->directory = strdup(directory);
+    r->census = own_file(directory, start, WIRE_CENSUS_SUFFIX);
+    r->census_draft = own_file(directory, start, WIRE_CENSUS_SUFFIX ".new");
+    return r->directory && r->census && r->census_draft ? 0 : -ENOMEM;
+}
+
 static int open_in(const char *directory, struct wire_ring *r)
 {
     char path[4096];
@@ -151,8 +168,7 @@ static int open_in(const char *directory, struct wire_ring *r)
                           (int) getpid(), (unsigned long long) start);
     if (length >= (int) sizeof(path))
         return -ENAMETOOLONG;
-    r->directory = strdup(directory);
-    if (!r->directory)
+    if (name_files(directory, start, r) < 0)
         return -ENOMEM;
     int e = reopen(path, &r->layout);
     if (e != -ENOENT)
@@ -161,6 +177,16 @@ static int open_in(const char *directory, struct wire_ring *r)
     if (e == 0)
         wire_wake(r);
     return e == -EEXIST ? reopen(path, &r->layout) : e;
+}
+
+static void free_ring(struct wire_ring *r)
+{
+    if (!r)
+        return;
+    free(r->directory);
+    free(r->census);
+    free(r->census_draft);
+    free(r);
 }
 
 int wire_open(const char *directory, struct wire_ring **ret)
@@ -174,9 +200,7 @@ int wire_open(const char *directory, struct wire_ring **ret)
         fill(r->layout, own_start());
     errno = kept;
     if (e < 0) {
-        if (r)
-            free(r->directory);
-        free(r);
+        free_ring(r);
         return e;
     }
     assert(r->layout);
@@ -191,8 +215,7 @@ struct wire_ring *wire_close(struct wire_ring *r)
     if (!r)
         return NULL;
     munmap(r->layout, sizeof(*r->layout));
-    free(r->directory);
-    free(r);
+    free_ring(r);
     return NULL;
 }
 
@@ -281,6 +304,11 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
     complete(s, number);
 }
 
+uint64_t wire_records(const struct wire_ring *r)
+{
+    return atomic_load_explicit(&r->layout->head, memory_order_relaxed);
+}
+
 /* ---- steps ---- */
 
 /* At first every millisecond, since the whole run may be short; then ever more rarely. */
@@ -288,9 +316,11 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 #define LAST_SPACING UINT64_C(10000000)
 #define STRETCH 500u /* a spacing is this part of the time since the first step */
 
-/* And so many times what the telling took: 0.1 % of the training's time. One that took long
- * (somebody else had the processor) does not blind us for longer than LONGEST_REST. */
-#define REST 1000u
+/* And so many times what the telling took: 0.1 % of the training's time, less when its first
+ * seconds are over. One that took long (somebody else had the processor) does not blind us for
+ * longer than LONGEST_REST. */
+#define LATER_REST 3000u
+#define FIRST_TIME UINT64_C(2000000000)
 #define LONGEST_REST UINT64_C(100000000)
 
 struct wire_memory wire_own_memory(void)
@@ -317,16 +347,16 @@ static uint64_t between(uint64_t value, uint64_t least, uint64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-uint64_t wire_rest(uint64_t begin, uint64_t least)
+uint64_t wire_rest(uint64_t times, uint64_t begin, uint64_t least)
 {
-    return between(REST * (wire_now() - begin), least, LONGEST_REST);
+    return between(times * (wire_now() - begin), least, LONGEST_REST);
 }
 
 static uint64_t spacing_after(const struct wire_layout *l, uint64_t now)
 {
     uint64_t age = now - atomic_load_explicit(&l->first_told, memory_order_relaxed);
     uint64_t spacing = between(age / STRETCH, FIRST_SPACING, LAST_SPACING);
-    return wire_rest(now, spacing);
+    return wire_rest(age < FIRST_TIME ? WIRE_REST : LATER_REST, now, spacing);
 }
 
 void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source source, uint64_t now,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 struct wire_reader {
     struct wire_layout *layout;
     int fd;               /* negative: a ring of this process */
+    bool decides;         /* what the process shall find out */
     uint64_t next, known; /* number of the next record, and of the newest that was seen */
     uint64_t lost;
 };
@@ -33,13 +35,14 @@ static bool is_whole(int fd)
            (size_t) st.st_size == sizeof(struct wire_layout);
 }
 
-static int make(struct wire_layout *layout, int fd, struct wire_reader **ret)
+static int make(struct wire_layout *layout, int fd, bool decides, struct wire_reader **ret)
 {
     struct wire_reader *r = calloc(1, sizeof(*r));
     if (!r)
         abort();
     r->layout = layout;
     r->fd = fd;
+    r->decides = decides;
     *ret = r;
     return 0;
 }
@@ -65,12 +68,12 @@ int wire_reader_open(int directory_fd, const char *file, struct wire_reader **re
         close(fd);
         return -EPROTO;
     }
-    return make(memory, fd, ret);
+    return make(memory, fd, true, ret);
 }
 
 int wire_reader_attach(struct wire_ring *ring, struct wire_reader **ret)
 {
-    return make(ring->layout, -1, ret);
+    return make(ring->layout, -1, !ring->directory, ret);
 }
 
 struct wire_reader *wire_reader_free(struct wire_reader *r)
@@ -206,4 +209,31 @@ double wire_reader_step(const struct wire_reader *r)
 void wire_reader_wake_at(struct wire_reader *r, double step)
 {
     atomic_store_explicit(&r->layout->wake_at, wire_bits(step), memory_order_relaxed);
+}
+
+void wire_reader_want(struct wire_reader *r, enum wire_wanted w)
+{
+    if (r->decides)
+        atomic_store_explicit(&r->layout->wanted, w, memory_order_relaxed);
+}
+
+bool wire_reader_census_is_under_way(const struct wire_reader *r)
+{
+    pid_t pid = (pid_t) atomic_load_explicit(&r->layout->counting, memory_order_acquire);
+    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+}
+
+size_t wire_reader_own_shared(const struct wire_reader *r)
+{
+    return atomic_load_explicit(&r->layout->own_shared, memory_order_relaxed);
+}
+
+void wire_reader_act(struct wire_reader *r, unsigned acts)
+{
+    atomic_store_explicit(&r->layout->acts, acts, memory_order_relaxed);
+}
+
+bool wire_reader_has_left(const struct wire_reader *r)
+{
+    return atomic_load_explicit(&r->layout->left, memory_order_acquire) != 0;
 }

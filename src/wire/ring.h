@@ -8,8 +8,7 @@
 #include <stdlib.h>
 
 #define WIRE_MAGIC UINT64_C(0x314b5249544d5454)
-#define WIRE_VERSION 3u
-#define WIRE_SLOTS 4096u /* a power of two */
+#define WIRE_VERSION 5u
 
 /*
  * A record in the ring. `sequence` tells how far record N (from 0) is, and only ever grows: odd
@@ -44,8 +43,13 @@ struct wire_layout {
 
     _Atomic uint64_t head; /* records written, ever */
     _Atomic uint32_t source;
-    _Atomic uint64_t step;    /* bits of a double; NAN: none */
-    _Atomic uint64_t wake_at; /* bits of a double */
+    _Atomic uint64_t step;       /* bits of a double; NAN: none */
+    _Atomic uint64_t wake_at;    /* bits of a double */
+    _Atomic uint32_t wanted;     /* enum wire_wanted, by the reader */
+    _Atomic uint32_t acts;       /* enum wire_act, by the reader */
+    _Atomic uint32_t counting;   /* the process that makes a census for this one; 0: none */
+    _Atomic uint64_t own_shared; /* bytes of the process's shared memory that are the probe's */
+    _Atomic uint32_t left;       /* who was entered for a time has taken everything out again */
 
     /* When the next step is worth telling; the producer's own. */
     _Atomic uint64_t first_told, next_told, told;
@@ -69,6 +73,8 @@ struct wire_ring {
     struct wire_layout *layout;
     int host_anon;   /* the number of that counter; negative: none */
     char *directory; /* NULL: memory of this process */
+    char *census;    /* its file, and that of the next before it takes its place; NULL: none */
+    char *census_draft;
     struct wire_phase_state phases[WIRE_PHASES];
 };
 
@@ -84,8 +90,9 @@ void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source so
                    double value);
 void wire_wake(const struct wire_ring *r);
 
-/* How long to rest after what began at `begin`, so that it takes 0.1 % of the time. */
-uint64_t wire_rest(uint64_t begin, uint64_t least);
+/* How long to rest after what began at `begin`: so many times what it took, but not too long. */
+#define WIRE_REST 1000u /* for 0.1 % of the time */
+uint64_t wire_rest(uint64_t times, uint64_t begin, uint64_t least);
 
 static inline uint64_t wire_writing(uint64_t number)
 {

@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_WIRE_H
 #define TIDEMARK_WIRE_H
 
+#include "wire/census.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,6 +80,10 @@ int wire_name(struct wire_ring *r, const struct wire_name *name);
 void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source, unsigned name,
               uint64_t now, double value);
 
+/* Records that were put so far, and how many the ring holds: older ones are overwritten. */
+#define WIRE_SLOTS 4096u /* a power of two */
+uint64_t wire_records(const struct wire_ring *r);
+
 /*
  * A step has been made; `step` counts them. Told as often as is worth it (at most 100 a second
  * after the first seconds, and within 0.1 % of the time), with the process's own memory at that
@@ -110,6 +116,58 @@ void wire_phases_end(struct wire_ring *r);
 /* The source that is believed by now, and the steps it has counted; NAN: none. */
 enum wire_source wire_believed(const struct wire_ring *r);
 double wire_steps(const struct wire_ring *r);
+
+/* ---- the census ---- */
+
+/* The name of a process that counts for another: it is no part of the job. */
+#define WIRE_CENSUS_PROCESS "tidemark-census"
+
+/* What a process shall find out about the objects it holds; the reader says so. */
+enum wire_wanted {
+    WIRE_CENSUS_NONE,    /* nothing: nobody reads, or nobody wants it */
+    WIRE_CENSUS_COUNT,   /* how many of what there are */
+    WIRE_CENSUS_HOLDERS, /* and who holds those that become more */
+    WIRE_CENSUS_PROFILE, /* the same, asked for by a person and for a short time: more often */
+    WIRE_CENSUS_WHOLE,   /* all there is, once and at once: of a process that was entered */
+};
+
+enum wire_wanted wire_wanted(const struct wire_ring *r);
+
+/*
+ * The report of the last census, in place of the one before: a text beside the ring, see
+ * wire/census.h. One at a time. Safe in a child that was forked off the process, whatever its other
+ * threads did at that moment: no memory is taken, no lock is met. -ENOENT: the ring has no
+ * directory, and the caller hands the text over itself; else -errno, and the one before stays.
+ */
+int wire_census_replace(struct wire_ring *r, const char *text, size_t len);
+
+/* What a process shall try out while it looks for holders, since it tells causes apart. It changes
+ * the program's memory, so only where a person has asked for it. */
+enum wire_act {
+    WIRE_ACT_GC = 1,   /* a full collection: what becomes free was waiting for one */
+    WIRE_ACT_TRIM = 2, /* a trim of the heap: what becomes free was kept by malloc() */
+};
+
+unsigned wire_acts(const struct wire_ring *r);
+
+/* So much of the shared memory of this process is not the program's. */
+void wire_own_shared(struct wire_ring *r, size_t bytes);
+
+/* The process that makes it, a child of this one, which may live longer; 0: there is none (more).
+ */
+void wire_census_by(struct wire_ring *r, pid_t pid);
+
+/*
+ * Of a process that was entered while it ran: is somebody still there who reads? A reader that is
+ * gone, by whatever end, has left the fifo "wake" without one. Takes no lock; errno stays.
+ */
+bool wire_has_reader(const char *directory);
+
+/*
+ * It has taken out of itself all that was brought in but the library. Removes the directory with
+ * all that is in it: the reader may be gone for good.
+ */
+void wire_say_left(struct wire_ring *r);
 
 /* ---- the reader's side ---- */
 
@@ -160,7 +218,24 @@ double wire_reader_step(const struct wire_reader *r);
  */
 void wire_reader_wake_at(struct wire_reader *r, double step);
 
+/* What the process shall find out from now on. Where it has a directory, who watches from outside
+ * decides: a reader in the process itself is not heard then. */
+void wire_reader_want(struct wire_reader *r, enum wire_wanted w);
+
+void wire_reader_act(struct wire_reader *r, unsigned acts); /* enum wire_act */
+
+size_t wire_reader_own_shared(const struct wire_reader *r);
+
+/* Is one being made, by a process that is alive? */
+bool wire_reader_census_is_under_way(const struct wire_reader *r);
+
+bool wire_reader_has_left(const struct wire_reader *r); /* see wire_say_left() */
+
 #define WIRE_WAKE_FILE "wake"
-#define WIRE_RING_SUFFIX ".ring" /* "PID-START.ring" */
+/* A fifo with a reader as long as somebody tells of leaks where the output of the job goes, too:
+ * who watches itself need not say it again. */
+#define WIRE_VOICE_FILE "voice"
+#define WIRE_RING_SUFFIX ".ring"     /* "PID-START.ring" */
+#define WIRE_CENSUS_SUFFIX ".census" /* "PID-START.census" */
 
 #endif

@@ -1,0 +1,171 @@
+/* cli/cmd_objects.c: tidemark objects: what a running Python process holds now. */
+#include "cli/cli.h"
+#include "cli/entering.h"
+#include "cli/target.h"
+#include "cli/terminal.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: tidemark objects (--pid N | --find PATTERN) [--json]\n"
+    "\n"
+    "Goes into a running Python process, counts all its objects once, and leaves again: types by\n"
+    "memory and count, tensors by device, dtype and shape, the largest ones, and what they are\n"
+    "for. A copy of the process does the counting; one idle library stays in it.\n"
+    "\n"
+    "  --pid N                    this process; of a wrapper (torchrun, a shell) the trainers "
+    "below\n"
+    "  --find PATTERN             the trainer whose command line holds PATTERN; --wait waits for "
+    "it\n"
+    "  --json                     for programs\n"
+    "  --ascii, --width N, --color auto|always|never\n"
+    "\n"
+    "exit status: 0; 1 where it cannot be entered, which is said with the way out\n"
+    "\n"
+    "example: tidemark objects --pid 4242\n";
+
+#define PATIENCE_SECONDS 30.0
+#define COUNT_SECONDS 60.0 /* after it was entered */
+#define LOOK_NS 20000000
+
+struct objects {
+    struct view_options view;
+    bool json;
+    struct watch *watch;
+    struct entering *entering;
+    struct timespec began;
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void on_interrupt(int number)
+{
+    (void) number;
+    is_interrupted = 1;
+}
+
+static double now(const struct objects *o)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) (t.tv_sec - o->began.tv_sec) + 1e-9 * (double) (t.tv_nsec - o->began.tv_nsec);
+}
+
+static void tell(void *context, const char *line)
+{
+    (void) context;
+    ssize_t n = write(STDERR_FILENO, line, strlen(line));
+    (void) n;
+}
+
+/* ---- waiting for it ---- */
+
+/* Every process that was entered has told what it holds. */
+static bool is_counted(struct objects *o)
+{
+    struct watch_view view;
+    bool all = true;
+    watch_view_init(o->watch, now(o), &view);
+    for (size_t i = 0; i < view.found.entered_count; i++)
+        all = all && (view.found.entered[i].why ||
+                      watch_census(o->watch, (pid_t) view.found.entered[i].pid));
+    all = all && view.found.entered_count > 0;
+    watch_view_release(&view);
+    return all;
+}
+
+static void count(struct objects *o)
+{
+    while (!is_interrupted && now(o) < PATIENCE_SECONDS + COUNT_SECONDS) {
+        watch_tick(o->watch, now(o));
+        entering_tick(o->entering, o->watch);
+        if (watch_alive(o->watch) == 0 || is_counted(o))
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+}
+
+/* ---- telling it ---- */
+
+static int print(struct objects *o)
+{
+    struct watch_view view;
+    struct buf out = BUF_INIT;
+    struct report_style style = terminal_style(&o->view, STDOUT_FILENO);
+    size_t told = 0;
+    watch_view_init(o->watch, now(o), &view);
+    struct report_objects *list = calloc(view.found.entered_count + 1, sizeof(*list));
+    if (!list)
+        abort();
+    for (size_t i = 0; i < view.found.entered_count; i++) {
+        const struct watch_entered *e = &view.found.entered[i];
+        const struct wire_census *c = watch_census(o->watch, (pid_t) e->pid);
+        if (c)
+            list[told++] = (struct report_objects){c, e};
+    }
+    if (o->json)
+        report_objects_json(&out, list, told, &view.found);
+    for (size_t i = 0; i < told && !o->json; i++)
+        report_objects_text(&out, &list[i], &style);
+    int status = told > 0 && terminal_write(&out) == 0 ? STATUS_FINE : STATUS_ERROR;
+    if (told == 0 && !entering_is_refused(o->entering))
+        cli_say("objects: %s", is_interrupted ? "ended before anything was counted"
+                                              : "the process did not tell what it holds");
+    buf_release(&out);
+    free(list);
+    watch_view_release(&view);
+    return status;
+}
+
+static int look_at(struct objects *o, pid_t pid)
+{
+    struct watch_options options = {
+        .proc_root = "/proc", .no_gpu = true, .wants = WIRE_CENSUS_WHOLE};
+    clock_gettime(CLOCK_MONOTONIC, &o->began);
+    options.began = (uint64_t) o->began.tv_sec * 1000000000u + (uint64_t) o->began.tv_nsec;
+    int r = watch_new(&options, &o->watch);
+    if (r == 0)
+        r = watch_add_root(o->watch, pid, false);
+    if (r < 0) {
+        cli_say("objects: process %d cannot be looked at: %s", (int) pid, strerror(-r));
+        watch_free(o->watch);
+        return STATUS_ERROR;
+    }
+    o->entering = entering_new(
+        &(struct entering_options){.all = true, .patience = PATIENCE_SECONDS, .tell = tell});
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    count(o);
+    const struct watch_end end = {.interrupted = true};
+    watch_finish(o->watch, now(o), &end);
+    entering_end(o->entering, o->watch);
+    int status = print(o);
+    entering_free(o->entering);
+    watch_free(o->watch);
+    return status;
+}
+
+int cmd_objects(int argc, char **argv)
+{
+    struct objects o = {.json = false};
+    struct target t = {0};
+    const struct option_spec specs[] = {
+        TARGET_OPTIONS(&t),
+        {"json", OPTION_FLAG, &o.json, NULL, NULL},
+        VIEW_OPTIONS(&o.view),
+    };
+    int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
+    pid_t pid;
+    struct buf arguments = BUF_INIT;
+    bool is_fine = r == 0 && target_check(&t, argv[0], operands) == 0 &&
+                   target_find(&t, argv[0], &pid, &arguments) == 0;
+    buf_release(&arguments);
+    return is_fine ? look_at(&o, pid) : STATUS_ERROR;
+}

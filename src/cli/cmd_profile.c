@@ -1,0 +1,123 @@
+/* cli/cmd_profile.c: tidemark profile: what grows in a job that runs already, and who holds it. */
+#include "cli/cli.h"
+#include "cli/live.h"
+#include "cli/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "usage: tidemark profile (--pid N | --find PATTERN) [--steps N | --seconds S] [options]\n"
+    "\n"
+    "Goes into a Python job that runs already, whoever started it, counts its objects at\n"
+    "comparable moments, and leaves again: what grows, who holds it, why, and whether it leaks.\n"
+    "The job stands still for milliseconds and goes on; one idle library stays in it. Ctrl-C ends\n"
+    "it earlier, with a report of what was seen so far.\n"
+    "\n"
+    "  --pid N                    this process; of a wrapper (torchrun, a shell) the trainers "
+    "below\n"
+    "  --find PATTERN             the trainer whose command line holds PATTERN; --wait waits for "
+    "it\n"
+    "  --steps N                  until so many steps have been made\n"
+    "  --seconds S                for so long\n"
+    "                             (default: 30 s, or longer until 50 steps are made, 300 s at "
+    "most)\n"
+    "  --json                     the answer for programs, on standard output\n"
+    "  -o, --output FILE          keeps the run file\n"
+    "  --step-regex RE            how its output tells the step, where that is a file\n"
+    "  --fail-on WHAT[,WHAT]      exit 3 on leak[:low|medium|high], 4 on inconclusive\n"
+    "  --ascii, --width N, --color auto|always|never\n"
+    "\n"
+    "Steps are those of PyTorch's optimizers, else as told in its output, else there are none and\n"
+    "it is judged by time.\n"
+    "\n"
+    "exit status: 0; 1 where it cannot be entered, which is said with the way out; 3, 4 by\n"
+    "--fail-on\n"
+    "\n"
+    "example: tidemark profile --pid 4242 --steps 200\n";
+
+#define PATIENCE_SECONDS 30.0
+#define DEFAULT_SECONDS 30.0
+#define DEFAULT_STEPS 50.0
+#define MOST_SECONDS 300.0
+
+struct profile {
+    struct target target;
+    struct live_options live;
+    double steps, seconds;
+};
+
+/* The optimizer may be about to step: as long as without any option. */
+static struct live_term term_of(const struct profile *p)
+{
+    if (p->steps > 0)
+        return (struct live_term){
+            .steps = p->steps, .seconds_without = DEFAULT_SECONDS, .seconds_most = 1e9};
+    if (p->seconds > 0)
+        return (struct live_term){.seconds = p->seconds, .seconds_most = 1e9};
+    return (struct live_term){.seconds = DEFAULT_SECONDS,
+                              .steps = DEFAULT_STEPS,
+                              .seconds_without = DEFAULT_SECONDS,
+                              .seconds_most = MOST_SECONDS};
+}
+
+static int check(const struct profile *p, const char *command, int operands)
+{
+    if (target_check(&p->target, command, operands) < 0)
+        return -EINVAL;
+    if (p->steps > 0 && p->seconds > 0) {
+        cli_say("%s: --steps and --seconds exclude each other", command);
+        return -EINVAL;
+    }
+    return live_options_check(&p->live, command);
+}
+
+static int profile(const struct profile *p, const char *command)
+{
+    pid_t pid;
+    struct buf arguments = BUF_INIT;
+    if (target_find(&p->target, command, &pid, &arguments) < 0) {
+        buf_release(&arguments);
+        return STATUS_ERROR;
+    }
+    const struct live_term term = term_of(p);
+    struct live_job job = {
+        .pids = &pid,
+        .pid_count = 1,
+        .enters = LIVE_ENTERS_ALL,
+        .patience = PATIENCE_SECONDS,
+        .term = &term,
+    };
+    job.argv = target_split(&arguments, &job.argc);
+    int unused, status = live_watch(&p->live, &job, &unused);
+    free((void *) job.argv);
+    buf_release(&arguments);
+    return status;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+    struct profile p = {.steps = 0};
+    bool json = false;
+    const struct option_spec specs[] = {
+        TARGET_OPTIONS(&p.target),
+        {"steps", OPTION_NUMBER, &p.steps, "a number of steps above 0", NULL},
+        {"seconds", OPTION_NUMBER, &p.seconds, "a number of seconds above 0", NULL},
+        {"json", OPTION_FLAG, &json, NULL, NULL},
+        {"output", OPTION_TEXT, &p.live.output, "a file name", NULL},
+        {"o", OPTION_TEXT, &p.live.output, "a file name", NULL},
+        {"step-regex", OPTION_TEXT, &p.live.step_regex,
+         "a regular expression with a group around the step", NULL},
+        VIEW_OPTIONS(&p.live.view),
+        FAIL_ON_OPTION(&p.live.fail_on),
+    };
+    int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);
+    if (r == OPTIONS_HELP)
+        return terminal_print(help);
+    if (r < 0 || check(&p, argv[0], operands) < 0)
+        return STATUS_ERROR;
+    p.live.no_store = !p.live.output;
+    p.live.only_json = p.live.quiet = json;
+    p.live.json = json ? "-" : NULL;
+    return profile(&p, argv[0]);
+}

@@ -1,0 +1,116 @@
+/* cli/entering.c: processes of a watched job are entered when that is worth it. */
+#include "cli/entering.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LEAVE_SECONDS 3.0
+
+struct entering {
+    struct entering_options options;
+    struct visit *visit;
+    size_t entered, failed;
+};
+
+struct entering *entering_new(const struct entering_options *o)
+{
+    struct entering *e = calloc(1, sizeof(*e));
+    if (!e)
+        abort();
+    e->options = *o;
+    e->visit = visit_new(o->patience);
+    return e;
+}
+
+struct entering *entering_free(struct entering *e)
+{
+    if (!e)
+        return NULL;
+    visit_free(e->visit);
+    free(e);
+    return NULL;
+}
+
+/* `passes`: it may be otherwise later. */
+static void note_failure(struct entering *e, struct watch *w, pid_t pid, const char *why,
+                         bool passes)
+{
+    struct buf line = BUF_INIT;
+    watch_note_entry(w, &(struct watch_entry){.pid = pid, .why = why, .passes = passes});
+    e->failed++;
+    buf_adds(&line, "tidemark: ");
+    watch_name_process(w, pid, &line);
+    buf_addf(&line, " cannot be entered. %s\n", why);
+    e->options.tell(e->options.context, buf_text(&line));
+    buf_release(&line);
+}
+
+static void note(struct entering *e, struct watch *w, const struct visit_result *r)
+{
+    if (r->error < 0) {
+        note_failure(e, w, r->pid, r->why,
+                     r->error == -ETIMEDOUT || r->error == -EAGAIN || r->error == -EBUSY);
+        return;
+    }
+    watch_note_entry(w, &(struct watch_entry){.pid = r->pid,
+                                              .python = r->python,
+                                              .stopped = r->stopped,
+                                              .longest_stop = r->longest_stop,
+                                              .stops = r->stops});
+    e->entered++;
+    struct buf line = BUF_INIT;
+    buf_adds(&line, "tidemark: entered ");
+    watch_name_process(w, r->pid, &line);
+    buf_adds(&line, "; it stood still for ");
+    units_add_short_time(&line, r->stopped);
+    buf_addc(&line, '\n');
+    e->options.tell(e->options.context, buf_text(&line));
+    buf_release(&line);
+}
+
+static void begin(struct entering *e, struct watch *w)
+{
+    pid_t pids[VISIT_MOST];
+    struct buf why = BUF_INIT;
+    size_t count = watch_worth_entering(w, e->options.all, pids, VISIT_MOST);
+    if (count == 0)
+        return;
+    int r = visit_prepare(e->visit, pids[0], &why);
+    if (r == 0 && watch_use_rings(w, visit_directory(e->visit)) < 0)
+        buf_adds(&why, "No rings can be made for it.");
+    else if (r == 0 && visit_enter(e->visit, pids, count) < 0)
+        buf_adds(&why, "No thread can be started for it.");
+    if (why.len > 0)
+        note_failure(e, w, pids[0], buf_text(&why), r == -EAGAIN || r == -EBUSY);
+    buf_release(&why);
+}
+
+void entering_tick(struct entering *e, struct watch *w)
+{
+    struct visit_result r;
+    if (visit_has_to_wait(e->visit))
+        e->options.tell(e->options.context, "tidemark: a process is inside a long call and cannot "
+                                            "be entered yet: waiting\n");
+    while (visit_next(e->visit, &r))
+        note(e, w, &r);
+    if (!visit_is_busy(e->visit))
+        begin(e, w);
+}
+
+size_t entering_count(const struct entering *e)
+{
+    return e->entered;
+}
+
+bool entering_is_refused(const struct entering *e)
+{
+    return e->entered == 0 && e->failed > 0 && !visit_is_busy(e->visit);
+}
+
+void entering_end(struct entering *e, struct watch *w)
+{
+    struct visit_result r;
+    while (visit_await(e->visit, &r))
+        note(e, w, &r);
+    watch_leave(w, LEAVE_SECONDS);
+}

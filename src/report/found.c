@@ -1,0 +1,236 @@
+/* report/found.c: what grows and who holds it, as text. */
+#include "report/found.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FINDINGS_SHOWN 3u
+#define PURPOSES_SHOWN 8u
+
+static void add_clean(struct buf *out, const char *label, struct buf *text,
+                      const struct report_style *style)
+{
+    struct buf clean = BUF_INIT;
+    utf8_add_clean(&clean, buf_text(text), style->ascii);
+    buf_release(text);
+    text_fact(out, label, &clean, style);
+}
+
+static void add_reason(struct buf *out, const char *before, const char *text,
+                       const struct report_style *style)
+{
+    struct buf line = BUF_INIT;
+    buf_addf(&line, "%s%s", before, text);
+    text_reason(out, "", buf_text(&line), style);
+    buf_release(&line);
+}
+
+/* ---- findings ---- */
+
+static void add_finding(struct buf *out, const char *label, const struct watch_finding *f,
+                        const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, f->sentence);
+    add_clean(out, label, &text, style);
+    for (unsigned i = 0; i < f->evidence_count; i++)
+        add_reason(out, "", f->evidence[i], style);
+    for (unsigned i = 0; i < f->also_count; i++)
+        add_reason(out, "also held by ", f->also[i], style);
+    if (f->processes > 1) {
+        buf_addf(&text, "%u other process%s", f->processes - 1, f->processes == 2 ? "" : "es");
+        add_reason(out, "the same in ", buf_text(&text), style);
+        buf_release(&text);
+    }
+}
+
+static void add_more(struct buf *out, size_t count, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    if (count <= FINDINGS_SHOWN)
+        return;
+    buf_addf(&text, "and %zu more, less likely: --json has them", count - FINDINGS_SHOWN);
+    text_fact(out, "", &text, style);
+}
+
+bool found_any(const struct watch_found *f)
+{
+    return f->count > 0 || f->cache_count > 0 || f->undecided_count > 0;
+}
+
+void found_text(struct buf *out, const struct watch_found *f, const struct report_style *style)
+{
+    for (size_t i = 0; i < f->count && i < FINDINGS_SHOWN; i++)
+        add_finding(out, i > 0 ? "also" : f->so_far ? "growing" : "cause", &f->findings[i], style);
+    add_more(out, f->count, style);
+    for (unsigned i = 0; i < f->undecided_count; i++) {
+        struct buf text = BUF_INIT;
+        buf_adds(&text, f->undecided[i]);
+        add_clean(out, i == 0 ? "open" : "", &text, style);
+    }
+    for (size_t i = 0; i < f->cache_count && i < FINDINGS_SHOWN; i++)
+        add_finding(out, i == 0 ? "cache" : "", &f->caches[i], style);
+}
+
+/* ---- counts ---- */
+
+/* By the series of that process, one a device. */
+static const char *steadiness(const struct watch_view *v, int64_t pid)
+{
+    bool known = false, open = false;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        if (s->info.pid != pid || strcmp(s->info.kind, "py.tensors") != 0)
+            continue;
+        if (s->answer.verdict == VERDICT_LEAK)
+            return "growing, now ";
+        known = true;
+        open = open || s->answer.verdict == VERDICT_INCONCLUSIVE;
+    }
+    return known && !open ? "stable at " : "";
+}
+
+static void add_tensors(struct buf *out, const struct watch_view *v, const struct watch_census *c,
+                        const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    struct buf devices = BUF_INIT;
+    double sum = 0;
+    for (unsigned i = 0; i < c->device_count; i++) {
+        if (!(c->tensors[i].count >= 0))
+            continue;
+        sum += c->tensors[i].count;
+        buf_addf(&devices, "%s%s ", devices.len > 0 ? ", " : "", c->tensors[i].device);
+        units_add_count(&devices, c->tensors[i].count, 0);
+    }
+    if (devices.len == 0)
+        return;
+    buf_adds(&text, steadiness(v, c->pid));
+    units_add_count(&text, sum, 0);
+    buf_addf(&text, " (%s)", buf_text(&devices));
+    buf_release(&devices);
+    if (!c->complete)
+        buf_adds(&text, ", as far as the last census came");
+    if (v->found.census_count > 1)
+        buf_addf(&text, ", in %s", c->process);
+    add_clean(out, "tensors", &text, style);
+}
+
+static void add_purposes(struct buf *out, const struct watch_census *c,
+                         const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    for (unsigned i = 0; i < c->purpose_count && i < PURPOSES_SHOWN; i++) {
+        const struct watch_purpose *p = &c->purposes[i];
+        if (!(p->bytes > 0))
+            continue;
+        buf_addf(&text, "%s%s ", text.len > 0 ? ", " : "", p->name);
+        units_add_bytes(&text, p->bytes);
+        buf_addf(&text, "%s%s%s", p->device[0] ? " (" : "", p->device, p->device[0] ? ")" : "");
+    }
+    add_clean(out, "purpose", &text, style);
+}
+
+/* The process whose tensors take most. */
+static const struct watch_census *main_census(const struct watch_found *f)
+{
+    const struct watch_census *found = NULL;
+    double most = -1;
+    for (size_t i = 0; i < f->census_count; i++) {
+        double bytes = 0;
+        for (unsigned k = 0; k < f->censuses[i].device_count; k++)
+            bytes += fmax(f->censuses[i].tensors[k].bytes, 0);
+        if (bytes > most) {
+            found = &f->censuses[i];
+            most = bytes;
+        }
+    }
+    return found;
+}
+
+static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    double censuses = 0, searches = 0, pause = 0, longest = 0;
+    for (size_t i = 0; i < v->found.census_count; i++) {
+        const struct watch_census *c = &v->found.censuses[i];
+        censuses += fmax(c->censuses, 0);
+        searches += fmax(c->searches, 0);
+        pause = fmax(pause, c->pause_seconds);
+        longest = fmax(longest, c->longest_pause_seconds);
+    }
+    if (!(censuses > 0))
+        return;
+    units_add_count(&text, censuses, 0);
+    buf_addf(&text, " census%s", censuses == 1 ? "" : "es");
+    if (searches > 0) {
+        buf_adds(&text, ", ");
+        units_add_count(&text, searches, 0);
+        buf_addf(&text, " search%s for holders", searches == 1 ? "" : "es");
+    }
+    buf_adds(&text, v->found.census_count > 1 ? "; a process stood still for at most "
+                                              : "; the program stood still for ");
+    units_add_short_time(&text, pause);
+    buf_adds(&text, " in all, ");
+    units_add_short_time(&text, longest);
+    buf_adds(&text, " at the longest");
+    if (v->seconds > 0) {
+        buf_adds(&text, ": ");
+        units_add_percent(&text, pause / v->seconds);
+        buf_adds(&text, " of the time");
+    }
+    text_fact(out, "inspect", &text, style);
+}
+
+static void add_notes(struct buf *out, const struct watch_found *f,
+                      const struct report_style *style)
+{
+    for (size_t i = 0; i < f->census_count; i++)
+        for (unsigned k = 0; k < f->censuses[i].note_count; k++) {
+            struct buf text = BUF_INIT;
+            buf_addf(&text, "%s: %s", f->censuses[i].process, f->censuses[i].notes[k]);
+            add_clean(out, "", &text, style);
+        }
+}
+
+/* ---- processes that were entered while they ran ---- */
+
+static void add_stay(struct buf *text, const struct watch_entered *e)
+{
+    buf_addf(text, "%s (Python %s), and stood still for ", e->process, e->python);
+    units_add_short_time(text, e->stopped_seconds);
+    buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
+    if (e->ended)
+        buf_adds(text, "it has ended since");
+    else if (e->left)
+        buf_adds(text, "left again: it holds one idle library and nothing else");
+    else
+        buf_adds(text, "what was brought in leaves as soon as its main thread runs Python again");
+}
+
+void found_entered(struct buf *out, const struct watch_entered *list, size_t count,
+                   const struct report_style *style)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct watch_entered *e = &list[i];
+        struct buf text = BUF_INIT;
+        if (e->python)
+            add_stay(&text, e);
+        else
+            buf_addf(&text, "%s: %s", e->process, e->why);
+        add_clean(out, e->python ? "entered" : "not entered", &text, style);
+    }
+}
+
+void found_counts(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    const struct watch_census *c = main_census(&v->found);
+    found_entered(out, v->found.entered, v->found.entered_count, style);
+    if (!c)
+        return;
+    add_tensors(out, v, c, style);
+    add_purposes(out, c, style);
+    add_cost(out, v, style);
+    add_notes(out, &v->found, style);
+}

@@ -1,0 +1,264 @@
+/* watch/explained.c: growth that the censuses explain, and that is no leak. */
+#include "watch/session.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A part of the growth that is taken to be the reason for it, and one that is taken to be none. */
+#define REASON_SHARE 0.5
+#define NO_REASON_SHARE 0.25
+
+/* Looks at the heap, and points of what fills, from which on they are believed. */
+#define LEAST_LOOKS 3u
+#define LEAST_LOOKS_OF_BOUNDED 2u
+
+/* What any program creeps by. */
+#define LEAST_RISE 0x1p21
+
+/* How fast its memory grows, on both clocks; 0: it does not, or not so that it matters. NAN: a
+ * clock does not run. */
+struct pace {
+    double per_step, per_second;
+    double since;  /* seconds; NAN: from the beginning */
+    bool may_stop; /* it has grown, and whether it still does is not known */
+};
+
+/* There was time enough to see whether it grows. */
+static bool is_open(const struct answer *a)
+{
+    return a->verdict == VERDICT_INCONCLUSIVE && a->last_at - a->first_at >= a->horizon;
+}
+
+static struct pace growth_of(struct watch *w, struct track *t)
+{
+    struct answer a;
+    const struct history *history;
+    enum track_rule rule = t->rule;
+    t->rule = TRACK_JUDGED; /* as it is seen without any explanation */
+    track_answer(t, &w->terms, &a, &history);
+    t->rule = rule;
+    bool by_step = track_clock(t, &w->terms) == CLOCK_STEP;
+    if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect))
+        return (struct pace){by_step ? a.rate : a.rate_per_step,
+                             by_step ? a.rate_per_second : a.rate, a.onset_seconds, false};
+    double rise = a.floor_last - a.floor_first;
+    if (is_open(&a) && rise > LEAST_RISE)
+        return (struct pace){by_step ? rise / (a.last_at - a.first_at) : (double) NAN,
+                             rise / (a.last_seconds - a.first_seconds), NAN, true};
+    return (struct pace){0, 0, NAN, false};
+}
+
+static const struct heap_point *lowest(const struct heap_point *from, const struct heap_point *end)
+{
+    const struct heap_point *low = from;
+    for (const struct heap_point *p = from; p < end; p++)
+        if (p->in_use < low->in_use)
+            low = p;
+    return low;
+}
+
+/* What malloc has in use, and what lies free: how fast both grow. */
+struct heap_growth {
+    double in_use, free;
+};
+
+/* Between the lowest points of both halves: what is in use may rise and fall. False: there are too
+ * few of them. */
+static bool heap_growth_since(const struct found *f, unsigned from, struct heap_growth *ret)
+{
+    if (f->heap_count < from + LEAST_LOOKS)
+        return false;
+    const struct heap_point *begin = &f->heap[from], *end = &f->heap[f->heap_count];
+    const struct heap_point *middle = begin + (end - begin) / 2;
+    const struct heap_point *first = lowest(begin, middle), *last = lowest(middle, end);
+    double seconds = last->seconds - first->seconds;
+    *ret = (struct heap_growth){(last->in_use - first->in_use) / seconds,
+                                (last->free - first->free) / seconds};
+    return true;
+}
+
+/* Since it grows; where that is not known, without the first quarter: the program was still
+ * beginning. What has grown and may have stopped came at any time. Parts of the growth; false: they
+ * are not known. */
+static bool heap_shares(const struct found *f, const struct pace *growth, struct heap_growth *ret)
+{
+    unsigned from = growth->may_stop ? 0 : f->heap_count / 4;
+    if (!isnan(growth->since))
+        for (from = 0; from < f->heap_count && f->heap[from].seconds < growth->since;)
+            from++;
+    if (!heap_growth_since(f, from, ret))
+        return false;
+    ret->in_use /= growth->per_second;
+    ret->free /= growth->per_second;
+    return true;
+}
+
+static bool lies_free(const struct found *f, const struct pace *growth)
+{
+    struct heap_growth part;
+    return heap_shares(f, growth, &part) && part.free >= REASON_SHARE &&
+           part.in_use < NO_REASON_SHARE;
+}
+
+/* Memory that grows, of a process or of torch on a device, and what of an item lies there. */
+struct grown_memory {
+    const struct track *track;
+    struct pace growth;
+    bool on_device;
+};
+
+static double bytes_per_item(const struct wire_census_growing *g, const struct grown_memory *memory)
+{
+    return memory->on_device ? g->device_per_item : g->host_per_item;
+}
+
+/* The part of the growth that it explains, on the clock that knows its points. */
+static double share_of(const struct watch *w, const struct member *m, unsigned growing,
+                       const struct grown_memory *memory)
+{
+    const struct wire_census_growing *g = &m->found->census->growing[growing];
+    const struct pace *growth = &memory->growth;
+    found_steps steps;
+    unsigned least = isfinite(g->bound) ? LEAST_LOOKS_OF_BOUNDED : LEAST_LOOKS;
+    if (g->point_count < least || !(bytes_per_item(g, memory) > 0))
+        return 0;
+    unsigned last = g->point_count - 1;
+    double bytes = (g->points[last].count - g->points[0].count) * bytes_per_item(g, memory);
+    double seconds = found_seconds(w, g->points[last].time) - found_seconds(w, g->points[0].time);
+    found_steps_of(w, m, growing, steps);
+    double by_step = bytes / (steps[last] - steps[0]) / growth->per_step;
+    return by_step > 0 && isfinite(by_step) ? by_step : bytes / seconds / growth->per_second;
+}
+
+/* The most that anything without a bound explains of it. Of a graph it is not known how much it
+ * takes: where one is kept, it may be all. */
+static double endless_share(const struct watch *w, const struct member *m,
+                            const struct grown_memory *memory)
+{
+    const struct wire_census *c = m->found->census;
+    double most = 0;
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        const struct wire_census_growing *g = &c->growing[i];
+        bool keeps_graphs = g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
+        if (isfinite(g->bound) || (g->form != WIRE_CENSUS_CONTAINER && !keeps_graphs))
+            continue;
+        most = keeps_graphs ? 1 : fmax(most, share_of(w, m, i, memory));
+    }
+    return most;
+}
+
+/* What has a bound and is not there yet is most of the growth, with what lies free around it in the
+ * heap; it fits into memory once it is, and nothing without a bound is much of it. */
+static bool fills(const struct watch *w, const struct member *m, const struct grown_memory *memory)
+{
+    const struct wire_census *c = m->found->census;
+    const struct track *t = memory->track;
+    double bounded = 0, to_come = 0;
+    struct heap_growth part = {0, 0};
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        const struct wire_census_growing *g = &c->growing[i];
+        double share = share_of(w, m, i, memory);
+        if (isfinite(g->bound) && share > 0) {
+            double missing = fmax(g->bound - g->points[g->point_count - 1].count, 0);
+            bounded += share;
+            to_come += missing * bytes_per_item(g, memory);
+        }
+    }
+    if (!memory->on_device && !heap_shares(m->found, &memory->growth, &part))
+        part.free = 0;
+    return bounded >= NO_REASON_SHARE && bounded + fmax(part.free, 0) >= REASON_SHARE &&
+           endless_share(w, m, memory) < NO_REASON_SHARE &&
+           (!(t->limit > 0) || t->last + to_come < t->limit);
+}
+
+static enum track_rule rule_for(struct watch *w, struct member *m, struct track *t, bool on_device)
+{
+    struct grown_memory memory = {t, growth_of(w, t), on_device};
+    if (!(memory.growth.per_second > 0))
+        return t->rule; /* until it grows otherwise */
+    if (!on_device && m->found->census->censuses >= LEAST_LOOKS &&
+        lies_free(m->found, &memory.growth) && endless_share(w, m, &memory) < NO_REASON_SHARE)
+        return TRACK_HEAP_FREE;
+    return fills(w, m, &memory) ? TRACK_FILLING : TRACK_JUDGED;
+}
+
+static bool is_explained(const struct track *t)
+{
+    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING;
+}
+
+/* Tensors become more in something that has a bound, and in nothing that has none. */
+static bool tensors_fill(const struct wire_census *c)
+{
+    bool bounded = false, endless = false;
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        const struct wire_census_growing *g = &c->growing[i];
+        bool grows = g->point_count >= LEAST_LOOKS && strstr(g->item, "tensor ");
+        bounded = bounded || (grows && isfinite(g->bound));
+        endless = endless || (grows && !isfinite(g->bound) && g->form == WIRE_CENSUS_CONTAINER);
+    }
+    return bounded && !endless;
+}
+
+static void explain_tensors(struct member *m)
+{
+    for (size_t i = 0; i < m->told_count; i++) {
+        struct track *t = &m->told[i];
+        if (strcmp(t->kind, "py.tensors") == 0 && (track_is_wary(t) || is_explained(t)))
+            t->rule = tensors_fill(m->found->census) ? TRACK_FILLING : TRACK_JUDGED;
+    }
+}
+
+/* What torch has on a device. */
+static void explain_devices(struct watch *w, struct member *m)
+{
+    for (size_t i = 0; i < m->told_count; i++) {
+        struct track *t = &m->told[i];
+        if (strcmp(t->kind, "torch.allocated") == 0 && (track_is_wary(t) || is_explained(t)))
+            t->rule = rule_for(w, m, t, true);
+    }
+}
+
+bool found_fills(const struct member *m)
+{
+    bool any = m->tracks[MEMBER_ANON].rule == TRACK_FILLING;
+    for (size_t i = 0; i < m->told_count; i++)
+        any = any ||
+              (strcmp(m->told[i].kind, "torch.allocated") == 0 && m->told[i].rule == TRACK_FILLING);
+    return any;
+}
+
+/* The sum grows by what explains its parts, where no other part grows. */
+static void explain_sum(struct watch *w)
+{
+    struct track *sum = &w->job[JOB_ANON];
+    enum track_rule rule = TRACK_JUDGED;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *m = w->members[i];
+        if (m->has_tracks && track_is_wary(&m->tracks[MEMBER_ANON]))
+            return;
+        if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]))
+            rule = m->tracks[MEMBER_ANON].rule;
+    }
+    if (rule != TRACK_JUDGED || is_explained(sum))
+        sum->rule = rule;
+}
+
+void found_explain(struct watch *w)
+{
+    bool any = false;
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        struct track *t = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
+        if (!t || !m->found || !m->found->census)
+            continue;
+        explain_tensors(m);
+        explain_devices(w, m);
+        if (t->rule != TRACK_JUDGED && !is_explained(t))
+            continue;
+        t->rule = rule_for(w, m, t, false);
+        any = any || is_explained(t);
+    }
+    if (any || is_explained(&w->job[JOB_ANON]))
+        explain_sum(w);
+}

@@ -1,0 +1,764 @@
+/* watch/findings.c: from the censuses of the processes to what is told: what grows, and why. */
+#include "watch/session.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Grown so often, and at the end still at this part of its mean rate: else it jumped, and no more.
+ */
+#define LEAST_POINTS 3u
+#define LAST_SHARE 0.25
+
+/* A cache that is less of what grows is not worth a word. */
+#define CACHE_SHARE 0.05
+
+/* Looks at the heap from which on its growth is believed. */
+#define LEAST_HEAPS 3u
+
+static char *copy(const char *text)
+{
+    struct buf clean = BUF_INIT;
+    utf8_add_clean(&clean, text, false);
+    char *result = strdup(buf_text(&clean));
+    if (!result)
+        abort();
+    buf_release(&clean);
+    return result;
+}
+
+/* ---- how something grows ---- */
+
+/* How steadily, and how fast on both clocks. */
+struct rise {
+    bool steady;
+    unsigned points;
+    double first, last;      /* what there was */
+    double from, to;         /* on the clock; NAN: not known */
+    double rate, per_second; /* of the clock; NAN: not known */
+};
+
+/* Points at one place on the clock are one point: the last of them. */
+struct spot {
+    double at, seconds, count;
+};
+
+static unsigned find_spots(const struct watch *w, const struct member *m, unsigned growing,
+                           enum series_clock clock, struct spot ret[WIRE_CENSUS_POINTS])
+{
+    const struct wire_census_growing *g = &m->found->census->growing[growing];
+    found_steps steps;
+    unsigned count = 0;
+    found_steps_of(w, m, growing, steps);
+    for (unsigned i = 0; i < g->point_count; i++) {
+        double seconds = found_seconds(w, g->points[i].time);
+        double at = clock == CLOCK_STEP ? steps[i] : seconds;
+        if (isnan(at))
+            continue;
+        if (count > 0 && at <= ret[count - 1].at)
+            count--;
+        ret[count++] = (struct spot){at, seconds, g->points[i].count};
+    }
+    return count;
+}
+
+static bool is_steady(const struct spot *s, unsigned count, double rate)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (!(s[i].count > s[i - 1].count))
+            return false;
+    const struct spot *last = &s[count - 1], *before = &s[count - 2];
+    return (last->count - before->count) / (last->at - before->at) >= LAST_SHARE * rate;
+}
+
+/* Where it stands still on a clock, so do its rates on it. */
+static double rate_between(const struct spot *first, const struct spot *last, double span)
+{
+    return span > 0 ? (last->count - first->count) / span : (double) NAN;
+}
+
+static bool is_steady_on(const struct spot *s, unsigned count)
+{
+    return count >= LEAST_POINTS &&
+           is_steady(s, count, rate_between(s, &s[count - 1], s[count - 1].at - s[0].at));
+}
+
+/*
+ * A short run tells its steps in few pieces: some points have no step of their own. Then it is
+ * steady by the seconds, and its rate by how long a step takes.
+ */
+static struct rise rise_of(const struct watch *w, const struct member *m, unsigned growing,
+                           enum series_clock clock, double seconds_a_unit)
+{
+    struct spot spots[WIRE_CENSUS_POINTS], timed[WIRE_CENSUS_POINTS];
+    unsigned count = find_spots(w, m, growing, clock, spots);
+    unsigned timed_count = find_spots(w, m, growing, CLOCK_SECONDS, timed);
+    struct rise r = {.points = timed_count, .rate = NAN, .per_second = NAN};
+    if (timed_count < LEAST_POINTS)
+        return r;
+    const struct spot *first = &timed[0], *last = &timed[timed_count - 1];
+    r.steady = is_steady_on(spots, count) || is_steady_on(timed, timed_count);
+    r.per_second = rate_between(first, last, last->seconds - first->seconds);
+    r.rate = r.per_second * seconds_a_unit;
+    r.from = r.to = NAN;
+    if (count >= 2) {
+        first = &spots[0];
+        last = &spots[count - 1];
+        r.rate = rate_between(first, last, last->at - first->at);
+        r.from = first->at;
+        r.to = last->at;
+    }
+    r.first = first->count;
+    r.last = last->count;
+    return r;
+}
+
+/* ---- the facts of a process ---- */
+
+struct process_facts {
+    struct member *member;
+    enum series_clock clock;
+    char label[MEMBER_LABEL];
+    struct growth_facts growths[WIRE_CENSUS_GROWING];
+    struct rise rises[WIRE_CENSUS_GROWING]; /* of the same */
+    unsigned places[WIRE_CENSUS_GROWING];   /* in the census */
+    struct cause_facts facts;
+    double seconds_a_unit; /* of the clock */
+    bool leaks;            /* one of its series does */
+    bool is_part;          /* the sum of all processes grows, and nobody knows by which */
+};
+
+/* Where who holds what grows is asked for by name, all that grows so far is worth a look. */
+static bool is_wary(const struct watch *w, const struct answer *a)
+{
+    bool grows = a->suspect || (w->options.wants == WIRE_CENSUS_PROFILE && a->rate_low > 0);
+    return a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && grows);
+}
+
+static double rate_on(const struct watch_series *s, enum series_clock clock)
+{
+    if (s->info.clock == clock)
+        return s->answer.rate;
+    return clock == CLOCK_STEP ? s->answer.rate_per_step : s->answer.rate_per_second;
+}
+
+static bool is_of(const struct watch_series *s, const struct member *m)
+{
+    return s->info.pid == m->id.pid && (!s->info.start || strcmp(s->info.start, m->start) == 0);
+}
+
+static void add_to(double *sum, double rate)
+{
+    if (rate > 0)
+        *sum = (*sum > 0 ? *sum : 0) + rate;
+}
+
+static void take_series(const struct watch *w, struct process_facts *p,
+                        const struct watch_series *s)
+{
+    struct cause_facts *f = &p->facts;
+    const struct {
+        const char *kind;
+        double *rate;
+    } kinds[] = {
+        {"host.anon", &f->host_rate}, {"torch.allocated", &f->allocated_rate},
+        {"gpu.used", &f->gpu_rate},   {"py.tensors", &f->tensors_rate},
+        {"fds", &f->fds_rate},        {"host.shmem", &f->shared_rate},
+    };
+    double rate = rate_on(s, p->clock);
+    f->allocated_known = f->allocated_known || strcmp(s->info.kind, "torch.allocated") == 0;
+    if (strcmp(s->info.kind, "torch.reserved") == 0 && isfinite(rate))
+        f->reserved_growth = (isfinite(f->reserved_growth) ? f->reserved_growth : 0) + rate;
+    p->leaks = p->leaks || s->answer.verdict == VERDICT_LEAK;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && is_wary(w, &s->answer); i++)
+        if (strcmp(s->info.kind, kinds[i].kind) == 0)
+            add_to(kinds[i].rate, rate);
+}
+
+/* The sum leaks, and none of its parts by itself does. */
+static double total_rate(const struct watch *w, const struct watch_view *v, enum series_clock clock)
+{
+    double rate = NAN;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        bool is_anon = strcmp(s->info.kind, "host.anon") == 0;
+        if (is_anon && is_wary(w, &s->answer) && s->part != PART_TOTAL)
+            return NAN;
+        if (is_anon && is_wary(w, &s->answer))
+            rate = rate_on(s, clock);
+    }
+    return rate;
+}
+
+/* How long a unit of its clock takes, by its own series. */
+static double seconds_a_unit(const struct watch_view *v, const struct process_facts *p)
+{
+    if (p->clock == CLOCK_SECONDS)
+        return 1;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct answer *a = &v->series[i].answer;
+        double length = (a->last_seconds - a->first_seconds) / (a->last_at - a->first_at);
+        if (is_of(&v->series[i], p->member) && v->series[i].info.clock == CLOCK_STEP && length > 0)
+            return length;
+    }
+    return NAN;
+}
+
+static void gather_series(const struct watch *w, const struct watch_view *v,
+                          struct process_facts *p)
+{
+    struct cause_facts *f = &p->facts;
+    f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
+    f->shared_rate = f->fds_rate = f->reserved_growth = NAN;
+    for (size_t i = 0; i < v->count; i++)
+        if (is_of(&v->series[i], p->member))
+            take_series(w, p, &v->series[i]);
+    double total = total_rate(w, v, p->clock);
+    p->is_part = isnan(f->host_rate) && total > 0;
+    if (p->is_part)
+        f->host_rate = total;
+    p->seconds_a_unit = seconds_a_unit(v, p);
+}
+
+/* Its first quarter is left out: the program was still beginning. */
+static void gather_heap(struct process_facts *p)
+{
+    const struct found *found = p->member->found;
+    struct cause_facts *f = &p->facts;
+    f->heap_in_use = f->heap_free = NAN;
+    if (!found || found->heap_count < LEAST_HEAPS)
+        return;
+    const struct heap_point *first = &found->heap[found->heap_count / 4];
+    const struct heap_point *last = &found->heap[found->heap_count - 1];
+    double units = (last->seconds - first->seconds) / p->seconds_a_unit;
+    if (!(units > 0))
+        return;
+    f->heap_in_use = (last->in_use - first->in_use) / units;
+    f->heap_free = (last->free - first->free) / units;
+}
+
+static double model_bytes(const struct wire_census *c)
+{
+    double bytes = NAN;
+    for (unsigned i = 0; i < c->purpose_count; i++)
+        if (strcmp(c->purposes[i].name, "parameters") == 0 && c->purposes[i].bytes >= 0)
+            bytes = (isnan(bytes) ? 0 : bytes) + c->purposes[i].bytes;
+    return bytes;
+}
+
+/* As torch calls its own. */
+static bool has_profiler(const struct wire_census *c)
+{
+    for (unsigned i = 0; i < c->type_count; i++)
+        if (strstr(c->types[i].name, "profiler.profile") || strstr(c->types[i].name, "KinetoProf"))
+            return true;
+    return false;
+}
+
+/* Of one large object the points are bytes. */
+static struct growth_facts growth_of(const struct wire_census_growing *g, const struct rise *r)
+{
+    struct growth_facts f = {
+        .growing = g,
+        .count_rate = r->rate,
+        .host_rate = r->rate * g->host_per_item,
+        .device_rate = r->rate * g->device_per_item,
+    };
+    if (g->form == WIRE_CENSUS_GRAPH)
+        f.host_rate = f.device_rate = NAN;
+    if (g->form == WIRE_CENSUS_SIZE) {
+        bool on_device = g->device_per_item > 0 || strstr(g->item, "cuda");
+        f.host_rate = on_device ? (double) NAN : r->rate;
+        f.device_rate = on_device ? r->rate : (double) NAN;
+    }
+    return f;
+}
+
+/* It is not steady, but may be what grows all the same: that nothing does cannot be said. */
+static bool may_explain(const struct wire_census_growing *g, const struct rise *r, double host_rate)
+{
+    double rate = growth_of(g, r).host_rate;
+    return isnan(rate) || !(rate < CACHE_SHARE * host_rate);
+}
+
+static void gather_growths(const struct watch *w, struct process_facts *p)
+{
+    const struct found *found = p->member->found;
+    struct cause_facts *f = &p->facts;
+    f->growths = p->growths;
+    f->model_bytes = NAN;
+    if (!found || !found->census)
+        return;
+    const struct wire_census *c = found->census;
+    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part;
+    f->model_bytes = model_bytes(c);
+    f->profiler = c->profiler || has_profiler(c);
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        struct rise r = rise_of(w, p->member, i, p->clock, p->seconds_a_unit);
+        if (!r.steady || isfinite(c->growing[i].bound)) {
+            f->censused = f->censused && !may_explain(&c->growing[i], &r, f->host_rate);
+            continue;
+        }
+        p->growths[f->growth_count] = growth_of(&c->growing[i], &r);
+        p->rises[f->growth_count] = r;
+        p->places[f->growth_count++] = i;
+    }
+}
+
+/* In a job that leaks, those that do are asked for; before that, those that are suspect. */
+static bool has_trouble(const struct watch_view *v, const struct process_facts *p)
+{
+    const struct cause_facts *f = &p->facts;
+    if (v->answer.verdict == VERDICT_LEAK && !p->leaks && !p->is_part)
+        return false;
+    return f->host_rate > 0 || f->allocated_rate > 0 || f->tensors_rate > 0 || f->gpu_rate > 0 ||
+           f->shared_rate > 0 || f->fds_rate > 0;
+}
+
+/* ---- findings ---- */
+
+static void append(struct watch_finding **list, size_t *count, const struct watch_finding *f)
+{
+    *list = reallocarray(*list, *count + 1, sizeof(**list));
+    if (!*list)
+        abort();
+    (*list)[(*count)++] = *f;
+}
+
+static void finding_init(struct watch_finding *f, const struct member *m)
+{
+    *f = (struct watch_finding){.pid = m->id.pid, .processes = 1};
+    f->line = f->count_per_step = f->count_per_second = f->share = NAN;
+    f->bytes_per_step = f->bytes_per_second = NAN;
+    f->host_bytes_per_step = f->device_bytes_per_step = NAN;
+    f->points = f->bound = f->full_step = NAN;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Ranks of one job find the same: it is told once. Only what has a place can be the same. */
+static bool is_known(struct watch_found *all, const struct watch_finding *f)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        struct watch_finding *x = &all->findings[i];
+        if (f->holder && x->pid != f->pid && same_text(x->cause, f->cause) &&
+            same_text(x->holder, f->holder) && same_text(x->where, f->where)) {
+            x->processes++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void finding_release(struct watch_finding *f)
+{
+    char *texts[] = {f->sentence, f->what, f->holder, f->kind,
+                     f->where,    f->file, f->cause,  f->advice};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        free(texts[i]);
+    for (unsigned i = 0; i < f->evidence_count; i++)
+        free(f->evidence[i]);
+    for (unsigned i = 0; i < f->also_count; i++)
+        free(f->also[i]);
+}
+
+static void add_evidence(struct watch_finding *f, const char *text)
+{
+    if (f->evidence_count < FINDING_TEXTS)
+        f->evidence[f->evidence_count++] = copy(text);
+}
+
+static void add_point(struct buf *text, double value, enum series_unit unit, double at,
+                      enum series_clock clock)
+{
+    series_add_value(text, value, unit);
+    if (isnan(at))
+        return;
+    buf_adds(text, " at ");
+    series_add_position(text, at, 0, clock);
+}
+
+/* "1,024 -> 3,072 items between step 100 and step 2,100, at each of 8 censuses more". */
+static void add_points(struct watch_finding *f, const struct process_facts *p, const struct rise *r,
+                       bool is_bytes)
+{
+    struct buf text = BUF_INIT;
+    enum series_unit unit = is_bytes ? SERIES_BYTES : SERIES_COUNT;
+    buf_adds(&text, "from ");
+    add_point(&text, r->first, unit, r->from, p->clock);
+    buf_adds(&text, " to ");
+    add_point(&text, r->last, unit, r->to, p->clock);
+    buf_addf(&text, ", more at each of %u censuses", r->points);
+    add_evidence(f, buf_text(&text));
+    buf_release(&text);
+}
+
+static double sum_of(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static void fill_rates(struct watch_finding *f, const struct process_facts *p,
+                       const struct finding_facts *facts, const struct rise *r)
+{
+    double bytes = sum_of(facts->host_rate, facts->device_rate);
+    f->points = r->points;
+    f->count_per_second = r->per_second;
+    f->bytes_per_second = bytes * r->per_second / r->rate;
+    if (p->clock != CLOCK_STEP)
+        return;
+    f->count_per_step = r->rate;
+    f->bytes_per_step = bytes;
+    f->host_bytes_per_step = facts->host_rate;
+    f->device_bytes_per_step = facts->device_rate;
+}
+
+static bool keeps_graph(const struct wire_census_growing *g)
+{
+    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
+}
+
+/* What a graph takes is not seen in the heap, but in the process: where one alone keeps graphs,
+ * and nothing else is found, the growth is its. */
+static bool is_all_there_is(const struct process_facts *p, const struct wire_census_growing *g)
+{
+    unsigned held = 0;
+    for (size_t i = 0; i < p->facts.growth_count; i++) {
+        const struct wire_census_growing *x = p->growths[i].growing;
+        held += x->holder_count == 0 || strcmp(x->holders[0].kind, "native") != 0;
+    }
+    return keeps_graph(g) && held == 1;
+}
+
+static void describe_growth(const struct process_facts *p, const struct cause_found *c,
+                            struct watch_finding *f)
+{
+    size_t i = (size_t) (c->growth - p->growths);
+    bool whole = is_all_there_is(p, c->growth->growing);
+    struct finding_facts facts = {
+        .growing = c->growth->growing,
+        .line = p->member->found->lines[p->places[i]],
+        .clock = p->clock,
+        .count_rate = c->growth->count_rate,
+        .host_rate = whole && p->facts.host_rate > 0 ? p->facts.host_rate : c->growth->host_rate,
+        .device_rate =
+            whole && p->facts.allocated_rate > 0 ? p->facts.allocated_rate : c->growth->device_rate,
+        .with_graph = whole && (p->facts.host_rate > 0 || p->facts.allocated_rate > 0),
+        .process = p->label,
+        .cause = cause_name(c->cause),
+        .advice = cause_advice(c->cause),
+    };
+    finding_words(&facts, f);
+    fill_rates(f, p, &facts, &p->rises[i]);
+    add_points(f, p, &p->rises[i], c->growth->growing->form == WIRE_CENSUS_SIZE);
+    if (c->growth->growing->view > 0) {
+        struct buf text = BUF_INIT;
+        buf_adds(&text, "each is a view, and keeps ");
+        units_add_bytes(&text, c->growth->growing->view);
+        buf_adds(&text, " more than it shows: x.clone() would not");
+        add_evidence(f, buf_text(&text));
+        buf_release(&text);
+    }
+}
+
+/* Seen from the counters alone: the first evidence is the sentence. */
+static void describe_counters(const struct process_facts *p, const struct cause_found *c,
+                              struct watch_finding *f)
+{
+    const struct finding_facts facts = {
+        .process = p->label,
+        .cause = cause_name(c->cause),
+        .advice = cause_advice(c->cause),
+        .evidence = c->evidence_count > 0 ? c->evidence[0] : NULL,
+    };
+    finding_words(&facts, f);
+}
+
+static void add_cause(struct watch_found *all, const struct process_facts *p,
+                      const struct cause_found *c)
+{
+    struct watch_finding f;
+    finding_init(&f, p->member);
+    f.share = c->share;
+    if (c->growth)
+        describe_growth(p, c, &f);
+    else
+        describe_counters(p, c, &f);
+    for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
+        add_evidence(&f, c->evidence[i]);
+    if (is_known(all, &f) || all->count == FINDINGS_MOST)
+        finding_release(&f);
+    else
+        append(&all->findings, &all->count, &f);
+}
+
+static void add_undecided(struct watch_found *all, const char *text)
+{
+    for (unsigned i = 0; i < all->undecided_count; i++)
+        if (strcmp(all->undecided[i], text) == 0)
+            return;
+    if (all->undecided_count < FINDING_TEXTS)
+        all->undecided[all->undecided_count++] = copy(text);
+}
+
+/* ---- caches ---- */
+
+static void add_cache(struct watch_found *all, const struct process_facts *p, unsigned place,
+                      const struct rise *r)
+{
+    const struct wire_census_growing *g = &p->member->found->census->growing[place];
+    const struct growth_facts growth = growth_of(g, r);
+    const struct finding_facts facts = {
+        .growing = g,
+        .line = p->member->found->lines[place],
+        .clock = p->clock,
+        .count_rate = r->rate,
+        .host_rate = growth.host_rate,
+        .device_rate = growth.device_rate,
+        .process = p->label,
+    };
+    struct watch_finding f;
+    finding_init(&f, p->member);
+    finding_words(&facts, &f);
+    fill_rates(&f, p, &facts, r);
+    f.bound = g->bound;
+    double full = r->to + (g->bound - r->last) / r->rate;
+    f.full_step = p->clock == CLOCK_STEP ? full : (double) NAN;
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "it has ");
+    units_add_count(&text, r->last, 0);
+    buf_adds(&text, " of at most ");
+    units_add_count(&text, g->bound, 0);
+    buf_adds(&text, " items and is full at about ");
+    series_add_position(&text, ceil(full), 0, p->clock);
+    add_evidence(&f, buf_text(&text));
+    buf_release(&text);
+    append(&all->caches, &all->cache_count, &f);
+}
+
+/* It is a good part of what grows. */
+static bool matters(const struct process_facts *p, const struct wire_census_growing *g,
+                    const struct rise *r)
+{
+    const struct growth_facts f = growth_of(g, r);
+    return found_fills(p->member) || f.host_rate >= CACHE_SHARE * p->facts.host_rate ||
+           f.device_rate >= CACHE_SHARE * p->facts.allocated_rate;
+}
+
+static void add_caches(const struct watch *w, struct watch_found *all,
+                       const struct process_facts *p)
+{
+    const struct found *found = p->member->found;
+    for (unsigned i = 0; found && found->census && i < found->census->growing_count; i++) {
+        const struct wire_census_growing *g = &found->census->growing[i];
+        struct rise r = rise_of(w, p->member, i, p->clock, p->seconds_a_unit);
+        bool fills = isfinite(g->bound) && r.steady && r.last < g->bound;
+        if (fills && matters(p, g, &r) && all->cache_count < FINDINGS_MOST)
+            add_cache(all, p, i, &r);
+    }
+}
+
+/* ---- what is there ---- */
+
+static void copy_tensors(const struct wire_census *c, struct watch_census *ret)
+{
+    for (unsigned i = 0; i < c->tensors_count && ret->device_count < CENSUS_VIEW_DEVICES; i++)
+        ret->tensors[ret->device_count++] = (struct watch_tensors){
+            copy(c->tensors[i].device), c->tensors[i].count, c->tensors[i].bytes};
+    for (unsigned i = 0; i < c->purpose_count && ret->purpose_count < CENSUS_VIEW_PURPOSES; i++)
+        ret->purposes[ret->purpose_count++] =
+            (struct watch_purpose){copy(c->purposes[i].name), copy(c->purposes[i].device),
+                                   c->purposes[i].count, c->purposes[i].bytes};
+}
+
+/* ---- what was tried out ---- */
+
+/* Less than this is what any program gives back. */
+#define LEAST_GIVEN_BACK 0x1p20
+
+static void add_note(struct watch_census *x, struct buf *text)
+{
+    if (x->note_count < FINDING_TEXTS)
+        x->notes[x->note_count++] = copy(buf_text(text));
+    buf_release(text);
+}
+
+static void begin_note(struct buf *text, const char *what, const struct wire_census_act *a)
+{
+    buf_addf(text, "%s, tried ", what);
+    units_add_count(text, a->times, 0);
+    buf_adds(text, a->times > 1 ? " times, " : " time, ");
+}
+
+static void end_note(struct buf *text, const struct wire_census_act *a, const char *if_so,
+                     const char *if_not)
+{
+    if (a->bytes >= LEAST_GIVEN_BACK) {
+        buf_adds(text, "gave back ");
+        units_add_bytes(text, a->bytes);
+        buf_addf(text, ": %s", if_so);
+    } else {
+        buf_addf(text, "gave back nothing: %s", if_not);
+    }
+}
+
+static void note_acts(struct watch_census *x, const struct wire_census *c)
+{
+    if (c->gc.times > 0) {
+        struct buf text = BUF_INIT;
+        begin_note(&text, "a full collection (--probe gc)", &c->gc);
+        if (c->gc.objects > 0) {
+            buf_adds(&text, "found ");
+            units_add_count(&text, c->gc.objects, 0);
+            buf_adds(&text, " objects that nobody could reach and ");
+        }
+        end_note(&text, &c->gc, "cycles had waited for the collector",
+                 "what grows can be reached, or is native");
+        add_note(x, &text);
+    }
+    if (c->trim.times > 0) {
+        struct buf text = BUF_INIT;
+        begin_note(&text, "malloc_trim() (--probe trim)", &c->trim);
+        end_note(&text, &c->trim, "malloc kept what the program had freed", "what grows is in use");
+        add_note(x, &text);
+    }
+}
+
+static void add_census(struct watch_found *all, const struct member *m)
+{
+    const struct wire_census *c = m->found->census;
+    char label[MEMBER_LABEL];
+    all->censuses = reallocarray(all->censuses, all->census_count + 1, sizeof(*all->censuses));
+    if (!all->censuses)
+        abort();
+    struct watch_census *x = &all->censuses[all->census_count++];
+    member_label(m, label);
+    *x = (struct watch_census){
+        .pid = m->id.pid,
+        .process = copy(label),
+        .objects = c->objects,
+        .complete = c->complete,
+        .censuses = c->censuses,
+        .searches = c->searches,
+        .pause_seconds = c->pause_seconds,
+        .longest_pause_seconds = c->longest_pause_seconds,
+        .child_seconds = c->child_seconds,
+    };
+    copy_tensors(c, x);
+    for (unsigned i = 0; i < c->note_count && x->note_count < FINDING_TEXTS; i++)
+        x->notes[x->note_count++] = copy(c->notes[i]);
+    note_acts(x, c);
+}
+
+static void census_view_release(struct watch_census *c)
+{
+    free(c->process);
+    for (unsigned i = 0; i < c->device_count; i++)
+        free(c->tensors[i].device);
+    for (unsigned i = 0; i < c->purpose_count; i++) {
+        free(c->purposes[i].name);
+        free(c->purposes[i].device);
+    }
+    for (unsigned i = 0; i < c->note_count; i++)
+        free(c->notes[i]);
+}
+
+void watch_found_release(struct watch_found *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        finding_release(&f->findings[i]);
+    for (size_t i = 0; i < f->cache_count; i++)
+        finding_release(&f->caches[i]);
+    for (size_t i = 0; i < f->census_count; i++)
+        census_view_release(&f->censuses[i]);
+    for (unsigned i = 0; i < f->undecided_count; i++)
+        free(f->undecided[i]);
+    for (size_t i = 0; i < f->entered_count; i++) {
+        free(f->entered[i].process);
+        free(f->entered[i].command);
+        free(f->entered[i].python);
+        free(f->entered[i].why);
+    }
+    free(f->entered);
+    free(f->findings);
+    free(f->caches);
+    free(f->censuses);
+    *f = (struct watch_found){.count = 0};
+}
+
+/* ---- all of it ---- */
+
+/* A short run is over before its objects were counted often enough. */
+static void say_too_short(struct watch_found *all, const struct process_facts *p)
+{
+    const struct found *f = p->member->found;
+    struct buf text = BUF_INIT;
+    if (!p->leaks || !f || !f->census || f->census->censuses >= LEAST_POINTS)
+        return;
+    buf_addf(&text,
+             "what holds it is not known: the objects of %s were counted %.0f time%s, and it takes "
+             "%u; a longer run would tell",
+             p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s", LEAST_POINTS);
+    add_undecided(all, buf_text(&text));
+    buf_release(&text);
+}
+
+static void look_at(struct watch *w, struct watch_view *v, struct member *m,
+                    struct process_facts *p)
+{
+    struct causes causes;
+    *p = (struct process_facts){.member = m,
+                                .clock = clock_runs(&w->clock) ? CLOCK_STEP : CLOCK_SECONDS};
+    member_label(m, p->label);
+    gather_series(w, v, p);
+    if (!has_trouble(v, p)) {
+        if (found_fills(m))
+            add_caches(w, &v->found, p);
+        return;
+    }
+    gather_heap(p);
+    gather_growths(w, p);
+    causes_rank(&p->facts, &causes);
+    for (unsigned i = 0; i < causes.count; i++)
+        add_cause(&v->found, p, &causes.list[i]);
+    for (unsigned i = 0; i < causes.undecided_count && causes.count > 0; i++)
+        add_undecided(&v->found, causes.undecided[i]);
+    if (causes.count == 0)
+        say_too_short(&v->found, p);
+    add_caches(w, &v->found, p);
+}
+
+void findings_view(struct watch *w, struct watch_view *v)
+{
+    struct process_facts *p = malloc(sizeof(*p));
+    if (!p)
+        abort();
+    entries_view(w, &v->found);
+    v->found.so_far = v->answer.verdict != VERDICT_LEAK;
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (m->found && m->found->census)
+            add_census(&v->found, m);
+        /* Of a job that does not leak nothing is accused; what fills is no accusation. */
+        if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || found_fills(m)))
+            look_at(w, v, m, p);
+    }
+    free(p);
+    w->cause_told = w->cause_told || (v->found.count > 0 && v->found.findings[0].holder);
+}
+
+void findings_review(struct watch *w)
+{
+    struct watch_view v = {0};
+    if (!w->leak_told || w->cause_told || !w->holders_known)
+        return;
+    w->holders_known = false;
+    watch_judge(w, &v);
+    findings_view(w, &v);
+    if (w->cause_told)
+        watch_add_news(w, NEWS_CAUSE, 0, "cause: %s", v.found.findings[0].sentence);
+    watch_view_release(&v);
+}

@@ -1,0 +1,93 @@
+/* watch/findings.h: what grows in the processes of a job and who holds it, for a report. */
+#ifndef TIDEMARK_WATCH_FINDINGS_H
+#define TIDEMARK_WATCH_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FINDING_TEXTS 4u
+#define FINDINGS_MOST 8u
+
+/*
+ * Something that grows in a process, what holds it and how to mend it. Texts are owned by the
+ * view; NULL and NAN: not known. Where the job tells no steps, "per step" is not known.
+ */
+struct watch_finding {
+    int64_t pid;
+    unsigned processes; /* in so many the same was found; the numbers are of the first */
+    char *sentence;     /* all of it for a person */
+    char *what;         /* "tensor float32 [] cuda:0" */
+    char *holder;       /* "list 'loss_history'" */
+    char *kind;         /* of the holder: "local", "global", "attribute", ... */
+    char *where;        /* "train_with_leak (demo.py:31)" */
+    char *file;
+    char *cause, *advice; /* of a cache NULL: nothing is wrong with it */
+    double line;
+    double count_per_step, count_per_second;
+    double bytes_per_step, bytes_per_second; /* on the host and on devices */
+    double host_bytes_per_step, device_bytes_per_step;
+    double share;     /* of the growth that it explains, 0 to 1 */
+    double points;    /* censuses that saw it grow */
+    double bound;     /* of a cache: how many items it takes */
+    double full_step; /* and where it is full at this rate */
+    char *evidence[FINDING_TEXTS];
+    unsigned evidence_count;
+    char *also[FINDING_TEXTS]; /* who else holds it */
+    unsigned also_count;
+};
+
+#define CENSUS_VIEW_DEVICES 8u
+#define CENSUS_VIEW_PURPOSES 16u
+
+/* What a process holds, by its last census, and what it took to count it. NAN: not known. */
+struct watch_census {
+    int64_t pid;
+    char *process; /* "trainer 4242" */
+    double objects;
+    bool complete;
+    struct watch_tensors {
+        char *device;
+        double count, bytes;
+    } tensors[CENSUS_VIEW_DEVICES];
+    unsigned device_count;
+    struct watch_purpose {
+        char *name, *device;
+        double count, bytes;
+    } purposes[CENSUS_VIEW_PURPOSES];
+    unsigned purpose_count;
+    double censuses, searches;
+    double pause_seconds, longest_pause_seconds, child_seconds;
+    char *notes[FINDING_TEXTS]; /* what could not be done */
+    unsigned note_count;
+};
+
+/* A process that was entered while it ran, or could not be. NULL: not so; NAN: not known. */
+struct watch_entered {
+    int64_t pid;
+    char *process;                                       /* "trainer 4242" */
+    char *command;                                       /* redacted */
+    char *python;                                        /* its version; NULL: it was not entered */
+    char *why;                                           /* why not, and what to do */
+    double stops, stopped_seconds, longest_stop_seconds; /* it stood still */
+    bool left;  /* all that was brought in is out again, but for the library */
+    bool ended; /* it has ended meanwhile */
+};
+
+struct watch_found {
+    struct watch_finding *findings; /* the one that speaks loudest first */
+    size_t count;
+    struct watch_finding *caches; /* what fills and has a bound */
+    size_t cache_count;
+    struct watch_census *censuses;
+    size_t census_count;
+    struct watch_entered *entered;
+    size_t entered_count;
+    char *undecided[FINDING_TEXTS]; /* what cannot be told, and what would tell */
+    unsigned undecided_count;
+    bool so_far; /* nothing is proven to leak yet: this grows so far */
+};
+
+void watch_found_release(struct watch_found *f);
+
+#endif

@@ -1,0 +1,345 @@
+/* watch/found.c: what processes tell of the objects they hold: the last census of each. */
+#include "watch/session.h"
+#include "watch/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_LENGTH 96u
+#define HEAP_SAME_SECONDS 0.001
+
+/* Sources that are looked into for one census. */
+#define SOURCES_MOST 16u
+
+/* At the end of a process: a search that it began is worth waiting for, so many times so long. */
+#define AWAITED 150u
+#define AWAITED_MICROSECONDS 10000u
+
+struct found *found_free(struct found *f)
+{
+    if (!f)
+        return NULL;
+    wire_census_free(f->census);
+    free(f->steps);
+    free(f);
+    return NULL;
+}
+
+double found_seconds(const struct watch *w, uint64_t time)
+{
+    double since = time >= w->options.began ? (double) (time - w->options.began)
+                                            : -(double) (w->options.began - time);
+    return 1e-9 * since;
+}
+
+/* ---- where the source adds to it ---- */
+
+static bool is_scope(const char *function)
+{
+    return function[0] != '\0' && function[0] != '<';
+}
+
+/* The last of a qualified name: "inner" of "outer.<locals>.inner". */
+static const char *scope_of(const struct wire_census_holder *h)
+{
+    const char *last = strrchr(h->function, '.');
+    last = last ? last + 1 : h->function;
+    return is_scope(last) ? last : NULL;
+}
+
+/* False: such a holder has no line that adds to it. */
+static bool make_query(const struct wire_census_holder *h, char name[SOURCE_NAME_LENGTH],
+                       struct source_query *ret)
+{
+    bool is_local = strcmp(h->kind, "local") == 0;
+    bool is_owned = strcmp(h->kind, "attribute") == 0 || strcmp(h->kind, "class") == 0;
+    bool is_inside =
+        is_local || strcmp(h->kind, "default") == 0 || strcmp(h->kind, "generator") == 0;
+    bool is_free = strcmp(h->kind, "global") == 0 || strcmp(h->kind, "closure") == 0;
+    if (!h->file[0] || (!is_inside && !is_owned && !is_free) || !source_last_name(h->path, name))
+        return false;
+    *ret = (struct source_query){
+        .name = name,
+        .is_attribute = is_owned || (is_inside && strchr(h->path, '.')),
+        .scope = is_free && strcmp(h->kind, "global") == 0 ? NULL : scope_of(h),
+        .only_there = is_inside && !strchr(h->path, '.'),
+        .near = h->line,
+    };
+    return true;
+}
+
+/* As the process sees it, which may be in a container; else as we do. */
+static int look_into(const struct watch *w, const struct member *m, const char *file,
+                     const struct source_query *query)
+{
+    char path[4096];
+    int len = snprintf(path, sizeof(path), "%s/%d/%s/%s", w->options.proc_root, (int) m->id.pid,
+                       file[0] == '/' ? "root" : "cwd", file);
+    int line = len < (int) sizeof(path) ? source_read_addition(path, query) : 0;
+    return line > 0 ? line : source_read_addition(file, query);
+}
+
+/* Where a library does it for the program, by what the program does with the first name of the
+ * path; where it is handed to somebody, by where it begins. */
+static int find_first_name(const struct watch *w, const struct member *m,
+                           const struct wire_census_holder *h, const struct source_query *whole)
+{
+    char first[SOURCE_NAME_LENGTH];
+    struct source_query query = {
+        .name = first,
+        .scope = whole->only_there ? whole->scope : NULL,
+        .only_there = whole->only_there,
+        .near = whole->near,
+    };
+    if (!source_first_name(h->path, first) || strcmp(first, "self") == 0)
+        return 0;
+    int line = look_into(w, m, h->file, &query);
+    query.by_method = true;
+    if (line == 0)
+        line = look_into(w, m, h->file, &query);
+    query.by_method = false;
+    query.by_binding = true;
+    return line > 0 ? line : look_into(w, m, h->file, &query);
+}
+
+/* By the key of the item, then by the name alone. */
+static int find_line(const struct watch *w, const struct member *m,
+                     const struct wire_census_holder *h)
+{
+    char name[SOURCE_NAME_LENGTH], key[SOURCE_NAME_LENGTH];
+    struct source_query query;
+    int line = 0;
+    if (!make_query(h, name, &query))
+        return 0;
+    if (source_key(h->path, key)) {
+        query.key = key;
+        line = look_into(w, m, h->file, &query);
+        query.key = NULL;
+    }
+    if (line == 0)
+        line = look_into(w, m, h->file, &query);
+    return line > 0 ? line : find_first_name(w, m, h, &query);
+}
+
+static bool same_holder(const struct wire_census_holder *a, const struct wire_census_holder *b)
+{
+    return strcmp(a->path, b->path) == 0 && strcmp(a->function, b->function) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
+/* As the census before had it; -1: it did not. */
+static int known_line(const struct found *f, const struct wire_census_holder *h)
+{
+    for (unsigned i = 0; f->census && i < f->census->growing_count; i++) {
+        const struct wire_census_growing *g = &f->census->growing[i];
+        if (g->holder_count > 0 && same_holder(&g->holders[0], h))
+            return f->lines[i];
+    }
+    return -1;
+}
+
+static void find_lines(const struct watch *w, const struct member *m, const struct found *before,
+                       const struct wire_census *c, int ret[WIRE_CENSUS_GROWING])
+{
+    unsigned looked_into = 0;
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        ret[i] = 0;
+        if (c->growing[i].holder_count == 0)
+            continue;
+        const struct wire_census_holder *h = &c->growing[i].holders[0];
+        int known = known_line(before, h);
+        if (known > 0)
+            ret[i] = known;
+        else if (looked_into++ < SOURCES_MOST)
+            ret[i] = find_line(w, m, h);
+    }
+}
+
+/* ---- taking one ---- */
+
+static struct found *found_of(struct member *m)
+{
+    if (!m->found)
+        m->found = calloc(1, sizeof(*m->found));
+    if (!m->found)
+        abort();
+    return m->found;
+}
+
+/* When there is no more room, every second point goes. */
+static void thin_heap(struct found *f)
+{
+    for (unsigned i = 0; i < HEAP_POINTS / 2; i++)
+        f->heap[i] = f->heap[2 * i];
+    f->heap_count = HEAP_POINTS / 2;
+}
+
+/* The ring and the census tell the same, and either may come first. */
+void found_add_heap(struct member *m, const struct heap_point *p)
+{
+    struct found *f = found_of(m);
+    unsigned at = f->heap_count;
+    if (isnan(p->in_use) || isnan(p->free))
+        return;
+    while (at > 0 && f->heap[at - 1].seconds >= p->seconds - HEAP_SAME_SECONDS)
+        at--;
+    if (at < f->heap_count && f->heap[at].seconds <= p->seconds + HEAP_SAME_SECONDS)
+        return;
+    if (f->heap_count == HEAP_POINTS) {
+        if (at < f->heap_count)
+            return; /* an old one that is late */
+        thin_heap(f);
+        at = f->heap_count;
+    }
+    memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(*p));
+    f->heap[at] = *p;
+    f->heap_count++;
+}
+
+void found_take(struct watch *w, struct member *m, const char *text, size_t len)
+{
+    struct wire_census *c;
+    int lines[WIRE_CENSUS_GROWING];
+    if (wire_census_parse(text, len, &c) < 0)
+        return;
+    struct found *f = found_of(m);
+    find_lines(w, m, f, c, lines);
+    memcpy(f->lines, lines, sizeof(lines));
+    wire_census_free(f->census);
+    f->census = c;
+    for (unsigned i = 0; i < c->growing_count; i++)
+        w->holders_known = w->holders_known || c->growing[i].holder_count > 0;
+    found_add_heap(m,
+                   &(struct heap_point){found_seconds(w, c->time), c->heap_in_use, c->heap_free});
+}
+
+int watch_take_census(struct watch *w, pid_t pid, const char *text, size_t len)
+{
+    for (size_t i = w->member_count; i-- > 0;)
+        if (w->members[i]->id.pid == pid && member_is_alive(w->members[i])) {
+            found_take(w, w->members[i], text, len);
+            return 0;
+        }
+    return -ESRCH;
+}
+
+const struct wire_census *watch_census(const struct watch *w, pid_t pid)
+{
+    for (size_t i = w->member_count; i-- > 0;)
+        if (w->members[i]->id.pid == pid && w->members[i]->found)
+            return w->members[i]->found->census;
+    return NULL;
+}
+
+/* ---- files ---- */
+
+/* "PID-START.census" beside "PID-START.ring". False: the ring has no file. */
+static bool census_name(const struct ring *r, char ret[NAME_LENGTH])
+{
+    if (!r->file)
+        return false;
+    size_t len = strlen(r->file) - strlen(WIRE_RING_SUFFIX);
+    int n = snprintf(ret, NAME_LENGTH, "%.*s" WIRE_CENSUS_SUFFIX, (int) len, r->file);
+    return n < (int) NAME_LENGTH;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void read_file(struct watch *w, struct member *m, int fd, const struct stat *st)
+{
+    char *text = malloc((size_t) st->st_size + 1);
+    ssize_t n, len = 0;
+    if (!text)
+        abort();
+    while (len < st->st_size && (n = read(fd, text + len, (size_t) (st->st_size - len))) > 0)
+        len += n;
+    found_take(w, m, text, (size_t) len);
+    free(text);
+    if (m->found)
+        m->found->file = *st;
+}
+
+void found_read(struct watch *w, struct ring *r)
+{
+    char name[NAME_LENGTH];
+    struct stat st;
+    int directory = w->rings.directory;
+    if (directory < 0 || !r->member || !census_name(r, name) ||
+        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (r->member->found && same_file(&st, &r->member->found->file)))
+        return;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t) st.st_size <= WIRE_CENSUS_MOST_BYTES)
+        read_file(w, r->member, fd, &st);
+    close(fd);
+}
+
+void found_remove(struct watch *w, const struct ring *r)
+{
+    char name[NAME_LENGTH];
+    if (w->rings.directory >= 0 && census_name(r, name))
+        unlinkat(w->rings.directory, name, 0);
+}
+
+/* ---- steps ---- */
+
+/* No step has been told since the last mark: it is still that one. */
+static double step_at(const struct step_clock *c, double seconds)
+{
+    const struct clock_mark *last = clock_last(c);
+    return clock_step_at(c, last ? fmin(seconds, last->seconds) : seconds);
+}
+
+void found_steps_of(const struct watch *w, const struct member *m, unsigned growing,
+                    found_steps ret)
+{
+    const struct wire_census_growing *g = &m->found->census->growing[growing];
+    for (unsigned i = 0; i < g->point_count; i++)
+        ret[i] = m->found->steps ? m->found->steps[growing][i]
+                                 : step_at(&w->clock, found_seconds(w, g->points[i].time));
+}
+
+void found_await(const struct ring *r)
+{
+    for (unsigned i = 0; i < AWAITED && wire_reader_census_is_under_way(r->reader); i++)
+        usleep(AWAITED_MICROSECONDS);
+}
+
+void found_end(struct watch *w, struct member *m)
+{
+    if (!m->found || !m->found->census || m->found->steps)
+        return;
+    found_steps *steps = calloc(WIRE_CENSUS_GROWING, sizeof(*steps));
+    if (!steps)
+        abort();
+    for (unsigned i = 0; i < m->found->census->growing_count; i++)
+        found_steps_of(w, m, i, steps[i]);
+    m->found->steps = steps;
+}
+
+/* ---- what is wanted ---- */
+
+void found_want(struct watch *w)
+{
+    bool job_is_wary = track_is_wary(&w->job[JOB_ANON]);
+    for (size_t i = 0; i < w->rings.count; i++) {
+        struct ring *r = w->rings.list[i];
+        bool wary = job_is_wary || (r->member && member_is_wary(r->member));
+        enum wire_wanted wanted = wary ? WIRE_CENSUS_HOLDERS : WIRE_CENSUS_COUNT;
+        if (wanted < w->options.wants)
+            wanted = w->options.wants;
+        wire_reader_want(r->reader, w->options.no_inspect ? WIRE_CENSUS_NONE : wanted);
+        wire_reader_act(r->reader, w->options.acts);
+    }
+}

@@ -1,0 +1,65 @@
+/* watch/found.h: the last census of each process. Private to watch/. */
+#ifndef TIDEMARK_WATCH_FOUND_H
+#define TIDEMARK_WATCH_FOUND_H
+
+#include "wire/wire.h"
+
+#include <sys/stat.h>
+
+struct watch;
+struct member;
+struct ring;
+
+#define HEAP_POINTS 64u
+
+/* What malloc has given out and what lies free in its heap, at one census. */
+struct heap_point {
+    double seconds, in_use, free;
+};
+
+/* The steps at which something that grows was counted; NAN: not known. */
+typedef double found_steps[WIRE_CENSUS_POINTS];
+
+/*
+ * What a process last told of its objects. `lines` are where the sources add to what grows, by
+ * its place in the census; 0: not found.
+ */
+struct found {
+    struct wire_census *census; /* NULL: none yet */
+    struct stat file;           /* that it was read from */
+    int lines[WIRE_CENSUS_GROWING];
+    found_steps *steps; /* of each that grows, once the process has ended; NULL before */
+    struct heap_point heap[HEAP_POINTS];
+    unsigned heap_count;
+};
+
+struct found *found_free(struct found *f); /* accepts NULL, returns NULL */
+
+/* Reads it where there is a new one. The ring's process is known. */
+void found_read(struct watch *w, struct ring *r);
+/* The same of a text that the process has handed over. */
+void found_take(struct watch *w, struct member *m, const char *text, size_t len);
+/* What malloc told of its heap at a census. */
+void found_add_heap(struct member *m, const struct heap_point *p);
+/* Waits, a second and a half at most, for a child of the process that still works on its census. */
+void found_await(const struct ring *r);
+/* The process has ended: the steps of its points are those of its own time. */
+void found_end(struct watch *w, struct member *m);
+/* Its file is of no use any more. */
+void found_remove(struct watch *w, const struct ring *r);
+/* Every process shall find out what is worth its time now. */
+void found_want(struct watch *w);
+
+/* Growth of a process's memory that its censuses explain without a leak is read so from now on:
+ * what lies free in malloc's heap, what has a bound and fills. (explained.c) */
+void found_explain(struct watch *w);
+/* Some of its memory grows by what has a bound: that is told, though it is no leak. */
+bool found_fills(const struct member *m);
+
+/* When the points of something that grows were, by the step clock. */
+void found_steps_of(const struct watch *w, const struct member *m, unsigned growing,
+                    found_steps ret);
+/* A time of the census, in seconds of the watch. */
+double found_seconds(const struct watch *w, uint64_t time);
+
+#endif

@@ -1,0 +1,419 @@
+/* watch/source.c: the line of a Python source that adds to a variable. */
+#include "watch/source.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_MOST ((off_t) 4 << 20)
+#define ASSIGNED_MOST 400u /* characters of an assignment that are looked at */
+
+/* ---- a path ---- */
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char) c >= 0x80;
+}
+
+/* Where the subscripts at the end of a path begin; quotes may hold brackets and dots. */
+static size_t without_subscripts(const char *path)
+{
+    size_t end = 0;
+    unsigned depth = 0;
+    char quote = 0;
+    for (size_t i = 0; path[i]; i++) {
+        if (quote)
+            quote = path[i] == quote ? 0 : quote;
+        else if (depth > 0 && (path[i] == '\'' || path[i] == '"'))
+            quote = path[i];
+        else if (path[i] == '[')
+            depth++;
+        else if (path[i] == ']' && depth > 0)
+            depth--;
+        else if (depth == 0)
+            end = i + 1;
+    }
+    return end;
+}
+
+bool source_last_name(const char *path, char ret[SOURCE_NAME_LENGTH])
+{
+    size_t end = without_subscripts(path), begin = end;
+    while (begin > 0 && is_name_char(path[begin - 1]))
+        begin--;
+    if (begin == end || end - begin >= SOURCE_NAME_LENGTH)
+        return false;
+    memcpy(ret, path + begin, end - begin);
+    ret[end - begin] = '\0';
+    return true;
+}
+
+bool source_first_name(const char *path, char ret[SOURCE_NAME_LENGTH])
+{
+    size_t length = 0;
+    while (is_name_char(path[length]))
+        length++;
+    if (length == 0 || length >= SOURCE_NAME_LENGTH)
+        return false;
+    memcpy(ret, path, length);
+    ret[length] = '\0';
+    return true;
+}
+
+bool source_key(const char *path, char ret[SOURCE_NAME_LENGTH])
+{
+    const char *key = path + without_subscripts(path);
+    if (key[0] != '[' || (key[1] != '"' && key[1] != '\''))
+        return false;
+    const char *end = strchr(key + 2, key[1]);
+    size_t length = end ? (size_t) (end - key - 2) : 0;
+    if (length == 0 || length >= SOURCE_NAME_LENGTH)
+        return false;
+    memcpy(ret, key + 2, length);
+    ret[length] = '\0';
+    return true;
+}
+
+/* ---- a place in the text ---- */
+
+struct place {
+    const char *at, *end;
+    int line;
+};
+
+static char peek(const struct place *p)
+{
+    return p->at < p->end ? *p->at : '\0';
+}
+
+static char peek_at(const struct place *p, size_t ahead)
+{
+    return (size_t) (p->end - p->at) > ahead ? p->at[ahead] : '\0';
+}
+
+static void step(struct place *p)
+{
+    p->line += *p->at == '\n';
+    p->at++;
+}
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'';
+}
+
+/* Past the string that begins here. One that its line does not end is broken: so is the line. */
+static void skip_string(struct place *p)
+{
+    char quote = peek(p);
+    bool triple = peek_at(p, 1) == quote && peek_at(p, 2) == quote;
+    for (unsigned i = 0; i < (triple ? 3u : 1u); i++)
+        step(p);
+    while (p->at < p->end) {
+        char c = peek(p);
+        bool ends = triple ? c == quote && peek_at(p, 1) == quote && peek_at(p, 2) == quote
+                           : c == quote || c == '\n';
+        if (ends) {
+            for (unsigned i = 0; i < (triple ? 3u : 1u) && c != '\n'; i++)
+                step(p);
+            return;
+        }
+        step(p);
+        if (c == '\\' && p->at < p->end)
+            step(p);
+    }
+}
+
+static void skip_comment(struct place *p)
+{
+    while (p->at < p->end && *p->at != '\n')
+        step(p);
+}
+
+static void skip_blanks(struct place *p)
+{
+    while (peek(p) == ' ' || peek(p) == '\t')
+        step(p);
+}
+
+/* Past one character, string or comment. Returns how the depth of brackets changes. */
+static int skip_one(struct place *p)
+{
+    char c = peek(p);
+    if (is_quote(c)) {
+        skip_string(p);
+        return 0;
+    }
+    if (c == '#') {
+        skip_comment(p);
+        return 0;
+    }
+    step(p);
+    return c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+}
+
+/* Past a bracket and all that it encloses. */
+static void skip_brackets(struct place *p)
+{
+    int depth = 0;
+    do
+        depth += skip_one(p);
+    while (depth > 0 && p->at < p->end);
+}
+
+static size_t name_length(const struct place *p)
+{
+    size_t len = 0;
+    while (is_name_char(peek_at(p, len)))
+        len++;
+    return len;
+}
+
+static bool is_name(const struct place *p, size_t len, const char *name)
+{
+    return strlen(name) == len && memcmp(p->at, name, len) == 0;
+}
+
+/* ---- what adds to a variable ---- */
+
+static bool is_adding_call(struct place p)
+{
+    static const char *const methods[] = {"append",     "extend", "add",        "insert",
+                                          "update",     "put",    "setdefault", "appendleft",
+                                          "extendleft", "push",   "put_nowait"};
+    step(&p);
+    skip_blanks(&p);
+    size_t len = name_length(&p);
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+        if (is_name(&p, len, methods[i])) {
+            p.at += len;
+            skip_blanks(&p);
+            return peek(&p) == '(';
+        }
+    return false;
+}
+
+/* Whether the name stands in what is assigned, up to the end of the statement. */
+static bool is_made_of(struct place p, const char *name)
+{
+    const char *begin = p.at;
+    int depth = 0;
+    while (p.at < p.end && p.at - begin < (ptrdiff_t) ASSIGNED_MOST &&
+           !(depth <= 0 && (peek(&p) == '\n' || peek(&p) == ';'))) {
+        size_t len = name_length(&p);
+        if (len > 0 && is_name(&p, len, name))
+            return true;
+        if (len > 0)
+            p.at += len;
+        else
+            depth += skip_one(&p);
+    }
+    return false;
+}
+
+/* ["outputs"], with either kind of quotes. */
+static bool is_item_of(struct place p, const char *key)
+{
+    size_t length = strlen(key);
+    step(&p);
+    skip_blanks(&p);
+    return is_quote(peek(&p)) && (size_t) (p.end - p.at) > length + 1 &&
+           memcmp(p.at + 1, key, length) == 0 && p.at[1 + length] == p.at[0];
+}
+
+static bool begins_with_verb(const struct place *p, size_t length)
+{
+    static const char *const verbs[] = {"add",      "append", "extend", "insert", "put",
+                                        "push",     "update", "submit", "log",    "record",
+                                        "register", "emit",   "save",   "store",  "write"};
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        if (length >= strlen(verbs[i]) && memcmp(p->at, verbs[i], strlen(verbs[i])) == 0)
+            return true;
+    return false;
+}
+
+/* net.layers[2].register_forward_hook(f): the last name before the call. */
+static bool is_adding_method(struct place p)
+{
+    bool adds = false;
+    for (;;) {
+        skip_blanks(&p);
+        char c = peek(&p);
+        if (c == '[') {
+            skip_brackets(&p);
+        } else if (c == '.') {
+            step(&p);
+            skip_blanks(&p);
+            size_t length = name_length(&p);
+            adds = begins_with_verb(&p, length);
+            p.at += length;
+            if (length == 0)
+                return false;
+        } else {
+            return adds && c == '(';
+        }
+    }
+}
+
+/* The place is behind the name. */
+static bool is_addition(struct place p, const struct source_query *query)
+{
+    const char *name = query->name;
+    bool is_item = false;
+    if (query->by_method)
+        return is_adding_method(p);
+    skip_blanks(&p);
+    if (query->by_binding)
+        return peek(&p) == '=' && peek_at(&p, 1) != '=';
+    if (query->key && !(peek(&p) == '[' && is_item_of(p, query->key)))
+        return false;
+    while (peek(&p) == '[') {
+        skip_brackets(&p);
+        skip_blanks(&p);
+        is_item = true;
+    }
+    char c = peek(&p), next = peek_at(&p, 1);
+    if (c == '.')
+        return is_adding_call(p);
+    if ((c == '+' || c == '|') && next == '=')
+        return true;
+    if (c != '=' || next == '=')
+        return false;
+    step(&p);
+    return is_item || is_made_of(p, name);
+}
+
+/* ---- scopes ---- */
+
+struct search {
+    const struct source_query *query;
+    bool inside;       /* the scope that is looked for */
+    int indent, begin; /* of that scope */
+    int here, best;    /* the first addition in this one; in the one that is meant; 0: none */
+    int anywhere;
+};
+
+static void leave(struct search *s, int line)
+{
+    bool is_near = s->query->near >= s->begin && s->query->near <= line;
+    if (s->here > 0 && (s->best == 0 || is_near))
+        s->best = s->here;
+    s->inside = false;
+    s->here = 0;
+}
+
+static size_t word(struct place *p, const char *text)
+{
+    size_t len = name_length(p);
+    if (!is_name(p, len, text))
+        return 0;
+    p->at += len;
+    skip_blanks(p);
+    return len;
+}
+
+/* Whether a line begins "def NAME", "async def NAME" or "class NAME". */
+static bool begins_scope(struct place p, const char *name)
+{
+    word(&p, "async");
+    return (word(&p, "def") || word(&p, "class")) && is_name(&p, name_length(&p), name);
+}
+
+/* At the first character of a statement's line; it is not blank and no comment. */
+static void begin_line(struct search *s, const struct place *p, int indent)
+{
+    if (s->inside && indent <= s->indent)
+        leave(s, p->line - 1);
+    if (s->query->scope && !s->inside && begins_scope(*p, s->query->scope)) {
+        s->inside = true;
+        s->indent = indent;
+        s->begin = p->line;
+    }
+}
+
+/* In brackets it is the name of an argument that is assigned to. */
+static void look_at_name(struct search *s, struct place *p, bool after_dot, bool in_brackets)
+{
+    size_t len = name_length(p);
+    bool is_it = is_name(p, len, s->query->name) && after_dot == s->query->is_attribute &&
+                 !(in_brackets && s->query->by_binding);
+    p->at += len;
+    if (!is_it || !is_addition(*p, s->query))
+        return;
+    if (s->inside && s->here == 0)
+        s->here = p->line;
+    if (s->anywhere == 0)
+        s->anywhere = p->line;
+}
+
+/* The indentation of the line that begins here; negative: nothing stands on it. */
+static int indent_of(struct place *p)
+{
+    const char *begin = p->at;
+    skip_blanks(p);
+    char c = peek(p);
+    return c == '\n' || c == '\r' || c == '#' || c == '\0' ? -1 : (int) (p->at - begin);
+}
+
+static void search_text(struct search *s, struct place *p)
+{
+    int depth = 0;
+    bool line_begins = true;
+    char before = 0; /* the last character that was no blank */
+    while (p->at < p->end) {
+        int indent = line_begins ? indent_of(p) : -1;
+        if (indent >= 0)
+            begin_line(s, p, indent);
+        if (p->at >= p->end)
+            break;
+        char c = peek(p);
+        if (is_name_char(c))
+            look_at_name(s, p, before == '.', depth > 0);
+        else
+            depth += skip_one(p);
+        line_begins = c == '\n' && depth <= 0;
+        before = c == ' ' || c == '\t' ? before : c;
+    }
+    if (s->inside)
+        leave(s, p->line);
+}
+
+int source_find_addition(const char *text, size_t len, const struct source_query *query)
+{
+    struct search s = {.query = query};
+    struct place p = {text, text + len, 1};
+    search_text(&s, &p);
+    if (!query->scope)
+        return s.anywhere;
+    return s.best > 0 || query->only_there ? s.best : s.anywhere;
+}
+
+/* ---- files ---- */
+
+static int find_in(int fd, off_t size, const struct source_query *query)
+{
+    char *text = malloc((size_t) size + 1);
+    if (!text)
+        return 0;
+    ssize_t n, len = 0;
+    while (len < size && (n = read(fd, text + len, (size_t) (size - len))) > 0)
+        len += n;
+    int line = source_find_addition(text, (size_t) len, query);
+    free(text);
+    return line;
+}
+
+int source_read_addition(const char *path, const struct source_query *query)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), line = 0;
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MOST)
+        line = find_in(fd, st.st_size, query);
+    close(fd);
+    return line;
+}

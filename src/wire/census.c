@@ -1,0 +1,341 @@
+/* wire/census.c: the census of a process, read from its text. Nothing in it is trusted. */
+#include "wire/census.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELDS_MOST 10u
+#define NUMBER_MOST 1e18 /* no count and no size goes so far */
+
+/* One record: its fields, the first is what it is of. Missing ones are empty. */
+struct record {
+    const char *fields[FIELDS_MOST];
+};
+
+/* ---- fields ---- */
+
+/* Digits, perhaps with a fraction; NAN: it is something else. */
+static double number_of(const char *text)
+{
+    double value = 0, unit = 1;
+    const char *s = text;
+    for (; *s >= '0' && *s <= '9'; s++)
+        value = 10 * value + (*s - '0');
+    if (s == text)
+        return NAN;
+    if (*s == '.')
+        for (s++; *s >= '0' && *s <= '9'; s++)
+            value += (*s - '0') * (unit /= 10);
+    return *s == '\0' && value <= NUMBER_MOST ? value : NAN;
+}
+
+static double seconds_of(const char *nanoseconds)
+{
+    return 1e-9 * number_of(nanoseconds);
+}
+
+/* Digits up to `*ret_end`; 0 and no step forward: there are none, or too many. */
+static uint64_t integer_at(const char *text, const char **ret_end)
+{
+    uint64_t value = 0;
+    const char *s = text;
+    for (; *s >= '0' && *s <= '9' && s - text < 19; s++)
+        value = 10 * value + (uint64_t) (*s - '0');
+    *ret_end = *s >= '0' && *s <= '9' ? text : s;
+    return *ret_end == text ? 0 : value;
+}
+
+static uint64_t integer_of(const char *text)
+{
+    const char *end;
+    uint64_t value = integer_at(text, &end);
+    return *end == '\0' ? value : 0;
+}
+
+static char unescaped(char c)
+{
+    return c == 't' ? '\t' : c == 'n' ? '\n' : c;
+}
+
+/* In place: what comes is never longer than what was there. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from == '\\' && from[1])
+            from++, *to++ = unescaped(*from);
+        else
+            *to++ = *from;
+    }
+    *to = '\0';
+}
+
+static void split(char *line, struct record *ret)
+{
+    unsigned count = 0;
+    for (char *field = line; field && count < FIELDS_MOST; count++) {
+        char *end = strchr(field, '\t');
+        if (end)
+            *end = '\0';
+        unescape(field);
+        ret->fields[count] = field;
+        field = end ? end + 1 : NULL;
+    }
+    while (count < FIELDS_MOST)
+        ret->fields[count++] = "";
+}
+
+/* ---- records ---- */
+
+static void take_census(struct wire_census *c, const char *const *f)
+{
+    c->number = number_of(f[1]);
+    c->time = integer_of(f[2]);
+    c->objects = number_of(f[3]);
+    c->complete = strcmp(f[4], "0") != 0;
+}
+
+static void take_cost(struct wire_census *c, const char *const *f)
+{
+    c->censuses = number_of(f[1]);
+    c->searches = number_of(f[2]);
+    c->pause_seconds = seconds_of(f[3]);
+    c->longest_pause_seconds = seconds_of(f[4]);
+    c->child_seconds = seconds_of(f[5]);
+}
+
+static void take_types(struct wire_census *c, const char *const *f)
+{
+    if (c->type_count < WIRE_CENSUS_TYPES)
+        c->types[c->type_count++] =
+            (struct wire_census_type){f[1], number_of(f[2]), number_of(f[3])};
+}
+
+static void take_tensors(struct wire_census *c, const char *const *f)
+{
+    if (c->tensors_count < WIRE_CENSUS_DEVICES)
+        c->tensors[c->tensors_count++] = (struct wire_census_tensors){
+            f[1], number_of(f[2]), number_of(f[3]), number_of(f[4]), number_of(f[5])};
+}
+
+static void take_group(struct wire_census *c, const char *const *f)
+{
+    if (c->group_count < WIRE_CENSUS_GROUPS)
+        c->groups[c->group_count++] = (struct wire_census_group){f[1],
+                                                                 f[2],
+                                                                 f[3],
+                                                                 number_of(f[4]),
+                                                                 number_of(f[5]),
+                                                                 number_of(f[6]) == 1,
+                                                                 number_of(f[7]) == 1};
+}
+
+static void take_purpose(struct wire_census *c, const char *const *f)
+{
+    if (c->purpose_count < WIRE_CENSUS_PURPOSES)
+        c->purposes[c->purpose_count++] =
+            (struct wire_census_purpose){f[1], f[2], number_of(f[3]), number_of(f[4])};
+}
+
+static void take_large(struct wire_census *c, const char *const *f)
+{
+    if (c->large_count < WIRE_CENSUS_LARGE)
+        c->large[c->large_count++] =
+            (struct wire_census_large){f[1], f[2], f[3], f[6], number_of(f[4]), number_of(f[5])};
+}
+
+static void take_profiler(struct wire_census *c, const char *const *f)
+{
+    c->profiler = strcmp(f[1], "1") == 0;
+}
+
+static void take_heap(struct wire_census *c, const char *const *f)
+{
+    c->heap_in_use = number_of(f[1]);
+    c->heap_free = number_of(f[2]);
+    c->heap_mapped = number_of(f[3]);
+}
+
+static void take_act(struct wire_census *c, const char *const *f)
+{
+    struct wire_census_act a = {number_of(f[2]), number_of(f[3]), number_of(f[4]),
+                                1e-9 * number_of(f[5])};
+    if (strcmp(f[1], "gc") == 0)
+        c->gc = a;
+    else if (strcmp(f[1], "trim") == 0)
+        c->trim = a;
+}
+
+static void take_note(struct wire_census *c, const char *const *f)
+{
+    if (f[1][0] && c->note_count < WIRE_CENSUS_NOTES)
+        c->notes[c->note_count++] = f[1];
+}
+
+/* ---- what grows ---- */
+
+static enum wire_census_form form_of(const char *name)
+{
+    static const char *const names[WIRE_CENSUS_FORMS] = {
+        [WIRE_CENSUS_CONTAINER] = "container", [WIRE_CENSUS_OBJECTS] = "objects",
+        [WIRE_CENSUS_TENSORS] = "tensors",     [WIRE_CENSUS_GRAPH] = "graph",
+        [WIRE_CENSUS_SIZE] = "size",
+    };
+    unsigned i = 0;
+    while (i < WIRE_CENSUS_FORMS && strcmp(names[i], name) != 0)
+        i++;
+    return (enum wire_census_form) i;
+}
+
+/* The value behind "NAME=" where the flag is that; NAN: it is another. */
+static double value_of(const char *flag, size_t len, const char *name)
+{
+    char digits[24];
+    size_t skip = strlen(name);
+    if (len <= skip || len - skip >= sizeof(digits) || strncmp(flag, name, skip) != 0)
+        return NAN;
+    memcpy(digits, flag + skip, len - skip);
+    digits[len - skip] = '\0';
+    return number_of(digits);
+}
+
+static bool is_flag(const char *flag, size_t len, const char *name)
+{
+    return strlen(name) == len && strncmp(flag, name, len) == 0;
+}
+
+static void take_flags(struct wire_census_growing *g, const char *flags)
+{
+    g->bound = g->view = NAN;
+    for (const char *s = flags; *s;) {
+        size_t len = strcspn(s, ",");
+        g->grad_fn = g->grad_fn || is_flag(s, len, "grad_fn");
+        g->exception = g->exception || is_flag(s, len, "exception");
+        g->module = g->module || is_flag(s, len, "module");
+        g->garbage = g->garbage || is_flag(s, len, "garbage");
+        g->bound = fmax(g->bound, value_of(s, len, "bounded="));
+        g->view = fmax(g->view, value_of(s, len, "view="));
+        s += len + (s[len] == ',');
+    }
+}
+
+/* "TIME:COUNT" separated by blanks. Those behind one that is none, or that is out of order, are
+ * passed over. */
+static void take_points(struct wire_census_growing *g, const char *text)
+{
+    uint64_t last = 0;
+    while (*text && g->point_count < WIRE_CENSUS_POINTS) {
+        const char *end, *count_end;
+        uint64_t time = integer_at(text, &end);
+        if (end == text || *end != ':' || time <= last)
+            return;
+        uint64_t count = integer_at(end + 1, &count_end);
+        if (count_end == end + 1 || (*count_end != ' ' && *count_end != '\0'))
+            return;
+        g->points[g->point_count++] = (struct wire_census_point){time, (double) count};
+        last = time;
+        text = count_end + strspn(count_end, " ");
+    }
+}
+
+static void take_growing(struct wire_census *c, const char *const *f)
+{
+    if (c->growing_count == WIRE_CENSUS_GROWING || form_of(f[2]) == WIRE_CENSUS_FORMS)
+        return;
+    struct wire_census_growing *g = &c->growing[c->growing_count++];
+    *g = (struct wire_census_growing){
+        .id = integer_of(f[1]),
+        .form = form_of(f[2]),
+        .what = f[3],
+        .item = f[4],
+        .host_per_item = number_of(f[5]),
+        .device_per_item = number_of(f[6]),
+    };
+    take_flags(g, f[7]);
+    take_points(g, f[8]);
+}
+
+static void take_holder(struct wire_census *c, const char *const *f)
+{
+    uint64_t id = integer_of(f[1]), line = integer_of(f[7]);
+    unsigned i = 0;
+    while (i < c->growing_count && c->growing[i].id != id)
+        i++;
+    if (i == c->growing_count || c->growing[i].holder_count == WIRE_CENSUS_HOLDERS_MOST || !f[3][0])
+        return;
+    struct wire_census_growing *g = &c->growing[i];
+    g->holders[g->holder_count++] = (struct wire_census_holder){
+        .share = number_of(f[2]),
+        .kind = f[3],
+        .path = f[4],
+        .function = f[5],
+        .file = f[6],
+        .line = line < 10000000 ? (int) line : 0,
+    };
+}
+
+/* ---- the whole ---- */
+
+static void take_line(struct wire_census *c, char *line)
+{
+    static const struct {
+        const char *name;
+        void (*take)(struct wire_census *c, const char *const *fields);
+    } records[] = {
+        {"census", take_census},     {"cost", take_cost},   {"types", take_types},
+        {"tensors", take_tensors},   {"group", take_group}, {"purpose", take_purpose},
+        {"large", take_large},       {"heap", take_heap},   {"growing", take_growing},
+        {"holder", take_holder},     {"note", take_note},   {"acted", take_act},
+        {"profiler", take_profiler},
+    };
+    struct record r;
+    split(line, &r);
+    for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++)
+        if (strcmp(r.fields[0], records[i].name) == 0)
+            records[i].take(c, r.fields);
+}
+
+static bool is_a_census(const char *text, size_t len)
+{
+    size_t first = strlen(WIRE_CENSUS_FIRST_LINE);
+    return len > first && memcmp(text, WIRE_CENSUS_FIRST_LINE "\n", first + 1) == 0;
+}
+
+int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
+{
+    if (len > WIRE_CENSUS_MOST_BYTES)
+        return -E2BIG;
+    /* A text ends where a NUL is: no field could hold what follows. */
+    if (!is_a_census(text, len = strnlen(text, len)))
+        return -EPROTO;
+    struct wire_census *c = calloc(1, sizeof(*c));
+    if (!c || !(c->text = malloc(len + 1))) {
+        free(c);
+        return -ENOMEM;
+    }
+    memcpy(c->text, text, len);
+    c->text[len] = '\0';
+    c->number = c->objects = c->censuses = c->searches = NAN;
+    c->pause_seconds = c->longest_pause_seconds = c->child_seconds = NAN;
+    c->heap_in_use = c->heap_free = c->heap_mapped = NAN;
+    c->gc = c->trim = (struct wire_census_act){NAN, NAN, NAN, NAN};
+    for (char *line = c->text; line;) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        take_line(c, line);
+        line = end ? end + 1 : NULL;
+    }
+    *ret = c;
+    return 0;
+}
+
+struct wire_census *wire_census_free(struct wire_census *c)
+{
+    if (c)
+        free(c->text);
+    free(c);
+    return NULL;
+}

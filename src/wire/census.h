@@ -1,0 +1,135 @@
+/* wire/census.h: the census of a process, as the text that it leaves beside its ring. Pure. */
+#ifndef TIDEMARK_WIRE_CENSUS_H
+#define TIDEMARK_WIRE_CENSUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * UTF-8, one record a line, fields separated by tabs; in a field `\\`, `\t`, `\n` stand for a
+ * backslash, a tab, a line end; a field that is not known is empty. Times are of wire_now().
+ *
+ *   tidemark census 1
+ *   census   NUMBER TIME OBJECTS COMPLETE
+ *   cost     CENSUSES SEARCHES PAUSE_NS LONGEST_PAUSE_NS CHILD_NS
+ *   types    NAME COUNT BYTES
+ *   tensors  DEVICE COUNT BYTES REQUIRES_GRAD GRAD_FN
+ *   group    DEVICE DTYPE SHAPE COUNT BYTES REQUIRES_GRAD GRAD_FN
+ *   purpose  NAME DEVICE COUNT BYTES
+ *   large    DEVICE DTYPE SHAPE STORAGE_BYTES VIEW_BYTES PATH
+ *   heap     IN_USE FREE MAPPED
+ *   acted    NAME TIMES OBJECTS BYTES NS       "gc" or "trim": what that gave back, in all
+ *   growing  ID FORM WHAT ITEM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
+ *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
+ *   profiler 1                     torch's is switched on
+ *   note     TEXT
+ *
+ * A reader passes over records and further fields that it does not know, and over more of a kind
+ * than it has room for; another version in the first line it refuses. Numbers that are not known
+ * are NAN, texts are empty and never NULL.
+ */
+#define WIRE_CENSUS_FIRST_LINE "tidemark census 1"
+#define WIRE_CENSUS_MOST_BYTES ((size_t) 256 << 10)
+
+#define WIRE_CENSUS_TYPES 64u
+#define WIRE_CENSUS_DEVICES 17u
+#define WIRE_CENSUS_GROUPS 64u
+#define WIRE_CENSUS_PURPOSES 64u
+#define WIRE_CENSUS_LARGE 32u
+#define WIRE_CENSUS_GROWING 64u
+#define WIRE_CENSUS_POINTS 16u
+#define WIRE_CENSUS_HOLDERS_MOST 4u
+#define WIRE_CENSUS_NOTES 8u
+
+struct wire_census_type {
+    const char *name;
+    double count, bytes;
+};
+
+struct wire_census_tensors {
+    const char *device;
+    double count, bytes, requires_grad, grad_fn;
+};
+
+struct wire_census_group {
+    const char *device, *dtype, *shape;
+    double count, bytes;
+    bool requires_grad, grad_fn;
+};
+
+struct wire_census_purpose {
+    const char *name, *device;
+    double count, bytes;
+};
+
+struct wire_census_large {
+    const char *device, *dtype, *shape, *path;
+    double storage_bytes, view_bytes;
+};
+
+/* What the points of something that grows count. */
+enum wire_census_form {
+    WIRE_CENSUS_CONTAINER, /* items of a list, dict, set, deque */
+    WIRE_CENSUS_OBJECTS,   /* objects of a type that no growing container explains */
+    WIRE_CENSUS_TENSORS,   /* the same of tensors that are alike */
+    WIRE_CENSUS_GRAPH,     /* nodes of the graph behind one tensor */
+    WIRE_CENSUS_SIZE,      /* bytes of one object that grows, or is replaced by a larger one */
+    WIRE_CENSUS_FORMS,
+};
+
+struct wire_census_point {
+    uint64_t time;
+    double count;
+};
+
+/* Who holds what grows; the one that holds most of it first. */
+struct wire_census_holder {
+    double share;     /* of the members that were followed back */
+    const char *kind; /* "local", "global", "attribute", ... */
+    const char *path, *function, *file;
+    int line; /* 0: not known */
+};
+
+struct wire_census_growing {
+    uint64_t id;
+    enum wire_census_form form;
+    const char *what, *item;
+    double host_per_item, device_per_item; /* bytes */
+    bool grad_fn, exception, module, garbage;
+    double bound; /* it takes no more items; NAN: it has none */
+    double view;  /* bytes that an item pins beyond those it shows; NAN: it is no view */
+    struct wire_census_point points[WIRE_CENSUS_POINTS]; /* oldest first */
+    unsigned point_count;
+    struct wire_census_holder holders[WIRE_CENSUS_HOLDERS_MOST];
+    unsigned holder_count;
+};
+
+struct wire_census {
+    char *text; /* what all texts point into */
+    double number, objects;
+    uint64_t time;
+    bool complete;
+    double censuses, searches; /* so far */
+    double pause_seconds, longest_pause_seconds, child_seconds;
+    double heap_in_use, heap_free, heap_mapped;
+    bool profiler; /* torch's is switched on */
+    struct wire_census_act {
+        double times, objects, bytes, seconds; /* times NAN: it was not tried */
+    } gc, trim;
+    struct wire_census_type types[WIRE_CENSUS_TYPES];
+    struct wire_census_tensors tensors[WIRE_CENSUS_DEVICES];
+    struct wire_census_group groups[WIRE_CENSUS_GROUPS];
+    struct wire_census_purpose purposes[WIRE_CENSUS_PURPOSES];
+    struct wire_census_large large[WIRE_CENSUS_LARGE];
+    struct wire_census_growing growing[WIRE_CENSUS_GROWING];
+    const char *notes[WIRE_CENSUS_NOTES];
+    unsigned type_count, tensors_count, group_count, purpose_count, large_count, growing_count,
+        note_count;
+};
+
+/* The caller owns *ret. -EPROTO: no census, or one of another version; -E2BIG; -ENOMEM. */
+int wire_census_parse(const char *text, size_t len, struct wire_census **ret);
+struct wire_census *wire_census_free(struct wire_census *c); /* accepts NULL, returns NULL */
+
+#endif

@@ -1,0 +1,100 @@
+/* wire/want.c: a process looks up what is wanted of it, and leaves its census for the reader. */
+#include "wire/ring.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum wire_wanted wire_wanted(const struct wire_ring *r)
+{
+    uint32_t wanted = atomic_load_explicit(&r->layout->wanted, memory_order_relaxed);
+    return wanted <= WIRE_CENSUS_WHOLE ? (enum wire_wanted) wanted : WIRE_CENSUS_NONE;
+}
+
+static int write_all(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0) {
+            text += n;
+            len -= (size_t) n;
+        }
+    }
+    return 0;
+}
+
+static int replace(const struct wire_ring *r, const char *text, size_t len)
+{
+    /* One that did not come to its end may have left its draft. */
+    unlink(r->census_draft);
+    int fd = open(r->census_draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -errno;
+    int e = write_all(fd, text, len);
+    close(fd);
+    if (e == 0 && rename(r->census_draft, r->census) < 0)
+        e = -errno;
+    if (e < 0)
+        unlink(r->census_draft);
+    return e;
+}
+
+int wire_census_replace(struct wire_ring *r, const char *text, size_t len)
+{
+    if (!r->census)
+        return -ENOENT;
+    int kept = errno, e = replace(r, text, len);
+    errno = kept;
+    return e;
+}
+
+void wire_census_by(struct wire_ring *r, pid_t pid)
+{
+    atomic_store_explicit(&r->layout->counting, (uint32_t) pid, memory_order_release);
+}
+
+void wire_own_shared(struct wire_ring *r, size_t bytes)
+{
+    atomic_store_explicit(&r->layout->own_shared, bytes, memory_order_relaxed);
+}
+
+bool wire_has_reader(const char *directory)
+{
+    int kept = errno;
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, directory);
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0)
+        close(fd);
+    errno = kept;
+    return fd >= 0;
+}
+
+/* With what forks of this process have left there: nobody will read it. */
+static void remove_directory(const char *directory)
+{
+    DIR *folder = opendir(directory);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)) != NULL)
+        unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    rmdir(directory);
+}
+
+void wire_say_left(struct wire_ring *r)
+{
+    if (r->directory)
+        remove_directory(r->directory);
+    atomic_store_explicit(&r->layout->left, 1, memory_order_release);
+}
+
+unsigned wire_acts(const struct wire_ring *r)
+{
+    return atomic_load_explicit(&r->layout->acts, memory_order_relaxed);
+}
