@@ -20,7 +20,7 @@ class Files(Dataset):
         rows = (("train/%09d.jpg" % i, i) for i in range(N))
         if how == "dicts":
             self.samples = [{"path": path, "label": label} for path, label in rows]
-        elif how in ("tuples", "wrapped"):
+        elif how in ("tuples", "wrapped", "ordered", "epochs"):
             self.samples = list(rows)
         else:
             self.samples = np.arange(N * 4)
@@ -31,7 +31,7 @@ class Files(Dataset):
         if how == "dicts":
             sample = self.samples[i]
             return sample["label"] + len(sample["path"])
-        if how == "tuples" or how == "wrapped":
+        if how in ("tuples", "wrapped", "ordered", "epochs"):
             path, label = self.samples[i]
             return label + len(path)
         if how == "leaks":
@@ -42,6 +42,15 @@ def train():
     if how == "wrapped":
         dataset = Subset(dataset, np.arange(N))
     more = {"multiprocessing_context": method} if workers else {}
+    if how in ("ordered", "epochs"):
+        loader = DataLoader(dataset, batch_size=512 if how == "ordered" else 2048,
+                            num_workers=workers, shuffle=how == "epochs",
+                            persistent_workers=how == "ordered", **more)
+        for epoch in range(steps):
+            for batch in loader:
+                print("batch", flush=True)
+                time.sleep(0.003)
+        return
     sampler = torch.utils.data.RandomSampler(dataset, True, 256 * steps)
     loader = DataLoader(dataset, batch_size=256, sampler=sampler, num_workers=workers, **more)
     for i, batch in enumerate(loader, 1):
@@ -51,6 +60,7 @@ if __name__ == "__main__":
     train()
 """
 
+MB = 2**20
 TOLD = r"data workers? of trainer \d+ (?:has|have) copied"
 
 
@@ -112,6 +122,45 @@ def a_list_of_tuples_is_copied(b):
 def a_dataset_inside_another_is_found(b):
     """Through torch's Subset."""
     _is_told(b, "wrapped", "list", 40, 75)
+
+
+def reading_in_order_copies_a_part(b):
+    """Each of two workers reads every other batch, again and again, and copies its part: no more
+    is said to come once it stands."""
+    _, said, file = _watched(b, "ordered", steps=2)
+    copies = _advice(b, file)["copies"]
+    equal((copies["workers"], copies["attribute"]), (2, "samples"), "whose", said)
+    objects, each = copies["objects"], copies["each"]
+    check(each < 0.8 * objects, "a part", copies)
+    if copies["grows"]:
+        check(copies["ends_at"] > objects, "the bound", copies)
+    else:
+        check("ends_at" not in copies, "what stands", copies)
+
+
+def workers_that_follow_each_other_are_counted_once(b):
+    """New ones for every epoch: two at a time."""
+    _, said, file = _watched(b, "epochs", steps=3)
+    copies = _advice(b, file)["copies"]
+    equal(copies["workers"], 2, "workers at a time", copies, said)
+
+
+def a_run_that_failed_supports_no_size(b):
+    """The peak is told, and that nothing follows from it; steps are those of the report."""
+    program = "for i in range(1000):\n print('step', i, flush=True)\n time.sleep(0.002)\n"
+    for end, failed in (("raise SystemExit(3)", True), ("", False)):
+        file = b.folder / ("failed.tide" if failed else "whole.tide")
+        done = b.run(b.under(python("import time\n" + program + end), "-o", file))
+        equal(done.returncode, 3 if failed else 0, "status", done.stderr.decode())
+        advice = _advice(b, file)
+        equal(advice["supported"], not failed, "supported", advice)
+        equal(advice.get("failed"), "ended with status 3" if failed else None, "failed", advice)
+        (host,) = advice["memory"]
+        equal("minimum" in host, not failed, "a minimum", host)
+        shown = load_json(b.run([str(b.tidemark), "show", str(file), "--json"]).stdout.decode())
+        equal(advice["steps"], shown["job"]["steps"], "steps")
+        text = b.run([str(b.tidemark), "advise", str(file)]).stdout.decode()
+        equal("the command failed (ended with status 3)" in " ".join(text.split()), failed, text)
 
 
 def one_array_is_shared(b):

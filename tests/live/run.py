@@ -13,6 +13,8 @@ import time
 import bench
 import copies
 import ending
+import entering
+import found
 import inside
 import options
 import phases
@@ -23,8 +25,8 @@ import tradeoff
 import watching
 
 PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, phases, tradeoff, watching,
-           copies)
+MODULES = (ending, streams, signals, terminals, options, inside, found, phases, tradeoff, watching,
+           copies, entering)
 
 
 def cases():

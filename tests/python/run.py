@@ -5,6 +5,7 @@ One extension module serves them all. Those of PYTHONS (a list of paths, by defa
 pyenv's) that are not there are left out, and named. `N passed, N failed` last.
 """
 
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -57,7 +58,8 @@ def run_here(names):
 
 
 def run_with(python, build, names):
-    """(passed, failed, skipped, what was said)."""
+    """(passed, failed, skipped, what was said, seconds)."""
+    start = time.monotonic()
     environment = {**os.environ, "PYTHONPATH": str(build / "python"), "PYTHONUTF8": "1"}
     for name in ("RANK", "WORLD_SIZE", "TIDEMARK_RUN"):
         environment.pop(name, None)
@@ -68,7 +70,7 @@ def run_with(python, build, names):
         passed, failed, skipped = (int(x) for x in lines[-1].split())
     except (ValueError, IndexError):
         passed, failed, skipped = 0, 1, 0
-    return passed, failed + (done.returncode != 0), skipped, done.stdout
+    return passed, failed + (done.returncode != 0), skipped, done.stdout, time.monotonic() - start
 
 
 def main():
@@ -80,14 +82,16 @@ def main():
     if not (build / "python" / "tidemark" / "_core.abi3.so").exists():
         sys.exit(f"{build} has no extension module: Python.h was not there when it was configured")
     all_passed = all_failed = 0
-    for python, version in interpreters():
-        start = time.monotonic()
-        passed, failed, skipped, said = run_with(python, build, sys.argv[2:])
-        print(f"{'FAIL' if failed else 'ok':4}  Python {version:8} {passed:4} passed {failed:3} "
-              f"failed {skipped:3} skipped {time.monotonic() - start:5.0f} s", flush=True)
-        if failed:
-            print(said)
-        all_passed, all_failed = all_passed + passed, all_failed + failed
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        waiting = [(version, pool.submit(run_with, python, build, sys.argv[2:]))
+                   for python, version in interpreters()]
+        for version, future in waiting:
+            passed, failed, skipped, said, seconds = future.result()
+            print(f"{'FAIL' if failed else 'ok':4}  Python {version:8} {passed:4} passed {failed:3} "
+                  f"failed {skipped:3} skipped {seconds:5.0f} s", flush=True)
+            if failed:
+                print(said)
+            all_passed, all_failed = all_passed + passed, all_failed + failed
     print(f"{all_passed} passed, {all_failed} failed")
     return all_failed > 0
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,19 @@ def output():
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         yield out
+
+
+@contextlib.contextmanager
+def raising_signal(error, handler=None):
+    """A function that sends this process a signal whose handler raises."""
+    def raises(number, frame):
+        raise error
+
+    before = signal.signal(signal.SIGUSR1, handler or raises)
+    try:
+        yield lambda *_, **__: signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def run_python(program, *arguments, cwd=None, **environment):

@@ -3,6 +3,9 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
+import textwrap
 
 import tidemark
 from support import Case, run_python
@@ -10,7 +13,7 @@ from tidemark import Verdict
 from tidemark._advice import advice
 
 PROGRAM = """
-    import sys, time, tidemark
+    import json, sys, time, tidemark
     kept = []
     w = tidemark.Watcher(print_every=100, on_leak=lambda v: print("told:", v.kind, round(v.rate)))
     for epoch in range(2):
@@ -23,6 +26,20 @@ PROGRAM = """
             w.step(0.5)
         w.epoch_end()
     print("answer:", w.verdict("host.anon").answer)
+    print("cause:", *(f["cause"] for f in json.loads(w.json())["findings"]))
+    """
+
+TWICE = """
+    import time, tidemark
+    first, second = [], []
+    for kept in first, second:
+        w = tidemark.Watcher(print_every=0)
+        for i in range(800):
+            kept.append(bytearray(65536))
+            time.sleep(0.002)
+            w.step(0.5)
+        w.close()
+        print("of", kept is second, w.report())
     """
 
 
@@ -35,14 +52,46 @@ class KnownTruth(Case):
                             first_epoch)
         self.assertEqual(len(warned), 1, said)
         self.assertAlmostEqual(float(warned[0][1]), 64, delta=2)
-        self.assertIn("Look at: ", first_epoch)
         self.assertEqual(said.count("WARNING"), 1, said)  # once
+        held = (r"Held by(?: \(known at step \d+\))?: list `kept`, a global: \+1\.\d\d items a step "
+                r"\(bytearray\), about 6\d\.\d KB of host memory a step: ")
+        self.assertRegex(first_epoch, held)
+        self.assertRegex(said[said.index("Epoch 2 Summary"):], r"Verdict: LEAK.*\n   " + held)
+        self.assertIn("cause: growing-container", said)
         told = re.findall(r"told: (\S+) (\d+)", said)
         self.assertEqual([kind for kind, _ in told], ["host.anon"])
         self.assertIn("answer: leak", said)
 
+    def test_each_training_of_a_program_has_its_own(self):
+        code, said = run_python(TWICE)
+        self.assertEqual(code, 0, said)
+        first, second = said[said.index("of False"):].split("of True")
+        for report, name, other in (first, "first", "second"), (second, "second", "first"):
+            self.assertIn(f"list `{name}`, a global: +1.00 items a step", report)
+            self.assertNotIn(f"`{other}`", report)
+
+    def test_under_run_there_is_one_voice(self):
+        """That of `tidemark run`, unless it is to be quiet."""
+        for options, outside, inside in ((), 1, 0), (("--quiet",), 0, 1):
+            with self.subTest(options=options):
+                done = subprocess.run(
+                    [sys.executable, "-m", "tidemark", "run", "--no-store", *options, "--",
+                     sys.executable, "-c", textwrap.dedent(PROGRAM), "leak"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                told = re.findall(r"(?m)^tidemark: LEAK .*host\.anon", done.stderr)
+                self.assertEqual(len(told), outside, done.stderr)
+                self.assertEqual(done.stdout.count("WARNING"), inside, done.stdout)
+                self.assertEqual(done.stdout.count("told: host.anon"), 1, done.stdout)
+                self.assertIn("answer: leak", done.stdout)
+                self.assertNotIn("Held by", done.stdout)  # the watcher outside asks, and tells
+                self.assertEqual("list `kept`" in " ".join(done.stderr.split()), bool(outside),
+                                 done.stderr)
+
     def test_its_fixed_twin_is_not(self):
         code, said = run_python(PROGRAM, "fixed")
+        self.assertNotIn("Held by", said)
+        self.assertRegex(said, r"(?m)^cause:$")
         self.assertEqual(code, 0, said)
         self.assertNotIn("WARNING", said)
         self.assertNotIn("told", said)

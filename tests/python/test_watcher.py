@@ -2,6 +2,7 @@
 
 import copy
 import decimal
+import functools
 import json
 import logging
 import math
@@ -13,8 +14,9 @@ import time
 import weakref
 
 import tidemark
-from support import ROOT, Case, needs_torch, output, run_python, torch
+from support import ROOT, Case, needs_torch, output, raising_signal, run_python, torch
 from tidemark import _program
+from tidemark._shield import WarnsOnce, shielded
 
 LINE = re.compile(r"Step +\d+ \| loss=[\d.]+ \| time=\d+\.\d{3}s \| CPU=\d+\.\d% \| RAM=\d+\.\d%$")
 
@@ -245,6 +247,47 @@ class TheLoss(Case):
 
         with self.assertRaises(KeyboardInterrupt):
             tidemark.Watcher().step(Slow())
+
+
+    def test_what_a_signal_handler_raises_while_a_loss_is_read_goes_through(self):
+        with raising_signal(TimeoutError) as signal_it, self.assertRaises(TimeoutError):
+            tidemark.Watcher().step(type("Slow", (), {"__float__": signal_it})())
+
+
+class Signals(Case):
+    """A handler of the program's own may run while we are at work."""
+
+    class Hooks(WarnsOnce):
+        @shielded
+        def hook(self, does):
+            does()
+
+    def test_what_it_raises_goes_to_the_program(self):
+        def throw(*_):
+            raise TimeoutError
+
+        class Handlers:
+            def method(self, number, frame):
+                throw()
+
+            def __call__(self, *told):
+                throw()
+
+        def with_more(more, number, frame):
+            throw()
+
+        for handler in (None, throw, Handlers().method, Handlers(),
+                        functools.partial(with_more, 3)):
+            with self.subTest(handler=handler), raising_signal(TimeoutError, handler) as signal_it:
+                with self.assertRaises(TimeoutError):
+                    self.Hooks().hook(signal_it)
+
+    def test_what_goes_wrong_by_itself_does_not(self):
+        def fails(number=10, frame=None):
+            raise TimeoutError
+
+        with self.warned("hook: TimeoutError", "training goes on"):
+            self.Hooks().hook(fails)
 
 
 class Life(Case):

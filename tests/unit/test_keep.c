@@ -197,6 +197,31 @@ TEST(keep__knows_what_is_not_finite)
     CHECK(survives(&v));
 }
 
+TEST(keep__knows_who_was_entered_and_who_was_not)
+{
+    struct watch_view v = make_view();
+    struct watch_entered *list = calloc(2, sizeof(*list));
+    CHECK(list != NULL);
+    list[0] = (struct watch_entered){.pid = 42,
+                                     .process = strdup("trainer 42"),
+                                     .command = strdup("python train.py"),
+                                     .python = strdup("3.11.2"),
+                                     .stops = 2,
+                                     .stopped_seconds = 0.0004,
+                                     .longest_stop_seconds = 0.0003,
+                                     .left = true};
+    list[1] = (struct watch_entered){.pid = 43,
+                                     .process = strdup("rank 1"),
+                                     .command = strdup(""),
+                                     .why = strdup("There is no Python in it."),
+                                     .stopped_seconds = NAN,
+                                     .longest_stop_seconds = NAN,
+                                     .ended = true};
+    v.found.entered = list;
+    v.found.entered_count = 2;
+    CHECK(survives(&v));
+}
+
 TEST(keep__knows_many_series)
 {
     struct watch_view v = make_view();

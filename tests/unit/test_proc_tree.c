@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 /* What the hooks were told. */
@@ -235,6 +236,36 @@ TEST(tree__never_takes_the_watcher_nor_its_children)
     proc_tree_free(t);
     child_end(watcher);
     child_end(job);
+}
+
+/* As the probe forks one that counts: it has its parent's name until it comes to run. */
+static void start_silent_child(void)
+{
+    long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    tell((pid_t) pid);
+}
+
+TEST(tree__a_silent_fork_is_no_part_of_the_job)
+{
+    struct told told;
+    struct proc_tree *t = tree_start("/proc", &told);
+    CHECK(pipe(pipe_out) == 0);
+    pid_t pid = child_start(start_silent_child), silent = hear();
+    proc_tree_exclude_name(t, "counts-for-another");
+    CHECK(proc_tree_add_root(t, pid, false) == 0);
+    CHECK(scan_until(t, 1) == 1);
+    CHECK(told.joined == 1 && told.last_joined == pid);
+    CHECK(!member_of(t, 1, silent));
+    kill(silent, SIGKILL);
+    child_end(pid);
+    proc_tree_free(t);
+    close(pipe_out[0]);
+    close(pipe_out[1]);
 }
 
 TEST(tree__takes_a_second_root_later)

@@ -79,7 +79,7 @@ TEST(size__every_part_of_the_margin_has_its_reason)
     CHECK(s.recommended_why.count == 4);
     CHECK(says(&s.recommended_why, "15.0 MB for the scatter"));
     CHECK(says(&s.recommended_why, "40.0 MB that it may grow to the end of the plan without"));
-    CHECK(says(&s.recommended_why, "60.0 MB that data workers will still copy"));
+    CHECK(says(&s.recommended_why, "60.0 MB that data workers may still copy"));
     CHECK(says(&s.recommended_why, "100 MB of mapped files"));
 }
 
@@ -120,28 +120,77 @@ TEST(size__a_leak_has_none_but_lasts_for_a_while)
     struct answer a = level_answer(VERDICT_LEAK);
     a.rate = MB;
     a.forecast.limit_at = 32000;
+    a.first_seconds = 10;
+    a.last_seconds = 10 + 999 * 2;
     struct size_facts f = host_facts(&a);
     struct size s;
     size_judge(&f, &s);
     CHECK(isnan(s.minimum) && isnan(s.recommended) && s.recommended_why.count == 0);
+    CHECK(!s.settled && isnan(s.for_plan));
     CHECK_NEAR(s.grows_until, 32000, 0);
-    CHECK(says(&s.minimum_why, "It grows 1.00 MB/step without end: no size is enough."));
-    CHECK(says(&s.minimum_why, "32.0 GB (RAM) last until step 32,000."));
+    CHECK(says(&s.minimum_why, "It grows 1.00 MB/step without end: no size is enough, only for a "
+                               "while."));
+    CHECK(says(&s.minimum_why, "32.0 GB (RAM) last until step 32,000, about 31,000 steps (17 h) "
+                               "from the end of this run."));
+    CHECK(says(&s.minimum_why, "Each GB more lasts about 1,000 steps (34 min)."));
+}
+
+/* What a plan would take is no minimum: nothing is enough in the end. */
+TEST(size__a_leak_with_a_plan_has_no_minimum_either)
+{
+    struct answer a = level_answer(VERDICT_LEAK);
+    a.rate = MB;
     a.plan = 2000;
     a.forecast.plan_value = 1800 * MB;
     a.forecast.plan_high = 1800 * MB;
-    size_judge(&f, &s);
-    CHECK_NEAR(s.minimum, 1900 * MB, 1);
-    CHECK(says(&s.minimum_why, "lasts to the end of the plan and no longer"));
-}
-
-TEST(size__a_run_that_is_too_short_says_so)
-{
-    struct answer a = level_answer(VERDICT_INCONCLUSIVE);
     struct size_facts f = host_facts(&a);
     struct size s;
     size_judge(&f, &s);
-    CHECK(says(&s.minimum_why, "the run does not show yet where it ends"));
+    CHECK(isnan(s.minimum) && isnan(s.recommended));
+    CHECK_NEAR(s.for_plan, 1900 * MB, 1);
+    CHECK(says(&s.minimum_why, "To the end of the plan (step 2,000) it would take 1.86 GB."));
+}
+
+TEST(size__a_run_that_is_too_short_supports_none)
+{
+    struct answer a = level_answer(VERDICT_INCONCLUSIVE);
+    struct size_facts f = host_facts(&a);
+    f.files = 100 * MB;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(isnan(s.minimum) && isnan(s.recommended) && s.recommended_why.count == 0);
+    CHECK(says(&s.minimum_why, "900 MB was the most in use at a time"));
+    CHECK(says(&s.minimum_why, "The run does not show yet where that ends."));
+}
+
+TEST(size__a_run_that_failed_supports_none)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    struct size_facts f = host_facts(&a);
+    f.failed = true;
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(isnan(s.minimum) && isnan(s.recommended) && s.recommended_why.count == 0);
+    CHECK(says(&s.minimum_why, "The command failed"));
+}
+
+/* "Settles at 800 MB" and "it grows" are never said of the same. */
+TEST(size__what_is_expected_to_grow_has_not_settled)
+{
+    struct answer a = level_answer(VERDICT_NO_LEAK);
+    struct size_facts f = host_facts(&a);
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(s.settled);
+    f.copies_to_come = 60 * MB;
+    size_judge(&f, &s);
+    CHECK(!s.settled);
+    f.copies_to_come = 0;
+    a.rate = 10 * 1024;
+    a.plan = 101000;
+    a.forecast.plan_value = 1800 * MB;
+    size_judge(&f, &s);
+    CHECK(!s.settled);
 }
 
 TEST(size__the_parts_of_the_peak_are_told)

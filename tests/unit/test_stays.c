@@ -127,3 +127,46 @@ TEST(stays__what_is_not_known_is_not_counted)
     stays_note(&s, 100 * MB);
     CHECK(!stays_found(&s, EVALUATE, &found));
 }
+
+/* An allocator keeps what the first evaluation took, and uses it again. */
+TEST(stays__what_is_kept_once_is_no_rise)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_note(&s, 100 * MB);
+    stay(&s, EVALUATE, 300 * MB, 150 * MB);
+    CHECK(stays_found(&s, EVALUATE, &found) && found.looked_at == 1 && found.given_back == 0);
+    CHECK_NEAR(found.kept, 50 * MB, 0);
+    stay(&s, EVALUATE, 300 * MB, 150 * MB);
+    stays_note(&s, 110 * MB);
+    stay(&s, EVALUATE, 300 * MB, 148 * MB); /* lower in between: it is no more than was kept */
+    stay(&s, EVALUATE, 300 * MB, 150 * MB);
+    CHECK(stays_found(&s, EVALUATE, &found) && found.looked_at == 4 && found.given_back == 4);
+    CHECK_NEAR(found.kept, 0, 0);
+}
+
+/* A second step up is one. */
+TEST(stays__what_rises_again_is_told_with_the_first)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_note(&s, 100 * MB);
+    stay(&s, EVALUATE, 300 * MB, 150 * MB);
+    stay(&s, EVALUATE, 300 * MB, 150 * MB);
+    stay(&s, EVALUATE, 300 * MB, 180 * MB);
+    CHECK(stays_found(&s, EVALUATE, &found) && found.looked_at == 3 && found.given_back == 1);
+    CHECK_NEAR(found.kept, 80 * MB, 0);
+}
+
+/* What the training itself leaks between two of them is not theirs. */
+TEST(stays__growth_between_them_is_not_theirs)
+{
+    struct stays s = {0};
+    struct stay found;
+    stays_note(&s, 100 * MB);
+    for (int i = 1; i <= 5; i++) {
+        stay(&s, EVALUATE, 300 * MB, (100 + 10 * (i - 1)) * MB);
+        stays_note(&s, (100 + 10 * i) * MB);
+    }
+    CHECK(stays_found(&s, EVALUATE, &found) && found.looked_at == 5 && found.given_back == 5);
+}

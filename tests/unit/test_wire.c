@@ -543,3 +543,133 @@ TEST(wire__the_most_memory_of_a_phase_is_told)
     wire_reader_free(reader);
     wire_close(ring);
 }
+
+/* ---- a process that was entered ---- */
+
+TEST(wire__a_reader_is_known_by_the_fifo_and_gone_with_it)
+{
+    char path[128];
+    make_directory();
+    CHECK(!wire_has_reader(directory));
+    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, directory);
+    CHECK(mkfifo(path, 0600) == 0);
+    CHECK(!wire_has_reader(directory));
+    int fifo = open(path, O_RDONLY | O_NONBLOCK);
+    errno = 77;
+    CHECK(wire_has_reader(directory) && errno == 77);
+    close(fifo);
+    CHECK(!wire_has_reader(directory) && errno == 77);
+    remove_directory();
+}
+
+TEST(wire__who_leaves_says_so_and_leaves_no_file)
+{
+    struct wire_ring *ring;
+    make_directory();
+    CHECK(wire_open(directory, &ring) == 0);
+    CHECK(wire_census_replace(ring, "text", 4) == 0);
+    struct wire_reader *reader = open_own_ring();
+    CHECK(reader != NULL && !wire_reader_has_left(reader));
+    wire_say_left(ring);
+    CHECK(wire_reader_has_left(reader));
+    CHECK(access(directory, F_OK) < 0 && errno == ENOENT);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+/* ---- the census ---- */
+
+TEST(wire__what_the_reader_wants_the_process_knows)
+{
+    struct wire_ring *ring;
+    struct wire_reader *reader;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &reader) == 0);
+    CHECK(wire_wanted(ring) == WIRE_CENSUS_NONE);
+    wire_reader_want(reader, WIRE_CENSUS_HOLDERS);
+    CHECK(wire_wanted(ring) == WIRE_CENSUS_HOLDERS);
+    wire_reader_want(reader, WIRE_CENSUS_COUNT);
+    CHECK(wire_wanted(ring) == WIRE_CENSUS_COUNT);
+    ring->layout->wanted = 99;
+    CHECK(wire_wanted(ring) == WIRE_CENSUS_NONE);
+    CHECK(wire_census_replace(ring, "text", 4) == -ENOENT);
+    wire_reader_free(reader);
+    wire_close(ring);
+}
+
+TEST(wire__who_watches_from_outside_decides_what_is_wanted)
+{
+    struct wire_ring *ring;
+    struct wire_reader *inside, *outside;
+    make_directory();
+    CHECK(wire_open(directory, &ring) == 0);
+    CHECK(wire_reader_attach(ring, &inside) == 0);
+    outside = open_own_ring();
+    CHECK(outside != NULL);
+    wire_reader_want(inside, WIRE_CENSUS_HOLDERS);
+    CHECK(wire_wanted(ring) == WIRE_CENSUS_NONE);
+    wire_reader_want(outside, WIRE_CENSUS_COUNT);
+    wire_reader_want(inside, WIRE_CENSUS_HOLDERS);
+    CHECK(wire_wanted(ring) == WIRE_CENSUS_COUNT);
+    wire_reader_free(inside);
+    wire_reader_free(outside);
+    wire_close(ring);
+    remove_directory();
+}
+
+/* What lies in the census file of this process; the name of the ring's file tells its own. */
+static int read_census(char *ret, size_t size)
+{
+    int length = -1;
+    DIR *d = opendir(directory);
+    if (!d)
+        return -1;
+    for (struct dirent *e; (e = readdir(d));) {
+        int fd = strstr(e->d_name, WIRE_CENSUS_SUFFIX) ? openat(dirfd(d), e->d_name, O_RDONLY) : -1;
+        if (fd < 0)
+            continue;
+        length = (int) read(fd, ret, size - 1);
+        ret[length < 0 ? 0 : length] = '\0';
+        close(fd);
+    }
+    closedir(d);
+    return length;
+}
+
+/* A child that was forked off writes it for the process, and a draft of one that was killed is no
+ * obstacle. */
+TEST(wire__a_census_takes_the_place_of_the_one_before)
+{
+    struct wire_ring *ring;
+    char text[64];
+    make_directory();
+    CHECK(wire_open(directory, &ring) == 0);
+    CHECK(read_census(text, sizeof(text)) == -1);
+    CHECK(wire_census_replace(ring, "the first one", 13) == 0);
+    CHECK(read_census(text, sizeof(text)) == 13);
+    int fd = open(ring->census_draft, O_WRONLY | O_CREAT, 0600);
+    CHECK(write(fd, "half", 4) == 4);
+    close(fd);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(wire_census_replace(ring, "second", 6) == 0 ? 0 : 1);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(read_census(text, sizeof(text)) == 6);
+    CHECK_TEXT(text, "second");
+    CHECK(access(ring->census_draft, F_OK) < 0);
+    wire_close(ring);
+    remove_directory();
+}
+
+TEST(wire__a_census_that_cannot_be_written_is_an_error)
+{
+    struct wire_ring *ring;
+    make_directory();
+    CHECK(wire_open(directory, &ring) == 0);
+    remove_directory();
+    errno = 77;
+    CHECK(wire_census_replace(ring, "text", 4) == -ENOENT);
+    CHECK(errno == 77);
+    wire_close(ring);
+}

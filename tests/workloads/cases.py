@@ -252,6 +252,8 @@ CASES = [
     case("restart.py", NOT_LEAK, "--every 300", **RESTART),
     case("restart.py", NOT_LEAK, "--every 300 --resume", **RESTART),
     # Steps are told from inside; what is printed are other numbers.
+    case("told_census", LEAK, roles=ALONE, **leak_of(trainer)),
+    case("told_census", NO_LEAK, "--fix", roles=ALONE),
     case("told_steps", LEAK, "--kb 64", roles=ALONE, **leak_of(trainer)),
     case("told_steps", LEAK, "--block 512", leaks=(Leak(("torch.allocated",), trainer),)),
     case("told_steps", NO_LEAK, "--kb 64 --block 512 --fix", roles=ALONE),

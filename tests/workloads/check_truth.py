@@ -230,6 +230,8 @@ QUICK = ["--steps", "800", "--step-ms", "4"]
 CHECKS = [
     ("leak_heap", STEPS, [N, grows("RssAnon"), grows("private"), flat("RssFile"), flat("fds", 0)]),
     ("leak_heap", [*STEPS, "--fix"], [N, flat("RssAnon"), flat("private")]),
+    ("told_census", STEPS, [N, grows("RssAnon"), flat("RssFile"), flat("fds", 0)]),
+    ("told_census", [*STEPS, "--fix"], [N, flat("RssAnon"), flat("private")]),
     ("told_steps", [*STEPS, "--kb", "64"], [N, grows("RssAnon"), flat("RssFile"), flat("fds", 0)]),
     ("told_steps", [*STEPS, "--kb", "64", "--fix"], [N, flat("RssAnon"), flat("private")]),
     (

@@ -9,7 +9,7 @@ import warnings
 
 import tidemark._program
 from shared import HERE, event_values, phases, run_program, run_ranks
-from support import Case, output
+from support import Case, output, raising_signal
 from tidemark.integrations import _shared
 from tidemark.integrations.transformers import CleanupCallback, TidemarkCallback
 from tiny_transformers import Sentences, Trainer, TrainerCallback, tiny_model, torch, trainer
@@ -51,6 +51,7 @@ SPIKES = """
     """
 
 RANKS = """
+    import gc
     import torch
     if not hasattr(torch.cpu, "device_count"):  # accelerate asks for them, torch 1.13 has none
         torch.cpu.device_count, torch.cpu.set_device = lambda: 1, lambda device: None
@@ -60,7 +61,17 @@ RANKS = """
     t = trainer("out", [TidemarkCallback(print_every=5, run_file="run.tide")], model=Words(),
                 max_steps=10, ddp_backend="gloo", use_cpu=True)
     t.train()
+    # Else threads of torch 1.13 are left as the interpreter ends, and it aborts now and then, with
+    # a callback or without.
+    del t
+    gc.collect()
+    torch.distributed.destroy_process_group()
     """
+
+
+# With the line that adds to it: below the warning, or after it as soon as it is known.
+HELD = (r"Held by(?: \(known at step \d+\))?: list `\S*\.history`, attribute of `HoardMetrics` "
+        r"\(.*tiny_transformers\.py:38\): \+1\.\d\d items a step \(.*\), about 6\d\.\d KB of host memory")
 
 
 class KnownTruth(Case):
@@ -68,16 +79,13 @@ class KnownTruth(Case):
         code, said = run_program(PROGRAM, str(self.folder()), "leak")
         self.assertEqual(code, 0, said)
         self.assertIn("answer: leak", said)
-        warned = re.search(r"WARNING: step \d+: LEAK .*host\.anon grows (\d+\.\d) KB/step.*\n(.*)",
-                           said)
+        warned = re.search(r"WARNING: step \d+: LEAK .*host\.anon grows (\d+\.\d) KB/step", said)
         self.assertIsNotNone(warned, said)
         self.assertAlmostEqual(float(warned[1]), 64, delta=10)
-        self.assertIn("Held by: HoardMetrics.history: a list that grows by 1 item a step, about 64",
-                      warned[2])
-        self.assertRegex(warned[2], r"tiny_transformers\.py:\d+\)$")
-        end = said[said.index("tidemark: 800 steps"):]
+        before, end = said.split("tidemark: 800 steps")
+        self.assertRegex(before, HELD)
         self.assertIn("Verdict: LEAK", end)
-        self.assertIn("Held by: HoardMetrics.history", end)
+        self.assertRegex(end, HELD)
         self.assertNotIn("log_history", said)
         self.assertRegex(end, r"torch\.Tensor: [\d,]+ \(\+[789]\d\d\)")
 
@@ -247,6 +255,11 @@ class Steps(Case):
         self.assertFalse([h for h in t.state.log_history if "memory/host_mb" in h])
 
     # ---- harmlessness ----
+
+    def test_what_a_signal_handler_raises_goes_to_the_program(self):
+        with raising_signal(TimeoutError) as signal_it, self.assertRaises(TimeoutError):
+            with unittest.mock.patch.object(_shared.Training, "step", signal_it):
+                self.trained(TidemarkCallback(), max_steps=5)
 
     def test_a_hook_that_fails_is_told_once_and_training_goes_on(self):
         with unittest.mock.patch.object(_shared.Training, "step", side_effect=KeyError("x")):

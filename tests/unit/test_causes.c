@@ -1,0 +1,372 @@
+/* tests/unit/test_causes.c: facts of a process that grows in, causes in their order out. */
+#include "advice/advice.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+
+#define KB 1024.0
+#define MB (1024 * KB)
+
+static struct cause_facts no_facts(void)
+{
+    struct cause_facts f = {.censused = true};
+    f.host_rate = f.allocated_rate = f.tensors_rate = f.gpu_rate = f.shared_rate = NAN;
+    f.fds_rate = f.reserved_growth = f.heap_in_use = f.heap_free = f.model_bytes = NAN;
+    return f;
+}
+
+static struct wire_census_growing growing(const char *what, const char *item, const char *kind,
+                                          const char *path)
+{
+    struct wire_census_growing g = {.what = what, .item = item, .bound = NAN, .view = NAN};
+    g.host_per_item = g.device_per_item = NAN;
+    if (kind)
+        g.holders[g.holder_count++] = (struct wire_census_holder){
+            .share = 1, .kind = kind, .path = path, .function = "train", .file = ""};
+    return g;
+}
+
+/* The first cause of a process of which this alone grows, by so many bytes of 64 KB a step. */
+static enum cause first_cause(const struct wire_census_growing *g, double host_rate)
+{
+    struct growth_facts growth = {g, 1, host_rate, NAN};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = &growth;
+    f.growth_count = 1;
+    f.model_bytes = 10 * MB;
+    causes_rank(&f, &c);
+    return c.count > 0 ? c.list[0].cause : CAUSES;
+}
+
+TEST(causes__have_names_and_advice)
+{
+    for (int i = 0; i < CAUSES; i++) {
+        CHECK(cause_name((enum cause) i) && cause_name((enum cause) i)[0]);
+        CHECK(cause_advice((enum cause) i) && cause_advice((enum cause) i)[0]);
+        for (int k = 0; k < i; k++)
+            CHECK(strcmp(cause_name((enum cause) i), cause_name((enum cause) k)) != 0);
+    }
+}
+
+TEST(causes__by_what_grows_and_who_holds_it)
+{
+    struct wire_census_growing g =
+        growing("list", "tensor float32 [] cpu", "local", "loss_history");
+    g.grad_fn = true;
+    CHECK(first_cause(&g, 100) == CAUSE_RETAINED_LOSS);
+    g.item = "tensor float32 [64, 10] cuda:0";
+    CHECK(first_cause(&g, 100) == CAUSE_RETAINED_GRAPH);
+    g.grad_fn = false;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
+    g = growing("torch.Tensor", "tensor float32 [] cpu", "local", "total");
+    g.form = WIRE_CENSUS_GRAPH;
+    CHECK(first_cause(&g, NAN) == CAUSE_RETAINED_GRAPH);
+    g = growing("dict", "bytes", "attribute", "dataset.cache");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_SAMPLE_CACHE);
+    g = growing("list", "str", "global", "seen");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
+    g = growing("numpy.ndarray", "numpy.ndarray", "global", "scores");
+    g.form = WIRE_CENSUS_SIZE;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_OBJECT);
+    g = growing("list", "tensor float32 [32, 512] cpu", "closure", "seen");
+    g.holders[0].function = "watch.<locals>.hook"; /* its name alone makes it no hook */
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_CLOSURE);
+    g = growing("torch.Tensor", "tensor float32 [256, 512] cpu", "native", "");
+    g.form = WIRE_CENSUS_TENSORS; /* what is left over belongs to them */
+    CHECK(first_cause(&g, 20 * KB) == CAUSE_AUTOGRAD_CYCLE);
+    g = growing("dict", "tuple of str", "lru_cache", "load");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_LRU_CACHE);
+    g = growing("collections.OrderedDict", "function", "attribute", "model._forward_hooks");
+    g.module = true;
+    CHECK(first_cause(&g, 8 * KB) == CAUSE_HOOKS);
+    g = growing("list", "dict", "attribute", "trainer.callback_handler.callbacks[2].history");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_CALLBACK_STATE);
+    g = growing("list", "bytes", "closure", "parts");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_CLOSURE);
+    g = growing("list", "RuntimeError", "global", "errors");
+    g.exception = true;
+    CHECK(first_cause(&g, 2 * KB) == CAUSE_TRACEBACKS);
+    g = growing("Node", "Node", NULL, NULL);
+    g.form = WIRE_CENSUS_OBJECTS;
+    g.garbage = true;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_CYCLE);
+    g = growing("torch.Tensor", "tensor float32 [8] cpu", "native", "");
+    g.form = WIRE_CENSUS_TENSORS;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_AUTOGRAD_CYCLE);
+    g = growing("list", "tensor float32 [8] cpu", "local", "grads");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_LINGERING_GRADIENTS);
+    g = growing("list", "torch.autograd.profiler_util.FunctionEvent", "attribute", "prof.events");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_PROFILER);
+    g = growing("collections.deque", "logging.LogRecord", "attribute", "handler.pending");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_LOG_QUEUE);
+    g = growing("dict", "code", "global", "torch._dynamo.cache");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_COMPILE_CACHE);
+}
+
+TEST(causes__copies_of_the_model_are_checkpoints)
+{
+    struct wire_census_growing g =
+        growing("list", "dict of tensor float32 [64] cpu", "local", "saved");
+    g.host_per_item = 11 * MB;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
+    g.host_per_item = 1 * MB;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
+}
+
+/* A list of numbers beside a leak of another kind is not its cause. */
+TEST(causes__what_explains_nothing_is_not_accused)
+{
+    struct wire_census_growing g = growing("list", "float", "local", "history");
+    CHECK(first_cause(&g, 32) == CAUSE_NATIVE);
+    g.item = "tuple of float";
+    CHECK(first_cause(&g, 96) == CAUSE_NATIVE);
+}
+
+/* An image is known to hold more than Python sees; another object only might. */
+TEST(causes__items_may_hold_what_cannot_be_seen)
+{
+    struct wire_census_growing g = growing("list", "PIL.Image.Image", "local", "images");
+    struct growth_facts growth = {&g, 1, 100, NAN};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = &growth;
+    f.growth_count = 1;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growth && c.list[1].cause == CAUSE_NATIVE);
+    CHECK(c.undecided_count >= 1 && strstr(c.undecided[0], "cannot be told"));
+    g.item = "Record";
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].cause == CAUSE_NATIVE && c.list[1].growth == &growth);
+    CHECK(c.undecided_count >= 1 && strstr(c.undecided[0], "cannot be told"));
+    g.item = "dict";
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE);
+    g.item = "numpy.float32";
+    causes_rank(&f, &c);
+    CHECK(c.list[0].cause == CAUSE_NATIVE);
+}
+
+/* The sizes that can be seen are lower bounds: half of the growth is not a second cause. */
+TEST(causes__what_explains_a_part_is_not_outranked)
+{
+    struct wire_census_growing g = growing("list", "dict", "local", "records");
+    struct growth_facts growth = {&g, 1, 26 * KB, NAN};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = &growth;
+    f.growth_count = 1;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].growth == &growth);
+    CHECK(c.undecided_count == 1 && strstr(c.undecided[0], "explains 41 %"));
+}
+
+TEST(causes__a_profiler_that_is_there)
+{
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.profiler = true;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_PROFILER);
+}
+
+TEST(causes__the_one_that_explains_most_comes_first)
+{
+    struct wire_census_growing small = growing("list", "bytes", "local", "few");
+    struct wire_census_growing large = growing("list", "bytes", "local", "many");
+    struct growth_facts growths[] = {{&small, 5, 8 * KB, NAN}, {&large, 1, 50 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[1].growth == &growths[0]);
+    CHECK_NEAR(c.list[0].share, 50 / 64.0, 1e-9);
+    CHECK(strstr(c.list[0].evidence[0], "78 %") != NULL);
+}
+
+TEST(causes__the_items_of_a_container_are_not_told_twice)
+{
+    struct wire_census_growing list =
+        growing("list", "tuple of tensor float32 [8] cpu", "local", "kept");
+    struct wire_census_growing same = growing("torch.Tensor", "tensor float32 [8] cpu", NULL, NULL);
+    struct wire_census_growing other = growing("torch.Tensor", "tensor int64 [8] cpu", NULL, NULL);
+    same.form = other.form = WIRE_CENSUS_TENSORS;
+    struct growth_facts growths[] = {
+        {&same, 1, 30 * KB, NAN}, {&list, 1, 32 * KB, NAN}, {&other, 1, 30 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = growths;
+    f.growth_count = 3;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[1].growth == &growths[2]);
+}
+
+/* What a graph keeps is not held by native code where a list keeps the graph. */
+TEST(causes__tensors_of_a_graph_are_of_who_keeps_it)
+{
+    struct wire_census_growing list = growing("list", "tensor float32 [] cpu", "global", "losses");
+    struct wire_census_growing saved =
+        growing("torch.Tensor", "tensor float32 [64] cpu", "native", "");
+    list.grad_fn = saved.grad_fn = true;
+    saved.form = WIRE_CENSUS_TENSORS;
+    struct growth_facts growths[] = {{&saved, 1, 60 * KB, NAN}, {&list, 1, 600, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_RETAINED_LOSS && c.undecided_count == 0);
+    f.growth_count = 1;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_AUTOGRAD_CYCLE);
+}
+
+TEST(causes__free_memory_that_malloc_keeps_is_no_native_leak)
+{
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.heap_in_use = -200;
+    f.heap_free = 60 * KB;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_RETENTION && c.undecided_count == 0);
+    f.heap_in_use = 60 * KB;
+    f.heap_free = 0;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE && c.undecided_count == 0);
+    f.heap_in_use = f.heap_free = NAN;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE && c.undecided_count == 1);
+    f.censused = false;
+    causes_rank(&f, &c);
+    CHECK(c.count == 0 && c.undecided_count == 0);
+}
+
+TEST(causes__on_a_device)
+{
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.gpu_rate = 2 * MB;
+    causes_rank(&f, &c);
+    CHECK(c.count == 0);
+    f.allocated_known = true;
+    f.reserved_growth = 2 * MB;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_FRAGMENTATION);
+    f.reserved_growth = 0;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_OUTSIDE_TORCH);
+    f.allocated_rate = 2 * MB;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_AUTOGRAD_CYCLE);
+    struct wire_census_growing g = growing("list", "tensor float32 [] cuda:0", "local", "kept");
+    struct growth_facts growth = {&g, 1, 100, 2 * MB};
+    f.growths = &growth;
+    f.growth_count = 1;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_TENSOR_CLONES);
+    CHECK_NEAR(c.list[0].share, 1, 1e-9);
+}
+
+TEST(causes__of_counters_alone)
+{
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.fds_rate = 1;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_FILES && !c.list[0].growth);
+    f.fds_rate = NAN;
+    f.shared_rate = 4096;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_SHARED_MEMORY);
+}
+
+/* Tensors that are too small to be seen in bytes: their number grows. */
+TEST(causes__a_count_of_tensors_is_explained_by_tensors)
+{
+    struct wire_census_growing g = growing("list", "tensor float32 [] cpu", "local", "kept");
+    struct wire_census_growing other = growing("list", "float", "local", "numbers");
+    struct growth_facts growths[] = {{&other, 1, 32, NAN}, {&g, 1, 64, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.tensors_rate = 1;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].growth == &growths[1]);
+}
+
+TEST(causes__descriptors_and_segments_are_held_by_somebody)
+{
+    struct wire_census_growing losses = growing("list", "float", "local", "losses");
+    struct wire_census_growing pool = growing("list", "tuple of dict", "global", "pool");
+    struct wire_census_growing segments = growing(
+        "list", "multiprocessing.shared_memory.SharedMemory of memoryview", "global", "segments");
+    struct growth_facts growths[] = {
+        {&losses, 1, 32, NAN}, {&pool, 1, 200, NAN}, {&segments, 1, 500, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.growths = growths;
+    f.growth_count = 2;
+    f.fds_rate = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_FILES && c.list[0].growth == &growths[1]);
+    f.growth_count = 1; /* nobody who could */
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_FILES && !c.list[0].growth);
+    f.growth_count = 3;
+    f.fds_rate = NAN;
+    f.shared_rate = 64 * KB;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_SHARED_MEMORY &&
+          c.list[0].growth == &growths[2]);
+}
+
+TEST(causes__what_one_variable_holds_is_told_once)
+{
+    struct wire_census_growing weights =
+        growing("torch.Tensor", "tensor float32 [256] cpu", "class", "Saver.best[...][\"w\"]");
+    struct wire_census_growing biases =
+        growing("torch.Tensor", "tensor float32 [16] cpu", "class", "Saver.best[...][\"b\"]");
+    struct wire_census_growing other =
+        growing("torch.Tensor", "tensor float32 [8] cpu", "class", "Saver.last[\"b\"]");
+    struct growth_facts growths[] = {
+        {&biases, 1, 8 * KB, NAN}, {&weights, 1, 40 * KB, NAN}, {&other, 1, 9 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    weights.form = biases.form = other.form = WIRE_CENSUS_TENSORS;
+    f.host_rate = 64 * KB;
+    f.growths = growths;
+    f.growth_count = 3;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[1].growth == &growths[2]);
+}
+
+TEST(causes__an_array_may_be_a_view_of_a_tensor)
+{
+    struct wire_census_growing tensors =
+        growing("torch.Tensor", "tensor float32 [3, 64, 64] cpu", "native", "");
+    struct wire_census_growing media =
+        growing("list", "tuple of numpy.ndarray", "attribute", "run.backlog[\"media\"]");
+    struct growth_facts growths[] = {{&media, 1, 200, NAN}, {&tensors, 1, 48 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    tensors.form = WIRE_CENSUS_TENSORS;
+    f.host_rate = 49 * KB;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].growth == &growths[0]);
+    media.item = "tuple of float"; /* no array is there to hold them */
+    causes_rank(&f, &c);
+    CHECK(c.count > 0 && c.list[0].growth == &growths[1]);
+}

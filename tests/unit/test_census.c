@@ -1,0 +1,154 @@
+/* tests/unit/test_census.c: the text of a census, read as it was meant, and whatever else comes. */
+#include "wire/wire.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST WIRE_CENSUS_FIRST_LINE "\n"
+
+static int parse(const char *text, struct wire_census **ret)
+{
+    return wire_census_parse(text, strlen(text), ret);
+}
+
+TEST(census__every_record_is_read)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "census\t7\t123456789\t50213\t1\n"
+                      "cost\t7\t2\t4000000\t1500000\t90000000\n"
+                      "types\tfloat\t1000\t24000\n"
+                      "tensors\tcuda:0\t6199\t1048576\t320\t12\n"
+                      "group\tcpu\tfloat32\t[64, 256]\t12\t786432\n"
+                      "purpose\tparameters\tcuda:0\t320\t4096\n"
+                      "large\tcpu\tfloat32\t[1024, 1024]\t4194304\t1024\tmodel.head\n"
+                      "heap\t1000\t200\t300\n"
+                      "acted\tgc\t2\t40\t5000\t1000000\n"
+                      "note\tnothing else\n",
+                &c) == 0);
+    CHECK_NEAR(c->number, 7, 0);
+    CHECK(c->time == 123456789 && c->complete);
+    CHECK_NEAR(c->objects, 50213, 0);
+    CHECK_NEAR(c->censuses + c->searches, 9, 0);
+    CHECK_NEAR(c->pause_seconds, 0.004, 1e-12);
+    CHECK_NEAR(c->longest_pause_seconds, 0.0015, 1e-12);
+    CHECK_NEAR(c->child_seconds, 0.09, 1e-12);
+    CHECK(c->type_count == 1 && c->tensors_count == 1 && c->group_count == 1);
+    CHECK_TEXT(c->types[0].name, "float");
+    CHECK_NEAR(c->types[0].bytes, 24000, 0);
+    CHECK_TEXT(c->tensors[0].device, "cuda:0");
+    CHECK_NEAR(c->tensors[0].grad_fn, 12, 0);
+    CHECK_TEXT(c->groups[0].shape, "[64, 256]");
+    CHECK_TEXT(c->purposes[0].name, "parameters");
+    CHECK_NEAR(c->purposes[0].bytes, 4096, 0);
+    CHECK_TEXT(c->large[0].path, "model.head");
+    CHECK_NEAR(c->large[0].view_bytes, 1024, 0);
+    CHECK_NEAR(c->heap_in_use + c->heap_free + c->heap_mapped, 1500, 0);
+    CHECK(c->gc.times == 2 && c->gc.objects == 40 && c->gc.bytes == 5000 && isnan(c->trim.times));
+    CHECK_NEAR(c->gc.seconds, 1e-3, 1e-9);
+    CHECK(c->note_count == 1);
+    CHECK_TEXT(c->notes[0], "nothing else");
+    wire_census_free(c);
+}
+
+TEST(census__what_grows_comes_with_its_points_and_holders)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST
+                "growing\t3\tcontainer\tlist\ttensor float32 [] cpu\t16.5\t512\tgrad_fn,view=4096\t"
+                "100:10 200:20 300:31\n"
+                "holder\t3\t0.97\tlocal\tloss_history\ttrain\t/x/demo.py\t31\n"
+                "holder\t3\t0.03\tglobal\tbackup\t\t\t\n"
+                "growing\t4\tcontainer\tcollections.deque\tfloat\t\t\tbounded=500\t1:2\n"
+                "holder\t9\t1\tlocal\tnobody\t\t\t\n",
+                &c) == 0);
+    CHECK(c->growing_count == 2);
+    const struct wire_census_growing *g = &c->growing[0];
+    CHECK(g->id == 3 && g->form == WIRE_CENSUS_CONTAINER && g->grad_fn && !g->exception &&
+          !g->garbage);
+    CHECK_NEAR(g->host_per_item, 16.5, 0);
+    CHECK_NEAR(g->device_per_item, 512, 0);
+    CHECK_NEAR(g->view, 4096, 0);
+    CHECK(isnan(g->bound));
+    CHECK(g->point_count == 3 && g->points[2].time == 300);
+    CHECK_NEAR(g->points[2].count, 31, 0);
+    CHECK(g->holder_count == 2 && g->holders[0].line == 31 && g->holders[1].line == 0);
+    CHECK_TEXT(g->holders[0].kind, "local");
+    CHECK_TEXT(g->holders[0].path, "loss_history");
+    CHECK_TEXT(g->holders[0].function, "train");
+    CHECK_TEXT(g->holders[0].file, "/x/demo.py");
+    CHECK_TEXT(g->holders[1].file, "");
+    CHECK_NEAR(c->growing[1].bound, 500, 0);
+    CHECK(isnan(c->growing[1].host_per_item));
+    wire_census_free(c);
+}
+
+TEST(census__escapes_stand_for_what_separates)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "note\ta\\tb\\nc\\\\t\\\n", &c) == 0);
+    CHECK_TEXT(c->notes[0], "a\tb\nc\\t\\");
+    wire_census_free(c);
+}
+
+TEST(census__another_version_and_no_census_are_refused)
+{
+    struct wire_census *c;
+    CHECK(parse("tidemark census 2\ncensus\t1\t1\t1\t1\n", &c) == -EPROTO);
+    CHECK(parse("tidemark census 11\n", &c) == -EPROTO);
+    CHECK(parse("tidemark census 1", &c) == -EPROTO);
+    CHECK(parse("", &c) == -EPROTO);
+    char *large = calloc(1, WIRE_CENSUS_MOST_BYTES + 1);
+    CHECK(large && wire_census_parse(large, WIRE_CENSUS_MOST_BYTES + 1, &c) == -E2BIG);
+    free(large);
+}
+
+TEST(census__what_is_not_known_is_passed_over)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "novelty\t1\t2\n"
+                      "types\tint\t5\t10\tmore\tand more\n"
+                      "types\tstr\tmany\t-3\n"
+                      "growing\t1\tcloud\tx\ty\t1\t1\t\t1:1\n"
+                      "\n\ttypes\n"
+                      "cost\n",
+                &c) == 0);
+    CHECK(c->type_count == 2 && c->growing_count == 0);
+    CHECK(isnan(c->types[1].count) && isnan(c->types[1].bytes));
+    CHECK(isnan(c->censuses) && isnan(c->objects) && isnan(c->heap_free));
+    wire_census_free(c);
+}
+
+TEST(census__points_end_where_they_make_no_sense)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "growing\t1\tsize\tx\ty\t\t\t\t5:1 6:2 6:3 7:4\n"
+                      "growing\t2\tsize\tx\ty\t\t\t\t5:1 x:2\n"
+                      "growing\t3\tsize\tx\ty\t\t\t\t5:1 6:\n"
+                      "growing\t4\tsize\tx\ty\t\t\t\t99999999999999999999:1\n",
+                &c) == 0);
+    CHECK(c->growing[0].point_count == 2);
+    CHECK(c->growing[1].point_count == 1);
+    CHECK(c->growing[2].point_count == 1);
+    CHECK(c->growing[3].point_count == 0);
+    wire_census_free(c);
+}
+
+TEST(census__there_may_be_more_than_there_is_room_for)
+{
+    static char text[WIRE_CENSUS_MOST_BYTES];
+    struct wire_census *c;
+    size_t used = (size_t) sprintf(text, FIRST);
+    for (int i = 0; i < 1000; i++)
+        used += (size_t) sprintf(text + used,
+                                 "growing\t%d\tsize\tx\ty\t1\t1\t\t1:1 2:2 3:3 4:4 5:5 6:6 7:7 8:8 "
+                                 "9:9 10:10 11:11 12:12 13:13 14:14 15:15 16:16 17:17\n"
+                                 "holder\t%d\t1\tlocal\tp\tf\t\t\ntypes\tx\t1\t1\n",
+                                 i / 8, i / 8);
+    CHECK(wire_census_parse(text, used, &c) == 0);
+    CHECK(c->growing_count == WIRE_CENSUS_GROWING && c->type_count == WIRE_CENSUS_TYPES);
+    CHECK(c->growing[0].holder_count == WIRE_CENSUS_HOLDERS_MOST);
+    CHECK(c->growing[0].point_count == WIRE_CENSUS_POINTS);
+    wire_census_free(c);
+}

@@ -1,0 +1,488 @@
+/* tests/unit/test_findings.c: from the census of a process to what is told about it. */
+#include "report/report.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MB 1048576.0
+#define AT(seconds) ((uint64_t) ((seconds) *1e9))
+
+/* ---- a program that watches itself, and tells what it holds ---- */
+
+struct self {
+    struct wire_ring *ring;
+    struct watch *watch;
+};
+
+static bool self_start(struct self *s, bool no_inspect)
+{
+    struct watch_options options = {.proc_root = "/proc", .interval = 1, .no_inspect = no_inspect};
+    return wire_open(NULL, &s->ring) == 0 && watch_new(&options, &s->watch) == 0 &&
+           watch_add_root(s->watch, getpid(), false) == 0 && watch_add_ring(s->watch, s->ring) == 0;
+}
+
+static void self_end(struct self *s)
+{
+    watch_free(s->watch);
+    wire_close(s->ring);
+}
+
+static void put(struct self *s, const char *kind, enum wire_unit unit, double seconds, double value)
+{
+    struct wire_name name = {.unit = (uint8_t) unit, .judged = 1};
+    snprintf(name.kind, sizeof(name.kind), "%s", kind);
+    int number = wire_name(s->ring, &name);
+    wire_put(s->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) number, AT(seconds), value);
+}
+
+/* 100 steps a second. */
+static void train_with_tensors(struct self *s, int seconds, double bytes_a_step,
+                               double tensors_a_step)
+{
+    for (int second = 0; second < seconds; second++) {
+        for (int i = 0; i < 100; i++) {
+            double at = second + 0.01 * i, step = 100 * second + i + 1;
+            wire_put(s->ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), step);
+            put(s, "host.anon", WIRE_BYTES, at, 100 * MB + bytes_a_step * step);
+            put(s, "py.tensors", WIRE_COUNT, at, 6529 + tensors_a_step * step);
+        }
+        watch_tick(s->watch, second + 1);
+    }
+}
+
+static void train(struct self *s, int seconds, double bytes_a_step)
+{
+    train_with_tensors(s, seconds, bytes_a_step, 0);
+}
+
+static const char first_lines[] =
+    WIRE_CENSUS_FIRST_LINE "\n"
+                           "census\t9\t1\t50000\t1\n"
+                           "cost\t9\t2\t4000000\t1500000\t90000000\n"
+                           "tensors\tcpu\t330\t4096\t0\t0\n"
+                           "tensors\tcuda:0\t6199\t4194304\t0\t0\n"
+                           "purpose\tparameters\tcuda:0\t320\t2097152\n"
+                           "note\tone thread was not looked at\n";
+
+static void take(struct self *s, const char *lines)
+{
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s%s", first_lines, lines);
+    CHECK(watch_take_census(s->watch, getpid(), buf_text(&text), text.len) == 0);
+    buf_release(&text);
+}
+
+static enum pattern pattern_of(const struct watch_view *v, const char *kind)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (strcmp(v->series[i].info.kind, kind) == 0 && v->series[i].info.pid)
+            return v->series[i].answer.pattern;
+    return PATTERN_UNKNOWN;
+}
+
+static void finish(struct self *s, double seconds, struct watch_view *ret)
+{
+    watch_finish(s->watch, seconds, &(struct watch_end){0});
+    watch_view_init(s->watch, seconds, ret);
+}
+
+#define POINTS "1000000000:100 3000000000:300 6000000000:600 9000000000:900"
+#define LOSSES                                                                                     \
+    "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t600\t0\tgrad_fn\t" POINTS "\n"            \
+    "holder\t1\t0.97\tlocal\tloss_history\ttrain_with_leak\t/x/demo.py\t31\n"                      \
+    "holder\t1\t0.03\tattribute\ttrainer.spare\tTrainer\t/x/trainer.py\t5\n"
+
+/* ---- what is found ---- */
+
+TEST(findings__the_list_that_keeps_the_losses)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 16.2 * 1024);
+    take(&s, LOSSES);
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1 && !v.found.so_far);
+    const struct watch_finding *f = &v.found.findings[0];
+    CHECK_TEXT(f->cause, "retained-loss");
+    CHECK_TEXT(f->what, "tensor float32 [] cpu");
+    CHECK_TEXT(f->holder, "list 'loss_history'");
+    CHECK_TEXT(f->where, "train_with_leak (/x/demo.py:31)");
+    CHECK_TEXT(f->file, "/x/demo.py");
+    CHECK_NEAR(f->line, 31, 0);
+    CHECK_NEAR(f->count_per_step, 1, 0.01);
+    CHECK_NEAR(f->count_per_second, 100, 1);
+    CHECK_NEAR(f->bytes_per_step, 16.2 * 1024, 200);
+    CHECK_NEAR(f->points, 4, 0);
+    CHECK(f->also_count == 1);
+    CHECK_TEXT(f->also[0], "`trainer.spare`, attribute of `Trainer` (/x/trainer.py:5)");
+    CHECK(strstr(f->sentence,
+                 "list `loss_history`, local of `train_with_leak` (/x/demo.py:31): +1.00 tensors a "
+                 "step (float32 [] cpu, with the graph that made them), about 16.2 KB of host "
+                 "memory a step in the process as a whole: keep loss.item() instead"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__a_job_that_does_not_leak_is_accused_of_nothing)
+{
+    struct self s;
+    struct watch_view v;
+    struct buf text = BUF_INIT;
+    const struct report_style style = {.width = 100, .ascii = true};
+    CHECK(self_start(&s, false));
+    train(&s, 10, 0);
+    take(&s, LOSSES);
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK);
+    CHECK(v.found.count == 0 && v.found.cache_count == 0 && v.found.census_count == 1);
+    report_run_text(&text, &v, &style);
+    CHECK(strstr(buf_text(&text), "  tensors   stable at 6,529 (cpu 330, cuda:0 6,199)\n"));
+    CHECK(!strstr(buf_text(&text), "  cause "));
+    buf_release(&text);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__what_is_suspect_grows_so_far)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 1, 64 * 1024);
+    take(&s, "growing\t1\tcontainer\tlist\tbytes\t65536\t0\t\t"
+             "100000000:10 300000000:30 600000000:60 900000000:90\n");
+    watch_view_init(s.watch, 1, &v);
+    CHECK(v.answer.verdict == VERDICT_INCONCLUSIVE && v.found.count == 1 && v.found.so_far);
+    CHECK_TEXT(v.found.findings[0].cause, "growing-container");
+    CHECK(!v.found.findings[0].holder);
+    CHECK_NEAR(v.found.findings[0].share, 1, 0.05);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* Grown at two censuses, jumped once, stood still at one, or slowed down to nothing. */
+TEST(findings__what_does_not_grow_steadily_is_none)
+{
+    static const char *const points[] = {
+        "1000000000:100 9000000000:900",
+        "1000000000:100 2000000000:100 9000000000:900",
+        "1000000000:1 2000000000:600 3000000000:900 9000000000:901",
+        "1000000000:1000 2000000000:600 9000000000:1900",
+    };
+    for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+        struct self s;
+        struct watch_view v;
+        char line[256];
+        CHECK(self_start(&s, false));
+        train(&s, 10, 64 * 1024);
+        snprintf(line, sizeof(line), "growing\t1\tcontainer\tlist\tbytes\t65536\t0\t\t%s\n",
+                 points[i]);
+        take(&s, line);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
+/* What jumped may be what grows where it is large enough: then nothing is said to be native. */
+TEST(findings__small_things_that_jump_leave_it_native)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "growing\t1\tcontainer\tlist\tfloat\t24\t0\t\t"
+             "1000000000:1 2000000000:600 3000000000:900 9000000000:901\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    CHECK_TEXT(v.found.findings[0].cause, "native");
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__a_cache_with_a_bound_is_told_where_it_ends)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "growing\t1\tcontainer\tcollections.deque\tbytes\t65536\t0\tbounded=4000\t" POINTS
+             "\nholder\t1\t1\tglobal\tcache\t\t\t\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK && v.found.count == 0);
+    CHECK(pattern_of(&v, "host.anon") == PATTERN_BOUNDED_CACHE);
+    CHECK(v.found.cache_count == 1);
+    const struct watch_finding *f = &v.found.caches[0];
+    CHECK(!f->cause && !f->advice);
+    CHECK_NEAR(f->bound, 4000, 0);
+    CHECK_NEAR(f->full_step, 4000, 10);
+    CHECK(strstr(f->sentence, "collections.deque `cache`, a global: +1.00 items a step (bytes)"));
+    CHECK(strstr(f->evidence[0], "it has 900 of at most 4,000 items and is full at about step"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* The count of tensors is read as the memory is. */
+TEST(findings__tensors_of_a_cache_are_no_leak)
+{
+    static const char *const bounds[] = {"bounded=4000", ""};
+    for (unsigned i = 0; i < 2; i++) {
+        struct self s;
+        struct watch_view v;
+        char lines[512];
+        CHECK(self_start(&s, false));
+        train_with_tensors(&s, 10, 0, 1);
+        snprintf(
+            lines, sizeof(lines),
+            "growing\t1\tcontainer\tcollections.deque\ttensor float32 [] cpu\t512\t0\t%s\t%s\n",
+            bounds[i], POINTS);
+        take(&s, lines);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == (i == 0 ? VERDICT_NO_LEAK : VERDICT_LEAK));
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
+/* What torch has on a device grows by what has a bound. */
+TEST(findings__a_cache_on_a_device_is_no_leak)
+{
+    static const char *const bounds[] = {"bounded=4000", ""};
+    for (unsigned i = 0; i < 2; i++) {
+        struct self s;
+        struct watch_view v;
+        char lines[512];
+        CHECK(self_start(&s, false));
+        for (int second = 0; second < 10; second++) {
+            for (int k = 0; k < 100; k++) {
+                double at = second + 0.01 * k, step = 100 * second + k + 1;
+                wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), step);
+                put(&s, "host.anon", WIRE_BYTES, at, 100 * MB);
+                put(&s, "torch.allocated", WIRE_BYTES, at, 100 * MB + 65536 * step);
+            }
+            watch_tick(s.watch, second + 1);
+        }
+        snprintf(lines, sizeof(lines),
+                 "growing\t1\tcontainer\tcollections.deque\ttensor float32 [128, 128] cuda:0\t512"
+                 "\t65536\t%s\t%s\nholder\t1\t1\tglobal\treplay\t\t\t\n",
+                 bounds[i], POINTS);
+        take(&s, lines);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == (i == 0 ? VERDICT_NO_LEAK : VERDICT_LEAK));
+        CHECK(v.found.cache_count == (i == 0) && v.found.count == (i == 1));
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
+/* What has no bound, or keeps graphs, is not excused by a cache beside it. */
+TEST(findings__a_cache_excuses_nothing_but_itself)
+{
+    static const char *const others[] = {
+        "growing\t2\tcontainer\tlist\tbytes\t32768\t0\t\t" POINTS "\n",
+        "growing\t2\tcontainer\tlist\ttensor float32 [] cpu\t512\t0\tgrad_fn\t" POINTS "\n",
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct self s;
+        struct watch_view v;
+        char lines[1024];
+        CHECK(self_start(&s, false));
+        train(&s, 10, 96 * 1024);
+        snprintf(lines, sizeof(lines),
+                 "growing\t1\tcontainer\tcollections.deque\tbytes\t65536\t0\tbounded=4000\t%s\n%s",
+                 POINTS, others[i]);
+        take(&s, lines);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
+TEST(findings__the_heap_tells_what_is_free_from_what_is_native)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    for (int i = 1; i <= 9; i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 WIRE_CENSUS_FIRST_LINE
+                 "\ncensus\t%d\t%d000000000\t50000\t1\ncost\t%d\t0\t1\t1\t1\n"
+                 "heap\t1000000\t%.0f\t0\n",
+                 i, i, i, 64 * 1024 * 100.0 * i);
+        CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+    }
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK && v.found.count == 0);
+    CHECK(pattern_of(&v, "host.anon") == PATTERN_ALLOCATOR_RETENTION);
+    CHECK(v.pattern_count == 1 && strstr(v.patterns[0].text, "allocator-retention: "));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* A list that keeps graphs pins what was freed around them: that is its doing. */
+TEST(findings__what_lies_free_excuses_no_graph)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    for (int i = 1; i <= 9; i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 WIRE_CENSUS_FIRST_LINE
+                 "\ncensus\t%d\t%d000000000\t50000\t1\ncost\t%d\t0\t1\t1\t1\n"
+                 "heap\t1000000\t%.0f\t0\n" LOSSES,
+                 i, i, i, 64 * 1024 * 100.0 * i);
+        CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+    }
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    CHECK(v.pattern_count == 0); /* a leak is no look-alike */
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* The process keeps what malloc has been given back: its memory does not show that it was. */
+TEST(findings__what_is_in_use_rises_and_falls)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 0);
+    for (int i = 1; i <= 9; i++) {
+        put(&s, "heap.used", WIRE_BYTES, i, 10 * MB + (i % 3) * 20 * MB);
+        put(&s, "heap.free", WIRE_BYTES, i, 50 * MB - (i % 3) * 20 * MB);
+    }
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK);
+    CHECK(v.pattern_count == 1 && v.patterns[0].pattern == PATTERN_SAWTOOTH);
+    CHECK(strstr(v.patterns[0].text, "again and again from 10.0 MB to 50.0 MB and back"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__a_run_that_was_too_short_says_so)
+{
+    struct self s;
+    struct watch_view v;
+    static const char text[] =
+        WIRE_CENSUS_FIRST_LINE "\ncensus\t2\t2000000000\t50000\t1\ncost\t2\t0\t1\t1\t1\n";
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
+    CHECK(v.found.undecided_count == 1 &&
+          strstr(v.found.undecided[0], "were counted 2 times, and it takes 3"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__a_text_from_outside_drives_no_terminal)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "growing\t1\tcontainer\tl\033[31mist\tby\\ntes\t65536\t0\t\t" POINTS
+             "\nholder\t1\t1\tlocal\tx\033]0;y\tf\xff\t/x\033\t1\n");
+    finish(&s, 10, &v);
+    CHECK(v.found.count == 1);
+    for (const char *c = v.found.findings[0].sentence; *c; c++)
+        CHECK((unsigned char) *c >= 32);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__what_is_no_census_changes_nothing)
+{
+    struct self s;
+    CHECK(self_start(&s, false));
+    train(&s, 1, 0);
+    CHECK(watch_take_census(s.watch, getpid(), "rubbish", 7) == 0);
+    CHECK(watch_take_census(s.watch, 1, first_lines, strlen(first_lines)) < 0);
+    self_end(&s);
+}
+
+/* ---- what is wanted ---- */
+
+TEST(findings__holders_are_wanted_of_what_grows)
+{
+    struct self s;
+    CHECK(self_start(&s, false));
+    train(&s, 1, 0);
+    CHECK(wire_wanted(s.ring) == WIRE_CENSUS_COUNT);
+    self_end(&s);
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    CHECK(wire_wanted(s.ring) == WIRE_CENSUS_HOLDERS);
+    self_end(&s);
+    CHECK(self_start(&s, true));
+    train(&s, 10, 64 * 1024);
+    CHECK(wire_wanted(s.ring) == WIRE_CENSUS_NONE);
+    self_end(&s);
+}
+
+/* ---- news ---- */
+
+TEST(findings__the_cause_is_told_once_it_is_known)
+{
+    struct self s;
+    unsigned told = 0;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    for (struct watch_news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
+        CHECK(n.kind != NEWS_CAUSE);
+    for (int i = 0; i < 3; i++) {
+        take(&s, LOSSES);
+        watch_tick(s.watch, 11 + i);
+        for (struct watch_news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
+            told += n.kind == NEWS_CAUSE && strstr(n.text, "loss_history");
+    }
+    CHECK(told == 1);
+    self_end(&s);
+}
+
+/* ---- the report ---- */
+
+TEST(findings__the_report_says_it_and_is_kept)
+{
+    struct self s;
+    struct watch_view v, again;
+    struct buf text = BUF_INIT, kept = BUF_INIT, text_again = BUF_INIT, json = BUF_INIT,
+               json_again = BUF_INIT;
+    const struct report_style style = {.width = 100, .ascii = true};
+    CHECK(self_start(&s, false));
+    train(&s, 10, 16.2 * 1024);
+    take(&s, LOSSES
+         "growing\t2\tcontainer\tcollections.deque\tbytes\t65536\t0\tbounded=4000\t" POINTS "\n");
+    finish(&s, 10, &v);
+    report_run_text(&text, &v, &style);
+    report_run_json(&json, &v);
+    report_keep(&kept, &v);
+    CHECK(report_recall(buf_text(&kept), kept.len, &again) == 0);
+    report_run_text(&text_again, &again, &style);
+    report_run_json(&json_again, &again);
+    CHECK_TEXT(buf_text(&text), buf_text(&text_again));
+    CHECK_TEXT(buf_text(&json), buf_text(&json_again));
+    CHECK(strstr(buf_text(&text), "\n  cause     list `loss_history`, local of `train_with_leak`"));
+    CHECK(strstr(buf_text(&text), "  tensors   stable at 6,529 (cpu 330, cuda:0 6,199)\n"));
+    CHECK(strstr(buf_text(&text), "  purpose   parameters 2.00 MB (cuda:0)\n"));
+    CHECK(strstr(buf_text(&text),
+                 "  inspect   9 censuses, 2 searches for holders; the program stood "
+                 "still for 4.00 ms in all"));
+    CHECK(strstr(buf_text(&json), "\"count_per_step\": "));
+    watch_view_release(&v);
+    watch_view_release(&again);
+    struct buf *all[] = {&text, &kept, &text_again, &json, &json_again};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        buf_release(all[i]);
+    self_end(&s);
+}

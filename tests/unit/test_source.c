@@ -1,0 +1,171 @@
+/* tests/unit/test_source.c: the line of a program that adds to a variable. */
+#include "watch/source.h"
+
+#include "unit.h"
+
+static int find(const char *text, const char *name, const char *scope)
+{
+    struct source_query q = {.name = name, .scope = scope, .only_there = scope != NULL};
+    return source_find_addition(text, strlen(text), &q);
+}
+
+static int find_attribute(const char *text, const char *name, const char *scope)
+{
+    struct source_query q = {.name = name, .is_attribute = true, .scope = scope};
+    return source_find_addition(text, strlen(text), &q);
+}
+
+TEST(source__the_last_name_of_a_path)
+{
+    char name[SOURCE_NAME_LENGTH];
+    CHECK(source_last_name("trainer.callback_handler.callbacks[2].history", name));
+    CHECK_TEXT(name, "history");
+    CHECK(source_last_name("loss_history", name));
+    CHECK_TEXT(name, "loss_history");
+    CHECK(source_last_name("self.cache['a.b]'][3]", name));
+    CHECK_TEXT(name, "cache");
+    CHECK(!source_last_name("", name));
+    CHECK(!source_last_name("[3]", name));
+    CHECK(!source_last_name("f()", name));
+}
+
+TEST(source__calls_that_add)
+{
+    CHECK(find("h = []\nfor x in y:\n    h.append(x)\n", "h", NULL) == 3);
+    CHECK(find("h.extend(y)", "h", NULL) == 1);
+    CHECK(find("h . add (y)", "h", NULL) == 1);
+    CHECK(find("h.insert(0, y)", "h", NULL) == 1);
+    CHECK(find("h.update(a=1)", "h", NULL) == 1);
+    CHECK(find("h.setdefault(k, []).append(1)", "h", NULL) == 1);
+    CHECK(find("h[key].append(1)", "h", NULL) == 1);
+    CHECK(find("h.appendix(1)\nh.pop()\nh.append\n", "h", NULL) == 0);
+}
+
+TEST(source__assignments_that_add)
+{
+    CHECK(find("h[k] = v", "h", NULL) == 1);
+    CHECK(find("h[a[1]]['x]'] = v", "h", NULL) == 1);
+    CHECK(find("h[k] == v", "h", NULL) == 0);
+    CHECK(find("h += [x]", "h", NULL) == 1);
+    CHECK(find("h |= {x}", "h", NULL) == 1);
+    CHECK(find("total = 0\ntotal = total + loss\n", "total", NULL) == 2);
+    CHECK(find("h = None\nh = torch.cat([h, x])\n", "h", NULL) == 2);
+    CHECK(find("h = torch.cat(\n    [x,\n     h])\n", "h", NULL) == 1);
+    CHECK(find("h = []\nx = h\n", "h", NULL) == 0);
+    CHECK(find("h = other(x)\nh\n", "h", NULL) == 0);
+    CHECK(find("if h == h + 1: pass", "h", NULL) == 0);
+}
+
+TEST(source__other_names_are_other_variables)
+{
+    CHECK(find("xh.append(1)\nhx.append(2)\nh_.append(3)\nh.append(4)\n", "h", NULL) == 4);
+    CHECK(find("self.h.append(1)\n", "h", NULL) == 0);
+    CHECK(find_attribute("h.append(1)\nself.h.append(2)\n", "h", NULL) == 2);
+    CHECK(find_attribute("self . h . append(2)\n", "h", NULL) == 1);
+    CHECK(find_attribute("self.total = self.total + x\n", "total", NULL) == 1);
+    CHECK(find("\xc3\xa4h.append(1)\nh.append(2)", "h", NULL) == 2);
+}
+
+TEST(source__strings_and_comments_are_no_code)
+{
+    CHECK(find("# h.append(1)\n'h.append(2)'\n\"\"\"\nh.append(4)\n\"\"\"\nh.append(6)\n", "h",
+               NULL) == 6);
+    CHECK(find("x = 'it\\'s h.append(1)'; h.append(2)\n", "h", NULL) == 1);
+    CHECK(find("s = r'\\'\nh.append(2)\n", "h", NULL) == 2);
+    CHECK(find("x = '''a'b\n'''\nh.append(3)", "h", NULL) == 3);
+    CHECK(find("x = 'unfinished\nh.append(2)\n", "h", NULL) == 2);
+    CHECK(find("h['#'] = 1", "h", NULL) == 1);
+}
+
+static const char twice[] = "h = []\n"
+                            "def first():\n"
+                            "    h = []\n"
+                            "    if h:\n"
+                            "\n"
+                            "# not indented, and no end\n"
+                            "        h.append(7)\n"
+                            "def second(a,\n"
+                            "b):\n"
+                            "    '''\n"
+                            "not indented either\n"
+                            "    '''\n"
+                            "    h.append(13)\n"
+                            "h.append(14)\n"
+                            "class C:\n"
+                            "    async def first(self):\n"
+                            "        h.append(17)\n";
+
+TEST(source__in_the_function_that_is_meant)
+{
+    CHECK(find(twice, "h", NULL) == 7);
+    CHECK(find(twice, "h", "first") == 7);
+    CHECK(find(twice, "h", "second") == 13);
+    CHECK(find(twice, "h", "third") == 0);
+    struct source_query q = {.name = "h", .scope = "first", .only_there = true, .near = 17};
+    CHECK(source_find_addition(twice, strlen(twice), &q) == 17);
+    q.near = 4;
+    CHECK(source_find_addition(twice, strlen(twice), &q) == 7);
+    q = (struct source_query){.name = "h", .scope = "third"};
+    CHECK(source_find_addition(twice, strlen(twice), &q) == 7);
+}
+
+TEST(source__an_attribute_is_looked_for_in_its_class_first)
+{
+    const char *text = "def outside(c):\n    c.h.append(1)\n"
+                       "class A:\n    def f(self):\n        self.h.append(1)\n"
+                       "class B:\n    def f(self):\n        self.h[1] = 2\n";
+    CHECK(find_attribute(text, "h", "B") == 8);
+    CHECK(find_attribute(text, "h", "A") == 5);
+    CHECK(find_attribute(text, "h", "D") == 2);
+}
+
+TEST(source__odd_texts_end)
+{
+    CHECK(find("", "h", NULL) == 0);
+    CHECK(find("h", "h", "f") == 0);
+    CHECK(find("h[", "h", NULL) == 0);
+    CHECK(find("h = (((", "h", NULL) == 0);
+    CHECK(find("\"\"\"", "h", NULL) == 0);
+    CHECK(find("'\\", "h", NULL) == 0);
+    CHECK(find("))))\nh.append(1)", "h", NULL) == 2);
+    CHECK(find("def h(", "h", "h") == 0);
+}
+
+TEST(source__a_file_that_is_none_tells_nothing)
+{
+    struct source_query q = {.name = "h"};
+    CHECK(source_read_addition("/nonexistent/file.py", &q) == 0);
+    CHECK(source_read_addition("/dev/zero", &q) == 0);
+    CHECK(source_read_addition("/tmp", &q) == 0);
+}
+
+TEST(source__the_item_that_is_added_to)
+{
+    static const char text[] = "h = {}\nh['loss'].append(1)\nh[\"out\"].append(2)\nh[k] = 3\n";
+    struct source_query q = {.name = "h", .key = "out"};
+    char key[SOURCE_NAME_LENGTH];
+    CHECK(source_find_addition(text, strlen(text), &q) == 3);
+    q.key = "loss";
+    CHECK(source_find_addition(text, strlen(text), &q) == 2);
+    q.key = "lo";
+    CHECK(source_find_addition(text, strlen(text), &q) == 0);
+    CHECK(source_key("self.h[\"out\"][3]", key));
+    CHECK_TEXT(key, "out");
+    CHECK(!source_key("h[3]", key) && !source_key("h[...]", key) && !source_key("h", key));
+}
+
+TEST(source__a_method_that_adds)
+{
+    static const char text[] = "net = Net()\nnet(x)\nnet.train()\nnet.layers[2].cuda()\n"
+                               "net.layers[2].register_forward_hook(f)\nnet.add_module(n, m)\n";
+    struct source_query q = {.name = "net", .by_method = true};
+    char name[SOURCE_NAME_LENGTH];
+    CHECK(source_find_addition(text, strlen(text), &q) == 5);
+    q.by_method = false;
+    q.by_binding = true;
+    CHECK(source_find_addition(text, strlen(text), &q) == 1);
+    CHECK(source_find_addition("f(net=1)\nnet == 2\n", 18, &q) == 0);
+    CHECK(source_first_name("net.layers[2]._forward_hooks", name));
+    CHECK_TEXT(name, "net");
+    CHECK(!source_first_name("(unnamed)", name));
+}
