@@ -4,7 +4,7 @@ DESTDIR =
 FUZZ_SECONDS = 60
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench score fuzz lint format dist wheel install clean help
+.PHONY: build test demo bench score score-causes fuzz lint format dist wheel install clean help
 
 build: ## build build/tidemark (the default)
 	@tools/install-packages --check build
@@ -27,6 +27,11 @@ bench: build ## what the engine and watching cost, beside psutil and psrecord (5
 score: build ## the verdicts against known truth, beside today's methods (BASELINES=0: without)
 	@tools/install-packages --check score
 	@python3 tests/score/run.py build/tidemark
+
+score-causes: build ## who holds what grows, and why, told of programs whose truth is known (WORKLOADS=DIR: of those too)
+	@tools/install-packages --check score
+	@python3 tests/causes/score.py build/tidemark
+	@[ -z "$(WORKLOADS)" ] || python3 tests/causes/score.py build/tidemark --workloads "$(WORKLOADS)"
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS each; what it finds joins the corpus
 	@tools/install-packages --check build fuzz
