@@ -33,6 +33,11 @@ void inspect_init(void)
 
 /* ---- what the probe tells ---- */
 
+static void take_time(void *context, uint64_t time)
+{
+    watcher_census_at(((struct watcher *) context)->inner, time);
+}
+
 /* How many objects there are is for the eye alone. */
 static void take_count(void *context, uint64_t time, const char *kind, const char *device,
                        bool is_count, bool is_judged, double value)
@@ -65,6 +70,7 @@ static struct tidemark_probe_listener listener_of(struct watcher *w, enum wire_w
     return (struct tidemark_probe_listener){
         .context = w,
         .wanted = wanted,
+        .taken = take_time,
         .count = take_count,
         .report = take_report,
         .kept = true,

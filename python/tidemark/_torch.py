@@ -103,14 +103,20 @@ def is_device_name(text):
 
 
 def vram_bytes(device):
-    """What torch has allocated there; None: it uses no CUDA."""
+    """What torch has allocated there, and what its allocator has taken; None: it uses no CUDA.
+
+    torch.cuda.memory_allocated() sorts two hundred numbers by their names to tell one of them.
+    """
     cuda = getattr(_torch(), "cuda", None)
     try:
-        return cuda.memory_allocated(device) if cuda and cuda.is_initialized() else None
+        if not (cuda and cuda.is_initialized()):
+            return None, None
+        stats = cuda.memory_stats_as_nested_dict(device)
+        return (stats["allocated_bytes"]["all"]["current"], stats["reserved_bytes"]["all"]["current"])
     except Exception as error:  # a device that is none of CUDA's, or not there
         if came_by_signal(error):
             raise
-        return None
+        return None, None
 
 
 def rank():
@@ -131,37 +137,3 @@ def rank():
 def is_one_of_several():
     """Whether other ranks record too."""
     return rank() is not None and os.environ.get("WORLD_SIZE") != "1"
-
-
-# ---- tensors ----
-
-
-def tensor_types():
-    """The plain ones: asking a subclass may run code of the program."""
-    torch = _torch()
-    kinds = getattr(torch, "Tensor", None), getattr(getattr(torch, "nn", None), "Parameter", None)
-    return kinds if None not in kinds else ()
-
-
-def storage_of(tensor):
-    """(what tells it from others, its bytes): what a tensor keeps, with what other views see."""
-    try:
-        storage = (tensor.untyped_storage() if hasattr(tensor, "untyped_storage")
-                   else tensor.storage().untyped() if hasattr(tensor.storage(), "untyped")
-                   else tensor.storage())
-        return (str(tensor.device), storage.data_ptr()), storage.nbytes()
-    except Exception as error:  # sparse, on no device: it has no storage
-        if came_by_signal(error):
-            raise
-        return id(tensor), tensor.element_size() * tensor.nelement()
-
-
-def vram_reserved_bytes(device):
-    """What torch's allocator has taken there; None: it uses no CUDA."""
-    cuda = getattr(_torch(), "cuda", None)
-    try:
-        return cuda.memory_reserved(device) if cuda and cuda.is_initialized() else None
-    except Exception as error:
-        if came_by_signal(error):
-            raise
-        return None

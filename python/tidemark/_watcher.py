@@ -528,7 +528,7 @@ class Watcher(WarnsOnce, _core.Watcher):
             return _Now()
 
     def _vram(self):
-        return _torch.vram_bytes(self.device) if self.show_gpu else None
+        return _torch.vram_bytes(self.device)[0] if self.show_gpu else None
 
     def _why_not(self, error):
         if error.errno == errno.ECHILD:

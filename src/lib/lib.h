@@ -12,6 +12,9 @@ enum wire_wanted watcher_wanted(tidemark_watcher *w);
 /* Somebody outside watches, and asks for it. */
 bool watcher_is_told_outside(const tidemark_watcher *w);
 
+/* A census is taken, as of that time: it is at the step that is the last now. */
+void watcher_census_at(tidemark_watcher *w, uint64_t time);
+
 /* What has been found out, as wire/census.h describes it. */
 void watcher_take_census(tidemark_watcher *w, const char *text, size_t len);
 

@@ -30,6 +30,15 @@ void watcher_census_by(tidemark_watcher *w, pid_t pid)
     visit_end(w, &v, 0);
 }
 
+void watcher_census_at(tidemark_watcher *w, uint64_t time)
+{
+    struct visit v;
+    if (visit_begin(w, &v) < 0)
+        return;
+    watcher_tell_step(w, time);
+    visit_end(w, &v, 0);
+}
+
 void watcher_take_census(tidemark_watcher *w, const char *text, size_t len)
 {
     struct visit v;

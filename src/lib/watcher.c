@@ -156,18 +156,17 @@ static void look(tidemark_watcher *w, struct visit *v)
     w->records_read = wire_records(w->ring);
 }
 
-/* The last step that was told may be some steps ago. */
-static void tell_step(tidemark_watcher *w, uint64_t now)
+void watcher_tell_step(tidemark_watcher *w, uint64_t time)
 {
     if (wire_believed(w->ring) == WIRE_WATCHER)
-        wire_put(w->ring, WIRE_STEP, WIRE_WATCHER, 0, now, w->step);
+        wire_put(w->ring, WIRE_STEP, WIRE_WATCHER, 0, time, w->step);
 }
 
 void watcher_look_now(tidemark_watcher *w, struct visit *v)
 {
     if (w->finished)
         return;
-    tell_step(w, wire_now());
+    watcher_tell_step(w, wire_now());
     look(w, v);
 }
 
@@ -391,7 +390,7 @@ int tidemark_epoch_end(tidemark_watcher *w)
     if (w->finished)
         return visit_end(w, &v, -ESHUTDOWN);
     uint64_t now = wire_now();
-    tell_step(w, now);
+    watcher_tell_step(w, now);
     wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
     look_if_due(w, &v, now);
     return visit_end(w, &v, 0);
@@ -479,7 +478,7 @@ static int change_phase(tidemark_watcher *w, const char *name,
     uint64_t told = tell(w->ring, wire_phase(w->ring, known));
     if (told) {
         w->phase_told = told;
-        tell_step(w, told);
+        watcher_tell_step(w, told);
         look_if_due(w, &v, wire_now());
     }
     return visit_end(w, &v, 0);

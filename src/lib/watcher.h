@@ -72,6 +72,9 @@ int visit_begin(tidemark_watcher *w, struct visit *ret);
 /* Lets go of the lock, then tells the leaks. Returns `result`. */
 int visit_end(tidemark_watcher *w, struct visit *v, int result);
 
+/* Which step it is at that time: the last that was told may be some steps ago. */
+void watcher_tell_step(tidemark_watcher *w, uint64_t time);
+
 /* Looks at the memory, as far as that is due, and takes all steps until now into account. */
 void watcher_look_now(tidemark_watcher *w, struct visit *v);
 

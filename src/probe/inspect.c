@@ -361,6 +361,7 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
     if (!survey_prepare(c))
         return;
     state.cost.censuses++;
+    l->taken(l->context, now);
     ask_allocator(c);
     c->has_profiler = is_profiled();
     tensors_learn();

@@ -23,8 +23,14 @@ static atomic_bool is_watching, is_pending;
 
 #define COMPARED 40u                 /* bytes of a line */
 #define WAIT_NS UINT64_C(5000000000) /* for a line like the last one, then any will do */
+#define ESTABLISHED 3u               /* lines of one kind: it comes again and again */
 
-static uint32_t likeness; /* of the lines that count; 0: none yet */
+struct kind {
+    uint32_t likeness; /* 0: none yet */
+    unsigned count;    /* of its lines that were heard, one after another */
+};
+
+static struct kind counted, other; /* those that count; the last others */
 static uint64_t heard_at;
 
 /* Made of what is no number. */
@@ -37,13 +43,27 @@ static uint32_t likeness_of(const char *line, size_t count)
     return hash | 1;
 }
 
+static void hear(struct kind *k, uint32_t likeness)
+{
+    if (k->likeness != likeness)
+        *k = (struct kind){.likeness = likeness};
+    k->count++;
+}
+
+/* The first line may be one that comes once, a warning: the first kind that comes again and again
+ * counts. */
 static bool is_of_the_kind(const char *line, size_t count)
 {
     uint32_t own = likeness_of(line, count);
     uint64_t now = wire_now();
-    if (own != likeness && likeness && now < heard_at + WAIT_NS)
-        return false;
-    likeness = own;
+    if (counted.likeness && own != counted.likeness) {
+        hear(&other, own);
+        bool is_first = counted.count < ESTABLISHED && other.count >= ESTABLISHED;
+        if (!is_first && now < heard_at + WAIT_NS)
+            return false;
+    }
+    hear(&counted, own);
+    other = (struct kind){0};
     heard_at = now;
     return true;
 }

@@ -36,6 +36,8 @@ struct tidemark_probe_listener {
     void *context;
     enum wire_wanted wanted;
     unsigned acts; /* enum wire_act: to be tried out while holders are looked for */
+    /* One is taken as of that time: which step that is, whoever counts them can tell. */
+    void (*taken)(void *context, uint64_t time);
     /* A number that a census has found, and when: "py.tensors" of "cuda:0". */
     void (*count)(void *context, uint64_t time, const char *kind, const char *device, bool is_count,
                   bool is_judged, double value);

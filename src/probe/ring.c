@@ -16,10 +16,11 @@
  * had torch's lock, or somebody else the processor) does not blind us for longer than LONGEST_REST.
  */
 #define COUNTERS_SHARE 1000u
-#define COUNTERS_SHARE_EARLY                                                                       \
-    200u /* within so long of the first: a whole run may be over by then                           \
-          */
+#define COUNTERS_SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
+#define COUNTERS_SHARE_FIRST                                                                       \
+    4u /* as long as all of them took no longer than: it may be a shorter */
+#define FIRST UINT64_C(10000000)
 #define LONGEST_REST UINT64_C(500000000)
 #define LEAST_REST_OF_LINES UINT64_C(5000000)
 
@@ -34,6 +35,7 @@ static char *directory; /* the process was entered with; NULL: it was not */
 static _Atomic uint64_t next_counters;
 static _Atomic uint64_t next_heap;
 static uint64_t first_counters; /* when they were first read; 0: not yet */
+static uint64_t counters_took;
 
 static struct wire_ring *own_ring(void)
 {
@@ -64,7 +66,7 @@ int ring_enter(const char *place)
     ring = opened;
     directory = copy;
     refused = false;
-    next_counters = first_counters = 0;
+    next_counters = first_counters = counters_took = 0;
     return 0;
 }
 
@@ -111,7 +113,10 @@ static void read_counters(uint64_t moment)
         first_counters = before;
     tidemark_probe_read(emit, &moment);
     uint64_t after = wire_now();
-    uint64_t share = before - first_counters < EARLY ? COUNTERS_SHARE_EARLY : COUNTERS_SHARE;
+    counters_took += after - before;
+    uint64_t share = counters_took < FIRST             ? COUNTERS_SHARE_FIRST
+                     : before - first_counters < EARLY ? COUNTERS_SHARE_EARLY
+                                                       : COUNTERS_SHARE;
     uint64_t rest = share * (after - before);
     next_counters = after + (rest < LONGEST_REST ? rest : LONGEST_REST);
 }
@@ -143,6 +148,15 @@ void ring_step(double steps)
 }
 
 /* ---- the census ---- */
+
+/* Else it would lie somewhere between two steps that were told. */
+static void tell_step_of_census(void *context, uint64_t time)
+{
+    (void) context;
+    enum wire_source source = wire_believed(ring);
+    if (source != WIRE_NOBODY)
+        wire_put(ring, WIRE_STEP, source, 0, time, wire_steps(ring));
+}
 
 static void tell_count(void *context, uint64_t time, const char *kind, const char *device,
                        bool is_count, bool is_judged, double value)
@@ -212,6 +226,7 @@ void ring_inspect(enum inspect_place place)
         return;
     inspect_moment(place, &(struct tidemark_probe_listener){.wanted = wanted_of_moments(),
                                                             .acts = wire_acts(ring),
+                                                            .taken = tell_step_of_census,
                                                             .count = tell_count,
                                                             .report = leave_report,
                                                             .shared = say_what_is_ours,

@@ -59,6 +59,7 @@ static bool collect(const struct history *h, const double *floor, double least, 
             ret->at[++ret->count] = (h->blocks[i - 1].at + h->blocks[i].at) / 2;
         ret->height[ret->count] += rise;
         ret->level[ret->count] = floor[i];
+        ret->took[ret->count] = h->blocks[i].at - ret->at[ret->count];
     }
     return true;
 }
@@ -91,6 +92,7 @@ static void drop_low(struct stairs *s)
         s->at[kept] = s->at[i];
         s->level[kept] = s->level[i];
         s->height[kept] = s->height[i];
+        s->took[kept] = s->took[i];
     }
     s->count = kept;
 }
@@ -130,11 +132,15 @@ static void measure(struct stairs *s)
     fit_treads(s);
 }
 
+/* What takes longer than it is to the next stair is a slope. */
 static bool climbs_only_in_stairs(const struct stairs *s)
 {
     double jumped = 0;
-    for (size_t i = 1; i <= s->count; i++)
+    for (size_t i = 1; i <= s->count; i++) {
+        if (s->took[i] > s->usual_interval)
+            return false;
         jumped += s->height[i];
+    }
     return jumped >= CLIMBED_IN_STAIRS * (s->level[s->count] - s->level[0]);
 }
 
@@ -226,6 +232,7 @@ static void take_suffix(const struct stairs *all, size_t skipped, struct stairs 
         ret->at[i] = all->at[i + skipped];
         ret->level[i] = all->level[i + skipped];
         ret->height[i] = i > 0 ? all->height[i + skipped] : 0;
+        ret->took[i] = i > 0 ? all->took[i + skipped] : 0;
     }
     ret->at[0] = fmax(ret->at[0], ret->at[1] - usual_interval(ret));
     measure(ret);

@@ -20,6 +20,7 @@ struct stairs {
     double at[STAIRS_MOST + 1];     /* where each tread begins */
     double level[STAIRS_MOST + 1];  /* its height there */
     double height[STAIRS_MOST + 1]; /* of the stair before it; of tread 0 it is 0 */
+    double took[STAIRS_MOST + 1];   /* to take that stair, from `at` on */
     double reached;                 /* the end of the last tread */
     double usual_height, usual_interval;
     double slope, intercept; /* the line along the beginnings of the treads, whatever a few do */

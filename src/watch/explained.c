@@ -12,9 +12,6 @@
 #define LEAST_LOOKS 3u
 #define LEAST_LOOKS_OF_BOUNDED 2u
 
-/* What any program creeps by. */
-#define LEAST_RISE 0x1p21
-
 /* How fast its memory grows, on both clocks; 0: it does not, or not so that it matters. NAN: a
  * clock does not run. */
 struct pace {

@@ -13,6 +13,13 @@
 /* A cache that is less of what grows is not worth a word. */
 #define CACHE_SHARE 0.05
 
+#define LEAST_RISE_OF_COUNTS 8 /* of descriptors and the like */
+
+/* What a step makes and frees is there in changing numbers: to be more three times in a row is
+ * nothing if it is by so few. */
+#define LEAST_POINTS_OF_FEW 5u
+#define FEW 8
+
 /* Looks at the heap from which on its growth is believed. */
 #define LEAST_HEAPS 3u
 
@@ -83,6 +90,12 @@ static bool is_steady_on(const struct spot *s, unsigned count)
            is_steady(s, count, rate_between(s, &s[count - 1], s[count - 1].at - s[0].at));
 }
 
+static bool may_be_chance(const struct wire_census_growing *g, const struct rise *r)
+{
+    bool is_tally = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
+    return is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW;
+}
+
 /*
  * A short run tells its steps in few pieces: some points have no step of their own. Then it is
  * steady by the seconds, and its rate by how long a step takes.
@@ -110,6 +123,7 @@ static struct rise rise_of(const struct watch *w, const struct member *m, unsign
     }
     r.first = first->count;
     r.last = last->count;
+    r.steady = r.steady && !may_be_chance(&m->found->census->growing[growing], &r);
     return r;
 }
 
@@ -125,6 +139,7 @@ struct process_facts {
     struct cause_facts facts;
     double seconds_a_unit; /* of the clock */
     bool leaks;            /* one of its series does */
+    bool has_risen;        /* one of its series has, so that it matters */
     bool is_part;          /* the sum of all processes grows, and nobody knows by which */
 };
 
@@ -133,6 +148,14 @@ static bool is_wary(const struct watch *w, const struct answer *a)
 {
     bool grows = a->suspect || (w->options.wants == WIRE_CENSUS_PROFILE && a->rate_low > 0);
     return a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && grows);
+}
+
+/* By more than any program creeps by: enough to speak of it where no object grows. */
+static bool has_risen(const struct watch_series *s)
+{
+    const struct answer *a = &s->answer;
+    double least = s->info.unit == SERIES_BYTES ? LEAST_RISE : LEAST_RISE_OF_COUNTS;
+    return a->verdict == VERDICT_LEAK || a->suspect || a->floor_last - a->floor_first >= least;
 }
 
 static double rate_on(const struct watch_series *s, enum series_clock clock)
@@ -159,11 +182,12 @@ static void take_series(const struct watch *w, struct process_facts *p,
     struct cause_facts *f = &p->facts;
     const struct {
         const char *kind;
+        bool is_of_objects; /* a census may show which */
         double *rate;
     } kinds[] = {
-        {"host.anon", &f->host_rate}, {"torch.allocated", &f->allocated_rate},
-        {"gpu.used", &f->gpu_rate},   {"py.tensors", &f->tensors_rate},
-        {"fds", &f->fds_rate},        {"host.shmem", &f->shared_rate},
+        {"host.anon", true, &f->host_rate}, {"torch.allocated", true, &f->allocated_rate},
+        {"gpu.used", false, &f->gpu_rate},  {"py.tensors", true, &f->tensors_rate},
+        {"fds", false, &f->fds_rate},       {"host.shmem", false, &f->shared_rate},
     };
     double rate = rate_on(s, p->clock);
     f->allocated_known = f->allocated_known || strcmp(s->info.kind, "torch.allocated") == 0;
@@ -171,8 +195,10 @@ static void take_series(const struct watch *w, struct process_facts *p,
         f->reserved_growth = (isfinite(f->reserved_growth) ? f->reserved_growth : 0) + rate;
     p->leaks = p->leaks || s->answer.verdict == VERDICT_LEAK;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && is_wary(w, &s->answer); i++)
-        if (strcmp(s->info.kind, kinds[i].kind) == 0)
+        if (strcmp(s->info.kind, kinds[i].kind) == 0 && (kinds[i].is_of_objects || has_risen(s))) {
             add_to(kinds[i].rate, rate);
+            p->has_risen = p->has_risen || has_risen(s);
+        }
 }
 
 /* The sum leaks, and none of its parts by itself does. */
@@ -481,6 +507,8 @@ static void add_cause(struct watch_found *all, const struct process_facts *p,
                       const struct cause_found *c)
 {
     struct watch_finding f;
+    if (!c->growth && !p->has_risen && !p->is_part)
+        return;
     finding_init(&f, p->member);
     f.share = c->share;
     if (c->growth)

@@ -39,6 +39,9 @@ struct phases {
 
 /* ---- processes ---- */
 
+/* What the memory of any program creeps by. */
+#define LEAST_RISE 0x1p21
+
 #define MEMBER_LABEL 64
 
 /* The counters of a process, in the order of member_kinds[]. */

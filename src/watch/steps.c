@@ -175,8 +175,8 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
         s->before = made(s, s->last);
         s->origin = x->value;
         w->clock.epoch = NAN;
-    } else if (x->value <= w->clock.now.step) {
-        return;
+    } else if (x->value < w->clock.now.step) {
+        return; /* and where it is the same, it is still that one */
     }
     s->last = x->value;
     steps_mark(w, &(struct step_mark){.seconds = fmax(seconds, w->clock.now.seconds),

@@ -209,12 +209,14 @@ class Bench:
         if os.getuid() != 0:
             raise Skipped("needs root, to become nobody")
         who = {"user": 65534, "group": 65534, "extra_groups": []}
-        try:
-            if self.run([str(self.tidemark), "--version"], **who).returncode == 0:
-                return who
-        except OSError:
-            pass
-        raise Skipped("nobody cannot run the program where it is")
+        for command in ([str(self.tidemark), "--version"], [sys.executable, "-c", ""]):
+            try:
+                done = self.run(command, **who)
+            except OSError:
+                done = None
+            if not done or done.returncode != 0:
+                raise Skipped("nobody cannot run %s where it is" % command[0])
+        return who
 
     def wait_for_file(self, name):
         path = self.folder / name

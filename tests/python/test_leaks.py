@@ -34,7 +34,7 @@ TWICE = """
     first, second = [], []
     for kept in first, second:
         w = tidemark.Watcher(print_every=0)
-        for i in range(800):
+        for i in range(1500):
             kept.append(bytearray(65536))
             time.sleep(0.002)
             w.step(0.5)

@@ -157,8 +157,12 @@ def stand_in(gpu):
         gpu.waited += 1
         gpu.done = True
 
+    def memory_stats_as_nested_dict(device):
+        return {"allocated_bytes": {"all": {"current": 25 * 2**20}},
+                "reserved_bytes": {"all": {"current": 50 * 2**20}}}
+
     cuda = types.SimpleNamespace(synchronize=synchronize, is_initialized=lambda: True,
-                                 memory_allocated=lambda device: 25 * 2**20)
+                                 memory_stats_as_nested_dict=memory_stats_as_nested_dict)
     return types.SimpleNamespace(Tensor=Tensor, cuda=cuda,
                                  finfo=lambda dtype: types.SimpleNamespace(min=-3.4e38),
                                  empty=lambda n, dtype, pin_memory: Buffer(gpu))

@@ -110,8 +110,7 @@ class Sizes:
         look = watcher._look_now()
         if look.cpu_used is not None:  # since the last look, which was ours
             watcher._cpu_used = look.cpu_used
-        return cls((look.host_bytes, _torch.vram_bytes(watcher.device),
-                    _torch.vram_reserved_bytes(watcher.device)))
+        return cls((look.host_bytes, *_torch.vram_bytes(watcher.device)))
 
     def metrics(self):
         return {name: value / MB for name, value in zip(self.METRICS, self.values)

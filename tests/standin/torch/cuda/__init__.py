@@ -24,6 +24,11 @@ def memory_reserved(device):
     return (1048576 + _cached) * device
 
 
+def memory_stats_as_nested_dict(device):
+    return {"allocated_bytes": {"all": {"current": memory_allocated(device)}},
+            "reserved_bytes": {"all": {"current": memory_reserved(device)}}}
+
+
 def empty_cache():
     global _cached
     _cached = 0
