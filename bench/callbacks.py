@@ -4,14 +4,18 @@
   bench/callbacks.py build                    # in BUILD/frameworks-venv of the tests
   PYTHONPATH=... bench/callbacks.py --here    # in this interpreter, with the frameworks it has
 
-For steps of each length (--ms) the same training of --seconds again and again, with the callback
-and without it, in changing order; a first one is not counted. The length is made by so many
-products of matrices in the model, the same number in all. The time is that from the beginning of
-the first step to the end of the last: nothing is left out as warm-up. Shown are the share of it
-that was spent inside the callback's hooks, and how much longer the trainings with the callback
-took, as the mean over the pairs and its standard error. (To let the callback in and out within one
-training would be unfair to it: it keeps to a share of the time, and would spend in one half what it
-has saved in the other.) On CUDA where there is one.
+For steps of each length (--ms) the same training of --seconds, several times; a first one is not
+counted. The length is made by so many products of matrices in the model, the same number in all.
+
+  in hooks      the share of the time, from the beginning of the first step to the end of the last,
+                that was spent inside the callback's hooks: nothing is left out as warm-up
+  around them   how much longer steps take outside the hooks because of them (caches that are cold,
+                a device that has waited). For this they are let through in one half of the blocks
+                of ten steps and not in the other, by chance, in trainings of their own: mean over
+                pairs of neighbours, and its standard error
+
+What the framework takes to call a callback that does nothing is in neither. On CUDA where there is
+one.
 """
 
 import argparse
@@ -30,17 +34,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 ASKED = "asked for: at most 0.5 %"
 HOOKS = {"transformers": ("on_step_begin", "on_step_end", "on_epoch_end", "on_log", "_add_metrics"),
          "lightning": ("on_train_batch_start", "on_train_batch_end", "on_train_epoch_end")}
+BLOCK = 10  # steps
 TRIAL_STEPS = 60  # of a training that shows how long its steps are
 NEAR = 1.25  # times the length that was asked for: longer ones cannot be made so short here
 
 
 class Clock:
-    """The time of the steps of one training, and of the hooks within them."""
+    """The time of the steps of one training, and of the hooks within them.
 
-    def __init__(self, torch):
+    in_turns: hooks are let through in one of every two blocks of steps.
+    """
+
+    def __init__(self, torch, in_turns):
         self._wait = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+        self._in_turns, self._order = in_turns, random.Random(1)
         self._begin = None
         self._steps = 0
+        self._blocks = []  # [with hooks, its beginning, in hooks]
         self.inside = self.seconds = 0.0
 
     def time_hooks(self, callback, names):
@@ -49,9 +59,14 @@ class Clock:
 
     def _timed(self, hook):
         def call(*args, **options):
+            block = self._blocks[-1]
+            if not block[0]:
+                return None
             begin = time.perf_counter()
             result = hook(*args, **options)
-            self.inside += time.perf_counter() - begin
+            seconds = time.perf_counter() - begin
+            self.inside += seconds
+            block[2] += seconds
             return result
 
         return call
@@ -61,7 +76,18 @@ class Clock:
         if self._begin is None:
             self._wait()
             self._begin = time.perf_counter()
+        if self._steps % BLOCK == 0:
+            self._begin_block()
         self._steps += 1
+
+    def _begin_block(self):
+        if not self._in_turns:
+            with_hooks = True
+        elif len(self._blocks) % 2 == 0:
+            with_hooks = self._order.random() < 0.5
+        else:
+            with_hooks = not self._blocks[-1][0]
+        self._blocks.append([with_hooks, time.perf_counter(), 0.0])
 
     def end(self):
         self._wait()
@@ -69,6 +95,15 @@ class Clock:
 
     def step_seconds(self):
         return self.seconds / self._steps
+
+    def around(self):
+        """Of each pair of blocks: by what share the one with hooks took longer beside them."""
+        ends = [begin for _, begin, _ in self._blocks[1:]]
+        blocks = [(with_hooks, end - begin - inside)
+                  for (with_hooks, begin, inside), end in zip(self._blocks, ends)]
+        for first, second in zip(blocks[::2], blocks[1::2]):
+            with_them, without = (first[1], second[1]) if first[0] else (second[1], first[1])
+            yield (with_them - without) / (BLOCK * self.step_seconds())
 
 
 class Work:
@@ -88,12 +123,12 @@ class Work:
 # ---- trainings: each gives its Clock ----
 
 
-def train_with_transformers(steps, products, with_callback, folder):
+def train_with_transformers(steps, products, how, folder):
     import torch
     import transformers
     from tidemark.integrations.transformers import TidemarkCallback
     transformers.logging.set_verbosity_error()
-    clock, work = Clock(torch), Work(torch, products)
+    clock, work = Clock(torch, how == "in turns"), Work(torch, products)
 
     class Steps(transformers.TrainerCallback):
         def on_step_begin(self, *_, **__):
@@ -103,7 +138,7 @@ def train_with_transformers(steps, products, with_callback, folder):
             clock.end()
 
     callbacks = [Steps()]
-    if with_callback:
+    if how != "without":
         callbacks.append(TidemarkCallback(logger="quiet"))
         clock.time_hooks(callbacks[1], HOOKS["transformers"])
     torch.manual_seed(0)
@@ -123,12 +158,12 @@ def train_with_transformers(steps, products, with_callback, folder):
     return clock
 
 
-def train_with_lightning(steps, products, with_callback, folder):
+def train_with_lightning(steps, products, how, folder):
     sys.path.insert(0, str(ROOT / "tests" / "python" / "with_frameworks"))
     import tiny_lightning
     from tidemark.integrations.lightning import TidemarkCallback
     torch = tiny_lightning.torch
-    clock, work = Clock(torch), Work(torch, products)
+    clock, work = Clock(torch, how == "in turns"), Work(torch, products)
 
     class Steps(tiny_lightning.lightning.Callback):
         def on_train_batch_start(self, *_):
@@ -143,7 +178,7 @@ def train_with_lightning(steps, products, with_callback, folder):
             return super().training_step(batch, batch_idx)
 
     callbacks = [Steps()]
-    if with_callback:
+    if how != "without":
         callbacks.append(TidemarkCallback(logger="quiet"))
         clock.time_hooks(callbacks[1], HOOKS["lightning"])
     trainer = tiny_lightning.trainer(folder, callbacks, max_steps=steps, log_every_n_steps=20,
@@ -152,9 +187,10 @@ def train_with_lightning(steps, products, with_callback, folder):
     return clock
 
 
-def trained(train, steps, products, with_callback):
+def trained(train, steps, products, how):
+    """how: "with" the callback, "without" it, or its hooks "in turns"."""
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
-        return train(steps, products, with_callback, folder)
+        return train(steps, products, how, folder)
 
 
 # ---- the table ----
@@ -164,7 +200,7 @@ class Lengths:
     """How many products make a step so long."""
 
     def __init__(self, train):
-        trained(train, TRIAL_STEPS, 0, False)
+        trained(train, TRIAL_STEPS, 0, "without")
         self._least = self._seconds(train, 0)
         # Enough of them that the step is twice as long.
         products = 20
@@ -173,7 +209,7 @@ class Lengths:
         self._product = (self._seconds(train, products) - self._least) / products
 
     def _seconds(self, train, products):
-        return min(trained(train, TRIAL_STEPS, products, False).step_seconds() for _ in range(3))
+        return min(trained(train, TRIAL_STEPS, products, "without").step_seconds() for _ in range(3))
 
     def products(self, seconds):
         """None: the framework alone takes longer."""
@@ -182,34 +218,24 @@ class Lengths:
         return max(0, round((seconds - self._least) / self._product))
 
 
-def measure(train, steps, products, pairs):
-    """Pairs of Clocks, with and without."""
-    order = random.Random(1)
-    found = []
-    for _ in range(pairs):
-        clocks = {with_callback: trained(train, steps, products, with_callback)
-                  for with_callback in order.sample([True, False], 2)}
-        found.append((clocks[True], clocks[False]))
-    return found
-
-
-def line(name, steps, pairs):
-    ratios = [math.log(with_it.seconds / without.seconds) for with_it, without in pairs]
-    mean = 100 * math.expm1(statistics.mean(ratios))
-    error = 100 * statistics.stdev(ratios) / math.sqrt(len(ratios))
-    step = 1000 * statistics.median(without.step_seconds() for _, without in pairs)
-    inside = sum(c.inside for c, _ in pairs) / sum(c.seconds for c, _ in pairs)
-    return "%-20s %8.1f %7d %11.3f %12.2f +- %-6.2f %6d" % (name, step, steps, 100 * inside, mean,
-                                                          error, len(pairs))
+def line(name, train, steps, products, trainings):
+    always, in_turns = ([trained(train, steps, products, how) for _ in range(trainings)]
+                        for how in ("with", "in turns"))
+    step = 1000 * statistics.median(clock.step_seconds() for clock in always)
+    inside = 100 * sum(c.inside for c in always) / sum(c.seconds for c in always)
+    shares = [100 * share for clock in in_turns for share in clock.around()]
+    around, error = statistics.mean(shares), statistics.stdev(shares) / math.sqrt(len(shares))
+    return "%-20s %8.1f %7d %11.3f %10.2f +- %-6.2f %8.2f" % (
+        name, step, steps, inside, around, error, inside + around)
 
 
 def table(o):
     import torch
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-    print(f"trainings of {o.seconds:g} s, with the callback and without; torch {torch.__version__} "
+    print(f"twice {o.trainings} trainings of {o.seconds:g} s; torch {torch.__version__} "
           f"on {device}, load average {os.getloadavg()[0]:.1f}\n")
-    print("%-20s %8s %7s %11s %22s %6s" % ("", "ms/step", "steps", "% in hooks", "% more time",
-                                           "pairs"))
+    print("%-20s %8s %7s %11s %20s %8s" % ("", "ms/step", "steps", "% in hooks", "% around them",
+                                           "% in all"))
     for name, train in (("transformers", train_with_transformers),
                         ("lightning", train_with_lightning)):
         try:
@@ -223,8 +249,7 @@ def table(o):
             if products is None:
                 print(f"{name} {version}: no steps of {ms:g} ms here")
                 continue
-            pairs = measure(train, steps, products, o.pairs)
-            print(line(f"{name} {version}", steps, pairs), flush=True)
+            print(line(f"{name} {version}", train, steps, products, o.trainings), flush=True)
     print(f"\n{ASKED}")
 
 
@@ -234,10 +259,8 @@ def main():
     parser.add_argument("--here", action="store_true", help="in this very interpreter")
     parser.add_argument("--ms", default="4,15,25,150", help="lengths of a step")
     parser.add_argument("--seconds", type=float, default=20, help="of a training")
-    parser.add_argument("--pairs", type=int, default=4, help="of trainings")
+    parser.add_argument("--trainings", type=int, default=3, help="of each kind")
     o = parser.parse_args()
-    if o.pairs < 2:
-        parser.error("--pairs wants 2 or more")
     if o.here:
         return table(o)
     if o.build is None:
@@ -246,7 +269,7 @@ def main():
     python = build / "frameworks-venv" / "bin" / "python"
     if not python.exists():
         sys.exit(f"{python} is not there: tests/python/frameworks.py {o.build} makes it")
-    settings = ["--ms", o.ms, "--seconds", o.seconds, "--pairs", o.pairs]
+    settings = ["--ms", o.ms, "--seconds", o.seconds, "--trainings", o.trainings]
     return subprocess.call([str(python), __file__, "--here", *map(str, settings)],
                            env={**os.environ, "PYTHONPATH": str(build / "python"),
                                 "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"})

@@ -75,20 +75,23 @@ static bool tell(struct relay_process *r, enum relay_message what, const void *d
     return send(r->socket, packet, len + 1, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != EAGAIN;
 }
 
-/* Output may be lost to the clock, never to the user. */
-static void tell_output(struct relay_process *r, const char *text, size_t len)
+/* Output may be lost to the clock, never to the user. False: it can be told later. */
+static bool tell_output(struct relay_process *r, const char *text, size_t len)
 {
     long now = now_ms();
     if (now - r->told_since > TOLD_MS) {
         r->told_since = now;
         r->told = 0;
     }
-    r->told += len;
-    if (r->told <= TOLD_BYTES)
-        tell(r, RELAY_OUTPUT, text, len);
+    if (r->told + len > TOLD_BYTES)
+        return true;
+    bool is_told = tell(r, RELAY_OUTPUT, text, len);
+    r->told += is_told ? len : 0;
+    return is_told;
 }
 
-/* Whole lines only: half a number would be another number. At most LINES_MOST bytes. */
+/* Whole lines only: half a number would be another number. At most LINES_MOST bytes. A watcher that
+ * is held up, by a driver that does not answer, has no room for more packets: lines wait. */
 static void tell_some_lines(struct relay_process *r, struct channel *c, const char *bytes,
                             size_t len)
 {
@@ -96,10 +99,9 @@ static void tell_some_lines(struct relay_process *r, struct channel *c, const ch
     while (whole > 0 && bytes[whole - 1] != '\n' && bytes[whole - 1] != '\r')
         whole--;
     buf_add(&c->line, bytes, whole);
-    if (whole > 0 || c->line.len + len > LINES_MOST) {
-        tell_output(r, buf_text(&c->line), c->line.len);
+    bool is_full = c->line.len + len > LINES_MOST;
+    if ((whole > 0 || is_full) && (tell_output(r, buf_text(&c->line), c->line.len) || is_full))
         buf_clear(&c->line);
-    }
     buf_add(&c->line, bytes + whole, len - whole);
 }
 
@@ -411,9 +413,12 @@ static void tell_end(struct relay_process *r)
         return;
     print_now(r);
     drop_row(r);
-    for (unsigned i = 0; i < r->channel_count; i++)
-        if (r->channels[i].line.len > 0)
-            tell_output(r, buf_text(&r->channels[i].line), r->channels[i].line.len);
+    for (unsigned i = 0; i < r->channel_count; i++) {
+        struct buf *line = &r->channels[i].line;
+        if (line->len > 0 && !tell_output(r, buf_text(line), line->len))
+            return;
+        buf_clear(line);
+    }
     r->end_is_told = tell(r, RELAY_ENDED, &r->status, sizeof(r->status));
     /* Heard by a watcher that rests from output, too. */
     if (r->end_is_told)

@@ -1,5 +1,6 @@
 """How it ends: exit statuses, and the end of one of the three processes."""
 
+import json
 import os
 import signal
 import subprocess
@@ -102,6 +103,20 @@ def a_stopped_watcher_learns_the_status(b):
         equal(process.wait(10), 9, "status")
         cat.wait(5)
     equal((b.folder / "out").read_bytes().split(b"\n").count(b"y"), 1500000, "lines")
+
+
+def a_stopped_watcher_misses_no_step(b):
+    """Packets for which it has no room wait for it."""
+    answer = b.folder / "answer.json"
+    command = python("import time; time.sleep(0.3)\n"
+                     "for i in range(1, 601): print('step', i, flush=True); time.sleep(0.0005)")
+    process = b.start(b.under(command, "--json", answer))
+    b.relay_of(process)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGCONT)
+    equal(process.wait(10), 0, "status")
+    equal(json.loads(answer.read_text())["job"]["last_step"], 600, "the last step")
 
 
 def _last_step(text):
