@@ -139,7 +139,7 @@ struct process_facts {
     struct cause_facts facts;
     double seconds_a_unit; /* of the clock */
     bool leaks;            /* one of its series does */
-    bool has_risen;        /* one of its series has, so that it matters */
+    bool by_objects;       /* what its memory does counts, be it little: objects grow */
     bool is_part;          /* the sum of all processes grows, and nobody knows by which */
 };
 
@@ -195,10 +195,9 @@ static void take_series(const struct watch *w, struct process_facts *p,
         f->reserved_growth = (isfinite(f->reserved_growth) ? f->reserved_growth : 0) + rate;
     p->leaks = p->leaks || s->answer.verdict == VERDICT_LEAK;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && is_wary(w, &s->answer); i++)
-        if (strcmp(s->info.kind, kinds[i].kind) == 0 && (kinds[i].is_of_objects || has_risen(s))) {
+        if (strcmp(s->info.kind, kinds[i].kind) == 0 &&
+            ((kinds[i].is_of_objects && p->by_objects) || has_risen(s)))
             add_to(kinds[i].rate, rate);
-            p->has_risen = p->has_risen || has_risen(s);
-        }
 }
 
 /* The sum leaks, and none of its parts by itself does. */
@@ -507,8 +506,6 @@ static void add_cause(struct watch_found *all, const struct process_facts *p,
                       const struct cause_found *c)
 {
     struct watch_finding f;
-    if (!c->growth && !p->has_risen && !p->is_part)
-        return;
     finding_init(&f, p->member);
     f.share = c->share;
     if (c->growth)
@@ -739,16 +736,21 @@ static void look_at(struct watch *w, struct watch_view *v, struct member *m,
 {
     struct causes causes;
     *p = (struct process_facts){.member = m,
-                                .clock = clock_runs(&w->clock) ? CLOCK_STEP : CLOCK_SECONDS};
+                                .clock = clock_runs(&w->clock) ? CLOCK_STEP : CLOCK_SECONDS,
+                                .by_objects = true};
     member_label(m, p->label);
     gather_series(w, v, p);
+    gather_growths(w, p);
+    if (p->facts.growth_count == 0) {
+        p->by_objects = false;
+        gather_series(w, v, p);
+    }
     if (!has_trouble(v, p)) {
         if (found_fills(m))
             add_caches(w, &v->found, p);
         return;
     }
     gather_heap(p);
-    gather_growths(w, p);
     causes_rank(&p->facts, &causes);
     for (unsigned i = 0; i < causes.count; i++)
         add_cause(&v->found, p, &causes.list[i]);

@@ -55,12 +55,13 @@ class TidemarkCallback(_shared.Callback, *_classes):
                  warn_on_leak=True, logger=None, on_leak=None):
         self._set_options(print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak)
         self._global_step = 0  # Lightning's, at our last step: with two optimizers it goes by two
+        self._counter = None
 
     # ---- the beginning and the end ----
 
     @shielded
     def on_train_start(self, trainer, pl_module):
-        self._global_step = trainer.global_step
+        self._counter, self._global_step = _counter_of(trainer, pl_module), trainer.global_step
         start_step = _batches_that_stepped(trainer)
         epoch_steps = _epoch_steps(trainer)
         self._begin(start_step=start_step, plan_steps=_plan_steps(trainer, epoch_steps),
@@ -83,7 +84,8 @@ class TidemarkCallback(_shared.Callback, *_classes):
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         try:
-            training, global_step = self._training, trainer.global_step
+            training, counter = self._training, self._counter
+            global_step = trainer.global_step if counter is None else counter.completed
             if training is None or global_step == self._global_step:
                 return
             self._global_step = global_step
@@ -120,6 +122,17 @@ class TidemarkCallback(_shared.Callback, *_classes):
         """The file is written after this; the next hook is its end."""
         if self._training is not None:
             self._training.phase("checkpoint")
+
+
+def _counter_of(trainer, pl_module):
+    """What trainer.global_step finds behind ten properties, every time; None: it is not there."""
+    try:
+        optimizers = trainer.fit_loop.epoch_loop.automatic_optimization.optim_progress.optimizer
+        counter = optimizers.step.total
+        is_it = pl_module.automatic_optimization and counter.completed == trainer.global_step
+    except AttributeError:
+        return None
+    return counter if is_it else None
 
 
 def _batches_that_stepped(trainer):
