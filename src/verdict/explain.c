@@ -267,10 +267,12 @@ static void add_activities(struct buf *out, const struct answer *a)
     }
 }
 
+/* That there are some is no reason for an open question; what the program did meanwhile is news. */
 static void explain_spikes(const struct engine *e, struct answer *a)
 {
     struct buf during = BUF_INIT;
-    if (a->spikes.count == 0 || a->verdict == VERDICT_INCONCLUSIVE)
+    bool is_open = a->verdict == VERDICT_INCONCLUSIVE;
+    if (a->spikes.count == 0 || (is_open && a->spikes.during_count == 0))
         return;
     add_activities(&during, a);
     say(a, "Above the floor there are spikes of about %s%s%s.", value(e, a->spikes.height).text,

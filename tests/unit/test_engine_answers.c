@@ -556,10 +556,10 @@ static char *const activities[] = {evaluate, save};
 
 /* A flat run of 600 steps, or one that keeps 10 MB of every evaluation; peaks beside its samples
  * where asked for. */
-static struct answer judge_evaluating(double kept_mb, bool peaks)
+static struct answer judge_evaluating_for(int steps, double kept_mb, bool peaks)
 {
     struct engine *e = engine_for(BY_STEP(.activities = activities));
-    for (int i = 1; i <= 600; i++) {
+    for (int i = 1; i <= steps; i++) {
         int evaluations = (i - 1) / 50;
         double level = (100 + kept_mb * evaluations) * MB + 4096 * (i % 3);
         if (engine_push(e, i, i, level) < 0)
@@ -571,6 +571,18 @@ static struct answer judge_evaluating(double kept_mb, bool peaks)
     struct answer a = ask(e);
     engine_free(e);
     return a;
+}
+
+static struct answer judge_evaluating(double kept_mb, bool peaks)
+{
+    return judge_evaluating_for(600, kept_mb, peaks);
+}
+
+TEST(engine__spikes_have_names_before_there_is_a_verdict)
+{
+    struct answer a = judge_evaluating_for(120, 0, true);
+    CHECK(a.verdict == VERDICT_INCONCLUSIVE);
+    CHECK(strstr(a.why[a.why_count - 1], ": 2 of 2 during evaluate."));
 }
 
 TEST(engine__peaks_beside_the_samples_have_names)
