@@ -18,11 +18,14 @@
 #define COUNTERS_SHARE 1000u
 #define COUNTERS_SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
-#define COUNTERS_SHARE_FIRST                                                                       \
-    4u /* as long as all of them took no longer than: it may be a shorter */
-#define FIRST UINT64_C(10000000)
 #define LONGEST_REST UINT64_C(500000000)
 #define LEAST_REST_OF_LINES UINT64_C(5000000)
+
+/* A run may be over before that has paid for anything: readings that take no longer than this in
+ * all come at distances that grow with the run. */
+#define FREE UINT64_C(20000000)
+#define FREE_SHARE 4u
+#define FREE_PART_OF_AGE 16u
 
 /* What malloc has in use rises and falls between two censuses. Most programs can be asked for
  * nothing; where there are many free pieces it goes through all of them. */
@@ -104,21 +107,28 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
                  value);
 }
 
+static uint64_t rest_after(uint64_t took, uint64_t age)
+{
+    if (counters_took < FREE) {
+        uint64_t part = age / FREE_PART_OF_AGE;
+        return FREE_SHARE * took > part ? FREE_SHARE * took : part;
+    }
+    return (age < EARLY ? COUNTERS_SHARE_EARLY : COUNTERS_SHARE) * took;
+}
+
 static void read_counters(uint64_t moment)
 {
     uint64_t before = wire_now();
     if (before < next_counters)
         return;
-    bool is_first = first_counters == 0; /* and takes long */
-    if (is_first)
-        first_counters = before;
     tidemark_probe_read(emit, &moment);
     uint64_t after = wire_now();
-    counters_took += is_first ? 0 : after - before;
-    uint64_t share = counters_took < FIRST             ? COUNTERS_SHARE_FIRST
-                     : before - first_counters < EARLY ? COUNTERS_SHARE_EARLY
-                                                       : COUNTERS_SHARE;
-    uint64_t rest = share * (after - before);
+    if (first_counters == 0) { /* it had to learn, and took long */
+        first_counters = before;
+        return;
+    }
+    counters_took += after - before;
+    uint64_t rest = rest_after(after - before, before - first_counters);
     next_counters = after + (rest < LONGEST_REST ? rest : LONGEST_REST);
 }
 

@@ -18,6 +18,25 @@ VARIABLES = ("TIDEMARK_RUN", "LD_PRELOAD", "ASAN_OPTIONS")
 SHOW = "import os\nfor v in %r: print(os.environ.get(v, ''))" % (VARIABLES,)
 
 
+# On a device, in so little time: torch's counters take a while, the first time above all.
+SHORT = """
+import time, torch, torch.cuda
+torch.cuda._initialized = True
+kept = readings = 0
+def stats(device):
+    global readings
+    readings += 1
+    time.sleep(0.0003 if readings > 1 else 0.02)
+    current = {"current": kept << 20, "peak": kept << 20}
+    return {"allocated_bytes": {"all": current}, "reserved_bytes": {"all": {"current": 1 << 30}}}
+torch._C._cuda_memoryStats, torch._C._cuda_getDeviceCount = stats, lambda: 1
+for i in range(1, 601):
+    time.sleep(0.001)
+    kept += i % 3 == 0
+    print("step", i, flush=True)
+"""
+
+
 def _told(b, *arguments, options=()):
     """The answer about a job of told_steps."""
     answer = b.folder / "answer.json"
@@ -84,6 +103,17 @@ def a_resumed_job_and_a_better_source(b):
     job = answer["job"]
     equal((job["steps"], job["last_step"]), (400, 50400), "steps", said)
     check(all(s["restarts"] == 0 for s in answer["series"]), "restarts", said)
+
+
+def a_loop_of_half_a_second(b):
+    """Its counters are read often enough to judge it."""
+    answer = b.folder / "answer.json"
+    done = b.run(b.under(python(SHORT), "--json", answer),
+                 env={**os.environ, "PYTHONPATH": str(STANDIN)})
+    equal(done.returncode, 0, "status", done.stderr.decode())
+    (allocated,) = _series(load_json(answer.read_text()), "torch.allocated")
+    equal(allocated["verdict"], "leak", "verdict", allocated)
+    check(300e3 < allocated["rate"] < 400e3, "rate", allocated)
 
 
 def a_block_in_every_step(b):
