@@ -11,14 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Reading the counters takes this part of the time; but one reading that took long (another thread
- * had torch's lock, or somebody else the processor) does not blind us for longer than LONGEST_REST.
- */
-#define COUNTERS_SHARE 1000u
-#define COUNTERS_SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
+/* Reading counters of one kind takes this part of the time. */
+#define SHARE 1000u
+#define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
-#define LONGEST_REST UINT64_C(500000000)
 #define LEAST_REST_OF_LINES UINT64_C(5000000)
 
 /* A run may be over before that has paid for anything: readings that take no longer than this in
@@ -27,18 +23,23 @@
 #define FREE_SHARE 4u
 #define FREE_PART_OF_AGE 16u
 
-/* What malloc has in use rises and falls between two censuses. Most programs can be asked for
- * nothing; where there are many free pieces it goes through all of them. */
-#define HEAP_SHARE 1000u
-#define HEAP_REST_LEAST UINT64_C(5000000)
+/* When something is read again, by what it took so far. */
+struct pace {
+    _Atomic uint64_t next;
+    uint64_t first; /* when it was first read; 0: not yet */
+    uint64_t took;
+    uint64_t most; /* it rests no longer than this */
+};
+
+/* One reading of torch's that took long, because another thread had its lock, does not blind us.
+ * What malloc has in use rises and falls between two censuses; where there are many free pieces it
+ * goes through all of them, every time. */
+static struct pace counters = {.most = UINT64_C(500000000)};
+static struct pace heap = {.most = UINT64_MAX};
 
 static struct wire_ring *ring;
 static bool refused;    /* it could not be opened: never again */
 static char *directory; /* the process was entered with; NULL: it was not */
-static _Atomic uint64_t next_counters;
-static _Atomic uint64_t next_heap;
-static uint64_t first_counters; /* when they were first read; 0: not yet */
-static uint64_t counters_took;
 
 static struct wire_ring *own_ring(void)
 {
@@ -55,6 +56,11 @@ void ring_forget(void)
     refused = false;
 }
 
+static void begin_anew(struct pace *p)
+{
+    p->next = p->first = p->took = 0;
+}
+
 int ring_enter(const char *place)
 {
     char *copy = strdup(place);
@@ -69,7 +75,8 @@ int ring_enter(const char *place)
     ring = opened;
     directory = copy;
     refused = false;
-    next_counters = first_counters = counters_took = 0;
+    begin_anew(&counters);
+    begin_anew(&heap);
     return 0;
 }
 
@@ -107,43 +114,47 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
                  value);
 }
 
-static uint64_t rest_after(uint64_t took, uint64_t age)
+static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t age)
 {
-    if (counters_took < FREE) {
+    if (p->took < FREE) {
         uint64_t part = age / FREE_PART_OF_AGE;
         return FREE_SHARE * took > part ? FREE_SHARE * took : part;
     }
-    return (age < EARLY ? COUNTERS_SHARE_EARLY : COUNTERS_SHARE) * took;
+    return (age < EARLY ? SHARE_EARLY : SHARE) * took;
+}
+
+static void rest(struct pace *p, uint64_t took)
+{
+    uint64_t now = wire_now();
+    if (p->first == 0) { /* it had to learn, and took long */
+        p->first = now;
+        return;
+    }
+    p->took += took;
+    uint64_t rest = rest_after(p, took, now - p->first);
+    p->next = now + (rest < p->most ? rest : p->most);
 }
 
 static void read_counters(uint64_t moment)
 {
     uint64_t before = wire_now();
-    if (before < next_counters)
+    if (before < counters.next)
         return;
     tidemark_probe_read(emit, &moment);
-    uint64_t after = wire_now();
-    if (first_counters == 0) { /* it had to learn, and took long */
-        first_counters = before;
-        return;
-    }
-    counters_took += after - before;
-    uint64_t rest = rest_after(after - before, before - first_counters);
-    next_counters = after + (rest < LONGEST_REST ? rest : LONGEST_REST);
+    rest(&counters, wire_now() - before);
 }
 
 static void read_heap(uint64_t moment)
 {
-    struct allocator_facts heap;
-    if (wire_now() < next_heap)
+    struct allocator_facts facts;
+    if (wire_now() < heap.next)
         return;
     uint64_t before = places_thread_ns();
-    if (allocator_read(&heap)) {
-        emit(&moment, "heap.used", "", false, false, (double) heap.in_use);
-        emit(&moment, "heap.free", "", false, false, (double) heap.free);
+    if (allocator_read(&facts)) {
+        emit(&moment, "heap.used", "", false, false, (double) facts.in_use);
+        emit(&moment, "heap.free", "", false, false, (double) facts.free);
     }
-    uint64_t rest = HEAP_SHARE * (places_thread_ns() - before);
-    next_heap = wire_now() + (rest > HEAP_REST_LEAST ? rest : HEAP_REST_LEAST);
+    rest(&heap, places_thread_ns() - before);
 }
 
 void ring_step(double steps)
@@ -207,7 +218,13 @@ static void say_what_is_ours(void *context, size_t bytes)
 bool ring_is_due(void)
 {
     uint64_t now = wire_now();
-    return inspect_is_due() || now >= next_counters || now >= next_heap;
+    return inspect_is_due() || now >= counters.next || now >= heap.next;
+}
+
+static void rest_of_lines(struct pace *p, uint64_t now)
+{
+    if (p->next < now + LEAST_REST_OF_LINES)
+        p->next = now + LEAST_REST_OF_LINES;
 }
 
 void ring_moment(enum inspect_place place)
@@ -218,9 +235,9 @@ void ring_moment(enum inspect_place place)
     uint64_t now = wire_now();
     if (wire_believed(ring) == WIRE_NOBODY)
         read_counters(now);
-    if (next_counters < now + LEAST_REST_OF_LINES)
-        next_counters = now + LEAST_REST_OF_LINES;
     read_heap(now);
+    rest_of_lines(&counters, now);
+    rest_of_lines(&heap, now);
     ring_inspect(place);
 }
 
