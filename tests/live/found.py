@@ -92,6 +92,8 @@ class Recorder:
 
 def main(steps):
     recorder = Recorder()
+    if "--warning" in sys.argv:
+        print("UserWarning: this is said once", flush=True)
     for step in range(1, steps + 1):
         recorder.record(step)
         time.sleep(0.003)
@@ -109,6 +111,12 @@ def _hoard(b, *arguments):
     equal(done.returncode, 0, "status", done.stderr.decode())
     (finding, *_) = load_json(answer.read_text())["findings"] or [{}]
     return finding, done.stderr.decode()
+
+
+def a_warning_before_the_first_step(b):
+    """The lines that count are those that come again."""
+    finding, said = _hoard(b, "--warning")
+    equal(finding.get("holder"), "list 'recorder.rows'", "holder", said)
 
 
 def a_program_of_pythons_names_its_holder(b):

@@ -188,6 +188,22 @@ TEST(findings__what_does_not_grow_steadily_is_none)
     }
 }
 
+/* There are a few tensors, now more and now less: that is what a step makes. */
+TEST(findings__a_few_objects_more_are_chance)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "growing\t1\tobjects\ttorch.Tensor\ttorch.Tensor\t4096\t0\t\t"
+             "1000000000:1 2000000000:2 9000000000:4\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    CHECK_TEXT(v.found.findings[0].cause, "native");
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 /* What jumped may be what grows where it is large enough: then nothing is said to be native. */
 TEST(findings__small_things_that_jump_leave_it_native)
 {
