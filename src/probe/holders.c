@@ -18,6 +18,7 @@
 #define ROUNDS_MOST 64u
 #define SECONDS_MOST 4 /* then no further pass is begun */
 #define GROUPS_MOST 64u
+#define CHAIN_LEAST 4u /* links, from which on they are not told one by one */
 #define NO_WAY UINT_MAX
 
 /* What is known of a node of the graph. */
@@ -190,33 +191,74 @@ static void add_to_groups(struct search *s, const struct holder *h, unsigned cos
     s->groups[i].count++;
 }
 
-/* From the object to its root. False: it is too long. */
-static bool way_back(const struct search *s, uint32_t node, struct route *ret)
+/* The nodes from an object to its root, in `todo`; their number. */
+static size_t way_back(struct search *s, uint32_t node)
 {
-    uint32_t i = node;
-    for (ret->count = 0; ret->count < ROUTE_MOST; i = s->graph.edges[s->places[i].via].referrer) {
-        ret->nodes[ret->count++] = i;
+    size_t count = 0;
+    for (uint32_t i = node; count < REFERRERS_NODES;
+         i = s->graph.edges[s->places[i].via].referrer) {
+        s->todo[count++] = i;
         if (s->places[i].via == REFERRERS_NONE)
-            return true;
+            break;
     }
-    return false;
+    return count;
 }
 
-static bool route_to(const struct search *s, uint32_t node, struct route *ret)
+static const py_object *type_on_way(const struct search *s, size_t at)
 {
-    if (!way_back(s, node, ret))
-        return false;
-    for (unsigned k = 0; k < ret->count / 2; k++) {
-        uint32_t other = ret->nodes[k];
-        ret->nodes[k] = ret->nodes[ret->count - 1 - k];
-        ret->nodes[ret->count - 1 - k] = other;
+    return heap_type(s->graph.nodes[s->todo[at]].object);
+}
+
+/* The links of a chain on the way from there to the object, each of `length` nodes. */
+static size_t count_links(const struct search *s, size_t at, size_t length)
+{
+    size_t same = 0;
+    if (length > 1 && type_on_way(s, at) == py.PyDict_Type)
+        return 0; /* it begins with what has these attributes */
+    while (at >= same + length && type_on_way(s, at - same) == type_on_way(s, at - same - length))
+        same++;
+    return same / length;
+}
+
+static void add_to_route(const struct search *s, size_t at, struct route *r)
+{
+    uint32_t node = s->todo[at];
+    r->nodes[r->count] = node;
+    r->objects[r->count] = s->graph.nodes[node].object;
+    r->is_fork[r->count] = s->places[node].is_fork;
+    r->is_chain[r->count] = false;
+    r->count++;
+}
+
+/* A chain that begins there: its first link is told, and where the last one ends. */
+static size_t shorten_chain(const struct search *s, size_t at, struct route *r)
+{
+    for (size_t length = 1; length <= REFERRERS_LINK; length++) {
+        size_t links = count_links(s, at, length);
+        if (links < CHAIN_LEAST || r->count + length >= ROUTE_MOST)
+            continue;
+        for (size_t i = 1; i <= length; i++)
+            add_to_route(s, at - i, r);
+        r->is_chain[r->count - 1] = true;
+        return at - links * length;
+    }
+    return at;
+}
+
+/* False: it is too long. */
+static bool route_to(struct search *s, uint32_t node, struct route *ret)
+{
+    size_t left = way_back(s, node);
+    bool was_chain = false;
+    ret->count = 0;
+    while (left > 0 && ret->count < ROUTE_MOST) {
+        add_to_route(s, --left, ret);
+        size_t end = was_chain ? left : shorten_chain(s, left, ret);
+        was_chain = end != left;
+        left = was_chain ? end + 1 : left;
     }
     ret->root = &s->places[ret->nodes[0]].root;
-    for (unsigned k = 0; k < ret->count; k++) {
-        ret->objects[k] = s->graph.nodes[ret->nodes[k]].object;
-        ret->is_fork[k] = s->places[ret->nodes[k]].is_fork;
-    }
-    return true;
+    return left == 0;
 }
 
 static void note_forks(struct search *s, const struct route *r)
@@ -229,7 +271,7 @@ static void note_forks(struct search *s, const struct route *r)
     }
 }
 
-static bool route_of(const struct search *s, size_t object, struct route *ret)
+static bool route_of(struct search *s, size_t object, struct route *ret)
 {
     uint32_t node = referrers_node(&s->graph, s->objects[object]);
     return s->places[node].cost != NO_WAY && route_to(s, node, ret);

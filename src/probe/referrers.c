@@ -89,6 +89,39 @@ static struct referrers_node *looked_for(struct referrers *r, const py_object *o
     return n && n->pass + 1 >= r->pass && !n->is_end && !n->is_far ? n : NULL;
 }
 
+/* ---- chains ---- */
+
+/* The node `before` steps before that one; REFERRERS_NONE: there is none. */
+static uint32_t node_before(const struct referrers *r, uint32_t node, unsigned before)
+{
+    for (; before > 0 && node != REFERRERS_NONE; before--)
+        node = r->nodes[node].from;
+    return node;
+}
+
+/* What refers to `held`, and the objects that led to it, are of the same types as those `length`
+ * before them? */
+static bool is_repeated(const struct referrers *r, const py_object *referrer, uint32_t held,
+                        unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        uint32_t near = node_before(r, held, i + length - 1);
+        const py_object *far = i == 0 ? referrer : r->nodes[node_before(r, held, i - 1)].object;
+        if (near == REFERRERS_NONE || heap_type(r->nodes[near].object) != heap_type(far))
+            return false;
+    }
+    return true;
+}
+
+/* One more link of a chain is no further away than the link before. */
+static uint16_t distance_of(const struct referrers *r, const py_object *referrer, uint32_t held)
+{
+    for (unsigned length = 1; length <= REFERRERS_LINK; length++)
+        if (is_repeated(r, referrer, held, length) && r->nodes[held].distance >= length)
+            return r->nodes[node_before(r, held, length - 1)].distance;
+    return (uint16_t) (r->nodes[held].distance + 1);
+}
+
 /* ---- nodes ---- */
 
 static void follow(struct referrers *r, struct referrers_node *n)
@@ -121,7 +154,7 @@ static void come_nearer(struct referrers *r, struct referrers_node *n, uint16_t 
     }
 }
 
-static uint32_t add_node(struct referrers *r, py_object *o, uint16_t distance)
+static uint32_t add_node(struct referrers *r, py_object *o, uint32_t from, uint16_t distance)
 {
     uint32_t *place = place_of(r, o);
     if (*place != REFERRERS_NONE)
@@ -132,8 +165,11 @@ static uint32_t add_node(struct referrers *r, py_object *o, uint16_t distance)
     }
     uint32_t index = r->node_count++;
     *place = index;
-    r->nodes[index] = (struct referrers_node){
-        .object = o, .edges = REFERRERS_NONE, .distance = distance, .pass = r->pass};
+    r->nodes[index] = (struct referrers_node){.object = o,
+                                              .from = from,
+                                              .edges = REFERRERS_NONE,
+                                              .distance = distance,
+                                              .pass = r->pass};
     place_node(r, index);
     return index;
 }
@@ -173,14 +209,15 @@ static bool has_room_for(const struct referrers *r, const struct referrers_node 
 static void add_edge(struct referrers *r, struct referrers_node *held, py_object *referrer)
 {
     bool has_room = r->edge_count < REFERRERS_EDGES && has_room_for(r, held, referrer);
-    uint16_t distance = (uint16_t) (held->distance + 1);
-    uint32_t node = has_room ? add_node(r, referrer, distance) : REFERRERS_NONE;
+    uint32_t index = (uint32_t) (held - r->nodes);
+    uint16_t distance = distance_of(r, referrer, index);
+    uint32_t node = has_room ? add_node(r, referrer, index, distance) : REFERRERS_NONE;
     if (node == REFERRERS_NONE) {
         held->is_cut = true;
         return;
     }
     come_nearer(r, &r->nodes[node], distance);
-    r->edges[r->edge_count] = (struct referrers_edge){.held = (uint32_t) (held - r->nodes),
+    r->edges[r->edge_count] = (struct referrers_edge){.held = index,
                                                       .referrer = node,
                                                       .next = held->edges,
                                                       .is_counted = held->pass < r->pass};
@@ -209,7 +246,8 @@ static void meet(struct referrers *r, py_object *o)
     struct referrers_edge *known = edge_from(r, held, r->current);
     count_reference(r, held, known);
     if (known)
-        come_nearer(r, &r->nodes[known->referrer], (uint16_t) (held->distance + 1));
+        come_nearer(r, &r->nodes[known->referrer],
+                    distance_of(r, r->current, (uint32_t) (held - r->nodes)));
     else if (is_holding(r->current, o))
         add_edge(r, held, r->current);
     else if (r->current != o)
@@ -311,7 +349,7 @@ bool referrers_begin(struct referrers *r, py_object *const *objects, size_t coun
     if (!get_memory(r))
         return false;
     for (size_t i = 0; i < count; i++)
-        add_node(r, objects[i], 0);
+        add_node(r, objects[i], REFERRERS_NONE, 0);
     return true;
 }
 
@@ -321,6 +359,9 @@ bool referrers_look(struct referrers *r)
     r->ahead = 0;
     if (!expect_known(r))
         return false;
-    heap_visit_back(look_at_object, r);
+    if (r->pass % 2)
+        heap_visit_back(look_at_object, r);
+    else
+        heap_visit(look_at_object, r);
     return true;
 }

@@ -9,7 +9,9 @@
 /*
  * A graph of who refers to whom, which begins with some objects and grows by passes over the heap.
  * A pass finds all that refers to the objects which were known before it; and of those that it
- * finds itself, what refers to them and comes later in the heap. Its memory is mapped, and bounded;
+ * finds itself, what refers to them and comes later in the pass. The first goes from the youngest
+ * object to the oldest, as what holds an object is mostly older; the next the other way, as each
+ * link of a list may hold the one before it; and so on. Its memory is mapped, and bounded;
  * malloc() is not called. No reference is taken, no code of the program runs. The GIL is held all
  * the time.
  */
@@ -18,7 +20,8 @@
 #define REFERRERS_EDGES 65536u
 #define REFERRERS_EACH 48u   /* of one object; of more the first that are met */
 #define REFERRERS_OTHERS 32u /* beyond that, of another kind than most of them */
-#define REFERRERS_FAR 16u    /* steps from the objects at most */
+#define REFERRERS_FAR 16u    /* steps from the objects at most; the links of a chain count once */
+#define REFERRERS_LINK 3u    /* objects of a link at most: a node, its __dict__, a tuple in it */
 #define REFERRERS_AHEAD                                                                            \
     4096u /* nodes of a pass that are followed in it; the others in the next                       \
            */
@@ -27,10 +30,11 @@
 
 struct referrers_node {
     py_object *object;
+    uint32_t from;       /* the node that led to it; REFERRERS_NONE: none */
     uint32_t edges;      /* the first to a referrer; REFERRERS_NONE: none */
     uint32_t references; /* found, with those from objects that are not in the graph */
     uint16_t referrers;
-    uint16_t distance; /* 0: it is one of the objects themselves */
+    uint16_t distance; /* 0: it is one of the objects themselves; along a chain it stays */
     uint16_t pass;     /* that found it */
     bool is_end;       /* what refers to it is not looked for */
     bool is_far;       /* nor here, as it is too far away */

@@ -17,6 +17,7 @@ struct words {
     unsigned at;                   /* the object that the path has come to */
     const py_object *attribute_of; /* the class of the last owner of an attribute */
     py_object *namespace_of;       /* the path has come to a dict of its attributes */
+    size_t link, link_length;      /* the last attribute in the path, without a star */
 };
 
 static void write_text(char *field, size_t size, const char *text)
@@ -270,6 +271,26 @@ static py_object *owner_of_namespace(const py_object *o, py_object *namespace_of
     return step == NAMES_ATTRIBUTE && names_is_part_table(owner, held) ? owner : NULL;
 }
 
+static void add_star(struct words *w)
+{
+    if (w->path.length > 0 && w->path.bytes[w->path.length - 1] != '*')
+        names_add(&w->path, "*");
+}
+
+/* The attribute that was written behind `before`: again and again the same is one with a star. */
+static void merge_links(struct words *w, size_t before)
+{
+    size_t length = w->path.length - before;
+    const char *path = w->path.bytes;
+    if (length == w->link_length && memcmp(path + before, path + w->link, length) == 0) {
+        names_take_back(&w->path, before);
+        add_star(w);
+    } else {
+        w->link = before;
+        w->link_length = length;
+    }
+}
+
 /* One step. It returns where the path is cut again if nothing follows: of many the container is
  * meant. */
 static size_t step_on(struct words *w, py_object *owner, py_object *held, bool is_last)
@@ -278,8 +299,10 @@ static size_t step_on(struct words *w, py_object *owner, py_object *held, bool i
     py_object *namespace_of = w->namespace_of;
     bool is_any = w->route->is_fork[w->at] && !namespace_of;
     enum names_step step = names_add_step(&w->path, owner, held, namespace_of, is_any);
-    if (step == NAMES_ATTRIBUTE)
+    if (step == NAMES_ATTRIBUTE) {
         w->attribute_of = heap_type(namespace_of ? namespace_of : owner);
+        merge_links(w, before);
+    }
     w->namespace_of = owner_of_namespace(owner, namespace_of, held, step);
     if (!is_last && w->namespace_of && step == NAMES_ATTRIBUTE)
         names_take_back(&w->path, before); /* the tables of a module are not written */
@@ -292,6 +315,11 @@ static void go_on(struct words *w)
     size_t end = w->path.length;
     for (; w->at + 1 < r->count; w->at++) {
         py_object *owner = r->objects[w->at], *held = r->objects[w->at + 1];
+        if (r->is_chain[w->at]) {
+            add_star(w);
+            end = w->path.length;
+            continue;
+        }
         if (is_traceback_of(owner, held)) {
             w->holder->kind = HOLDER_EXCEPTION;
             break;

@@ -13,7 +13,8 @@ struct route {
     const struct root *root; /* what the first object is a root by */
     py_object *objects[ROUTE_MOST];
     uint32_t nodes[ROUTE_MOST];
-    bool is_fork[ROUTE_MOST]; /* other objects of the group take another way from there */
+    bool is_fork[ROUTE_MOST];  /* other objects of the group take another way from there */
+    bool is_chain[ROUTE_MOST]; /* the step to it is repeated many times: left out */
     unsigned count;
 };
 

@@ -41,7 +41,10 @@ static size_t without_subscripts(const char *path)
 
 bool source_last_name(const char *path, char ret[SOURCE_NAME_LENGTH])
 {
-    size_t end = without_subscripts(path), begin = end;
+    size_t end = without_subscripts(path), begin;
+    if (end > 0 && path[end - 1] == '*') /* a chain's links */
+        end--;
+    begin = end;
     while (begin > 0 && is_name_char(path[begin - 1]))
         begin--;
     if (begin == end || end - begin >= SOURCE_NAME_LENGTH)

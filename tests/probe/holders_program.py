@@ -393,6 +393,42 @@ def a_hundred_thousand_deep():
         nest = nest[0]
 
 
+class Link:
+    def __init__(self, before):
+        self.before, self.data = before, [Thing()]
+
+
+class Slotted:
+    __slots__ = ("after", "data")
+
+    def __init__(self):
+        self.after, self.data = None, [Thing()]
+
+
+def chains():
+    """Each link holds the one before it, or the one after it: however long, the name is short."""
+    last, lists = None, []
+    for _ in range(500):
+        last = Link(last)
+        lists.append(id(last.data))
+    # Up to 3.10 there is a dict between two links, and a pass over the heap finds one of them.
+    far = lists[100:108] if sys.version_info >= (3, 11) else lists[-8:-4]
+    expect_first(who(*far), "attribute", "last.before*.data", "Link")
+    expect_first(who(id(last.before.before.before)), "attribute", "last.before*", "Link")
+    expect_first(who(lists[-1]), "attribute", "last.data", "Link")
+    first = end = Slotted()
+    for _ in range(500):
+        end.after = Slotted()
+        end = end.after
+    address, end = id(end.data), None
+    expect_first(who(address), "attribute", "first.after*.data", "Slotted")
+    cons, address = (Thing(),), None
+    for _ in range(400):
+        cons = ([], cons)
+        address = address or id(cons[0])
+    expect_first(who(address), "local", "cons[1]*[0]")
+
+
 # ---- code that keeps things ----
 
 
@@ -739,7 +775,7 @@ CASES = [a_local_list, a_parameter_belongs_to_the_outer_function, a_variable_of_
          an_attribute_of_a_function, an_attribute_path, an_attribute_with_its_dict_made,
          self_where_there_is_no_other_name, slots, a_dataclass, a_namedtuple, kinds_of_containers,
          keys_that_cannot_be_written, things_that_the_collector_does_not_track,
-         a_container_in_itself, a_hundred_thousand_deep, lru_caches, kept_exceptions,
+         a_container_in_itself, a_hundred_thousand_deep, chains, lru_caches, kept_exceptions,
          an_exception_being_handled, a_kept_frame, a_generator, a_coroutine,
          a_thread_that_has_not_begun, partials_and_methods, weak_references_hold_nothing, garbage,
          what_a_class_is_made_of_is_no_garbage, held_by_c, some_of_each, no_code_of_the_program_runs, nothing_is_changed,

@@ -24,6 +24,8 @@ TEST(source__the_last_name_of_a_path)
     CHECK_TEXT(name, "loss_history");
     CHECK(source_last_name("self.cache['a.b]'][3]", name));
     CHECK_TEXT(name, "cache");
+    CHECK(source_last_name("last.before*", name));
+    CHECK_TEXT(name, "before");
     CHECK(!source_last_name("", name));
     CHECK(!source_last_name("[3]", name));
     CHECK(!source_last_name("f()", name));
