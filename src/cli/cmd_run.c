@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,13 @@ static bool parse_acts(const char *text, unsigned *ret)
     return acts != 0;
 }
 
+/* What a file holds before the command writes to it. */
+static off_t bytes_in(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
 /* Where there is no directory for rings, steps are read from the output as ever. */
 static int run(const struct live_options *o, struct inside *inside, const struct inspecting *i,
                char **argv, size_t argc)
@@ -120,6 +128,7 @@ static int run(const struct live_options *o, struct inside *inside, const struct
         .environment = inside ? inside_environment(inside) : NULL,
         .directory = inside ? inside_directory(inside) : NULL,
     };
+    off_t out_at = bytes_in(STDOUT_FILENO), err_at = bytes_in(STDERR_FILENO);
     int r = relay_start(&relay_options, &relay);
     if (r < 0) {
         inside_free(inside);
@@ -129,6 +138,7 @@ static int run(const struct live_options *o, struct inside *inside, const struct
         .relay = relay,
         .argv = (const char *const *) argv,
         .argc = argc,
+        .output_at = {out_at, err_at},
         .rings = relay_options.directory,
         .no_inspect = i->is_off,
         .acts = i->acts,

@@ -548,9 +548,9 @@ static void allow_many_files(void)
     }
 }
 
-static void add_tail(struct live *l, const char *path)
+static void add_tail(struct live *l, const char *path, off_t from)
 {
-    if (l->tail_count < TAILS && tail_open(path, &l->tails[l->tail_count]) == 0)
+    if (l->tail_count < TAILS && tail_open(path, from, &l->tails[l->tail_count]) == 0)
         l->tail_count++;
 }
 
@@ -559,17 +559,20 @@ static void open_tails(struct live *l)
 {
     char paths[2][64];
     struct stat st[2] = {{0}, {0}};
+    off_t from[2] = {TAIL_END, TAIL_END};
     for (int fd = 1; fd <= 2; fd++) {
-        if (l->job->relay)
+        if (l->job->relay) {
             snprintf(paths[fd - 1], sizeof(paths[0]), "/proc/self/fd/%d", fd);
-        else
+            from[fd - 1] = l->job->output_at[fd - 1];
+        } else {
             snprintf(paths[fd - 1], sizeof(paths[0]), "/proc/%d/fd/%d", (int) l->job->pids[0], fd);
+        }
         if (stat(paths[fd - 1], &st[fd - 1]) < 0)
             st[fd - 1].st_ino = 0;
     }
-    add_tail(l, paths[0]);
+    add_tail(l, paths[0], from[0]);
     if (st[0].st_ino != st[1].st_ino || st[0].st_dev != st[1].st_dev)
-        add_tail(l, paths[1]);
+        add_tail(l, paths[1], from[1]);
 }
 
 /* Without it the lines go where they would have gone: that is no reason not to watch. */

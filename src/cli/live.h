@@ -80,6 +80,7 @@ struct live_job {
     size_t pid_count;
     const char *const *argv; /* its command */
     size_t argc;
+    off_t output_at[2]; /* `run`: where its standard output and error began, if they are files */
     enum live_entry enters;
     double patience;              /* seconds for a process to let us in */
     const struct live_term *term; /* NULL: until it ends */

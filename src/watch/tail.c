@@ -37,7 +37,7 @@ static int open_file(const char *path)
     return fd < 0 && errno == EPERM ? open(path, flags) : fd;
 }
 
-int tail_open(const char *path, struct tail **ret)
+int tail_open(const char *path, off_t from, struct tail **ret)
 {
     int fd = open_file(path);
     struct stat st;
@@ -50,7 +50,7 @@ int tail_open(const char *path, struct tail **ret)
     struct tail *t = malloc(sizeof(*t));
     if (!t)
         abort();
-    *t = (struct tail){fd, watch_changes(path), st.st_size};
+    *t = (struct tail){fd, watch_changes(path), from == TAIL_END ? st.st_size : from};
     *ret = t;
     return 0;
 }

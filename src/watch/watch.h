@@ -478,8 +478,10 @@ void relay_signal(struct relay *r, int number);
 /* Reads what a regular file got appended since: the output of a command that writes to one. */
 struct tail;
 
-/* From its present end on; a path such as "/proc/PID/fd/1" will do. -EINVAL: no regular file. */
-int tail_open(const char *path, struct tail **ret);
+/* From there on; TAIL_END: from its present end. A path such as "/proc/PID/fd/1" will do. -EINVAL:
+ * no regular file. */
+#define TAIL_END ((off_t) -1)
+int tail_open(const char *path, off_t from, struct tail **ret);
 struct tail *tail_free(struct tail *t);
 int tail_changes(const struct tail *t); /* readable when there is more; -1: look now and then */
 

@@ -23,7 +23,7 @@ import time
 from screen import Screen
 
 HERE = pathlib.Path(__file__).resolve().parent
-TIMEOUT = 20
+TIMEOUT = 60  # what is slow by itself is slower on a busy machine
 ROWS, COLUMNS = 24, 80
 
 

@@ -374,7 +374,9 @@ def a_program_that_watches_itself_is_refused(b):
     text = text.replace("        n += 1\n", "        n += 1\n        watcher.step(0.0)\n")
     (b.folder / "job.py").write_text(text)
     job = b.start([sys.executable, "job.py"], env={**os.environ, "PYTHONPATH": str(package)})
-    time.sleep(3)
+    maps = pathlib.Path("/proc/%d/maps" % job.pid)
+    wait_until(lambda: "tidemark/_core" in maps.read_text(), "the package")
+    time.sleep(2)  # and for its watcher to begin
     done = _tidemark(b, "profile", job.pid, "--seconds", 1)
     equal(done.returncode, 1, "status", done.stdout)
     check(b"watches it already" in done.stderr, "reason", done.stderr.decode())

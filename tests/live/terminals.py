@@ -7,7 +7,7 @@ import time
 from bench import ROWS, Skipped, check, equal, python, wait_until
 
 # What the status line looks like, wherever it stands.
-STATUS = re.compile(r"^\d+ (s|min)\b.* · job ")
+STATUS = re.compile(r"^[\d.]+ (s|min)\b.* · job ")
 
 LINES = """
 import sys, time
