@@ -165,11 +165,8 @@ static uint32_t add_node(struct referrers *r, py_object *o, uint32_t from, uint1
     }
     uint32_t index = r->node_count++;
     *place = index;
-    r->nodes[index] = (struct referrers_node){.object = o,
-                                              .from = from,
-                                              .edges = REFERRERS_NONE,
-                                              .distance = distance,
-                                              .pass = r->pass};
+    r->nodes[index] = (struct referrers_node){
+        .object = o, .from = from, .edges = REFERRERS_NONE, .distance = distance, .pass = r->pass};
     place_node(r, index);
     return index;
 }
@@ -217,10 +214,8 @@ static void add_edge(struct referrers *r, struct referrers_node *held, py_object
         return;
     }
     come_nearer(r, &r->nodes[node], distance);
-    r->edges[r->edge_count] = (struct referrers_edge){.held = index,
-                                                      .referrer = node,
-                                                      .next = held->edges,
-                                                      .is_counted = held->pass < r->pass};
+    r->edges[r->edge_count] = (struct referrers_edge){
+        .held = index, .referrer = node, .next = held->edges, .is_counted = held->pass < r->pass};
     held->edges = r->edge_count++;
     held->referrers++;
 }
