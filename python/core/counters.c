@@ -4,7 +4,7 @@
 
 /* Of the time of the training loop, at most; one reading that took long, because another thread had
  * torch's lock, does not blind us for longer than LONGEST_REST seconds. */
-#define BUDGET 0.0003
+#define BUDGET 0.0002
 #define LONGEST_REST 0.5
 
 static void (*probe_read)(tidemark_probe_emit *emit, void *context);

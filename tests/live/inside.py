@@ -106,12 +106,16 @@ def a_resumed_job_and_a_better_source(b):
 
 
 def a_loop_of_half_a_second(b):
-    """Its counters are read often enough to judge it."""
+    """Its counters are read often enough to judge it; not where somebody else has the processor
+    all the time: it is tried again."""
     answer = b.folder / "answer.json"
-    done = b.run(b.under(python(SHORT), "--json", answer),
-                 env={**os.environ, "PYTHONPATH": str(STANDIN)})
-    equal(done.returncode, 0, "status", done.stderr.decode())
-    (allocated,) = _series(load_json(answer.read_text()), "torch.allocated")
+    for _ in range(4):
+        done = b.run(b.under(python(SHORT), "--json", answer),
+                     env={**os.environ, "PYTHONPATH": str(STANDIN)})
+        equal(done.returncode, 0, "status", done.stderr.decode())
+        (allocated,) = _series(load_json(answer.read_text()), "torch.allocated")
+        if allocated["verdict"] == "leak":
+            break
     equal(allocated["verdict"], "leak", "verdict", allocated)
     check(300e3 < allocated["rate"] < 400e3, "rate", allocated)
 

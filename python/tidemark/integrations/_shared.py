@@ -186,6 +186,7 @@ class Training:
             start_step=start_step, sync_interval=STEPS_BETWEEN_LOSSES,
             **({"device": device} if getattr(device, "type", None) == "cuda" else {}),
             **({"epoch_steps": epoch_steps} if epoch_steps else {}), **options)
+        self._watcher_step = self.watcher.step
         self.current_phase = None  # what goes on beside steps
         self._before = _Before(
             self.watcher, start_step + _warm_up_steps(start_step, plan_steps, epoch_steps))
@@ -200,9 +201,8 @@ class Training:
         """The steps made by now."""
         if self.current_phase is not None:
             self.phase(None)
-        watcher = self.watcher
-        watcher.step(_not_known if loss is None else loss)
-        self.steps = step = watcher.step_count
+        self._watcher_step(_not_known if loss is None else loss)
+        self.steps = step = self.steps + 1
         if step >= self._next_chores:
             self._do_chores(step)
         return step

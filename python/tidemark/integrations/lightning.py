@@ -89,7 +89,9 @@ class TidemarkCallback(_shared.Callback, *_classes):
             if training is None or global_step == self._global_step:
                 return
             self._global_step = global_step
-            step, every = training.step(_loss_of(outputs)), trainer.log_every_n_steps
+            # What training_step() has given: a tensor, or None, or these in a dict.
+            loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
+            step, every = training.step(loss), trainer.log_every_n_steps
             if self._metrics and every and step % every == 0:
                 self._log(trainer)
         except Exception as error:
@@ -155,11 +157,6 @@ def _plan_steps(trainer, epoch_steps):
     if epoch_steps and (trainer.max_epochs or 0) > 0:
         return epoch_steps * trainer.max_epochs
     return None
-
-
-def _loss_of(outputs):
-    """A tensor or None, as training_step() has given it."""
-    return outputs.get("loss") if isinstance(outputs, dict) else outputs
 
 
 class CleanupCallback(WarnsOnce, *_classes):
