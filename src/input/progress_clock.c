@@ -351,6 +351,7 @@ static void mark_steps(const struct progress_clock *c, struct progress_mark *ret
 {
     const struct progress_source *s = c->chosen;
     ret->step = step_now(c);
+    ret->is_each = s->advances > 0 && s->widest <= 1;
     if (is_per_epoch(c, s)) {
         ret->epoch_length = isfinite(s->total) ? s->total : s->length;
         ret->total = total_of_epochs(c, ret->epoch);

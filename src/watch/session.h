@@ -151,6 +151,11 @@ struct step_count {
     double before, origin; /* at step S so many have been made: before + (S - origin) + 1 */
     double last;           /* S, as exact as it was known when the leader ended */
     double wake_at;        /* be woken when so many have been made; INFINITY: never */
+
+    /* As long as the output counts and an optimizer steps beside it. */
+    bool prints_each;                 /* every step is printed */
+    double told_first, told_at;       /* of the optimizer; NAN: none yet */
+    double printed_first, printed_at; /* steps of the output then */
 };
 
 /* ---- the job as a whole ---- */

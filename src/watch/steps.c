@@ -11,9 +11,20 @@
 #define TOGETHER_STEPS 16.0
 #define TOGETHER_SHARE 0.02
 
+/* Rounds of a loop for each step of its optimizer, from which on they are counted instead: known
+ * after so many steps; and how many of them without a round that is printed. */
+#define ROUNDS_LEAST 1.5
+#define COMPARED_STEPS 8.0
+#define SILENT_STEPS 64.0
+
 void steps_init(struct step_count *s)
 {
-    *s = (struct step_count){.rank = -1, .last = NAN, .origin = NAN, .wake_at = INFINITY};
+    *s = (struct step_count){.rank = -1,
+                             .last = NAN,
+                             .origin = NAN,
+                             .wake_at = INFINITY,
+                             .told_first = NAN,
+                             .printed_first = NAN};
 }
 
 /* ---- marks ---- */
@@ -131,7 +142,7 @@ static void follow(struct watch *w, struct ring *r, double seconds, const struct
     double reached = w->clock.now.step, step = x->value;
     if (s->source == WIRE_NOBODY) {
         w->clock.epoch = NAN;
-        begin_count(w, seconds, step, 0);
+        begin_count(w, seconds, step, step > s->told_first ? step - s->told_first : 0);
     } else if (x->source != s->source) {
         if (!(step >= reached && is_together(step, reached)))
             begin_count(w, seconds, step, made(s, s->last) - 1);
@@ -152,6 +163,40 @@ static bool goes_on_by_output(const struct watch *w)
            w->rings.directory >= 0 && w->options.wants == WIRE_CENSUS_NONE;
 }
 
+/* As far as it was printed by then. */
+static double printed_at(const struct watch *w, double seconds)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    double step = clock_step_at(&w->clock, seconds);
+    if (isfinite(step) || !first)
+        return step;
+    return seconds < first->seconds ? first->step : w->clock.now.step;
+}
+
+/*
+ * A loop that prints every round, of which only some end with a step of the optimizer (gradients
+ * are accumulated), goes on to be counted by its rounds: these are the steps that its user knows.
+ * What is printed in larger strides may be anything, samples for one.
+ */
+static bool prints_its_rounds(struct watch *w, double seconds, const struct wire_record *x)
+{
+    struct step_count *s = &w->steps;
+    double printed = printed_at(w, seconds);
+    if (s->source != WIRE_NOBODY || x->source != WIRE_OPTIMIZER || !s->prints_each)
+        return false;
+    if (isnan(s->told_first)) {
+        s->told_first = s->told_at = x->value;
+        s->printed_first = s->printed_at = printed;
+    }
+    if (printed > s->printed_at) {
+        s->printed_at = printed;
+        s->told_at = x->value;
+    }
+    double told = x->value - s->told_first;
+    return x->value - s->told_at < SILENT_STEPS &&
+           (told < COMPARED_STEPS || printed - s->printed_first >= ROUNDS_LEAST * told);
+}
+
 static void take_step(struct watch *w, struct ring *r, double seconds, const struct wire_record *x)
 {
     struct step_count *s = &w->steps;
@@ -163,7 +208,7 @@ static void take_step(struct watch *w, struct ring *r, double seconds, const str
         r->member->counts_steps = true;
         w->next_roles = seconds;
     }
-    if (goes_on_by_output(w))
+    if (goes_on_by_output(w) || prints_its_rounds(w, seconds, x))
         return;
     bool leads = r == s->leader && x->source == s->source;
     if (!leads && s->leader && !(r == s->leader || outranks(r, x->source, s)))

@@ -251,6 +251,57 @@ TEST(rings__what_is_printed_does_not_count_any_more)
     self_end(&s);
 }
 
+/* `rounds` lines for each step of the optimizer, each `stride` higher than the last. */
+static void print_and_step(struct self *s, int steps, int rounds, int stride)
+{
+    for (int i = 1; i <= steps; i++) {
+        for (int k = 0; k < rounds; k++) {
+            char line[32];
+            double at = 0.1 * i + 0.01 * k;
+            snprintf(line, sizeof(line), "step %d\n", stride * (rounds * (i - 1) + k + 1));
+            watch_feed_output(s->watch, at, line, strlen(line));
+        }
+        put_step(s, WIRE_OPTIMIZER, 0.1 * i + 0.01 * (rounds - 1), i);
+        watch_tick(s->watch, 0.1 * i + 0.05);
+    }
+}
+
+TEST(rings__gradients_that_are_accumulated_count_by_the_rounds_that_are_printed)
+{
+    struct self s;
+    CHECK(self_start(&s, NULL));
+    print_and_step(&s, 100, 4, 1);
+    CHECK_NEAR(watch_steps(s.watch), 400, 1);
+    /* It prints no more. */
+    for (int i = 101; i <= 300; i++)
+        put_step(&s, WIRE_OPTIMIZER, 0.1 * i, i);
+    watch_tick(s.watch, 31);
+    CHECK_NEAR(watch_steps(s.watch), 300, 0);
+    self_end(&s);
+}
+
+TEST(rings__samples_that_are_printed_are_no_rounds)
+{
+    struct self s;
+    CHECK(self_start(&s, NULL));
+    print_and_step(&s, 100, 1, 64);
+    CHECK_NEAR(watch_steps(s.watch), 100, 0);
+    self_end(&s);
+}
+
+TEST(rings__each_step_that_is_printed_is_one_of_the_optimizers)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, NULL));
+    print_and_step(&s, 100, 1, 1);
+    watch_view_init(s.watch, 11, &v);
+    CHECK_TEXT(v.steps_from, "optimizer");
+    watch_view_release(&v);
+    CHECK_NEAR(watch_steps(s.watch), 100, 0);
+    self_end(&s);
+}
+
 TEST(rings__the_total_that_is_printed_holds_where_the_steps_are_the_same)
 {
     struct self s;
