@@ -59,7 +59,8 @@ def own_lines_are_not_steps(b):
         equal(b.start(command, stdout=log, stderr=log).wait(15), 0, "status")
     check("tidemark: " in (b.folder / "log").read_text(), "it said nothing")
     job = load_json(answer.read_text())["job"]
-    equal(job.get("steps"), 399, "steps", job)
+    # A count is believed once it has advanced: some lines later, where many come at once.
+    check(395 <= job.get("steps", 0) <= 399, "steps", job)
 
 
 def ended_by_an_option(b):
