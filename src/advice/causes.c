@@ -76,6 +76,9 @@ static const struct {
                               "no Python object holds these tensors: look for backward("
                               "create_graph=True) (use torch.autograd.grad, or set .grad to None "
                               "afterwards) and for tensors saved by a custom autograd.Function"},
+    [CAUSE_REGISTERED] = {"registered-with-native-code",
+                          "code that is not Python's holds these objects: see what is registered "
+                          "with it at every step (atexit.register, callbacks of an extension)"},
     [CAUSE_COMPILE_CACHE] =
         {"compile-cache", "keep shapes and arguments the same (pad, bucket, mark_dynamic): every "
                           "new one is compiled and kept"},
@@ -164,14 +167,24 @@ static bool is_gradient(const struct wire_census_growing *g)
     return h && has_tensors(g) && (ends_in(h->path, ".grad") || ends_in(h->path, "grads"));
 }
 
-/* Every item is about as large as all parameters; an optimizer's state is up to three times that.
- */
-static bool is_a_checkpoint(const struct growth_facts *f, double model_bytes)
+/* Every item has as many tensors as there are parameters and is about as large as all of them, or
+ * some times that: an optimizer's state is up to three times. */
+#define COPIES_LEAST 0.8
+#define COPIES_MOST 4.5
+
+static bool is_a_checkpoint(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
-    const struct wire_census_growing *g = f->growing;
     double each = fmax(g->host_per_item, 0) + fmax(g->device_per_item, 0);
-    bool is_many = strstr(g->item, " of ") || strstr(g->item, "dict") || strstr(g->item, "Dict");
-    return is_many && has_tensors(g) && each >= 0.8 * model_bytes && each <= 4.5 * model_bytes;
+    double copies = each / facts->model_bytes;
+    return has_tensors(g) && copies >= COPIES_LEAST && copies <= COPIES_MOST &&
+           g->tensors >= COPIES_LEAST * round(copies) * facts->model_tensors;
+}
+
+static bool is_a_hook(const struct wire_census_growing *g)
+{
+    static const char *const words[] = {"hook",    "listen", "observ",   "handler",
+                                        "subscri", "regist", "callback", NULL};
+    return g->module && speaks_of_any(g, words);
 }
 
 static enum cause cause_of_names(const struct wire_census_growing *g)
@@ -196,18 +209,32 @@ static enum cause cause_of_names(const struct wire_census_growing *g)
                                                          : CAUSE_GROWING_CONTAINER;
 }
 
+/* Plain objects of Python's that nothing in Python holds: torch has none of these. */
+static bool any_registered(const struct cause_facts *facts)
+{
+    static const char *const types[] = {"tuple", "dict", "list", "function", "method"};
+    for (size_t i = 0; i < facts->growth_count; i++) {
+        const struct wire_census_growing *g = facts->growths[i].growing;
+        for (size_t k = 0; k < sizeof(types) / sizeof(types[0]) && is_held_as(g, "native"); k++)
+            if (g->form == WIRE_CENSUS_OBJECTS && strcmp(g->what, types[k]) == 0)
+                return true;
+    }
+    return false;
+}
+
 static bool is_scalar(const struct wire_census_growing *g)
 {
     return strstr(g->item, " [] ") != NULL;
 }
 
-static enum cause cause_of(const struct growth_facts *f, double model_bytes)
+static enum cause cause_of(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
-    const struct wire_census_growing *g = f->growing;
     if (g->garbage || is_held_as(g, "garbage"))
         return CAUSE_CYCLE;
     if (is_held_as(g, "native"))
-        return has_tensors(g) || g->form == WIRE_CENSUS_GRAPH ? CAUSE_AUTOGRAD_CYCLE : CAUSE_NATIVE;
+        return any_registered(facts)                            ? CAUSE_REGISTERED
+               : has_tensors(g) || g->form == WIRE_CENSUS_GRAPH ? CAUSE_AUTOGRAD_CYCLE
+                                                                : CAUSE_NATIVE;
     if (is_held_as(g, "lru_cache"))
         return CAUSE_LRU_CACHE;
     if (g->exception || is_held_as(g, "exception"))
@@ -220,9 +247,11 @@ static enum cause cause_of(const struct growth_facts *f, double model_bytes)
         return CAUSE_GROWING_OBJECT;
     if (g->grad_fn)
         return is_scalar(g) ? CAUSE_RETAINED_LOSS : CAUSE_RETAINED_GRAPH;
-    if (g->module || speaks_of(g, "_hooks"))
+    if (is_a_hook(g) || speaks_of(g, "_hooks"))
         return speaks_of(g, "callback") ? CAUSE_CALLBACK_STATE : CAUSE_HOOKS;
-    if (is_a_checkpoint(f, model_bytes))
+    if (g->module)
+        return CAUSE_CLOSURE;
+    if (is_a_checkpoint(g, facts))
         return CAUSE_STAGED_CHECKPOINTS;
     return cause_of_names(g);
 }
@@ -402,7 +431,7 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
     bool hidden = is_hidden(f->growing) && explained < ENOUGH_SHARE;
     if (!(share >= LEAST_SHARE) && !keeps_a_graph(f->growing) && !hidden)
         return;
-    struct cause_found *found = add(c, cause_of(f, facts->model_bytes), weight_of(f, share));
+    struct cause_found *found = add(c, cause_of(f->growing, facts), weight_of(f, share));
     if (!found)
         return;
     found->growth = f;
@@ -426,6 +455,14 @@ static bool any_graph(const struct cause_facts *facts)
 {
     for (size_t i = 0; i < facts->growth_count; i++)
         if (keeps_a_graph(facts->growths[i].growing))
+            return true;
+    return false;
+}
+
+static bool any_tensors(const struct cause_facts *facts)
+{
+    for (size_t i = 0; i < facts->growth_count; i++)
+        if (has_tensors(facts->growths[i].growing))
             return true;
     return false;
 }
@@ -470,6 +507,12 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
     if (!(facts->host_rate > 0) || !facts->censused || left < ENOUGH_SHARE || any_graph(facts) ||
         any_unheld_tensors(facts))
         return;
+    if (facts->tensors_rate > 0 && !any_tensors(facts)) {
+        say(c->undecided, &c->undecided_count,
+            "there are more and more tensors, and who holds them was not found: watch it for "
+            "longer");
+        return;
+    }
     if (left < 1 - LITTLE_SHARE) {
         say(c->undecided, &c->undecided_count,
             "what was found explains %.0f %% of the growth of host memory, as far as it can be "

@@ -27,6 +27,7 @@ enum cause {
     CAUSE_TRACEBACKS,
     CAUSE_CYCLE,
     CAUSE_AUTOGRAD_CYCLE,
+    CAUSE_REGISTERED,
     CAUSE_COMPILE_CACHE,
     CAUSE_STAGED_CHECKPOINTS,
     CAUSE_PROFILER,
@@ -65,7 +66,7 @@ struct cause_facts {
     bool censused;                 /* its objects were counted often enough to see what grows */
     double heap_in_use, heap_free; /* how fast they grew, by malloc's own count; NAN: not known */
     bool profiler;                 /* an object of one is there */
-    double model_bytes;            /* of its parameters; NAN: not known */
+    double model_bytes, model_tensors; /* its parameters; NAN: not known */
 };
 
 #define CAUSES_MOST 16u

@@ -113,7 +113,9 @@ static struct {
     size_t deque_most;        /* where a deque keeps it; 0: not known */
     const struct type *cache; /* of functools.lru_cache */
     size_t cache_most;
-    size_t text_head; /* of a text in ASCII */
+    const struct type *bytes_file, *text_file; /* io.BytesIO, io.StringIO */
+    size_t bytes_file_at, text_file_at;        /* where they keep their length */
+    size_t text_head;                          /* of a text in ASCII */
 } known;
 
 static const struct object *as_object(const py_object *o)
@@ -233,6 +235,40 @@ static void learn_cache(void)
     python_drop(type);
 }
 
+/* One is made of so many characters, and their number looked for in it. */
+#define UNLIKELY_LENGTH 3571
+
+static const struct type *learn_file(const char *name, py_object *content, size_t *ret_at)
+{
+    py_object *module = python_module("_io"); /* written in C */
+    py_object *type = module ? python_attribute(module, name) : NULL;
+    py_object *one = type && content ? py.PyObject_CallFunction(type, "O", content) : NULL;
+    const struct type *found = NULL;
+    for (size_t at = sizeof(struct object); one && !found; at += sizeof(ptrdiff_t)) {
+        if (at + sizeof(ptrdiff_t) > (size_t) as_object(one)->type->basic_size)
+            break;
+        if (*(ptrdiff_t *) ((char *) one + at) == UNLIKELY_LENGTH) {
+            found = as_object(one)->type;
+            *ret_at = at;
+        }
+    }
+    py.PyErr_Clear();
+    python_drop(one);
+    python_drop(type);
+    python_drop(content);
+    return found;
+}
+
+static void learn_files(void)
+{
+    char text[UNLIKELY_LENGTH + 1];
+    memset(text, 'x', UNLIKELY_LENGTH);
+    text[UNLIKELY_LENGTH] = '\0';
+    known.bytes_file = learn_file(
+        "BytesIO", py.PyByteArray_FromStringAndSize(text, UNLIKELY_LENGTH), &known.bytes_file_at);
+    known.text_file = learn_file("StringIO", py.PyUnicode_FromString(text), &known.text_file_at);
+}
+
 static void learn_texts(void)
 {
     py_object *text = py.PyUnicode_FromString("x");
@@ -256,6 +292,7 @@ static bool learn(void)
     known.byte_array = symbol("PyByteArray_Type");
     learn_deque();
     learn_cache();
+    learn_files();
     learn_texts();
     bool by_lists = minor >= 9 && minor <= 13 && find_lists(minor);
     return by_lists || (known.visit_objects && minor <= 14);
@@ -415,6 +452,8 @@ enum heap_kind heap_kind_of_type(const py_object *type)
             return HEAP_DEQUE;
         if (t == known.byte_array)
             return HEAP_BYTEARRAY;
+        if (t == known.bytes_file || t == known.text_file)
+            return HEAP_MEMORY_FILE;
         if (is_array(t))
             return HEAP_ARRAY;
     }
@@ -535,6 +574,14 @@ static size_t array_size(const py_object *o)
     return whole ? (size_t) (a->shape[outer] * a->strides[outer]) : 0;
 }
 
+/* Of a text as many characters: most take one byte each. */
+static size_t file_size(const py_object *o)
+{
+    bool is_text = heap_is_subtype(heap_type(o), (const py_object *) known.text_file);
+    return (size_t) * (const ptrdiff_t *) ((const char *) o +
+                                           (is_text ? known.text_file_at : known.bytes_file_at));
+}
+
 /* Beside the object itself. */
 static size_t table_size(const py_object *o, enum heap_kind kind)
 {
@@ -555,6 +602,8 @@ static size_t table_size(const py_object *o, enum heap_kind kind)
         return (size_t) ((const struct byte_array *) o)->allocated;
     case HEAP_ARRAY:
         return array_size(o);
+    case HEAP_MEMORY_FILE:
+        return file_size(o);
     default:
         return 0;
     }

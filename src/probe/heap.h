@@ -52,7 +52,8 @@ enum heap_kind {
     HEAP_EXCEPTION,
     HEAP_TYPE,
     HEAP_BYTEARRAY,
-    HEAP_ARRAY, /* numpy's */
+    HEAP_ARRAY,       /* numpy's */
+    HEAP_MEMORY_FILE, /* io.BytesIO, io.StringIO */
 };
 
 enum heap_kind heap_kind_of_type(const py_object *type);

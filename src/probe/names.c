@@ -295,15 +295,23 @@ static void add_part_number(struct names_text *t, const char *number)
     names_add(t, "]");
 }
 
-static enum names_step add_in_namespace(struct names_text *t, py_object *dict,
-                                        const py_object *held)
+static enum names_step add_in_namespace(struct names_text *t, py_object *dict, py_object *held)
 {
     const char *name = code_text(names_key(dict, held));
+    if (!name && heap_kind(held) == HEAP_DICT)
+        return NAMES_DICT; /* one thread's */
     if (name && name[0] && strspn(name, "0123456789") == strlen(name))
         add_part_number(t, name);
     else
         add_attribute(t, name ? name : "(...)");
     return NAMES_ATTRIBUTE;
+}
+
+/* What a threading.local keeps its attributes in: a dict of dicts, one a thread. */
+static bool is_of_threads(py_object *owner, py_object *held)
+{
+    return heap_kind(held) == HEAP_DICT &&
+           strcmp(heap_type_name(heap_type(owner)), "_thread._local") == 0;
 }
 
 static bool is_torch_module(const py_object *type)
@@ -345,7 +353,7 @@ enum names_step names_add_step(struct names_text *t, py_object *owner, py_object
     }
     if (add_item(t, owner, held, &step))
         return step;
-    if (dict_of(owner) == held)
+    if (dict_of(owner) == held || is_of_threads(owner, held))
         return NAMES_DICT;
     const char *name = attribute_of(owner, held);
     if (!name)

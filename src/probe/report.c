@@ -224,8 +224,12 @@ static void add_flags(struct text *out, const struct finding *f)
         add(out, "%sbounded=%lld", between, (long long) f->most);
         between = ",";
     }
-    if (f->item.hidden_by_view >= 1)
+    if (f->item.hidden_by_view >= 1) {
         add(out, "%sview=%.0f", between, f->item.hidden_by_view);
+        between = ",";
+    }
+    if (f->item.tensors > 0)
+        add(out, "%stensors=%.0f", between, f->item.tensors);
 }
 
 static void add_size(struct text *out, double bytes)

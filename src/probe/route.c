@@ -17,6 +17,8 @@ struct words {
     unsigned at;                   /* the object that the path has come to */
     const py_object *attribute_of; /* the class of the last owner of an attribute */
     py_object *namespace_of;       /* the path has come to a dict of its attributes */
+    bool has_forked;               /* it is the way to one of many */
+    bool is_inside;                /* the last step had no name */
     size_t link, link_length;      /* the last attribute in the path, without a star */
 };
 
@@ -297,8 +299,12 @@ static size_t step_on(struct words *w, py_object *owner, py_object *held, bool i
 {
     size_t before = w->path.length;
     py_object *namespace_of = w->namespace_of;
-    bool is_any = w->route->is_fork[w->at] && !namespace_of;
+    w->has_forked = w->has_forked || (w->route->is_fork[w->at] && !namespace_of);
+    bool is_any = w->has_forked && !namespace_of;
     enum names_step step = names_add_step(&w->path, owner, held, namespace_of, is_any);
+    if (step == NAMES_INSIDE && w->is_inside)
+        names_take_back(&w->path, before); /* still in the same thing, as a person sees it */
+    w->is_inside = step == NAMES_INSIDE;
     if (step == NAMES_ATTRIBUTE) {
         w->attribute_of = heap_type(namespace_of ? namespace_of : owner);
         merge_links(w, before);
@@ -338,7 +344,7 @@ static void write_owner(struct words *w)
     const char *file = roots_class_file(w->attribute_of);
     w->holder->kind = HOLDER_ATTRIBUTE;
     write_function(w->holder, names_class(w->attribute_of));
-    if (file && code_owner(file) != CODE_USER && code_owner(w->holder->file) == CODE_USER)
+    if (!file || (code_owner(file) != CODE_USER && code_owner(w->holder->file) == CODE_USER))
         return;
     write_file(w->holder, file);
     w->holder->line = class_line(w->attribute_of);

@@ -590,6 +590,7 @@ static size_t size_of(struct survey *c, py_object *o)
     case HEAP_BYTES:
     case HEAP_BYTEARRAY:
     case HEAP_ARRAY:
+    case HEAP_MEMORY_FILE:
         return heap_size(o);
     default:
         break;

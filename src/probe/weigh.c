@@ -36,6 +36,7 @@ static void meet(const py_object *type)
 /* ---- what an item reaches ---- */
 
 struct reached {
+    bool is_function; /* whose edges are looked at */
     py_object *objects[REACHED_MOST];
     ptrdiff_t
         inside[REACHED_MOST];     /* references to it from those reached, and from the container */
@@ -52,10 +53,13 @@ static bool is_common(const py_object *o)
            heap_kind_of_type(type) == HEAP_TYPE;
 }
 
+/* Of a function what it closes over and its defaults are its own, its module is not. */
 static int reach(py_object *o, void *context)
 {
     struct reached *r = context;
     bool is_new;
+    if (r->is_function && heap_kind(o) != HEAP_TUPLE)
+        return 0;
     struct place *p = r->count < REACHED_MOST ? places_add(&r->index, (uintptr_t) o, &is_new)
                                               : places_find(&r->index, (uintptr_t) o);
     if (!p)
@@ -105,10 +109,13 @@ static void reach_all(struct reached *r, py_object *item)
 {
     places_clear(&r->index);
     r->count = 0;
+    r->is_function = false;
     reach(item, r);
-    for (unsigned i = 0; i < r->count; i++)
+    for (unsigned i = 0; i < r->count; i++) {
+        r->is_function = heap_type(r->objects[i]) == py.PyFunction_Type;
         if (!is_common(r->objects[i]) && !is_another_item(r->objects[i], item))
             heap_edges(r->objects[i], reach, r);
+    }
     find_shared(r);
     for (unsigned i = 1; i < r->count; i++)
         if (is_another_item(r->objects[i], item))
@@ -120,6 +127,7 @@ static void reach_all(struct reached *r, py_object *item)
 static void add_tensor(const struct tensor_facts *f, struct weight *w)
 {
     w->host += TENSOR_BYTES;
+    w->tensors++;
     w->carries_graph = w->carries_graph || f->node;
     if (f->storage && f->storage_bytes > f->view_bytes)
         w->hidden_by_view += (double) (f->storage_bytes - f->view_bytes);
@@ -201,6 +209,7 @@ static void add_weight(struct weight *sum, const struct weight *w, double *most)
     sum->host += w->host;
     sum->device += w->device;
     sum->hidden_by_view += w->hidden_by_view;
+    sum->tensors += w->tensors;
     sum->carries_graph = sum->carries_graph || w->carries_graph;
     sum->is_exception = sum->is_exception || w->is_exception;
     sum->is_function = sum->is_function || w->is_function;
@@ -227,6 +236,7 @@ void weigh_objects(py_object *const *objects, unsigned count, struct weight *ret
         ret->host /= count;
         ret->device /= count;
         ret->hidden_by_view /= count;
+        ret->tensors /= count;
     }
     places_release(&storages);
     if (r)

@@ -10,6 +10,7 @@ struct weight {
     bool is_exception;   /* that holds a traceback */
     bool is_function;
     double hidden_by_view; /* bytes that views among it pin beyond what they show */
+    double tensors;        /* of an item */
     char what[160];        /* "tuple of tensor float32 [1024, 1024] cpu" */
 };
 

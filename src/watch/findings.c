@@ -262,13 +262,14 @@ static void gather_heap(struct process_facts *p)
     f->heap_free = (last->free - first->free) / units;
 }
 
-static double model_bytes(const struct wire_census *c)
+static void gather_model(const struct wire_census *c, struct cause_facts *f)
 {
-    double bytes = NAN;
+    f->model_bytes = f->model_tensors = NAN;
     for (unsigned i = 0; i < c->purpose_count; i++)
-        if (strcmp(c->purposes[i].name, "parameters") == 0 && c->purposes[i].bytes >= 0)
-            bytes = (isnan(bytes) ? 0 : bytes) + c->purposes[i].bytes;
-    return bytes;
+        if (strcmp(c->purposes[i].name, "parameters") == 0) {
+            add_to(&f->model_bytes, c->purposes[i].bytes);
+            add_to(&f->model_tensors, c->purposes[i].count);
+        }
 }
 
 /* As torch calls its own. */
@@ -311,12 +312,12 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     const struct found *found = p->member->found;
     struct cause_facts *f = &p->facts;
     f->growths = p->growths;
-    f->model_bytes = NAN;
+    f->model_bytes = f->model_tensors = NAN;
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
     f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part;
-    f->model_bytes = model_bytes(c);
+    gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
     for (unsigned i = 0; i < c->growing_count; i++) {
         struct rise r = rise_of(w, p->member, i, p->clock, p->seconds_a_unit);

@@ -52,25 +52,21 @@ static const char *scope_of(const struct wire_census_holder *h)
     return is_scope(last) ? last : NULL;
 }
 
-/* False: such a holder has no line that adds to it. */
-static bool make_query(const struct wire_census_holder *h, char name[SOURCE_NAME_LENGTH],
-                       struct source_query *ret)
+static bool is_kind(const struct wire_census_holder *h, const char *kind)
 {
-    bool is_local = strcmp(h->kind, "local") == 0;
-    bool is_owned = strcmp(h->kind, "attribute") == 0 || strcmp(h->kind, "class") == 0;
-    bool is_inside =
-        is_local || strcmp(h->kind, "default") == 0 || strcmp(h->kind, "generator") == 0;
-    bool is_free = strcmp(h->kind, "global") == 0 || strcmp(h->kind, "closure") == 0;
-    if (!h->file[0] || (!is_inside && !is_owned && !is_free) || !source_last_name(h->path, name))
-        return false;
-    *ret = (struct source_query){
-        .name = name,
-        .is_attribute = is_owned || (is_inside && strchr(h->path, '.')),
-        .scope = is_free && strcmp(h->kind, "global") == 0 ? NULL : scope_of(h),
-        .only_there = is_inside && !strchr(h->path, '.'),
-        .near = h->line,
-    };
-    return true;
+    return strcmp(h->kind, kind) == 0;
+}
+
+/* In whose scope the variable is that the path begins with, and no other of that name. */
+static bool is_variable_of_function(const struct wire_census_holder *h)
+{
+    return is_kind(h, "local") || is_kind(h, "default") || is_kind(h, "generator");
+}
+
+static bool has_lines(const struct wire_census_holder *h)
+{
+    return h->file[0] && (is_variable_of_function(h) || is_kind(h, "attribute") ||
+                          is_kind(h, "class") || is_kind(h, "global") || is_kind(h, "closure"));
 }
 
 /* As the process sees it, which may be in a container; else as we do. */
@@ -84,46 +80,97 @@ static int look_into(const struct watch *w, const struct member *m, const char *
     return line > 0 ? line : source_read_addition(file, query);
 }
 
-/* Where a library does it for the program, by what the program does with the first name of the
- * path; where it is handed to somebody, by where it begins. */
-static int find_first_name(const struct watch *w, const struct member *m,
-                           const struct wire_census_holder *h, const struct source_query *whole)
+/* What is looked for. */
+struct line_search {
+    const struct watch *watch;
+    const struct member *member;
+    const struct wire_census_holder *holder;
+    struct source_name names[SOURCE_NAMES];
+    unsigned count;
+};
+
+/* The last name belongs to the class or function that is told; the others are anywhere. */
+static struct source_query query_for(const struct line_search *s, unsigned name)
 {
-    char first[SOURCE_NAME_LENGTH];
-    struct source_query query = {
-        .name = first,
-        .scope = whole->only_there ? whole->scope : NULL,
-        .only_there = whole->only_there,
-        .near = whole->near,
+    const struct wire_census_holder *h = s->holder;
+    bool is_last = name + 1 == s->count;
+    bool is_owned = is_kind(h, "attribute") || is_kind(h, "class");
+    bool only_there = is_variable_of_function(h) && s->count == 1;
+    bool is_free = is_kind(h, "global") || !is_last;
+    return (struct source_query){
+        .name = s->names[name].text,
+        .is_attribute = s->names[name].is_attribute || (is_owned && is_last),
+        .scope = is_free && !only_there ? NULL : scope_of(h),
+        .only_there = only_there,
+        .near = h->line,
     };
-    if (!source_first_name(h->path, first) || strcmp(first, "self") == 0)
-        return 0;
-    int line = look_into(w, m, h->file, &query);
-    query.by_method = true;
-    if (line == 0)
-        line = look_into(w, m, h->file, &query);
-    query.by_method = false;
-    query.by_binding = true;
-    return line > 0 ? line : look_into(w, m, h->file, &query);
 }
 
-/* By the key of the item, then by the name alone. */
+static int look_by(const struct line_search *s, struct source_query query, enum source_by by)
+{
+    query.by = by;
+    return look_into(s->watch, s->member, s->holder->file, &query);
+}
+
+/* By the key of the item, then by the name alone; then who stands before it: `q.put(x)` adds to
+ * `writer.q.queue`. */
+static int find_addition(const struct line_search *s)
+{
+    char key[SOURCE_NAME_LENGTH];
+    int line = 0;
+    struct source_query query = query_for(s, s->count - 1);
+    if (source_key(s->holder->path, key)) {
+        query.key = key;
+        line = look_by(s, query, SOURCE_ADDITION);
+    }
+    for (unsigned i = s->count; i-- > 0 && line == 0;)
+        if (strcmp(s->names[i].text, "self") != 0)
+            line = look_by(s, query_for(s, i), SOURCE_ADDITION);
+    return line;
+}
+
+/* Where a library does it for the program, by what the program does with it. */
+static int find_method(const struct line_search *s)
+{
+    int line = 0;
+    for (unsigned i = s->count; i-- > 0 && line == 0;)
+        if (strcmp(s->names[i].text, "self") != 0)
+            line = look_by(s, query_for(s, i), SOURCE_METHOD);
+    bool is_private = s->names[s->count - 1].text[0] == '_' && s->count > 1;
+    if (line > 0 || !is_private || !is_kind(s->holder, "attribute"))
+        return line;
+    const struct source_query own = {
+        .name = "self", .scope = scope_of(s->holder), .only_there = true};
+    return look_by(s, own, SOURCE_METHOD);
+}
+
+/* Where it is handed to somebody, by where it begins: a parameter does so elsewhere. Of what a
+ * function closes over the function is told. */
+static int find_beginning(const struct line_search *s)
+{
+    struct source_query query = query_for(s, 0);
+    if (is_kind(s->holder, "closure"))
+        return 0;
+    int line = strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_BINDING) : 0;
+    query.scope = NULL;
+    query.only_there = false;
+    if (line == 0 && strcmp(query.name, "self") != 0)
+        line = look_by(s, query, SOURCE_BINDING);
+    query.scope = scope_of(s->holder);
+    return line == 0 && query.scope ? look_by(s, query, SOURCE_SCOPE) : line;
+}
+
 static int find_line(const struct watch *w, const struct member *m,
                      const struct wire_census_holder *h)
 {
-    char name[SOURCE_NAME_LENGTH], key[SOURCE_NAME_LENGTH];
-    struct source_query query;
-    int line = 0;
-    if (!make_query(h, name, &query))
+    struct line_search s = {.watch = w, .member = m, .holder = h};
+    s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
+    if (s.count == 0)
         return 0;
-    if (source_key(h->path, key)) {
-        query.key = key;
-        line = look_into(w, m, h->file, &query);
-        query.key = NULL;
-    }
+    int line = find_addition(&s);
     if (line == 0)
-        line = look_into(w, m, h->file, &query);
-    return line > 0 ? line : find_first_name(w, m, h, &query);
+        line = find_method(&s);
+    return line > 0 ? line : find_beginning(&s);
 }
 
 static bool same_holder(const struct wire_census_holder *a, const struct wire_census_holder *b)

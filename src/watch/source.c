@@ -18,57 +18,67 @@ static bool is_name_char(char c)
            (unsigned char) c >= 0x80;
 }
 
-/* Where the subscripts at the end of a path begin; quotes may hold brackets and dots. */
-static size_t without_subscripts(const char *path)
+/* Past a subscript, or a type in brackets; quotes may hold brackets. */
+static const char *past_brackets(const char *path)
 {
-    size_t end = 0;
     unsigned depth = 0;
     char quote = 0;
-    for (size_t i = 0; path[i]; i++) {
+    do {
         if (quote)
-            quote = path[i] == quote ? 0 : quote;
-        else if (depth > 0 && (path[i] == '\'' || path[i] == '"'))
-            quote = path[i];
-        else if (path[i] == '[')
+            quote = *path == quote ? 0 : quote;
+        else if (*path == '\'' || *path == '"')
+            quote = *path;
+        else if (*path == '[' || *path == '(')
             depth++;
-        else if (path[i] == ']' && depth > 0)
+        else if (*path == ']' || *path == ')')
             depth--;
-        else if (depth == 0)
-            end = i + 1;
+        path++;
+    } while (*path && depth > 0);
+    return path;
+}
+
+unsigned source_names(const char *path, struct source_name ret[SOURCE_NAMES])
+{
+    unsigned count = 0;
+    bool is_attribute = false;
+    while (*path) {
+        size_t length = 0;
+        while (is_name_char(path[length]))
+            length++;
+        if (length >= SOURCE_NAME_LENGTH || (length > 0 && count == SOURCE_NAMES))
+            return 0;
+        if (length > 0) {
+            memcpy(ret[count].text, path, length);
+            ret[count].text[length] = '\0';
+            ret[count++].is_attribute = is_attribute;
+            path += length;
+        } else if (*path == '[' || *path == '(') {
+            path = past_brackets(path);
+        } else {
+            is_attribute = *path++ == '.';
+        }
     }
-    return end;
+    return count;
 }
 
-bool source_last_name(const char *path, char ret[SOURCE_NAME_LENGTH])
+/* Where the subscripts behind the last name begin. */
+static const char *subscripts(const char *path)
 {
-    size_t end = without_subscripts(path), begin;
-    if (end > 0 && path[end - 1] == '*') /* a chain's links */
-        end--;
-    begin = end;
-    while (begin > 0 && is_name_char(path[begin - 1]))
-        begin--;
-    if (begin == end || end - begin >= SOURCE_NAME_LENGTH)
-        return false;
-    memcpy(ret, path + begin, end - begin);
-    ret[end - begin] = '\0';
-    return true;
-}
-
-bool source_first_name(const char *path, char ret[SOURCE_NAME_LENGTH])
-{
-    size_t length = 0;
-    while (is_name_char(path[length]))
-        length++;
-    if (length == 0 || length >= SOURCE_NAME_LENGTH)
-        return false;
-    memcpy(ret, path, length);
-    ret[length] = '\0';
-    return true;
+    const char *begin = path;
+    while (*path) {
+        if (*path == '[' || *path == '(') {
+            path = past_brackets(path);
+        } else {
+            path++;
+            begin = path;
+        }
+    }
+    return begin;
 }
 
 bool source_key(const char *path, char ret[SOURCE_NAME_LENGTH])
 {
-    const char *key = path + without_subscripts(path);
+    const char *key = subscripts(path);
     if (key[0] != '[' || (key[1] != '"' && key[1] != '\''))
         return false;
     const char *end = strchr(key + 2, key[1]);
@@ -184,9 +194,9 @@ static bool is_name(const struct place *p, size_t len, const char *name)
 
 static bool is_adding_call(struct place p)
 {
-    static const char *const methods[] = {"append",     "extend", "add",        "insert",
-                                          "update",     "put",    "setdefault", "appendleft",
-                                          "extendleft", "push",   "put_nowait"};
+    static const char *const methods[] = {
+        "append",     "extend",     "add",  "insert",     "update", "put",       "setdefault",
+        "appendleft", "extendleft", "push", "put_nowait", "write",  "writelines"};
     step(&p);
     skip_blanks(&p);
     size_t len = name_length(&p);
@@ -229,9 +239,11 @@ static bool is_item_of(struct place p, const char *key)
 
 static bool begins_with_verb(const struct place *p, size_t length)
 {
-    static const char *const verbs[] = {"add",      "append", "extend", "insert", "put",
-                                        "push",     "update", "submit", "log",    "record",
-                                        "register", "emit",   "save",   "store",  "write"};
+    static const char *const verbs[] = {"add",      "append", "extend",  "insert", "put",
+                                        "push",     "update", "submit",  "log",    "record",
+                                        "register", "emit",   "save",    "store",  "write",
+                                        "callback", "enter",  "collect", "keep",   "track",
+                                        "schedule", "defer",  "enqueue", "send",   "observe"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (length >= strlen(verbs[i]) && memcmp(p->at, verbs[i], strlen(verbs[i])) == 0)
             return true;
@@ -261,16 +273,24 @@ static bool is_adding_method(struct place p)
     }
 }
 
+/* a = ..., a, b = ... */
+static bool is_bound(struct place p)
+{
+    while (peek(&p) == ',' || is_name_char(peek(&p)) || peek(&p) == ' ')
+        step(&p);
+    return peek(&p) == '=' && peek_at(&p, 1) != '=';
+}
+
 /* The place is behind the name. */
 static bool is_addition(struct place p, const struct source_query *query)
 {
     const char *name = query->name;
     bool is_item = false;
-    if (query->by_method)
+    if (query->by == SOURCE_METHOD)
         return is_adding_method(p);
     skip_blanks(&p);
-    if (query->by_binding)
-        return peek(&p) == '=' && peek_at(&p, 1) != '=';
+    if (query->by == SOURCE_BINDING)
+        return is_bound(p);
     if (query->key && !(peek(&p) == '[' && is_item_of(p, query->key)))
         return false;
     while (peek(&p) == '[') {
@@ -297,6 +317,7 @@ struct search {
     int indent, begin; /* of that scope */
     int here, best;    /* the first addition in this one; in the one that is meant; 0: none */
     int anywhere;
+    bool was_as; /* with ... as NAME */
 };
 
 static void leave(struct search *s, int line)
@@ -334,17 +355,21 @@ static void begin_line(struct search *s, const struct place *p, int indent)
         s->inside = true;
         s->indent = indent;
         s->begin = p->line;
+        s->here = s->query->by == SOURCE_SCOPE ? p->line : 0;
     }
 }
 
 /* In brackets it is the name of an argument that is assigned to. */
 static void look_at_name(struct search *s, struct place *p, bool after_dot, bool in_brackets)
 {
+    const struct source_query *query = s->query;
     size_t len = name_length(p);
-    bool is_it = is_name(p, len, s->query->name) && after_dot == s->query->is_attribute &&
-                 !(in_brackets && s->query->by_binding);
+    bool binds = query->by == SOURCE_BINDING, was_as = s->was_as;
+    bool is_it = query->by != SOURCE_SCOPE && is_name(p, len, query->name) &&
+                 after_dot == query->is_attribute && !(in_brackets && binds);
+    s->was_as = is_name(p, len, "as");
     p->at += len;
-    if (!is_it || !is_addition(*p, s->query))
+    if (!is_it || !((binds && was_as) || is_addition(*p, query)))
         return;
     if (s->inside && s->here == 0)
         s->here = p->line;

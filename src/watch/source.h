@@ -13,26 +13,35 @@ struct source_query {
     bool only_there;   /* an addition elsewhere is to another variable of that name */
     int near;          /* a line of that scope, where there are several; 0: not known */
     const char *key;   /* of the item that is added to: h["outputs"].append(x); NULL: any */
-    bool by_method;    /* any method that by its name adds something: h.register_hook(x) */
-    bool by_binding;   /* an assignment to the name itself: where it begins */
+    enum source_by {
+        SOURCE_ADDITION,
+        SOURCE_METHOD,  /* any method that by its name adds something: h.register_hook(x) */
+        SOURCE_BINDING, /* an assignment to the name itself: where it begins */
+        SOURCE_SCOPE,   /* where the scope begins, whatever the name */
+    } by;
 };
 
 #define SOURCE_NAME_LENGTH 128u
+#define SOURCE_NAMES 16u
 
-/* The last name of a path, without its subscripts: "history" of "trainer.callbacks[2].history",
- * "cache" of "cache['a.b']". False: there is none. */
-bool source_last_name(const char *path, char ret[SOURCE_NAME_LENGTH]);
+struct source_name {
+    char text[SOURCE_NAME_LENGTH];
+    bool is_attribute; /* it stands behind a dot */
+};
 
-/* The first name of a path: "trainer". False: there is none. */
-bool source_first_name(const char *path, char ret[SOURCE_NAME_LENGTH]);
+/* The names of a path in their order, without subscripts, stars and types in brackets: "trainer",
+ * "callbacks" and "history" of "trainer.callbacks[2].history", "cache" of "cache['a.b'].(deque)".
+ * Returns how many: none where there are too many, or one is too long. */
+unsigned source_names(const char *path, struct source_name ret[SOURCE_NAMES]);
+
 /* The text in the first subscript behind its last name: "a.b" of "cache['a.b'][3]". False: there is
  * none, or it is no text. */
 bool source_key(const char *path, char ret[SOURCE_NAME_LENGTH]);
 
 /*
- * The first line that adds to it: a call of append, extend, add and the like, an assignment to one
- * of its items, +=, or an assignment of something made of itself. What stands in strings and
- * comments is none. 0: there is no such line. Pure.
+ * The first line that does so. To a variable adds: a call of append, extend, add and the like, an
+ * assignment to one of its items, +=, or an assignment of something made of itself. What stands in
+ * strings and comments is none. 0: there is no such line. Pure.
  */
 int source_find_addition(const char *text, size_t len, const struct source_query *query);
 

@@ -503,12 +503,16 @@ double watch_cpu_seconds(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* 20 ms at first, stretching to a second; never more of a core than TICK_SHARE. */
+/* 20 ms at first, stretching to a second, and less in the first seconds of training; never more of
+ * a core than TICK_SHARE. */
 static double tick_interval(const struct watch *w, double seconds)
 {
     if (w->options.interval > 0)
         return w->options.interval;
+    const struct clock_mark *first = clock_first(&w->clock);
     double wanted = fmin(fmax(0.02, seconds / 500), 1);
+    if (first)
+        wanted = fmin(wanted, fmax(0.005, (seconds - first->seconds) / 250));
     return fmax(wanted, fmin(w->tick_cost / tick_share(w, seconds), 5));
 }
 

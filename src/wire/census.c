@@ -208,7 +208,7 @@ static bool is_flag(const char *flag, size_t len, const char *name)
 
 static void take_flags(struct wire_census_growing *g, const char *flags)
 {
-    g->bound = g->view = NAN;
+    g->bound = g->view = g->tensors = NAN;
     for (const char *s = flags; *s;) {
         size_t len = strcspn(s, ",");
         g->grad_fn = g->grad_fn || is_flag(s, len, "grad_fn");
@@ -217,6 +217,7 @@ static void take_flags(struct wire_census_growing *g, const char *flags)
         g->garbage = g->garbage || is_flag(s, len, "garbage");
         g->bound = fmax(g->bound, value_of(s, len, "bounded="));
         g->view = fmax(g->view, value_of(s, len, "view="));
+        g->tensors = fmax(g->tensors, value_of(s, len, "tensors="));
         s += len + (s[len] == ',');
     }
 }

@@ -97,8 +97,9 @@ struct wire_census_growing {
     const char *what, *item;
     double host_per_item, device_per_item; /* bytes */
     bool grad_fn, exception, module, garbage;
-    double bound; /* it takes no more items; NAN: it has none */
-    double view;  /* bytes that an item pins beyond those it shows; NAN: it is no view */
+    double bound;   /* it takes no more items; NAN: it has none */
+    double view;    /* bytes that an item pins beyond those it shows; NAN: it is no view */
+    double tensors; /* of an item; NAN: none */
     struct wire_census_point points[WIRE_CENSUS_POINTS]; /* oldest first */
     unsigned point_count;
     struct wire_census_holder holders[WIRE_CENSUS_HOLDERS_MOST];

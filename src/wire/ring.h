@@ -71,9 +71,10 @@ struct wire_phase_state {
 
 struct wire_ring {
     struct wire_layout *layout;
-    int host_anon;   /* the number of that counter; negative: none */
-    char *directory; /* NULL: memory of this process */
-    char *census;    /* its file, and that of the next before it takes its place; NULL: none */
+    int host_anon;            /* the number of that counter; negative: none */
+    _Atomic uint64_t telling; /* steps has taken so many ns */
+    char *directory;          /* NULL: memory of this process */
+    char *census; /* its file, and that of the next before it takes its place; NULL: none */
     char *census_draft;
     struct wire_phase_state phases[WIRE_PHASES];
 };

@@ -30,18 +30,21 @@ static int count_lines(const char *text, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy = malloc(size + 1), *text = copy, name[SOURCE_NAME_LENGTH];
+    char *copy = malloc(size + 1), *text = copy;
+    struct source_name names[SOURCE_NAMES];
     if (!copy)
         abort();
     memcpy(copy, data, size);
     copy[size] = '\0';
     char *path = cut_line(&text, &size), *scope = path ? cut_line(&text, &size) : NULL;
-    if (scope && source_last_name(path, name)) {
-        for (unsigned i = 0; i < 4; i++) {
-            const struct source_query query = {.name = name,
+    unsigned count = scope ? source_names(path, names) : 0;
+    if (count > 0) {
+        for (unsigned i = 0; i < 16; i++) {
+            const struct source_query query = {.name = names[count - 1].text,
                                                .is_attribute = i & 1,
                                                .only_there = i & 2,
-                                               .scope = scope[0] ? scope : NULL};
+                                               .scope = scope[0] ? scope : NULL,
+                                               .by = (enum source_by)(i / 4)};
             int line = source_find_addition(text, size, &query);
             if (line < 0 || line > count_lines(text, size))
                 abort();

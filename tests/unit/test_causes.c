@@ -12,7 +12,8 @@ static struct cause_facts no_facts(void)
 {
     struct cause_facts f = {.censused = true};
     f.host_rate = f.allocated_rate = f.tensors_rate = f.gpu_rate = f.shared_rate = NAN;
-    f.fds_rate = f.reserved_growth = f.heap_in_use = f.heap_free = f.model_bytes = NAN;
+    f.fds_rate = f.reserved_growth = f.heap_in_use = f.heap_free = NAN;
+    f.model_bytes = f.model_tensors = NAN;
     return f;
 }
 
@@ -37,6 +38,7 @@ static enum cause first_cause(const struct wire_census_growing *g, double host_r
     f.growths = &growth;
     f.growth_count = 1;
     f.model_bytes = 10 * MB;
+    f.model_tensors = 20;
     causes_rank(&f, &c);
     return c.count > 0 ? c.list[0].cause : CAUSES;
 }
@@ -111,6 +113,12 @@ TEST(causes__copies_of_the_model_are_checkpoints)
     struct wire_census_growing g =
         growing("list", "dict of tensor float32 [64] cpu", "local", "saved");
     g.host_per_item = 11 * MB;
+    g.tensors = 20;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
+    g.tensors = 2; /* outputs that happen to be as large */
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
+    g.host_per_item = 31 * MB; /* with the optimizer's */
+    g.tensors = 60;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
     g.host_per_item = 1 * MB;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);

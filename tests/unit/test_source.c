@@ -15,20 +15,21 @@ static int find_attribute(const char *text, const char *name, const char *scope)
     return source_find_addition(text, strlen(text), &q);
 }
 
-TEST(source__the_last_name_of_a_path)
+TEST(source__the_names_of_a_path)
 {
-    char name[SOURCE_NAME_LENGTH];
-    CHECK(source_last_name("trainer.callback_handler.callbacks[2].history", name));
-    CHECK_TEXT(name, "history");
-    CHECK(source_last_name("loss_history", name));
-    CHECK_TEXT(name, "loss_history");
-    CHECK(source_last_name("self.cache['a.b]'][3]", name));
-    CHECK_TEXT(name, "cache");
-    CHECK(source_last_name("last.before*", name));
-    CHECK_TEXT(name, "before");
-    CHECK(!source_last_name("", name));
-    CHECK(!source_last_name("[3]", name));
-    CHECK(!source_last_name("f()", name));
+    struct source_name names[SOURCE_NAMES];
+    CHECK(source_names("trainer.callbacks[2].history", names) == 3);
+    CHECK_TEXT(names[0].text, "trainer");
+    CHECK_TEXT(names[1].text, "callbacks");
+    CHECK_TEXT(names[2].text, "history");
+    CHECK(!names[0].is_attribute && names[1].is_attribute && names[2].is_attribute);
+    CHECK(source_names("self.cache['a.b]'][3]", names) == 2);
+    CHECK_TEXT(names[1].text, "cache");
+    CHECK(source_names("last.before*.data", names) == 3);
+    CHECK_TEXT(names[2].text, "data");
+    CHECK(source_names("preview.(_tee)", names) == 1);
+    CHECK(source_names("", names) == 0 && source_names("[3]", names) == 0);
+    CHECK(source_names("(unnamed)", names) == 0 && source_names("a['", names) == 1);
 }
 
 TEST(source__calls_that_add)
@@ -160,14 +161,26 @@ TEST(source__a_method_that_adds)
 {
     static const char text[] = "net = Net()\nnet(x)\nnet.train()\nnet.layers[2].cuda()\n"
                                "net.layers[2].register_forward_hook(f)\nnet.add_module(n, m)\n";
-    struct source_query q = {.name = "net", .by_method = true};
-    char name[SOURCE_NAME_LENGTH];
+    struct source_query q = {.name = "net", .by = SOURCE_METHOD};
     CHECK(source_find_addition(text, strlen(text), &q) == 5);
-    q.by_method = false;
-    q.by_binding = true;
+    q.by = SOURCE_BINDING;
     CHECK(source_find_addition(text, strlen(text), &q) == 1);
     CHECK(source_find_addition("f(net=1)\nnet == 2\n", 18, &q) == 0);
-    CHECK(source_first_name("net.layers[2]._forward_hooks", name));
-    CHECK_TEXT(name, "net");
-    CHECK(!source_first_name("(unnamed)", name));
+}
+
+static int find_binding(const char *text)
+{
+    struct source_query q = {.name = "net", .by = SOURCE_BINDING};
+    return source_find_addition(text, strlen(text), &q);
+}
+
+TEST(source__where_a_variable_begins)
+{
+    CHECK(find_binding("net(1)\na, net = both()\n") == 2);
+    CHECK(find_binding("\nnet, a = both()\n") == 2);
+    CHECK(find_binding("with open(1) as f, made() as net:\n") == 1);
+    CHECK(find_binding("assert net, a == 1\nfor net, a in x: pass\n") == 0);
+    struct source_query q = {.name = "x", .scope = "f", .by = SOURCE_SCOPE};
+    static const char text[] = "x = 1\ndef g(): pass\ndef f(a):\n    return x\n";
+    CHECK(source_find_addition(text, strlen(text), &q) == 3);
 }
