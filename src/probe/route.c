@@ -322,7 +322,8 @@ static void go_on(struct words *w)
     for (; w->at + 1 < r->count; w->at++) {
         py_object *owner = r->objects[w->at], *held = r->objects[w->at + 1];
         if (r->is_chain[w->at]) {
-            add_star(w);
+            if (!w->is_inside)
+                add_star(w);
             end = w->path.length;
             continue;
         }
