@@ -89,8 +89,8 @@ static const struct {
         {"profiler-left-on",
          "stop the profiler, or give it a schedule: it keeps every event until then"},
     [CAUSE_LOG_QUEUE] = {"log-queue-backlog",
-                         "bound the queue (maxsize), or write less: its reader is slower than what "
-                         "is put into it"},
+                         "bound it (maxsize, a deque's maxlen), or write less: what is put into it "
+                         "is taken out more slowly, or never"},
     [CAUSE_FILES] = {"files-and-descriptors",
                      "close what is opened (with open(...) as f, image.close()): ls -l "
                      "/proc/PID/fd shows it"},
@@ -192,7 +192,7 @@ static enum cause cause_of_names(const struct wire_census_growing *g)
     static const char *const compiled[] = {
         "_dynamo", "inductor", "torch.compile", "jit.", "code_cache", "kernel_cache", NULL};
     static const char *const queues[] = {"queue", "LogRecord", "backlog", NULL};
-    static const char *const caches[] = {"cache", "memo", "Image", "ndarray", "sample", NULL};
+    static const char *const caches[] = {"cache", "memo", "Image", "ndarray", "samples", NULL};
     if (speaks_of_any(g, compiled))
         return CAUSE_COMPILE_CACHE;
     if (speaks_of(g, "profil"))
@@ -515,8 +515,8 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
     }
     if (left < 1 - LITTLE_SHARE) {
         say(c->undecided, &c->undecided_count,
-            "what was found explains %.0f %% of the growth of host memory, as far as it can be "
-            "seen",
+            "the objects that grow explain %.0f %% of the growth of host memory, as far as it can "
+            "be seen",
             100 * (1 - left));
         return;
     }

@@ -314,9 +314,12 @@ bool heap_learn(void)
 
 static bool visit_list(const struct head *list, heap_visitor *visit, void *context)
 {
-    for (const struct head *h = after(list); h != list; h = after(h))
+    for (const struct head *h = after(list), *next; h != list; h = next) {
+        next = after(h);
+        __builtin_prefetch(next);
         if (!visit((py_object *) (h + 1), context))
             return false;
+    }
     return true;
 }
 

@@ -16,9 +16,9 @@
 #define PART_IF_KEPT 0.5 /* of these, where a program watches itself */
 #define SHARE_PROFILE 0.02
 #define FIRST_PAUSE_NS 50000000u /* so much is spent at the larger share, whatever is suspected */
-#define ALLOWANCE_NS 80000000u   /* and so much in any case, once a leak is suspected */
+#define ALLOWANCE_NS 120000000u  /* and so much in any case, once a leak is suspected */
 #define ALLOWANCE_PROFILE_NS 400000000u
-#define EARLY_NS 45000000u /* of it at the beginning: the run may be a short one */
+#define EARLY_NS 60000000u /* of it at the beginning: the run may be a short one */
 #define EARLY_PAUSES 2u    /* are between two of these at least */
 #define MOMENTS_LEAST 3u   /* between two censuses */
 #define REST_LEAST_NS 5000000u
@@ -133,20 +133,26 @@ static bool is_large(void)
            expected_objects() > (is_early(0) ? EARLY_OBJECTS : IN_PROCESS_OBJECTS);
 }
 
+static uint64_t fork_ns(void)
+{
+    const struct survey *c = state.survey;
+    return c ? spare_fork_ns(c->spare, c->spare_count) : spare_fork_ns(NULL, 0);
+}
+
 /* At the beginning nobody suspects anything yet, and the run may be over before anybody does.
  * `number`: of the census that it rests on. */
 static bool wants_search(const struct tidemark_probe_listener *l, unsigned number)
 {
-    return (l->wanted >= WIRE_CENSUS_HOLDERS || is_early(0)) && number >= SEARCH_AFTER;
+    return number >= SEARCH_AFTER && (l->wanted >= WIRE_CENSUS_HOLDERS || is_early(fork_ns()));
 }
 
-/* The first fork; after it, it is in the last pause. */
+/* The first fork; after it, it is in the last pause. A search that nobody has asked for is done
+ * where there is time for it, and is no reason to wait with a census. */
 static uint64_t expected_fork(const struct tidemark_probe_listener *l)
 {
     const struct survey *c = state.survey;
-    if (state.has_forked || (!is_large() && !(c && wants_search(l, c->number + 1))))
-        return 0;
-    return c ? spare_fork_ns(c->spare, c->spare_count) : spare_fork_ns(NULL, 0);
+    bool is_asked = l->wanted >= WIRE_CENSUS_HOLDERS && c && c->number + 1 >= SEARCH_AFTER;
+    return state.has_forked || (!is_large() && !is_asked) ? 0 : fork_ns();
 }
 
 static uint64_t expected_pause(const struct tidemark_probe_listener *l)

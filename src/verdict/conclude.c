@@ -201,15 +201,19 @@ static bool has_plan(const struct engine *e)
     return e->options.plan > e->last_at && e->options.limit > 0;
 }
 
-/* What was seen of the last phase may be short: its own pace counts here, not a horizon's. Who says
- * how long the job will run asks about that long; a job that merely prints its length does not. */
-static bool plan_covered(const struct engine *e, const struct phase *last)
+/* What was seen of the last phase may be short: its own pace counts here, not a horizon's. */
+static bool fits_plan(const struct engine *e, const struct phase *last)
 {
     double left = fmax(0, e->options.plan - e->last_at);
     double headroom = e->options.limit - e->last_value;
-    if (e->options.plan_told && last->rate_low > 0)
-        return false;
     return headroom > 0 && last->rate_high * left < MATTERS * headroom;
+}
+
+/* Who says how long the job will run asks about that long; a job that merely prints its length does
+ * not. */
+static bool plan_covered(const struct engine *e, const struct phase *last)
+{
+    return fits_plan(e, last) && !(e->options.plan_told && last->rate_low > 0);
 }
 
 /* ---- the conclusion ---- */
@@ -271,7 +275,7 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
         return REASON_JUST_STOPPED;
     if (growth != REASON_NO_RISE)
         return growth;
-    return has_plan(e) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
+    return has_plan(e) && !fits_plan(e, last) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
 }
 
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,

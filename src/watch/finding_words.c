@@ -124,6 +124,12 @@ static void add_holder(struct buf *out, const struct finding_facts *f,
     add_file(out, f, h);
 }
 
+/* Without the word: it stands before. */
+static const char *kind_of_tensor(const char *item)
+{
+    return strncmp(item, "tensor ", 7) == 0 ? item + 7 : item;
+}
+
 /* The beginning: what it is that grows, and where. */
 static void add_subject(struct buf *out, const struct finding_facts *f)
 {
@@ -134,7 +140,7 @@ static void add_subject(struct buf *out, const struct finding_facts *f)
     bool is_one = g->form == WIRE_CENSUS_CONTAINER || g->form == WIRE_CENSUS_GRAPH ||
                   g->form == WIRE_CENSUS_SIZE;
     if (g->form == WIRE_CENSUS_TENSORS)
-        buf_addf(out, "tensors (%s)", g->item[0] ? g->item : g->what);
+        buf_addf(out, "tensors (%s)", g->item[0] ? kind_of_tensor(g->item) : g->what);
     else if (g->form == WIRE_CENSUS_OBJECTS)
         buf_addf(out, "objects of type `%s`", g->what);
     else if (!is_lru)
@@ -173,7 +179,7 @@ static const char *counted(const struct wire_census_growing *g)
 
 static void add_item(struct buf *out, const struct wire_census_growing *g)
 {
-    const char *item = strncmp(g->item, "tensor ", 7) == 0 ? g->item + 7 : g->item;
+    const char *item = kind_of_tensor(g->item);
     bool is_shown = g->form == WIRE_CENSUS_CONTAINER && item[0];
     if (!is_shown && !g->grad_fn)
         return;

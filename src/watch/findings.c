@@ -8,6 +8,7 @@
 /* Grown so often, and at the end still at this part of its mean rate: else it jumped, and no more.
  */
 #define LEAST_POINTS 3u
+#define COUNTED_SHARE 0.25 /* of its time, after which its objects have been counted */
 #define LAST_SHARE 0.25
 
 /* A cache that is less of what grows is not worth a word. */
@@ -307,6 +308,15 @@ static bool may_explain(const struct wire_census_growing *g, const struct rise *
     return isnan(rate) || !(rate < CACHE_SHARE * host_rate);
 }
 
+/* What was not seen to grow at the very beginning may grow all the same. */
+static bool is_counted_lately(const struct watch *w, const struct member *m)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    double begin = first ? first->seconds : m->joined;
+    double now = isnan(m->ended) ? w->last_tick : m->ended;
+    return found_seconds(w, m->found->census->time) - begin >= COUNTED_SHARE * (now - begin);
+}
+
 static void gather_growths(const struct watch *w, struct process_facts *p)
 {
     const struct found *found = p->member->found;
@@ -316,7 +326,8 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part;
+    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part &&
+                  is_counted_lately(w, p->member);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
     for (unsigned i = 0; i < c->growing_count; i++) {
@@ -718,17 +729,26 @@ void watch_found_release(struct watch_found *f)
 /* ---- all of it ---- */
 
 /* A short run is over before its objects were counted often enough. */
-static void say_too_short(struct watch_found *all, const struct process_facts *p)
+static void say_too_short(const struct watch *w, struct watch_found *all,
+                          const struct process_facts *p)
 {
     const struct found *f = p->member->found;
     struct buf text = BUF_INIT;
-    if (!p->leaks || !f || !f->census || f->census->censuses >= LEAST_POINTS)
+    if (!p->leaks || !f || !f->census)
         return;
-    buf_addf(&text,
-             "what holds it is not known: the objects of %s were counted %.0f time%s, and it takes "
-             "%u; a longer run would tell",
-             p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s", LEAST_POINTS);
-    add_undecided(all, buf_text(&text));
+    if (f->census->censuses < LEAST_POINTS)
+        buf_addf(&text,
+                 "what holds it is not known: the objects of %s were counted %.0f time%s, and it "
+                 "takes %u; a longer run would tell",
+                 p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s", LEAST_POINTS);
+    else if (!is_counted_lately(w, p->member))
+        buf_addf(
+            &text,
+            "what holds it is not known: the objects of %s were counted at its beginning only; "
+            "a longer run would tell",
+            p->label);
+    if (text.len > 0)
+        add_undecided(all, buf_text(&text));
     buf_release(&text);
 }
 
@@ -755,10 +775,10 @@ static void look_at(struct watch *w, struct watch_view *v, struct member *m,
     causes_rank(&p->facts, &causes);
     for (unsigned i = 0; i < causes.count; i++)
         add_cause(&v->found, p, &causes.list[i]);
-    for (unsigned i = 0; i < causes.undecided_count && causes.count > 0; i++)
+    for (unsigned i = 0; i < causes.undecided_count; i++)
         add_undecided(&v->found, causes.undecided[i]);
     if (causes.count == 0)
-        say_too_short(&v->found, p);
+        say_too_short(w, &v->found, p);
     add_caches(w, &v->found, p);
 }
 

@@ -209,20 +209,24 @@ static bool is_adding_call(struct place p)
     return false;
 }
 
-/* Whether the name stands in what is assigned, up to the end of the statement. */
-static bool is_made_of(struct place p, const char *name)
+/* Whether the name stands in what is assigned, up to the end of the statement: as an attribute
+ * where it is one. */
+static bool is_made_of(struct place p, const struct source_query *query)
 {
     const char *begin = p.at;
+    char before = 0;
     int depth = 0;
     while (p.at < p.end && p.at - begin < (ptrdiff_t) ASSIGNED_MOST &&
            !(depth <= 0 && (peek(&p) == '\n' || peek(&p) == ';'))) {
         size_t len = name_length(&p);
-        if (len > 0 && is_name(&p, len, name))
+        char c = peek(&p);
+        if (len > 0 && is_name(&p, len, query->name) && (before == '.') == query->is_attribute)
             return true;
         if (len > 0)
             p.at += len;
         else
             depth += skip_one(&p);
+        before = c;
     }
     return false;
 }
@@ -284,7 +288,6 @@ static bool is_bound(struct place p)
 /* The place is behind the name. */
 static bool is_addition(struct place p, const struct source_query *query)
 {
-    const char *name = query->name;
     bool is_item = false;
     if (query->by == SOURCE_METHOD)
         return is_adding_method(p);
@@ -306,7 +309,7 @@ static bool is_addition(struct place p, const struct source_query *query)
     if (c != '=' || next == '=')
         return false;
     step(&p);
-    return is_item || is_made_of(p, name);
+    return is_item || is_made_of(p, query);
 }
 
 /* ---- scopes ---- */

@@ -170,7 +170,7 @@ TEST(causes__what_explains_a_part_is_not_outranked)
     f.growth_count = 1;
     causes_rank(&f, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growth);
-    CHECK(c.undecided_count == 1 && strstr(c.undecided[0], "explains 41 %"));
+    CHECK(c.undecided_count == 1 && strstr(c.undecided[0], "explain 41 %"));
 }
 
 TEST(causes__a_profiler_that_is_there)

@@ -276,6 +276,21 @@ TEST(answer__finds_two_phases_in_the_test_run)
     CHECK_NEAR(a.naive.warm_up_share, 0.97, 0.01);
 }
 
+/* The heap settles: the last phase rises a little, for certain. */
+static double settling(double at, struct random *r)
+{
+    return 114 * MB + 50 * KB * (1 - exp(-at / 60)) + 4 * KB * random_normal(r);
+}
+
+TEST(answer__a_length_that_is_printed_asks_for_no_more_than_none)
+{
+    struct engine_options o = *BY_STEP(.limit = 23 * GB);
+    CHECK(judge(&o, 1, 592, 7, settling).verdict == VERDICT_NO_LEAK);
+    o.plan = 600;
+    o.plan_told = true;
+    CHECK(judge(&o, 1, 592, 7, settling).verdict == VERDICT_NO_LEAK);
+}
+
 TEST(answer__judges_the_test_run_by_its_plan)
 {
     struct answer a = JUDGE_MB(BY_STEP(.plan = 250, .limit = 32 * GB), test_run_mb);

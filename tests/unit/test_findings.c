@@ -59,7 +59,7 @@ static void train(struct self *s, int seconds, double bytes_a_step)
 
 static const char first_lines[] =
     WIRE_CENSUS_FIRST_LINE "\n"
-                           "census\t9\t1\t50000\t1\n"
+                           "census\t9\t9000000000\t50000\t1\n"
                            "cost\t9\t2\t4000000\t1500000\t90000000\n"
                            "tensors\tcpu\t330\t4096\t0\t0\n"
                            "tensors\tcuda:0\t6199\t4194304\t0\t0\n"
@@ -216,6 +216,24 @@ TEST(findings__small_things_that_jump_leave_it_native)
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
     CHECK_TEXT(v.found.findings[0].cause, "native");
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* What grew later was too small then to be followed. */
+TEST(findings__nothing_is_native_by_a_census_of_the_beginning)
+{
+    static const char text[] = WIRE_CENSUS_FIRST_LINE
+        "\ncensus\t4\t1000000000\t50000\t1\ncost\t4\t1\t1\t1\t1\n";
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
+    CHECK(v.found.undecided_count == 1 &&
+          strstr(v.found.undecided[0], "counted at its beginning only"));
     watch_view_release(&v);
     self_end(&s);
 }

@@ -112,6 +112,15 @@ TEST(source__in_the_function_that_is_meant)
     CHECK(source_find_addition(twice, strlen(twice), &q) == 7);
 }
 
+TEST(source__an_attribute_is_not_made_of_a_variable_of_that_name)
+{
+    static const char text[] = "class Node:\n    def __init__(self, data):\n"
+                               "        self.data = data\n    def add(self, x):\n"
+                               "        self.data = cat(self.data, x)\n";
+    CHECK(find_attribute(text, "data", "Node") == 5);
+    CHECK(find("last = Step(first.last)\nlast = Step(last)\n", "last", NULL) == 2);
+}
+
 TEST(source__an_attribute_is_looked_for_in_its_class_first)
 {
     const char *text = "def outside(c):\n    c.h.append(1)\n"
