@@ -8,7 +8,6 @@
 /* Grown so often, and at the end still at this part of its mean rate: else it jumped, and no more.
  */
 #define LEAST_POINTS 3u
-#define COUNTED_SHARE 0.25 /* of its time, after which its objects have been counted */
 #define LAST_SHARE 0.25
 
 /* A cache that is less of what grows is not worth a word. */
@@ -195,7 +194,9 @@ static void take_series(const struct watch *w, struct process_facts *p,
     if (strcmp(s->info.kind, "torch.reserved") == 0 && isfinite(rate))
         f->reserved_growth = (isfinite(f->reserved_growth) ? f->reserved_growth : 0) + rate;
     p->leaks = p->leaks || s->answer.verdict == VERDICT_LEAK;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && is_wary(w, &s->answer); i++)
+    bool rises = strcmp(s->info.kind, "py.tensors") == 0 && s->part == PART_MAIN;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && (rises || is_wary(w, &s->answer));
+         i++)
         if (strcmp(s->info.kind, kinds[i].kind) == 0 &&
             ((kinds[i].is_of_objects && p->by_objects) || has_risen(s)))
             add_to(kinds[i].rate, rate);
@@ -308,15 +309,6 @@ static bool may_explain(const struct wire_census_growing *g, const struct rise *
     return isnan(rate) || !(rate < CACHE_SHARE * host_rate);
 }
 
-/* What was not seen to grow at the very beginning may grow all the same. */
-static bool is_counted_lately(const struct watch *w, const struct member *m)
-{
-    const struct clock_mark *first = clock_first(&w->clock);
-    double begin = first ? first->seconds : m->joined;
-    double now = isnan(m->ended) ? w->last_tick : m->ended;
-    return found_seconds(w, m->found->census->time) - begin >= COUNTED_SHARE * (now - begin);
-}
-
 static void gather_growths(const struct watch *w, struct process_facts *p)
 {
     const struct found *found = p->member->found;
@@ -326,8 +318,8 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part &&
-                  is_counted_lately(w, p->member);
+    f->censused =
+        c->complete && c->censuses >= LEAST_POINTS && !p->is_part && found_is_of_late(w, p->member);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
     for (unsigned i = 0; i < c->growing_count; i++) {
@@ -741,7 +733,7 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
                  "what holds it is not known: the objects of %s were counted %.0f time%s, and it "
                  "takes %u; a longer run would tell",
                  p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s", LEAST_POINTS);
-    else if (!is_counted_lately(w, p->member))
+    else if (!found_is_of_late(w, p->member))
         buf_addf(
             &text,
             "what holds it is not known: the objects of %s were counted at its beginning only; "

@@ -13,6 +13,12 @@
 #define NAME_LENGTH 96u
 #define HEAP_SAME_SECONDS 0.001
 
+/* So many more of them are no chance. */
+#define LEAST_TENSORS 8
+
+/* Part of a process's time after which its objects have been counted. */
+#define LATE_SHARE 0.25
+
 /* Sources that are looked into for one census. */
 #define SOURCES_MOST 16u
 
@@ -211,11 +217,39 @@ static void find_lines(const struct watch *w, const struct member *m, const stru
 
 static struct found *found_of(struct member *m)
 {
-    if (!m->found)
-        m->found = calloc(1, sizeof(*m->found));
+    if (m->found)
+        return m->found;
+    m->found = calloc(1, sizeof(*m->found));
     if (!m->found)
         abort();
+    for (unsigned i = 0; i < FOUND_TENSORS; i++)
+        m->found->tensors[i] = NAN;
     return m->found;
+}
+
+static void note_tensors(struct found *f, const struct wire_census *c)
+{
+    double count = 0;
+    for (unsigned i = 0; i < c->tensors_count; i++)
+        count += c->tensors[i].count;
+    memmove(&f->tensors[1], &f->tensors[0], (FOUND_TENSORS - 1) * sizeof(f->tensors[0]));
+    f->tensors[0] = count;
+}
+
+bool found_tensors_rise(const struct found *f)
+{
+    for (unsigned i = 0; i + 1 < FOUND_TENSORS; i++)
+        if (!(f->tensors[i] > f->tensors[i + 1]))
+            return false;
+    return f->tensors[0] - f->tensors[FOUND_TENSORS - 1] >= LEAST_TENSORS;
+}
+
+bool found_is_of_late(const struct watch *w, const struct member *m)
+{
+    const struct clock_mark *first = clock_first(&w->clock);
+    double begin = first ? first->seconds : m->joined;
+    double now = isnan(m->ended) ? w->last_tick : m->ended;
+    return found_seconds(w, m->found->census->time) - begin >= LATE_SHARE * (now - begin);
 }
 
 /* When there is no more room, every second point goes. */
@@ -255,6 +289,7 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
     if (wire_census_parse(text, len, &c) < 0)
         return;
     struct found *f = found_of(m);
+    note_tensors(f, c);
     find_lines(w, m, f, c, lines);
     memcpy(f->lines, lines, sizeof(lines));
     wire_census_free(f->census);
@@ -382,7 +417,8 @@ void found_want(struct watch *w)
     bool job_is_wary = track_is_wary(&w->job[JOB_ANON]);
     for (size_t i = 0; i < w->rings.count; i++) {
         struct ring *r = w->rings.list[i];
-        bool wary = job_is_wary || (r->member && member_is_wary(r->member));
+        bool wary = job_is_wary || (r->member && member_is_wary(r->member)) ||
+                    (r->member && r->member->found && found_tensors_rise(r->member->found));
         enum wire_wanted wanted = wary ? WIRE_CENSUS_HOLDERS : WIRE_CENSUS_COUNT;
         if (wanted < w->options.wants)
             wanted = w->options.wants;

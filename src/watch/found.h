@@ -24,6 +24,8 @@ typedef double found_steps[WIRE_CENSUS_POINTS];
  * What a process last told of its objects. `lines` are where the sources add to what grows, by
  * its place in the census; 0: not found.
  */
+#define FOUND_TENSORS 3u
+
 struct found {
     struct wire_census *census; /* NULL: none yet */
     struct stat file;           /* that it was read from */
@@ -31,6 +33,7 @@ struct found {
     found_steps *steps; /* of each that grows, once the process has ended; NULL before */
     struct heap_point heap[HEAP_POINTS];
     unsigned heap_count;
+    double tensors[FOUND_TENSORS]; /* of the last censuses, the newest first; NAN: none */
 };
 
 struct found *found_free(struct found *f); /* accepts NULL, returns NULL */
@@ -47,6 +50,10 @@ void found_await(const struct ring *r);
 void found_end(struct watch *w, struct member *m);
 /* Its file is of no use any more. */
 void found_remove(struct watch *w, const struct ring *r);
+/* There were more tensors at each of the last censuses, by some. */
+bool found_tensors_rise(const struct found *f);
+/* Its objects were not only counted at its very beginning. There is a census. */
+bool found_is_of_late(const struct watch *w, const struct member *m);
 /* Every process shall find out what is worth its time now. */
 void found_want(struct watch *w);
 

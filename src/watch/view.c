@@ -35,6 +35,14 @@ static bool was_outlived(const struct watch *w, const struct member *m)
     return false;
 }
 
+/* Tensors that become more and more while the memory stands still fill what lies free in it. */
+static bool tensors_rise(const struct watch *w, const struct subject *s)
+{
+    const struct found *f = s->member->found;
+    return strcmp(s->track->kind, "py.tensors") == 0 && f && f->census && found_tensors_rise(f) &&
+           found_is_of_late(w, s->member);
+}
+
 static enum job_part part_of(const struct watch *w, const struct subject *s)
 {
     const char *kind = s->track->kind;
@@ -46,8 +54,8 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
         return s->member && member_told(s->member, "torch.allocated") ? PART_BYSTANDER : PART_MAIN;
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
-    return member_is_trainer(s->member) && strcmp(kind, "host.anon") == 0 ? PART_MAIN
-                                                                          : PART_BYSTANDER;
+    bool is_main = strcmp(kind, "host.anon") == 0 || tensors_rise(w, s);
+    return is_main && member_is_trainer(s->member) ? PART_MAIN : PART_BYSTANDER;
 }
 
 /* A device whose users are not told counts when more of it is used than when watching began. */
