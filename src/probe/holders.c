@@ -251,12 +251,12 @@ static bool route_to(struct search *s, uint32_t node, struct route *ret)
     size_t left = way_back(s, node);
     bool was_chain = false;
     ret->count = 0;
-    while (left > 0 && ret->count < ROUTE_MOST) {
+    do {
         add_to_route(s, --left, ret);
         size_t end = was_chain ? left : shorten_chain(s, left, ret);
         was_chain = end != left;
         left = was_chain ? end + 1 : left;
-    }
+    } while (left > 0 && ret->count < ROUTE_MOST);
     ret->root = &s->places[ret->nodes[0]].root;
     return left == 0;
 }
