@@ -785,7 +785,7 @@ class Cleanup:
             (c.freed_host, "of the host's memory"), (c.freed_allocated, "of tensors on devices"),
             (c.freed_reserved, "of torch's pools")) if size]
         what = (f"freed {' and '.join(freed)} in {c.useful:,} of {c.times:,} times{found}" if freed
-                else f"freed nothing in {c.times:,} times{found}")
+                else f"freed no memory in {c.times:,} times{found}")
         each = f", {_duration(c.seconds / c.times)} each" if c.times else ""
         share = self._share(c.seconds)
         return f"  {name:<12} {what}{each}" + (f", {share} of the time" if share else "")

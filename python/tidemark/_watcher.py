@@ -377,12 +377,16 @@ class Watcher(WarnsOnce, _core.Watcher):
                                 for sentence in held))
 
     def _why(self, verdict, may_search=False):
-        """Lines for below a leak: who holds the memory, or where to look; ""."""
-        if verdict.answer != "leak":
+        """Lines for below a verdict: who holds what grows, or where to look; ""."""
+        grows = verdict.answer == "leak" or (
+            verdict.answer == "inconclusive" and (verdict.rate or 0) > 0)
+        if not grows:
             return ""
-        held = _held_by(self._holders(may_search)) if _is_memory(verdict.kind) else ""
+        held = self._holders(may_search) if _is_memory(verdict.kind) else ""
+        if verdict.answer != "leak":
+            return _below(held, "Growing so far")
         if held:
-            return held
+            return _below(held, "Held by")
         look_at = advice(verdict)
         return f"\n   Look at: {look_at}" if look_at and not _outside.tells_leaks() else ""
 
@@ -590,8 +594,8 @@ def _what_is_wrong(what, text, most):
         return f"its {what} has characters that cannot be printed"
 
 
-def _held_by(sentences):
-    return "".join(f"\n   Held by: {sentence}" for sentence in sentences.splitlines())
+def _below(sentences, word):
+    return "".join(f"\n   {word}: {sentence}" for sentence in sentences.splitlines())
 
 
 def _is_memory(kind):

@@ -294,6 +294,17 @@ static bool is_plain(const char *item)
     return false;
 }
 
+/* The language's own: what they reach is seen, and they hold nothing else. */
+static bool is_of_the_language(const char *item)
+{
+    static const char *const types[] = {"function", "method", "builtin_function", "weakref.",
+                                        "cell",     "type",   "getset_descriptor"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strncmp(item, types[i], strlen(types[i])) == 0)
+            return true;
+    return false;
+}
+
 /* It may hold more than can be seen. */
 static bool keeps_a_graph(const struct wire_census_growing *g)
 {
@@ -428,7 +439,8 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
                        const struct cause_facts *facts, double explained)
 {
     double share = share_of(f, facts);
-    bool hidden = is_hidden(f->growing) && explained < ENOUGH_SHARE;
+    bool hidden =
+        is_hidden(f->growing) && explained < ENOUGH_SHARE && !is_of_the_language(f->growing->item);
     if (!(share >= LEAST_SHARE) && !keeps_a_graph(f->growing) && !hidden)
         return;
     struct cause_found *found = add(c, cause_of(f->growing, facts), weight_of(f, share));
@@ -650,6 +662,23 @@ static size_t root_length(const char *path)
     return any ? (size_t) (any - path) : strlen(path);
 }
 
+static size_t last_dot(const char *path, size_t length)
+{
+    while (length > 0 && path[length - 1] != '.')
+        length--;
+    return length;
+}
+
+/* A framework's objects know each other: there are many ways to one attribute of one class. */
+static bool is_same_attribute(const struct wire_census_holder *x,
+                              const struct wire_census_holder *y)
+{
+    size_t end_x = root_length(x->path), end_y = root_length(y->path);
+    size_t begin_x = last_dot(x->path, end_x), begin_y = last_dot(y->path, end_y);
+    return strcmp(x->kind, "attribute") == 0 && begin_x > 0 && end_x - begin_x == end_y - begin_y &&
+           strncmp(x->path + begin_x, y->path + begin_y, end_x - begin_x) == 0;
+}
+
 /* Both are reached through the same variable, and the same items of it. */
 static bool is_held_by_the_same(const struct cause_found *a, const struct cause_found *b)
 {
@@ -659,7 +688,8 @@ static bool is_held_by_the_same(const struct cause_found *a, const struct cause_
         strcmp(x->function, y->function) != 0 || strcmp(x->file, y->file) != 0)
         return false;
     size_t length = root_length(x->path);
-    return length == root_length(y->path) && strncmp(x->path, y->path, length) == 0;
+    return (length == root_length(y->path) && strncmp(x->path, y->path, length) == 0) ||
+           is_same_attribute(x, y);
 }
 
 /* They are in the order of their weight: the first of them stands for all. */

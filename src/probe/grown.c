@@ -79,6 +79,13 @@ void grown_note(struct survey *c, enum survey_form form, uintptr_t key, uint64_t
     }
 }
 
+void grown_keep(struct survey *c, enum survey_form form, uintptr_t key)
+{
+    struct survey_grown *g = find(c, form, key);
+    if (g)
+        g->last_grown = c->number;
+}
+
 void grown_settle(struct survey *c)
 {
     for (size_t i = 0; i < SURVEY_GROWN; i++)

@@ -18,7 +18,7 @@
 #define CONTAINERS_MOST 1000000u
 #define ITEMS_LEAST 8
 #define STORAGES_LEAST 16384u
-#define GRAPH_MOST 100000u /* nodes, of one tensor and of all */
+#define GRAPH_MOST 400000u /* nodes, of one tensor and of all */
 #define CLOCK_EVERY 4096u  /* objects */
 
 /* ---- beginning and end ---- */
@@ -726,7 +726,9 @@ void survey_walk_graphs(struct survey *c)
     }
     c->graph_nodes = most;
     c->graph_time = c->time;
-    if (before && most)
+    if (left == 0) /* larger than is walked: how large is not known */
+        grown_keep(c, FORM_GRAPH, 1);
+    else if (before && most)
         grown_note(c, FORM_GRAPH, 1, time_before, before, most);
 }
 

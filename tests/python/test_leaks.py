@@ -43,6 +43,18 @@ TWICE = """
     """
 
 
+OPEN = """
+    import time, tidemark
+    kept = []
+    w = tidemark.Watcher(print_every=500, epoch_steps=1500)
+    for i in range(2000):
+        kept.append(bytearray(65536))
+        time.sleep(0.002)
+        w.step(0.5)
+    w.close()
+    """
+
+
 class KnownTruth(Case):
     def test_64_KB_a_step_is_called_a_leak_within_the_epoch(self):
         code, said = run_python(PROGRAM, "leak")
@@ -87,6 +99,13 @@ class KnownTruth(Case):
                 self.assertNotIn("Held by", done.stdout)  # the watcher outside asks, and tells
                 self.assertEqual("list `kept`" in " ".join(done.stderr.split()), bool(outside),
                                  done.stderr)
+
+    def test_what_grows_so_far_is_named_where_it_is_open(self):
+        code, said = run_python(OPEN)
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("WARNING", said)
+        self.assertRegex(said, r"Verdict: INCONCLUSIVE.*\n   Growing so far: list `kept`, a global: "
+                               r"\+1\.0\d items a step")
 
     def test_its_fixed_twin_is_not(self):
         code, said = run_python(PROGRAM, "fixed")

@@ -158,6 +158,32 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     CHECK(c.list[0].cause == CAUSE_NATIVE);
 }
 
+TEST(causes__functions_that_take_next_to_nothing_are_none)
+{
+    struct wire_census_growing g = growing("function", "function", "class", "_call.__exit__");
+    g.form = WIRE_CENSUS_OBJECTS;
+    CHECK(first_cause(&g, 154) != CAUSE_CLOSURE);
+    g = growing("list", "PIL.Image.Image", "local", "seen"); /* which may hold any amount */
+    CHECK(first_cause(&g, 154) == CAUSE_SAMPLE_CACHE);
+}
+
+TEST(causes__one_attribute_is_told_once_by_whatever_way)
+{
+    struct wire_census_growing list =
+        growing("list", "tensor float32 [8] cpu", "attribute", "tr.predict_loop.model.outputs");
+    struct wire_census_growing tensors =
+        growing("Tensor", "tensor float32 [9] cpu", "attribute", "tr.test_loop.model.outputs[...]");
+    tensors.form = WIRE_CENSUS_TENSORS;
+    struct growth_facts growths[] = {{&list, 1, 40 * KB, NAN}, {&tensors, 1, 20 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].growth == &growths[0]);
+}
+
 /* The sizes that can be seen are lower bounds: half of the growth is not a second cause. */
 TEST(causes__what_explains_a_part_is_not_outranked)
 {

@@ -7,7 +7,7 @@ import time
 from tidemark import _arguments, _core, _lines, _objects, _torch
 from tidemark._cleanup import came_by_signal
 from tidemark._shield import WarnsOnce, shielded
-from tidemark._watcher import Watcher, print_text
+from tidemark._watcher import Verdict, Watcher, print_text
 
 METRICS_SHARE_OF_TIME = 0.0001  # for looking, and for judging: what comes sooner is left out
 CENSUS_SHARE_OF_TIME = 0.0002
@@ -48,12 +48,17 @@ class _TrainingWatcher(Watcher):
     def __init__(self, **options):
         self._first_step, self._began = options["start_step"], time.perf_counter()
         self._verdicts = _Rarely(JUDGEMENT_SECONDS)
+        self.last_leak = None  # a Verdict, as it was told
         super().__init__(**options)
         self._read_rarely()
 
     def _last_sent(self):
         """Not waited for: the framework lets the device work on over the end of an epoch."""
         return self._sent.arrived()
+
+    def _on_leaks(self, leaks):
+        self.last_leak = Verdict(*leaks[-1])
+        super()._on_leaks(leaks)
 
     # ---- what is printed ----
 
@@ -242,7 +247,15 @@ class Training:
             return {}
         judged = self._judgements.within_share(self._judge)
         self._judged = self._judged if judged is None else judged
-        return {**sizes, **self._judged}
+        return {**sizes, **(self._judged or self._told())}
+
+    def _told(self):
+        """What a leak that was told says, before there was time to judge by ourselves."""
+        leak = self.watcher.last_leak
+        if leak is None:
+            return {}
+        grows = leak.rate is not None and leak.kind == "host.anon"
+        return {"memory/leak": 1.0, **({"memory/growth_mb_per_step": leak.rate / MB} if grows else {})}
 
     def _judge(self):
         judged = {}
