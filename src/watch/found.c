@@ -17,7 +17,7 @@
 #define LEAST_TENSORS 8
 
 /* Part of a process's time after which its objects have been counted. */
-#define LATE_SHARE 0.25
+#define LATE_SHARE 0.1
 
 /* Sources that are looked into for one census. */
 #define SOURCES_MOST 16u

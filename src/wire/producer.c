@@ -324,7 +324,8 @@ uint64_t wire_records(const struct wire_ring *r)
 #define LONGEST_REST UINT64_C(100000000)
 
 /* A run may be over before that has paid for much: this much is told in any case, at distances that
- * grow with the run. */
+ * grow with the run. But not where the process watches itself: what it is told takes memory there.
+ */
 #define FREE_TELLING UINT64_C(2000000)
 #define FREE_STRETCH 64u
 
@@ -357,12 +358,13 @@ uint64_t wire_rest(uint64_t times, uint64_t begin, uint64_t least)
     return between(times * (wire_now() - begin), least, LONGEST_REST);
 }
 
-static uint64_t spacing_after(struct wire_ring *r, uint64_t now)
+static uint64_t spacing_after(struct wire_ring *r, enum wire_source source, uint64_t now)
 {
     uint64_t age = now - atomic_load_explicit(&r->layout->first_told, memory_order_relaxed);
     uint64_t took = wire_now() - now;
     uint64_t spacing = between(age / STRETCH, FIRST_SPACING, LAST_SPACING);
-    if (atomic_fetch_add_explicit(&r->telling, took, memory_order_relaxed) + took < FREE_TELLING)
+    uint64_t telling = atomic_fetch_add_explicit(&r->telling, took, memory_order_relaxed) + took;
+    if (source == WIRE_OPTIMIZER && telling < FREE_TELLING)
         return between(age / FREE_STRETCH, spacing, LONGEST_REST);
     return wire_rest(age < FIRST_TIME ? WIRE_REST : LATER_REST, now, spacing);
 }
@@ -385,7 +387,7 @@ __attribute__((noinline)) static void tell(struct wire_ring *r, enum wire_source
     wire_put(r, WIRE_STEP, source, 0, now, step);
     struct wire_memory memory = wire_own_memory();
     wire_put_anon(r, WIRE_SAMPLE, source, now, memory.resident - memory.shared);
-    atomic_store_explicit(&l->next_told, now + spacing_after(r, now), memory_order_relaxed);
+    atomic_store_explicit(&l->next_told, now + spacing_after(r, source, now), memory_order_relaxed);
     errno = kept;
 }
 
