@@ -20,9 +20,10 @@
 /* A line of ours waits so long for the end of the program's line. */
 #define PRINT_WAIT_MS 1000
 
-/* A signal to the process group reaches its members within this time. */
+/* A signal to the process group reaches its members within this time; that the watcher has had it
+ * too may be told late, on a busy machine. Each one that was heard answers for one that is told. */
 #define GROUP_MS 20
-#define GROUP_LONG_AGO_MS 200
+#define GROUP_LONG_AGO_MS 2000
 
 /* What is left in pipes when the command ends; who writes more is somebody else. */
 #define LEFT_BYTES ((size_t) 1 << 20)

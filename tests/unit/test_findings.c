@@ -224,7 +224,7 @@ TEST(findings__small_things_that_jump_leave_it_native)
 TEST(findings__nothing_is_native_by_a_census_of_the_beginning)
 {
     static const char text[] =
-        WIRE_CENSUS_FIRST_LINE "\ncensus\t4\t1000000000\t50000\t1\ncost\t4\t1\t1\t1\t1\n";
+        WIRE_CENSUS_FIRST_LINE "\ncensus\t4\t500000000\t50000\t1\ncost\t4\t1\t1\t1\t1\n";
     struct self s;
     struct watch_view v;
     CHECK(self_start(&s, false));
