@@ -49,7 +49,7 @@ OPEN = """
     w = tidemark.Watcher(print_every=500, epoch_steps=1500)
     for i in range(2000):
         kept.append(bytearray(65536))
-        time.sleep(0.002)
+        time.sleep(0.001)
         w.step(0.5)
     w.close()
     """
