@@ -20,12 +20,12 @@ struct heap_point {
 /* The steps at which something that grows was counted; NAN: not known. */
 typedef double found_steps[WIRE_CENSUS_POINTS];
 
+#define FOUND_TENSORS 3u /* censuses */
+
 /*
  * What a process last told of its objects. `lines` are where the sources add to what grows, by
  * its place in the census; 0: not found.
  */
-#define FOUND_TENSORS 3u
-
 struct found {
     struct wire_census *census; /* NULL: none yet */
     struct stat file;           /* that it was read from */

@@ -11,6 +11,7 @@ import tidemark
 from support import Case, run_python
 from tidemark import Verdict
 from tidemark._advice import advice
+from tidemark.integrations import _shared
 
 PROGRAM = """
     import json, sys, time, tidemark
@@ -115,6 +116,18 @@ class KnownTruth(Case):
         self.assertNotIn("WARNING", said)
         self.assertNotIn("told", said)
         self.assertIn("answer: no_leak", said)
+
+
+class Metrics(Case):
+    def test_a_leak_that_was_told_is_logged_at_once(self):
+        training = _shared.Training(0, None, None, None, {"print_every": 0})
+        self.addCleanup(training.end)
+        training._judged = {"memory/leak": 0.0}
+        leak = ("leak", "low", 0.99, "host.anon", None, 65536.0, None, None, None, 10, 20, "LEAK")
+        training.watcher._on_leaks([leak])
+        metrics = training.metrics()
+        self.assertEqual(metrics["memory/leak"], 1.0)
+        self.assertEqual(metrics["memory/growth_mb_per_step"], 0.0625)
 
 
 class Warnings(Case):

@@ -48,7 +48,7 @@ class _TrainingWatcher(Watcher):
     def __init__(self, **options):
         self._first_step, self._began = options["start_step"], time.perf_counter()
         self._verdicts = _Rarely(JUDGEMENT_SECONDS)
-        self.last_leak = None  # a Verdict, as it was told
+        self._leak = None  # the last that was told, until it is taken
         super().__init__(**options)
         self._read_rarely()
 
@@ -57,8 +57,13 @@ class _TrainingWatcher(Watcher):
         return self._sent.arrived()
 
     def _on_leaks(self, leaks):
-        self.last_leak = Verdict(*leaks[-1])
+        self._leak = Verdict(*leaks[-1])
         super()._on_leaks(leaks)
+
+    def take_leak(self):
+        """The last that was told since it was asked for; None."""
+        leak, self._leak = self._leak, None
+        return leak
 
     # ---- what is printed ----
 
@@ -245,17 +250,18 @@ class Training:
         sizes = self._looks.within_share(lambda: Sizes.now(self.watcher).metrics())
         if sizes is None:
             return {}
+        self._note_leak(self.watcher.take_leak())
         judged = self._judgements.within_share(self._judge)
         self._judged = self._judged if judged is None else judged
-        return {**sizes, **(self._judged or self._told())}
+        return {**sizes, **self._judged}
 
-    def _told(self):
-        """What a leak that was told says, before there was time to judge by ourselves."""
-        leak = self.watcher.last_leak
+    def _note_leak(self, leak):
+        """It was told: that is known before there is time to judge again."""
         if leak is None:
-            return {}
-        grows = leak.rate is not None and leak.kind == "host.anon"
-        return {"memory/leak": 1.0, **({"memory/growth_mb_per_step": leak.rate / MB} if grows else {})}
+            return
+        self._judged = {**self._judged, "memory/leak": 1.0}
+        if leak.kind == "host.anon" and leak.rate is not None:
+            self._judged["memory/growth_mb_per_step"] = leak.rate / MB
 
     def _judge(self):
         judged = {}
