@@ -316,26 +316,31 @@ static bool is_hidden(const struct wire_census_growing *g)
     return g->form != WIRE_CENSUS_SIZE && !is_plain(g->item);
 }
 
-/* Objects of these libraries keep their memory outside Python's; their single numbers do not. */
-static bool is_native_backed(const char *item)
+static bool speaks_of_one(const char *item, const char *const *words)
 {
-    static const char *const numbers[] = {"numpy.float", "numpy.int", "numpy.uint", "numpy.bool"};
-    static const char *const words[] = {"PIL.",    "Image",  "ndarray",    "numpy.", "cv2",
-                                        "pyarrow", "pandas", "DataFrame",  "h5py",   "ctypes",
-                                        "c_char",  "mmap",   "memoryview", "_io.",   "Storage",
-                                        "Traced",  "Script", "_cffi",      "lmdb",   "torch._C"};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (strstr(item, numbers[i]))
-            return false;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strstr(item, words[i]))
+    for (; *words; words++)
+        if (strstr(item, *words))
             return true;
     return false;
 }
 
+/* Objects of extensions keep their memory outside Python's, as do some of Python's own; single
+ * values do not. */
+static bool is_native_backed(const struct wire_census_growing *g)
+{
+    static const char *const values[] = {"numpy.float", "numpy.int",   "numpy.uint",
+                                         "numpy.bool",  "datetime.",   "decimal.",
+                                         "numpy.str_",  "numpy.bytes", NULL};
+    static const char *const words[] = {
+        "PIL.",      "Image",      "ndarray", "numpy.", "cv2",  "pyarrow",  "pandas",
+        "DataFrame", "h5py",       "ctypes",  "c_char", "mmap", "_io.",     "Storage",
+        "Traced",    "memoryview", "Script",  "_cffi",  "lmdb", "torch._C", NULL};
+    return !speaks_of_one(g->item, values) && (g->extension || speaks_of_one(g->item, words));
+}
+
 static bool holds_more(const struct wire_census_growing *g)
 {
-    return keeps_a_graph(g) || g->exception || is_native_backed(g->item);
+    return keeps_a_graph(g) || g->exception || is_native_backed(g);
 }
 
 static double weight_of(const struct growth_facts *f, double share)
@@ -448,6 +453,7 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
         return;
     found->growth = f;
     found->share = share;
+    found->holds_more = holds_more(f->growing);
     say_share(found, f, facts);
 }
 

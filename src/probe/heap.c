@@ -2,6 +2,7 @@
 #include "probe/heap.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ struct type { /* PyTypeObject, to its method resolution order */
     struct object base;
     const char *name;
     ptrdiff_t basic_size, item_size;
-    void *slots_a[15];
+    void (*free)(py_object *o); /* tp_dealloc */
+    void *slots_a[14];
     unsigned long flags;
     const char *doc;
     traverse *traverse;
@@ -116,6 +118,7 @@ static struct {
     const struct type *bytes_file, *text_file; /* io.BytesIO, io.StringIO */
     size_t bytes_file_at, text_file_at;        /* where they keep their length */
     size_t text_head;                          /* of a text in ASCII */
+    uintptr_t code_begin, code_end;            /* where the interpreter's own functions are */
 } known;
 
 static const struct object *as_object(const py_object *o)
@@ -278,6 +281,32 @@ static void learn_texts(void)
     python_drop(text);
 }
 
+/* The file it is of, as it is mapped. */
+static int learn_code_of(struct dl_phdr_info *file, size_t size, void *context)
+{
+    uintptr_t begin = UINTPTR_MAX, end = 0, function = *(const uintptr_t *) context;
+    (void) size;
+    for (unsigned i = 0; i < file->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &file->dlpi_phdr[i];
+        uintptr_t from = file->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        begin = from < begin ? from : begin;
+        end = from + part->p_memsz > end ? from + part->p_memsz : end;
+    }
+    if (function < begin || function >= end)
+        return 0;
+    known.code_begin = begin;
+    known.code_end = end;
+    return 1;
+}
+
+static void learn_code(void)
+{
+    uintptr_t function = (uintptr_t) symbol("PyObject_GC_Del");
+    dl_iterate_phdr(learn_code_of, &function);
+}
+
 static bool learn(void)
 {
     int minor = minor_version();
@@ -294,6 +323,7 @@ static bool learn(void)
     learn_cache();
     learn_files();
     learn_texts();
+    learn_code();
     bool by_lists = minor >= 9 && minor <= 13 && find_lists(minor);
     return by_lists || (known.visit_objects && minor <= 14);
 }
@@ -385,6 +415,17 @@ py_object *heap_type(const py_object *o)
 const char *heap_type_name(const py_object *type)
 {
     return ((const struct type *) type)->name;
+}
+
+bool heap_is_foreign(const py_object *type)
+{
+    for (const struct type *t = (const struct type *) type; t && known.code_end > 0;
+         t = t->parent) {
+        uintptr_t code = (uintptr_t) t->free;
+        if (code < known.code_begin || code >= known.code_end)
+            return true;
+    }
+    return false;
 }
 
 bool heap_is_subtype(const py_object *type, const py_object *base)

@@ -32,6 +32,8 @@ py_object *heap_type(const py_object *o);
 const char *heap_type_name(const py_object *type);
 /* Is it that type, or derived from it? */
 bool heap_is_subtype(const py_object *type, const py_object *base);
+/* Its objects are an extension's: what else belongs to them cannot be seen. */
+bool heap_is_foreign(const py_object *type);
 /* Its own namespace, borrowed; NULL: not to be had. */
 py_object *heap_type_dict(const py_object *type);
 /* The tuple of classes in which names are looked for, itself first; NULL: none yet. */

@@ -9,6 +9,7 @@
 #define REACHED_MOST 512u       /* objects, from one item */
 #define TENSOR_BYTES 512u       /* torch's own objects behind one, beside its values */
 #define DEVICE_BLOCK_BYTES 512u /* the least that torch's CUDA allocator gives */
+#define BEHIND_BYTES 4096u      /* what a tensor or an extension's object may well have behind it */
 #define TYPES_MOST 256u
 #define SMALL_DICT 1024
 #define VISITED_MOST 200000u /* items of a container that cannot be entered from its end */
@@ -138,9 +139,10 @@ static void add_tensor(const struct tensor_facts *f, struct weight *w)
         w->device += (double) (blocks * DEVICE_BLOCK_BYTES);
 }
 
-/* What a person would call it; of two the one with more bytes. */
+/* What a person would call it; of two the one with more bytes, by what it may have behind it. */
 struct heaviest {
     double bytes;
+    bool is_foreign;
     char what[112];
 };
 
@@ -150,6 +152,17 @@ static void describe(const py_object *o, const struct tensor_facts *f, char *ret
         survey_tensor_name(f, ret, size);
     else
         survey_type_name(heap_type(o), ret, size);
+}
+
+/* The numbers of an array are seen, and those of a tensor. */
+static bool is_foreign(const py_object *o)
+{
+    return heap_is_foreign(heap_type(o)) && heap_kind(o) == HEAP_OTHER && !tensors_is(o);
+}
+
+static double with_what_is_behind(const py_object *o, double bytes)
+{
+    return bytes + (tensors_is(o) || is_foreign(o) ? BEHIND_BYTES : 0);
 }
 
 static void add_object(py_object *o, struct places *storages, struct weight *w, struct heaviest *h)
@@ -166,9 +179,10 @@ static void add_object(py_object *o, struct places *storages, struct weight *w, 
             f.storage_bytes = f.view_bytes = 0;
         add_tensor(&f, w);
     }
-    double own = w->host + w->device - before;
+    double own = with_what_is_behind(o, w->host + w->device - before);
     if (h && own > h->bytes) {
         h->bytes = own;
+        h->is_foreign = is_foreign(o);
         describe(o, is_tensor ? &f : NULL, h->what, sizeof(h->what));
     }
 }
@@ -196,7 +210,9 @@ static void add_item(py_object *item, struct reached *r, struct places *storages
     w->is_exception = w->is_exception || heap_kind(item) == HEAP_EXCEPTION;
     w->is_function = w->is_function || is_function(item);
     describe(item, is_tensor ? &f : NULL, own, sizeof(own));
-    bool is_wrapped = !is_tensor && h.bytes > (double) heap_size(item);
+    double own_bytes = with_what_is_behind(item, (double) heap_size(item));
+    bool is_wrapped = !is_tensor && h.bytes > own_bytes;
+    w->is_foreign = w->is_foreign || (is_wrapped ? h.is_foreign : is_foreign(item));
     int room = (int) (sizeof(w->what) - sizeof(own) - sizeof(" of "));
     snprintf(w->what, sizeof(w->what), "%s%s%.*s", own, is_wrapped ? " of " : "",
              is_wrapped ? room : 0, h.what);
@@ -213,6 +229,7 @@ static void add_weight(struct weight *sum, const struct weight *w, double *most)
     sum->carries_graph = sum->carries_graph || w->carries_graph;
     sum->is_exception = sum->is_exception || w->is_exception;
     sum->is_function = sum->is_function || w->is_function;
+    sum->is_foreign = sum->is_foreign || w->is_foreign;
     if (bytes > *most) {
         *most = bytes;
         memcpy(sum->what, w->what, sizeof(sum->what));

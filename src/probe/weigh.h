@@ -9,6 +9,7 @@ struct weight {
     bool carries_graph;  /* a tensor among it has what made it: more than is told here */
     bool is_exception;   /* that holds a traceback */
     bool is_function;
+    bool is_foreign;       /* it is an extension's, or its heaviest part is */
     double hidden_by_view; /* bytes that views among it pin beyond what they show */
     double tensors;        /* of an item */
     char what[160];        /* "tuple of tensor float32 [1024, 1024] cpu" */

@@ -227,8 +227,7 @@ static void add_bytes(struct buf *out, const struct finding_facts *f)
         any = true;
     }
     if (any)
-        buf_addf(out, " %s%s", unit_of(f->clock),
-                 f->with_graph ? " in the process as a whole" : "");
+        buf_addf(out, " %s%s", unit_of(f->clock), f->is_whole ? " in the process as a whole" : "");
 }
 
 /* ---- all of it ---- */

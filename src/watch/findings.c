@@ -445,28 +445,24 @@ static void fill_rates(struct watch_finding *f, const struct process_facts *p,
     f->device_bytes_per_step = facts->device_rate;
 }
 
-static bool keeps_graph(const struct wire_census_growing *g)
-{
-    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
-}
-
-/* What a graph takes is not seen in the heap, but in the process: where one alone keeps graphs,
- * and nothing else is found, the growth is its. */
-static bool is_all_there_is(const struct process_facts *p, const struct wire_census_growing *g)
+/* What a graph takes, or an image, is not seen in the heap, but in the process: where one alone
+ * holds such things, and nothing else is found, the growth is its. */
+static bool is_all_there_is(const struct causes *all, const struct cause_found *c)
 {
     unsigned held = 0;
-    for (size_t i = 0; i < p->facts.growth_count; i++) {
-        const struct wire_census_growing *x = p->growths[i].growing;
-        held += x->holder_count == 0 || strcmp(x->holders[0].kind, "native") != 0;
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct wire_census_growing *g =
+            all->list[i].growth ? all->list[i].growth->growing : NULL;
+        held += g && (g->holder_count == 0 || strcmp(g->holders[0].kind, "native") != 0);
     }
-    return keeps_graph(g) && held == 1;
+    return c->holds_more && held == 1;
 }
 
-static void describe_growth(const struct process_facts *p, const struct cause_found *c,
-                            struct watch_finding *f)
+static void describe_growth(const struct process_facts *p, const struct causes *all,
+                            const struct cause_found *c, struct watch_finding *f)
 {
     size_t i = (size_t) (c->growth - p->growths);
-    bool whole = is_all_there_is(p, c->growth->growing);
+    bool whole = is_all_there_is(all, c);
     struct finding_facts facts = {
         .growing = c->growth->growing,
         .line = p->member->found->lines[p->places[i]],
@@ -475,7 +471,7 @@ static void describe_growth(const struct process_facts *p, const struct cause_fo
         .host_rate = whole && p->facts.host_rate > 0 ? p->facts.host_rate : c->growth->host_rate,
         .device_rate =
             whole && p->facts.allocated_rate > 0 ? p->facts.allocated_rate : c->growth->device_rate,
-        .with_graph = whole && (p->facts.host_rate > 0 || p->facts.allocated_rate > 0),
+        .is_whole = whole && (p->facts.host_rate > 0 || p->facts.allocated_rate > 0),
         .process = p->label,
         .cause = cause_name(c->cause),
         .advice = cause_advice(c->cause),
@@ -507,13 +503,13 @@ static void describe_counters(const struct process_facts *p, const struct cause_
 }
 
 static void add_cause(struct watch_found *all, const struct process_facts *p,
-                      const struct cause_found *c)
+                      const struct causes *causes, const struct cause_found *c)
 {
     struct watch_finding f;
     finding_init(&f, p->member);
     f.share = c->share;
     if (c->growth)
-        describe_growth(p, c, &f);
+        describe_growth(p, causes, c, &f);
     else
         describe_counters(p, c, &f);
     for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
@@ -766,7 +762,7 @@ static void look_at(struct watch *w, struct watch_view *v, struct member *m,
     gather_heap(p);
     causes_rank(&p->facts, &causes);
     for (unsigned i = 0; i < causes.count; i++)
-        add_cause(&v->found, p, &causes.list[i]);
+        add_cause(&v->found, p, &causes, &causes.list[i]);
     for (unsigned i = 0; i < causes.undecided_count; i++)
         add_undecided(&v->found, causes.undecided[i]);
     if (causes.count == 0)

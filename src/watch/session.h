@@ -387,7 +387,7 @@ struct finding_facts {
     int line; /* that adds to it; 0: the holder's own is all there is */
     enum series_clock clock;
     double count_rate, host_rate, device_rate; /* per unit of the clock */
-    bool with_graph;     /* the rates are of the whole process: what a graph takes is in them */
+    bool is_whole;       /* the rates are of the whole process: it holds more than can be seen */
     const char *process; /* "trainer 4242" */
     const char *cause, *advice, *evidence;
 };

@@ -214,6 +214,7 @@ static void take_flags(struct wire_census_growing *g, const char *flags)
         g->grad_fn = g->grad_fn || is_flag(s, len, "grad_fn");
         g->exception = g->exception || is_flag(s, len, "exception");
         g->module = g->module || is_flag(s, len, "module");
+        g->extension = g->extension || is_flag(s, len, "extension");
         g->garbage = g->garbage || is_flag(s, len, "garbage");
         g->bound = fmax(g->bound, value_of(s, len, "bounded="));
         g->view = fmax(g->view, value_of(s, len, "view="));

@@ -97,6 +97,7 @@ struct wire_census_growing {
     const char *what, *item;
     double host_per_item, device_per_item; /* bytes */
     bool grad_fn, exception, module, garbage;
+    bool extension; /* an item is an object of one, or has such a one */
     double bound;   /* it takes no more items; NAN: it has none */
     double view;    /* bytes that an item pins beyond those it shows; NAN: it is no view */
     double tensors; /* of an item; NAN: none */

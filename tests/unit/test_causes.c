@@ -150,6 +150,14 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     causes_rank(&f, &c);
     CHECK(c.count == 2 && c.list[0].cause == CAUSE_NATIVE && c.list[1].growth == &growth);
     CHECK(c.undecided_count >= 1 && strstr(c.undecided[0], "cannot be told"));
+    g.item = "Record of tokens.Encoding"; /* which is an extension's */
+    g.extension = true;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growth && c.list[0].holds_more);
+    g.item = "datetime.datetime"; /* too, but a single value */
+    causes_rank(&f, &c);
+    CHECK(c.list[0].cause == CAUSE_NATIVE);
+    g.extension = false;
     g.item = "dict";
     causes_rank(&f, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE);
