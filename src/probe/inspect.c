@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SHARE_WARY 0.005 /* of the time */
 #define SHARE 0.001
@@ -31,7 +32,9 @@
 #define ACT_EVERY_NS UINT64_C(5000000000)
 #define ACT_FIRST_NS UINT64_C(500000000) /* something to give back has come together by then */
 #define SEARCH_AFTER 3u                  /* censuses */
-#define OBJECTS_PER_MODULE 150u          /* before anything has been counted: enough for a guess */
+#define LAST_WAITS 100u                  /* at the program's end */
+#define LAST_WAIT_MICROSECONDS 1000u
+#define OBJECTS_PER_MODULE 150u /* before anything has been counted: enough for a guess */
 #define NS_PER_OBJECT 40u
 #define ALLOCATOR_NS 2000000u /* an account of the heap that takes longer is a child's work */
 
@@ -55,11 +58,10 @@ static struct {
     bool has_slow_allocator;            /* a child asks it */
     unsigned moments;                   /* since the last census */
     uint64_t first_moment, last_census; /* the clock's time; 0: there was none */
-    uint64_t last_pause;                /* ns; 0: there was none */
+    uint64_t last_pause, last_fork;     /* ns; 0: there was none */
     struct acts acts;
     uint64_t next_act;
     pid_t child;         /* 0: none */
-    bool has_forked;     /* there was one */
     bool child_was_well; /* the last one came to its end */
     bool child_counts;   /* it takes a census; it searches for holders otherwise */
 } state;
@@ -152,11 +154,13 @@ static uint64_t expected_fork(const struct tidemark_probe_listener *l)
 {
     const struct survey *c = state.survey;
     bool is_asked = l->wanted >= WIRE_CENSUS_HOLDERS && c && c->number + 1 >= SEARCH_AFTER;
-    return state.has_forked || (!is_large() && !is_asked) ? 0 : fork_ns();
+    return state.last_fork || (!is_large() && !is_asked) ? 0 : fork_ns();
 }
 
 static uint64_t expected_pause(const struct tidemark_probe_listener *l)
 {
+    if (state.last_fork && is_large()) /* all else is the child's work */
+        return state.last_fork;
     if (state.last_pause) /* the first one had to learn */
         return expected_fork(l) +
                (state.cost.censuses > 1 ? state.last_pause : state.last_pause / 3);
@@ -281,13 +285,14 @@ static bool start_child(const struct tidemark_probe_listener *l, uint64_t now, b
     /* What the last child noted may be other memory by now. If it is missed, the next has it. */
     bool is_sure = !counts || state.child_was_well;
     atomic_store(&state.workshop->report_len, 0);
+    uint64_t begin = places_thread_ns();
     size_t spares = is_sure ? spare_leave_out(spare, c->spare_count) : 0;
     pid_t pid = child_start(work_in_child, &j, CHILD_SECONDS);
     spare_put_back(spare, spares);
+    state.last_fork = places_thread_ns() - begin;
     if (pid <= 0)
         return false;
     state.cost.searches += wants_search(l, c->number + counts);
-    state.has_forked = true;
     state.child = pid;
     state.child_counts = counts;
     l->under_way(l->context, pid);
@@ -489,6 +494,23 @@ void inspect_moment(enum inspect_place place, const struct tidemark_probe_listen
         state.first_moment = now;
     if (now >= atomic_load(&next_at) && is_time(l, now))
         take(l, now);
+}
+
+/* So long, in all, for a child that still counts. */
+static bool await_child(const struct tidemark_probe_listener *l)
+{
+    for (unsigned i = 0; i < LAST_WAITS && !child_is_done(l); i++)
+        usleep(LAST_WAIT_MICROSECONDS);
+    return state.child == 0;
+}
+
+void inspect_last(const struct tidemark_probe_listener *l)
+{
+    bool lacks_one = state.survey && state.cost.censuses + 1 == SEARCH_AFTER;
+    if (state.is_impossible || state.is_kept || atomic_load(&is_busy) || !lacks_one ||
+        l->wanted == WIRE_CENSUS_NONE || !await_child(l))
+        return;
+    take(l, wire_now());
 }
 
 bool inspect_search(const struct tidemark_probe_listener *l, bool begin)

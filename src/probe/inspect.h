@@ -31,6 +31,10 @@ enum inspect_place {
 /* Such a moment. The GIL is held; no error of the interpreter is left or lost. */
 void inspect_moment(enum inspect_place place, const struct tidemark_probe_listener *l);
 
+/* The last one, when the program has come to its end: a short run may lack just one census to tell
+ * what grows in it. The GIL is held. */
+void inspect_last(const struct tidemark_probe_listener *l);
+
 /* Looks for holders now, whatever it costs; unless `begin`, only asks for what is under way. True:
  * a child is at work. The GIL is held. */
 bool inspect_search(const struct tidemark_probe_listener *l, bool begin);

@@ -2,6 +2,7 @@
 #include "probe/ring.h"
 
 #include "probe/allocator.h"
+#include "probe/ending.h"
 #include "probe/enter.h"
 #include "probe/places.h"
 
@@ -15,7 +16,7 @@
 #define SHARE 1000u
 #define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
-#define LEAST_REST_OF_LINES UINT64_C(5000000)
+#define LEAST_REST_OF_LINES UINT64_C(1000000)
 
 /* A run may be over before that has paid for anything: readings that take no longer than this in
  * all come at distances that grow with the run. */
@@ -248,17 +249,42 @@ static enum wire_wanted wanted_of_moments(void)
     return wanted == WIRE_CENSUS_WHOLE ? WIRE_CENSUS_NONE : wanted;
 }
 
-void ring_inspect(enum inspect_place place)
+static struct tidemark_probe_listener listener(void)
 {
+    return (struct tidemark_probe_listener){.wanted = wanted_of_moments(),
+                                            .acts = wire_acts(ring),
+                                            .taken = tell_step_of_census,
+                                            .count = tell_count,
+                                            .report = leave_report,
+                                            .shared = say_what_is_ours,
+                                            .under_way = say_who_counts};
+}
+
+static void at_the_end(void)
+{
+    struct tidemark_probe_listener l;
     if (!own_ring())
         return;
-    inspect_moment(place, &(struct tidemark_probe_listener){.wanted = wanted_of_moments(),
-                                                            .acts = wire_acts(ring),
-                                                            .taken = tell_step_of_census,
-                                                            .count = tell_count,
-                                                            .report = leave_report,
-                                                            .shared = say_what_is_ours,
-                                                            .under_way = say_who_counts});
+    l = listener();
+    inspect_last(&l);
+}
+
+/* Nothing of ours is left in a process that is only visited. */
+static void hear_the_end(void)
+{
+    static bool is_heard;
+    if (!is_heard && !directory)
+        is_heard = ending_hear(at_the_end);
+}
+
+void ring_inspect(enum inspect_place place)
+{
+    struct tidemark_probe_listener l;
+    if (!own_ring())
+        return;
+    hear_the_end();
+    l = listener();
+    inspect_moment(place, &l);
 }
 
 void ring_counter(const char *kind, const char *device, bool is_count, double value)

@@ -537,6 +537,26 @@ def child():
 """
 
 
+@case()
+def the_last_census_is_at_the_end(b):
+    """Of a run that is over after two of them; what it holds is still there."""
+    b.ends_well("""
+import atexit
+atexit.register(lambda: seen.append("the program's own comes later, since it came first"))
+seen = []
+for i in range(7):
+    seen.append(bytearray(5000))
+    print("a line", flush=True)
+    time.sleep(0.03)
+    if i == 5: seen += [bytearray(5000) for _ in range(30)]
+""")
+    deadline = time.monotonic() + 20
+    while not b.records("holder") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    expect(b.record("census")[1] == "3", "not three: %s" % b.record("census"))
+    b.expect_holder("seen")
+
+
 @case(on="one")
 def the_program_ends_first(b):
     """Its pipe ends with it, its locks are let go, its exit status is its own."""
