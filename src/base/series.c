@@ -91,6 +91,7 @@ double series_kind_resolution(const char *kind)
         double resolution;
     } kinds[] = {
         {"host.", 1024.0 * 1024.0},
+        {"heap.", 1024.0 * 1024.0},
         {"gpu.used", 2.0 * 1024.0 * 1024.0}, /* the driver hands out granules of 2 MiB */
         {"torch.", 0.0},
         {"py.", 0.0},

@@ -196,6 +196,12 @@ static void add_large(struct text *out, const struct survey *c)
     }
 }
 
+static void add_graphs(struct text *out, const struct survey *c)
+{
+    if (c->graph_walks > 0)
+        add(out, "graphs\t%u\t%llu\n", c->graph_walks, (unsigned long long) c->graph_nodes);
+}
+
 static void add_heap(struct text *out, const struct survey *c)
 {
     if (c->knows_heap)
@@ -325,6 +331,7 @@ static void add_all(struct text *out, const struct survey *c, const struct findi
     (whole ? add_all_groups : add_groups)(out, c);
     add_large(out, c);
     (whole ? add_all_types : add_types)(out, c);
+    add_graphs(out, c);
     add_heap(out, c);
 }
 

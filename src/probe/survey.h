@@ -114,6 +114,7 @@ struct survey {
     unsigned size_count;
     py_object *largest_graph;         /* the one of them with most nodes, by survey_walk_graphs() */
     uint64_t graph_nodes, graph_time; /* its nodes, and when that was */
+    unsigned graph_walks;             /* so far */
     py_object *largest_named;         /* the same of those that names lead to */
     uint64_t named_nodes;
 

@@ -216,6 +216,38 @@ static void explain_devices(struct watch *w, struct member *m)
     }
 }
 
+/* The most of it that one thing without a bound takes that has a name, or will have one. */
+static double named_share(const struct watch *w, const struct member *m,
+                          const struct grown_memory *memory)
+{
+    const struct wire_census *c = m->found->census;
+    double most = endless_share(w, m, memory);
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        if (isfinite(c->growing[i].bound))
+            return most; /* objects that become more may be in it */
+        most = fmax(most, share_of(w, m, i, memory));
+    }
+    return most;
+}
+
+/*
+ * What malloc has given out may grow for long before the process does: it fills what lies free in
+ * the heap. That counts where the censuses show what it is, and as long as the process itself does
+ * not say the same.
+ */
+static void explain_heap(struct watch *w, struct member *m)
+{
+    for (size_t i = 0; i < m->told_count; i++) {
+        struct track *t = &m->told[i];
+        if (strcmp(t->kind, HEAP_USED) != 0 || t->asked)
+            continue;
+        struct grown_memory memory = {t, growth_of(w, t), false};
+        bool is_named = memory.growth.per_second > 0 && !memory.growth.may_stop &&
+                        named_share(w, m, &memory) >= REASON_SHARE;
+        t->rule = is_named && !track_leaks(&m->tracks[MEMBER_ANON]) ? TRACK_JUDGED : TRACK_WITNESS;
+    }
+}
+
 bool found_fills(const struct member *m)
 {
     bool any = m->tracks[MEMBER_ANON].rule == TRACK_FILLING;
@@ -251,6 +283,7 @@ void found_explain(struct watch *w)
             continue;
         explain_tensors(m);
         explain_devices(w, m);
+        explain_heap(w, m);
         if (t->rule != TRACK_JUDGED && !is_explained(t))
             continue;
         t->rule = rule_for(w, m, t, false);

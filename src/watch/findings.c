@@ -138,6 +138,7 @@ struct process_facts {
     unsigned places[WIRE_CENSUS_GROWING];   /* in the census */
     struct cause_facts facts;
     double seconds_a_unit; /* of the clock */
+    double heap_rate;      /* of what malloc has given out; NAN: not known */
     bool leaks;            /* one of its series does */
     bool by_objects;       /* what its memory does counts, be it little: objects grow */
     bool is_part;          /* the sum of all processes grows, and nobody knows by which */
@@ -188,6 +189,7 @@ static void take_series(const struct watch *w, struct process_facts *p,
         {"host.anon", true, &f->host_rate}, {"torch.allocated", true, &f->allocated_rate},
         {"gpu.used", false, &f->gpu_rate},  {"py.tensors", true, &f->tensors_rate},
         {"fds", false, &f->fds_rate},       {"host.shmem", false, &f->shared_rate},
+        {HEAP_USED, true, &p->heap_rate},
     };
     double rate = rate_on(s, p->clock);
     f->allocated_known = f->allocated_known || strcmp(s->info.kind, "torch.allocated") == 0;
@@ -236,10 +238,12 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
 {
     struct cause_facts *f = &p->facts;
     f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
-    f->shared_rate = f->fds_rate = f->reserved_growth = NAN;
+    f->shared_rate = f->fds_rate = f->reserved_growth = p->heap_rate = NAN;
     for (size_t i = 0; i < v->count; i++)
         if (is_of(&v->series[i], p->member))
             take_series(w, p, &v->series[i]);
+    if (isnan(f->host_rate))
+        f->host_rate = p->heap_rate;
     double total = total_rate(w, v, p->clock);
     p->is_part = isnan(f->host_rate) && total > 0;
     if (p->is_part)
@@ -302,6 +306,29 @@ static struct growth_facts growth_of(const struct wire_census_growing *g, const 
     return f;
 }
 
+/* What a node of a graph takes, with what it saves, is this or more. */
+#define NODE_BYTES 512.0
+
+/*
+ * They are looked at more rarely than objects are counted. Where some were there and they were not
+ * looked at often enough to see whether they grow, they are known to be no reason if the largest is
+ * too small for it.
+ */
+static bool graphs_are_known(const struct watch *w, const struct process_facts *p)
+{
+    const struct wire_census *c = p->member->found->census;
+    const struct clock_mark *first = clock_first(&w->clock);
+    double with_graph = 0;
+    for (unsigned i = 0; i < c->tensors_count; i++)
+        with_graph += fmax(c->tensors[i].grad_fn, 0);
+    if (with_graph == 0 || c->graph_walks >= LEAST_POINTS)
+        return true;
+    double begin = first ? first->seconds : p->member->joined;
+    double units = (found_seconds(w, c->time) - begin) / p->seconds_a_unit;
+    return c->graph_walks > 0 &&
+           c->graph_nodes * NODE_BYTES < CACHE_SHARE * p->facts.host_rate * units;
+}
+
 /* It is not steady, but may be what grows all the same: that nothing does cannot be said. */
 static bool may_explain(const struct wire_census_growing *g, const struct rise *r, double host_rate)
 {
@@ -318,8 +345,8 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused =
-        c->complete && c->censuses >= LEAST_POINTS && !p->is_part && found_is_of_late(w, p->member);
+    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part &&
+                  found_is_of_late(w, p->member) && graphs_are_known(w, p);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
     for (unsigned i = 0; i < c->growing_count; i++) {
@@ -735,6 +762,11 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
             "what holds it is not known: the objects of %s were counted at its beginning only; "
             "a longer run would tell",
             p->label);
+    else if (!graphs_are_known(w, p))
+        buf_addf(&text,
+                 "what holds it is not known: tensors of %s have graphs behind them, and whether "
+                 "these grow was not seen often enough; a longer run would tell",
+                 p->label);
     if (text.len > 0)
         add_undecided(all, buf_text(&text));
     buf_release(&text);

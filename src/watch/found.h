@@ -10,6 +10,7 @@ struct watch;
 struct member;
 struct ring;
 
+#define HEAP_USED "heap.used" /* the series of what malloc has given out */
 #define HEAP_POINTS 64u
 
 /* What malloc has given out and what lies free in its heap, at one census. */

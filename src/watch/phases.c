@@ -106,7 +106,7 @@ struct change {
 
 static bool has_stays(struct track *t)
 {
-    if (!t->stays && t->unit == SERIES_BYTES && t->rule != TRACK_SHOWN &&
+    if (!t->stays && t->unit == SERIES_BYTES && !track_is_silent(t) &&
         (t->stays = calloc(1, sizeof(*t->stays))) == NULL)
         abort();
     return t->stays != NULL;

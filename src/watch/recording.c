@@ -463,7 +463,7 @@ static void choose(struct recording *r, const struct recording_options *o)
         struct track *t = e->subject.track;
         e->played = !o->wanted || o->wanted(o->context, &e->shown);
         t->asked = e->played && o->wanted;
-        if (t->asked && t->rule == TRACK_SHOWN)
+        if (t->asked && track_is_silent(t))
             t->rule = TRACK_JUDGED;
         moving += e->played && t->rule == TRACK_JUDGED && track_would_move(t, e->min, e->max);
     }

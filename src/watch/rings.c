@@ -335,9 +335,12 @@ static bool is_track_of(const struct track *t, const char *kind, const char *dev
     return strcmp(t->kind, kind) == 0 && strcmp(t->device ? t->device : "", device) == 0;
 }
 
-/* An allocator that keeps more than is in use is not what leaks. */
+/* An allocator that keeps more than is in use is not what leaks. What malloc has in use grows with
+ * much that is no leak. */
 static enum track_rule rule_of(const struct wire_name *name)
 {
+    if (strcmp(name->kind, HEAP_USED) == 0)
+        return TRACK_WITNESS;
     if (!name->judged)
         return TRACK_SHOWN;
     return strcmp(name->kind, "torch.reserved") == 0 ? TRACK_RETAINED : TRACK_JUDGED;
@@ -402,7 +405,7 @@ static void take_sample(struct watch *w, struct ring *r, double seconds,
     if (t == &r->member->tracks[MEMBER_ANON])
         r->member->anon_told = at;
     member_push(w, r->member, t, at, whole(r->member, t, x->value));
-    const struct track *used = member_told(r->member, "heap.used");
+    const struct track *used = member_told(r->member, HEAP_USED);
     if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the other, in pairs */
         found_add_heap(r->member, &(struct heap_point){at, used->last, x->value});
 }

@@ -21,6 +21,7 @@ const char *track_rule_name(enum track_rule rule)
         [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
         [TRACK_FOREIGN] = "foreign",       [TRACK_RETAINED] = "retained",
         [TRACK_HEAP_FREE] = "heap free",   [TRACK_FILLING] = "filling",
+        [TRACK_WITNESS] = "witness",
     };
     return names[rule];
 }
@@ -310,6 +311,11 @@ enum series_clock track_clock(const struct track *t, const struct track_terms *t
     return deciding_engine(t) == t->by_step ? CLOCK_STEP : CLOCK_SECONDS;
 }
 
+bool track_is_silent(const struct track *t)
+{
+    return t->rule == TRACK_SHOWN || t->rule == TRACK_WITNESS;
+}
+
 bool track_leaks(const struct track *t)
 {
     return t->moves && t->rule == TRACK_JUDGED && engine_leaks(deciding_engine(t));
@@ -317,8 +323,10 @@ bool track_leaks(const struct track *t)
 
 bool track_is_wary(const struct track *t)
 {
-    return track_leaks(t) ||
-           (t->moves && t->rule == TRACK_JUDGED && engine_suspects(deciding_engine(t)));
+    if (!t->moves || (t->rule != TRACK_JUDGED && t->rule != TRACK_WITNESS))
+        return false;
+    const struct engine *e = deciding_engine(t);
+    return engine_leaks(e) || engine_suspects(e);
 }
 
 /* Growth that the rule explains is no leak, whatever it looks like. */

@@ -15,6 +15,7 @@ enum track_rule {
     TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
     TRACK_HEAP_FREE, /* what malloc has given out stands still, what lies free in its heap grows */
     TRACK_FILLING,   /* something with a bound fills */
+    TRACK_WITNESS,   /* judged in silence: it counts where another one names what grows in it */
     TRACK_RULES,
 };
 
@@ -111,7 +112,11 @@ void track_settle(struct track *t, const struct track_terms *terms);
 /* The clock its answer is given on: steps as soon as there are any for it. */
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms);
 
-/* Whether the engine says leak now, or that it grows at all: cheaper than the whole answer. */
+/* Recorded, and not told. */
+bool track_is_silent(const struct track *t);
+
+/* Whether the engine says leak now, or that it grows at all: cheaper than the whole answer. A
+ * witness may be wary. */
 bool track_leaks(const struct track *t);
 bool track_is_wary(const struct track *t);
 

@@ -54,7 +54,8 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
         return s->member && member_told(s->member, "torch.allocated") ? PART_BYSTANDER : PART_MAIN;
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
-    bool is_main = strcmp(kind, "host.anon") == 0 || tensors_rise(w, s);
+    bool is_main =
+        strcmp(kind, "host.anon") == 0 || strcmp(kind, HEAP_USED) == 0 || tensors_rise(w, s);
     return is_main && member_is_trainer(s->member) ? PART_MAIN : PART_BYSTANDER;
 }
 
@@ -86,7 +87,7 @@ static bool is_told(const struct member *m, const struct track *t)
 static bool is_worth_showing(const struct watch *w, const struct subject *s)
 {
     const struct track *t = s->track;
-    if (t->rule == TRACK_SHOWN || t->samples == 0)
+    if (track_is_silent(t) || t->samples == 0)
         return false;
     if (t->asked)
         return true;
@@ -211,6 +212,15 @@ struct filling {
     struct track **tracks;
 };
 
+/* Why it is told beside the process's own memory. */
+static void explain_heap_used(struct answer *a)
+{
+    if (a->verdict != VERDICT_NO_LEAK && a->why_count < ANSWER_WHY)
+        snprintf(a->why[a->why_count++], ANSWER_WHY_LENGTH,
+                 "This is what malloc has given out: the process itself does not grow while that "
+                 "fills what lay free in its heap.");
+}
+
 static void add_series(struct watch *w, struct subject *s, void *context)
 {
     struct filling *f = context;
@@ -227,6 +237,8 @@ static void add_series(struct watch *w, struct subject *s, void *context)
     series->id = s->id;
     series->part = part_of(w, s);
     track_answer(s->track, &w->terms, &series->answer, &history);
+    if (strcmp(s->track->kind, HEAP_USED) == 0)
+        explain_heap_used(&series->answer);
     watch_fill_info(w, s, &series->info);
     copy_history(history, &series->history);
 }

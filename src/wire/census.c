@@ -158,6 +158,12 @@ static void take_heap(struct wire_census *c, const char *const *f)
     c->heap_mapped = number_of(f[3]);
 }
 
+static void take_graphs(struct wire_census *c, const char *const *f)
+{
+    c->graph_walks = number_of(f[1]);
+    c->graph_nodes = number_of(f[2]);
+}
+
 static void take_act(struct wire_census *c, const char *const *f)
 {
     struct wire_census_act a = {number_of(f[2]), number_of(f[3]), number_of(f[4]),
@@ -286,11 +292,11 @@ static void take_line(struct wire_census *c, char *line)
         const char *name;
         void (*take)(struct wire_census *c, const char *const *fields);
     } records[] = {
-        {"census", take_census},     {"cost", take_cost},   {"types", take_types},
-        {"tensors", take_tensors},   {"group", take_group}, {"purpose", take_purpose},
-        {"large", take_large},       {"heap", take_heap},   {"growing", take_growing},
-        {"holder", take_holder},     {"note", take_note},   {"acted", take_act},
-        {"profiler", take_profiler},
+        {"census", take_census},     {"cost", take_cost},     {"types", take_types},
+        {"tensors", take_tensors},   {"group", take_group},   {"purpose", take_purpose},
+        {"large", take_large},       {"heap", take_heap},     {"growing", take_growing},
+        {"holder", take_holder},     {"note", take_note},     {"acted", take_act},
+        {"profiler", take_profiler}, {"graphs", take_graphs},
     };
     struct record r;
     split(line, &r);

@@ -115,7 +115,8 @@ struct wire_census {
     double censuses, searches; /* so far */
     double pause_seconds, longest_pause_seconds, child_seconds;
     double heap_in_use, heap_free, heap_mapped;
-    bool profiler; /* torch's is switched on */
+    double graph_walks, graph_nodes; /* looks at the graphs; nodes of the largest at the last */
+    bool profiler;                   /* torch's is switched on */
     struct wire_census_act {
         double times, objects, bytes, seconds; /* times NAN: it was not tried */
     } gc, trim;

@@ -37,16 +37,22 @@ static void put(struct self *s, const char *kind, enum wire_unit unit, double se
     wire_put(s->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) number, AT(seconds), value);
 }
 
+/* What becomes more at every step. */
+struct rates {
+    double bytes, tensors, heap;
+};
+
 /* 100 steps a second. */
-static void train_with_tensors(struct self *s, int seconds, double bytes_a_step,
-                               double tensors_a_step)
+static void train_at(struct self *s, int seconds, struct rates a_step)
 {
     for (int second = 0; second < seconds; second++) {
         for (int i = 0; i < 100; i++) {
             double at = second + 0.01 * i, step = 100 * second + i + 1;
             wire_put(s->ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), step);
-            put(s, "host.anon", WIRE_BYTES, at, 100 * MB + bytes_a_step * step);
-            put(s, "py.tensors", WIRE_COUNT, at, 6529 + tensors_a_step * step);
+            put(s, "host.anon", WIRE_BYTES, at, 100 * MB + a_step.bytes * step);
+            put(s, "py.tensors", WIRE_COUNT, at, 6529 + a_step.tensors * step);
+            if (a_step.heap > 0)
+                put(s, "heap.used", WIRE_BYTES, at, 10 * MB + a_step.heap * step);
         }
         watch_tick(s->watch, second + 1);
     }
@@ -54,7 +60,7 @@ static void train_with_tensors(struct self *s, int seconds, double bytes_a_step,
 
 static void train(struct self *s, int seconds, double bytes_a_step)
 {
-    train_with_tensors(s, seconds, bytes_a_step, 0);
+    train_at(s, seconds, (struct rates){.bytes = bytes_a_step});
 }
 
 static const char first_lines[] =
@@ -269,7 +275,7 @@ TEST(findings__tensors_of_a_cache_are_no_leak)
         struct watch_view v;
         char lines[512];
         CHECK(self_start(&s, false));
-        train_with_tensors(&s, 10, 0, 1);
+        train_at(&s, 10, (struct rates){.tensors = 1});
         snprintf(
             lines, sizeof(lines),
             "growing\t1\tcontainer\tcollections.deque\ttensor float32 [] cpu\t512\t0\t%s\t%s\n",
@@ -379,6 +385,79 @@ TEST(findings__what_lies_free_excuses_no_graph)
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
     CHECK(v.pattern_count == 0); /* a leak is no look-alike */
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* ---- what malloc has given out ---- */
+
+#define BATCHES                                                                                    \
+    "growing\t1\tcontainer\tlist\tbytes\t16384\t0\t%s\t" POINTS "\n"                               \
+    "holder\t1\t1\tlocal\tbatches\ttrain\t/x/demo.py\t31\n"
+
+/* 16 KB a step in the heap, and so much in the process. */
+static void fill_heap(struct self *s, double bytes_a_step, const char *census, struct watch_view *v)
+{
+    CHECK(self_start(s, false));
+    train_at(s, 10, (struct rates){.bytes = bytes_a_step, .heap = 16384});
+    take(s, census);
+    finish(s, 10, v);
+}
+
+TEST(findings__a_leak_into_what_lies_free_is_one)
+{
+    struct self s;
+    struct watch_view v;
+    char census[512];
+    snprintf(census, sizeof(census), BATCHES, "");
+    fill_heap(&s, 0, census, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK);
+    CHECK_TEXT(v.series[v.answer.deciding].info.kind, "heap.used");
+    const struct answer *a = &v.series[v.answer.deciding].answer;
+    CHECK_NEAR(a->rate, 16384, 100);
+    CHECK(strstr(a->why[a->why_count - 1], "This is what malloc has given out"));
+    CHECK(v.found.count == 1);
+    CHECK_TEXT(v.found.findings[0].holder, "list 'batches'");
+    CHECK_NEAR(v.found.findings[0].share, 1, 0.01);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+static bool has_series(const struct watch_view *v, const char *kind)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (strcmp(v->series[i].info.kind, kind) == 0)
+            return true;
+    return false;
+}
+
+TEST(findings__what_malloc_has_given_out_accuses_nobody_by_itself)
+{
+    struct self s;
+    struct watch_view v;
+    char census[512];
+    fill_heap(&s, 0, "", &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
+    CHECK(wire_wanted(s.ring) == WIRE_CENSUS_HOLDERS); /* but makes one look */
+    watch_view_release(&v);
+    self_end(&s);
+    snprintf(census, sizeof(census), BATCHES, "bounded=5000");
+    fill_heap(&s, 0, census, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__what_malloc_has_given_out_is_not_told_twice)
+{
+    struct self s;
+    struct watch_view v;
+    char census[512];
+    snprintf(census, sizeof(census), BATCHES, "");
+    fill_heap(&s, 16384, census, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.answer.leaks == 1 && !has_series(&v, "heap.used"));
+    CHECK_TEXT(v.series[v.answer.deciding].info.kind, "host.anon");
+    CHECK_NEAR(v.found.findings[0].share, 1, 0.01);
     watch_view_release(&v);
     self_end(&s);
 }
