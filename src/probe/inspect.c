@@ -373,7 +373,9 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
         return;
     state.cost.censuses++;
     l->taken(l->context, now);
-    ask_allocator(c);
+    c->knows_heap = false;
+    if (!c->is_of_the_end)
+        ask_allocator(c);
     c->has_profiler = is_profiled();
     tensors_learn();
     if (is_large()) {
@@ -510,6 +512,7 @@ void inspect_last(const struct tidemark_probe_listener *l)
     if (state.is_impossible || state.is_kept || atomic_load(&is_busy) || !lacks_one ||
         l->wanted == WIRE_CENSUS_NONE || !await_child(l))
         return;
+    state.survey->is_of_the_end = true; /* the program has let go of much perhaps */
     take(l, wire_now());
 }
 

@@ -342,6 +342,8 @@ size_t report_write(const struct survey *c, const struct finding *findings, size
     add_all(&out, c, findings, count, cost, false);
     if (c->has_profiler)
         add(&out, "profiler\t1\n");
+    if (c->is_of_the_end)
+        add(&out, "ended\t1\n");
     add_act(&out, "gc", &acts->gc);
     add_act(&out, "trim", &acts->trim);
     return whole_lines(&out);

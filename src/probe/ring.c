@@ -39,7 +39,9 @@ static struct pace counters = {.most = UINT64_C(500000000)};
 static struct pace heap = {.most = UINT64_MAX};
 
 static struct wire_ring *ring;
-static bool refused;    /* it could not be opened: never again */
+static bool refused;   /* it could not be opened: never again */
+static bool has_ended; /* what the program has let go of since says nothing of what it held */
+static double last_told[WIRE_NAMES];
 static char *directory; /* the process was entered with; NULL: it was not */
 
 static struct wire_ring *own_ring(void)
@@ -53,6 +55,7 @@ static struct wire_ring *own_ring(void)
 
 void ring_forget(void)
 {
+    has_ended = false;
     ring = wire_close(ring);
     refused = false;
 }
@@ -110,9 +113,11 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
     strncpy(name.kind, kind, sizeof(name.kind) - 1);
     strncpy(name.device, device, sizeof(name.device) - 1);
     int number = wire_name(ring, &name);
-    if (number >= 0)
-        wire_put(ring, WIRE_SAMPLE, WIRE_OPTIMIZER, (unsigned) number, *(const uint64_t *) context,
-                 value);
+    if (number < 0 || (has_ended && value < last_told[number]))
+        return;
+    last_told[number] = value;
+    wire_put(ring, WIRE_SAMPLE, WIRE_OPTIMIZER, (unsigned) number, *(const uint64_t *) context,
+             value);
 }
 
 static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t age)
@@ -260,11 +265,25 @@ static struct tidemark_probe_listener listener(void)
                                             .under_way = say_who_counts};
 }
 
+/* The last part of a loop that was over at once has no sample: what it still holds is one. */
+static void read_the_rest(void)
+{
+    struct allocator_facts facts;
+    uint64_t now = wire_now();
+    if (heap.first == 0 || now - heap.first > EARLY)
+        return;
+    tidemark_probe_read(emit, &now);
+    if (allocator_read(&facts))
+        emit(&now, "heap.used", "", false, false, (double) facts.in_use);
+}
+
 static void at_the_end(void)
 {
     struct tidemark_probe_listener l;
     if (!own_ring())
         return;
+    has_ended = true;
+    read_the_rest();
     l = listener();
     inspect_last(&l);
 }

@@ -90,7 +90,8 @@ struct survey {
     bool knows_tensors;
     bool knows_heap; /* the caller's to fill in, at the same moment */
     struct allocator_facts heap;
-    bool has_profiler; /* torch's is switched on; the caller's, too */
+    bool has_profiler;  /* torch's is switched on; the caller's, too */
+    bool is_of_the_end; /* taken when the program had ended */
 
     struct survey_tally types[SURVEY_TYPES], groups[SURVEY_GROUPS]; /* hashed by key */
     struct survey_grown grown[SURVEY_GROWN];

@@ -345,7 +345,7 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part &&
+    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part && !c->ended &&
                   found_is_of_late(w, p->member) && graphs_are_known(w, p);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
@@ -756,6 +756,12 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
                  "what holds it is not known: the objects of %s were counted %.0f time%s, and it "
                  "takes %u; a longer run would tell",
                  p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s", LEAST_POINTS);
+    else if (f->census->ended)
+        buf_addf(
+            &text,
+            "what holds it is not known: the objects of %s were counted twice before it ended, "
+            "and what it held is gone by then; a longer run would tell",
+            p->label);
     else if (!found_is_of_late(w, p->member))
         buf_addf(
             &text,

@@ -151,6 +151,11 @@ static void take_profiler(struct wire_census *c, const char *const *f)
     c->profiler = strcmp(f[1], "1") == 0;
 }
 
+static void take_ended(struct wire_census *c, const char *const *f)
+{
+    c->ended = strcmp(f[1], "1") == 0;
+}
+
 static void take_heap(struct wire_census *c, const char *const *f)
 {
     c->heap_in_use = number_of(f[1]);
@@ -296,7 +301,7 @@ static void take_line(struct wire_census *c, char *line)
         {"tensors", take_tensors},   {"group", take_group},   {"purpose", take_purpose},
         {"large", take_large},       {"heap", take_heap},     {"growing", take_growing},
         {"holder", take_holder},     {"note", take_note},     {"acted", take_act},
-        {"profiler", take_profiler}, {"graphs", take_graphs},
+        {"profiler", take_profiler}, {"graphs", take_graphs}, {"ended", take_ended},
     };
     struct record r;
     split(line, &r);

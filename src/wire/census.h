@@ -23,6 +23,8 @@
  *   growing  ID FORM WHAT ITEM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
  *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
  *   profiler 1                     torch's is switched on
+ *   graphs WALKS NODES             how often they were walked; nodes of the largest
+ *   ended 1                        the program had come to its end
  *   note     TEXT
  *
  * A reader passes over records and further fields that it does not know, and over more of a kind
@@ -117,6 +119,7 @@ struct wire_census {
     double heap_in_use, heap_free, heap_mapped;
     double graph_walks, graph_nodes; /* looks at the graphs; nodes of the largest at the last */
     bool profiler;                   /* torch's is switched on */
+    bool ended;                      /* the program had: what it let go of is missing */
     struct wire_census_act {
         double times, objects, bytes, seconds; /* times NAN: it was not tried */
     } gc, trim;

@@ -24,7 +24,7 @@ TEST(census__every_record_is_read)
                       "purpose\tparameters\tcuda:0\t320\t4096\n"
                       "large\tcpu\tfloat32\t[1024, 1024]\t4194304\t1024\tmodel.head\n"
                       "heap\t1000\t200\t300\n"
-                      "graphs\t4\t77\n"
+                      "graphs\t4\t77\nended\t1\n"
                       "acted\tgc\t2\t40\t5000\t1000000\n"
                       "note\tnothing else\n",
                 &c) == 0);
@@ -47,6 +47,7 @@ TEST(census__every_record_is_read)
     CHECK_NEAR(c->large[0].view_bytes, 1024, 0);
     CHECK_NEAR(c->heap_in_use + c->heap_free + c->heap_mapped, 1500, 0);
     CHECK_NEAR(c->graph_walks, 4, 0);
+    CHECK(c->ended);
     CHECK_NEAR(c->graph_nodes, 77, 0);
     CHECK(c->gc.times == 2 && c->gc.objects == 40 && c->gc.bytes == 5000 && isnan(c->trim.times));
     CHECK_NEAR(c->gc.seconds, 1e-3, 1e-9);
