@@ -12,6 +12,9 @@
 /* A warm-up lasts so many horizons at most. */
 #define FADED_HORIZONS 1.2
 
+/* Of what torch has reserved since, more than this is in tensors. */
+#define IN_USE_SHARE 0.5
+
 /* In the order in which they are told where they moved alike. */
 static const enum pattern told[] = {
     PATTERN_ALLOCATOR_RETENTION, PATTERN_BOUNDED_CACHE, PATTERN_COPY_ON_WRITE, PATTERN_SAWTOOTH,
@@ -50,9 +53,36 @@ static bool fades(const struct answer *a)
            a->warm_up_end - a->first_at > FADED_HORIZONS * a->horizon;
 }
 
-static enum pattern pattern_of(const struct answer *a)
+static double rise_of(const struct watch_series *s)
 {
-    return fades(a) ? PATTERN_BOUNDED_CACHE : a->pattern;
+    return s->answer.floor_last - s->answer.floor_first;
+}
+
+static bool is_of_the_same(const struct series_info *a, const struct series_info *b)
+{
+    const char *device = a->device ? a->device : "";
+    return a->pid == b->pid && strcmp(device, b->device ? b->device : "") == 0;
+}
+
+/* Torch reserves what its tensors take: only what it reserves beyond that is kept for nothing. */
+static bool follows_tensors(const struct watch_view *v, const struct watch_series *reserved)
+{
+    if (strcmp(reserved->info.kind, "torch.reserved") != 0)
+        return false;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        if (strcmp(s->info.kind, "torch.allocated") == 0 &&
+            is_of_the_same(&s->info, &reserved->info))
+            return rise_of(s) > IN_USE_SHARE * rise_of(reserved);
+    }
+    return false;
+}
+
+static enum pattern pattern_of(const struct watch_view *v, const struct watch_series *s)
+{
+    if (follows_tensors(v, s))
+        return PATTERN_UNKNOWN;
+    return fades(&s->answer) ? PATTERN_BOUNDED_CACHE : s->answer.pattern;
 }
 
 static struct candidate find(const struct watch_view *v, enum pattern pattern)
@@ -61,7 +91,7 @@ static struct candidate find(const struct watch_view *v, enum pattern pattern)
     double least = fmax(MOVED_LEAST, MOVED_SHARE * held_at_most(v));
     for (size_t i = 0; i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
-        if (pattern_of(&s->answer) != pattern || moved_by(s) < least)
+        if (pattern_of(v, s) != pattern || moved_by(s) < least)
             continue;
         c.others += c.series != NULL;
         if (moved_by(s) > c.moved) {

@@ -469,6 +469,28 @@ TEST(rings__what_the_allocator_keeps_is_no_leak_of_the_program)
     CHECK(reserved->answer.pattern == PATTERN_ALLOCATOR_RETENTION);
     CHECK(find_series(&v, "torch.allocated")->answer.verdict == VERDICT_NO_LEAK);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK);
+    CHECK(v.pattern_count == 1 && v.patterns[0].pattern == PATTERN_ALLOCATOR_RETENTION);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(rings__what_torch_reserves_for_its_tensors_is_not_kept_for_nothing)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, NULL));
+    for (int i = 1; i <= 2000; i++) { /* the optimizer's state comes with the first steps */
+        put_step(&s, WIRE_WATCHER, 0.01 * i, i);
+        put_sample(&s, "torch.allocated", 0.01 * i, 100 * MB + (i < 5 ? 0 : 300 * MB));
+        put_sample(&s, "torch.reserved", 0.01 * i, 120 * MB + (i < 5 ? 0 : 350 * MB));
+        put_sample(&s, "host.anon", 0.01 * i, 100 * MB);
+        if (i % 100 == 0)
+            watch_tick(s.watch, 0.01 * i);
+    }
+    finish(&s, 20, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK);
+    for (unsigned i = 0; i < v.pattern_count; i++)
+        CHECK(v.patterns[i].pattern != PATTERN_ALLOCATOR_RETENTION);
     watch_view_release(&v);
     self_end(&s);
 }
