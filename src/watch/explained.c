@@ -8,6 +8,9 @@
 #define REASON_SHARE 0.5
 #define NO_REASON_SHARE 0.25
 
+/* Bytes a step, or a second where there are none. */
+#define LEAST_WITNESSED 1024.0
+
 /* Looks at the heap, and points of what fills, from which on they are believed. */
 #define LEAST_LOOKS 3u
 #define LEAST_LOOKS_OF_BOUNDED 2u
@@ -216,6 +219,14 @@ static void explain_devices(struct watch *w, struct member *m)
     }
 }
 
+/* Rows of numbers that any training keeps are no leak that somebody has to hear of before the
+ * process itself tells it. */
+static bool grows_by_much(const struct pace *growth)
+{
+    double rate = isfinite(growth->per_step) ? growth->per_step : growth->per_second;
+    return rate >= LEAST_WITNESSED && !growth->may_stop;
+}
+
 /* The most of it that one thing without a bound takes that has a name, or will have one. */
 static double named_share(const struct watch *w, const struct member *m,
                           const struct grown_memory *memory)
@@ -242,8 +253,7 @@ static void explain_heap(struct watch *w, struct member *m)
         if (strcmp(t->kind, HEAP_USED) != 0 || t->asked)
             continue;
         struct grown_memory memory = {t, growth_of(w, t), false};
-        bool is_named = memory.growth.per_second > 0 && !memory.growth.may_stop &&
-                        named_share(w, m, &memory) >= REASON_SHARE;
+        bool is_named = grows_by_much(&memory.growth) && named_share(w, m, &memory) >= REASON_SHARE;
         t->rule = is_named && !track_leaks(&m->tracks[MEMBER_ANON]) ? TRACK_JUDGED : TRACK_WITNESS;
     }
 }

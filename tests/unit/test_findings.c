@@ -423,6 +423,22 @@ TEST(findings__a_leak_into_what_lies_free_is_one)
     self_end(&s);
 }
 
+/* Rows of numbers, as any training keeps them. */
+TEST(findings__a_few_bytes_into_what_lies_free_are_none)
+{
+    struct self s;
+    struct watch_view v;
+    char census[512];
+    snprintf(census, sizeof(census), BATCHES, "");
+    CHECK(self_start(&s, false));
+    train_at(&s, 60, (struct rates){.heap = 600});
+    take(&s, census);
+    finish(&s, 60, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK && v.found.count == 0);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 static bool has_series(const struct watch_view *v, const char *kind)
 {
     for (size_t i = 0; i < v->count; i++)
