@@ -1,24 +1,15 @@
 /* watch/findings.c: from the censuses of the processes to what is told: what grows, and why. */
+#include "watch/rise.h"
 #include "watch/session.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Grown so often, and at the end still at this part of its mean rate: else it jumped, and no more.
- */
-#define LEAST_POINTS 3u
-#define LAST_SHARE 0.25
-
 /* A cache that is less of what grows is not worth a word. */
 #define CACHE_SHARE 0.05
 
 #define LEAST_RISE_OF_COUNTS 8 /* of descriptors and the like */
-
-/* What a step makes and frees is there in changing numbers: to be more three times in a row is
- * nothing if it is by so few. */
-#define LEAST_POINTS_OF_FEW 5u
-#define FEW 8
 
 /* Looks at the heap from which on its growth is believed. */
 #define LEAST_HEAPS 3u
@@ -32,99 +23,6 @@ static char *copy(const char *text)
         abort();
     buf_release(&clean);
     return result;
-}
-
-/* ---- how something grows ---- */
-
-/* How steadily, and how fast on both clocks. */
-struct rise {
-    bool steady;
-    unsigned points;
-    double first, last;      /* what there was */
-    double from, to;         /* on the clock; NAN: not known */
-    double rate, per_second; /* of the clock; NAN: not known */
-};
-
-/* Points at one place on the clock are one point: the last of them. */
-struct spot {
-    double at, seconds, count;
-};
-
-static unsigned find_spots(const struct watch *w, const struct member *m, unsigned growing,
-                           enum series_clock clock, struct spot ret[WIRE_CENSUS_POINTS])
-{
-    const struct wire_census_growing *g = &m->found->census->growing[growing];
-    found_steps steps;
-    unsigned count = 0;
-    found_steps_of(w, m, growing, steps);
-    for (unsigned i = 0; i < g->point_count; i++) {
-        double seconds = found_seconds(w, g->points[i].time);
-        double at = clock == CLOCK_STEP ? steps[i] : seconds;
-        if (isnan(at))
-            continue;
-        if (count > 0 && at <= ret[count - 1].at)
-            count--;
-        ret[count++] = (struct spot){at, seconds, g->points[i].count};
-    }
-    return count;
-}
-
-static bool is_steady(const struct spot *s, unsigned count, double rate)
-{
-    for (unsigned i = 1; i < count; i++)
-        if (!(s[i].count > s[i - 1].count))
-            return false;
-    const struct spot *last = &s[count - 1], *before = &s[count - 2];
-    return (last->count - before->count) / (last->at - before->at) >= LAST_SHARE * rate;
-}
-
-/* Where it stands still on a clock, so do its rates on it. */
-static double rate_between(const struct spot *first, const struct spot *last, double span)
-{
-    return span > 0 ? (last->count - first->count) / span : (double) NAN;
-}
-
-static bool is_steady_on(const struct spot *s, unsigned count)
-{
-    return count >= LEAST_POINTS &&
-           is_steady(s, count, rate_between(s, &s[count - 1], s[count - 1].at - s[0].at));
-}
-
-static bool may_be_chance(const struct wire_census_growing *g, const struct rise *r)
-{
-    bool is_tally = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
-    return is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW;
-}
-
-/*
- * A short run tells its steps in few pieces: some points have no step of their own. Then it is
- * steady by the seconds, and its rate by how long a step takes.
- */
-static struct rise rise_of(const struct watch *w, const struct member *m, unsigned growing,
-                           enum series_clock clock, double seconds_a_unit)
-{
-    struct spot spots[WIRE_CENSUS_POINTS], timed[WIRE_CENSUS_POINTS];
-    unsigned count = find_spots(w, m, growing, clock, spots);
-    unsigned timed_count = find_spots(w, m, growing, CLOCK_SECONDS, timed);
-    struct rise r = {.points = timed_count, .rate = NAN, .per_second = NAN};
-    if (timed_count < LEAST_POINTS)
-        return r;
-    const struct spot *first = &timed[0], *last = &timed[timed_count - 1];
-    r.steady = is_steady_on(spots, count) || is_steady_on(timed, timed_count);
-    r.per_second = rate_between(first, last, last->seconds - first->seconds);
-    r.rate = r.per_second * seconds_a_unit;
-    r.from = r.to = NAN;
-    if (count >= 2) {
-        first = &spots[0];
-        last = &spots[count - 1];
-        r.rate = rate_between(first, last, last->at - first->at);
-        r.from = first->at;
-        r.to = last->at;
-    }
-    r.first = first->count;
-    r.last = last->count;
-    r.steady = r.steady && !may_be_chance(&m->found->census->growing[growing], &r);
-    return r;
 }
 
 /* ---- the facts of a process ---- */
@@ -321,7 +219,7 @@ static bool graphs_are_known(const struct watch *w, const struct process_facts *
     double with_graph = 0;
     for (unsigned i = 0; i < c->tensors_count; i++)
         with_graph += fmax(c->tensors[i].grad_fn, 0);
-    if (with_graph == 0 || c->graph_walks >= LEAST_POINTS)
+    if (with_graph == 0 || c->graph_walks >= RISE_LEAST_POINTS)
         return true;
     double begin = first ? first->seconds : p->member->joined;
     double units = (found_seconds(w, c->time) - begin) / p->seconds_a_unit;
@@ -345,7 +243,7 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused = c->complete && c->censuses >= LEAST_POINTS && !p->is_part && !c->ended &&
+    f->censused = c->complete && c->censuses >= RISE_LEAST_POINTS && !p->is_part && !c->ended &&
                   found_is_of_late(w, p->member) && graphs_are_known(w, p);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
@@ -751,11 +649,12 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
     struct buf text = BUF_INIT;
     if (!p->leaks || !f || !f->census)
         return;
-    if (f->census->censuses < LEAST_POINTS)
+    if (f->census->censuses < RISE_LEAST_POINTS)
         buf_addf(&text,
                  "what holds it is not known: the objects of %s were counted %.0f time%s, and it "
                  "takes %u; a longer run would tell",
-                 p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s", LEAST_POINTS);
+                 p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s",
+                 RISE_LEAST_POINTS);
     else if (f->census->ended)
         buf_addf(
             &text,

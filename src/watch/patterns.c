@@ -53,7 +53,7 @@ static bool fades(const struct answer *a)
            a->warm_up_end - a->first_at > FADED_HORIZONS * a->horizon;
 }
 
-static double rise_of(const struct watch_series *s)
+static double floor_rise(const struct watch_series *s)
 {
     return s->answer.floor_last - s->answer.floor_first;
 }
@@ -73,7 +73,7 @@ static bool follows_tensors(const struct watch_view *v, const struct watch_serie
         const struct watch_series *s = &v->series[i];
         if (strcmp(s->info.kind, "torch.allocated") == 0 &&
             is_of_the_same(&s->info, &reserved->info))
-            return rise_of(s) > IN_USE_SHARE * rise_of(reserved);
+            return floor_rise(s) > IN_USE_SHARE * floor_rise(reserved);
     }
     return false;
 }

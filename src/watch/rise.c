@@ -1,0 +1,91 @@
+/* watch/rise.c: from the points of something that grows to how fast it does. */
+#include "watch/rise.h"
+#include "watch/session.h"
+
+#include <math.h>
+
+/* At the end it still grows at this part of its mean rate: else it jumped, and no more. */
+#define LAST_SHARE 0.25
+
+/* What a step makes and frees is there in changing numbers: to be more three times in a row is
+ * nothing if it is by so few. */
+#define LEAST_POINTS_OF_FEW 5u
+#define FEW 8
+
+/* Points at one place on the clock are one point: the last of them. */
+struct spot {
+    double at, seconds, count;
+};
+
+static unsigned find_spots(const struct watch *w, const struct member *m, unsigned growing,
+                           enum series_clock clock, struct spot ret[WIRE_CENSUS_POINTS])
+{
+    const struct wire_census_growing *g = &m->found->census->growing[growing];
+    found_steps steps;
+    unsigned count = 0;
+    found_steps_of(w, m, growing, steps);
+    for (unsigned i = 0; i < g->point_count; i++) {
+        double seconds = found_seconds(w, g->points[i].time);
+        double at = clock == CLOCK_STEP ? steps[i] : seconds;
+        if (isnan(at))
+            continue;
+        if (count > 0 && at <= ret[count - 1].at)
+            count--;
+        ret[count++] = (struct spot){at, seconds, g->points[i].count};
+    }
+    return count;
+}
+
+static bool is_steady(const struct spot *s, unsigned count, double rate)
+{
+    for (unsigned i = 1; i < count; i++)
+        if (!(s[i].count > s[i - 1].count))
+            return false;
+    const struct spot *last = &s[count - 1], *before = &s[count - 2];
+    return (last->count - before->count) / (last->at - before->at) >= LAST_SHARE * rate;
+}
+
+/* Where it stands still on a clock, so do its rates on it. */
+static double rate_between(const struct spot *first, const struct spot *last, double span)
+{
+    return span > 0 ? (last->count - first->count) / span : (double) NAN;
+}
+
+static bool is_steady_on(const struct spot *s, unsigned count)
+{
+    return count >= RISE_LEAST_POINTS &&
+           is_steady(s, count, rate_between(s, &s[count - 1], s[count - 1].at - s[0].at));
+}
+
+static bool may_be_chance(const struct wire_census_growing *g, const struct rise *r)
+{
+    bool is_tally = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
+    return is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW;
+}
+
+struct rise rise_of(const struct watch *w, const struct member *m, unsigned growing,
+                    enum series_clock clock, double seconds_a_unit)
+{
+    struct spot spots[WIRE_CENSUS_POINTS], timed[WIRE_CENSUS_POINTS];
+    unsigned count = find_spots(w, m, growing, clock, spots);
+    unsigned timed_count = find_spots(w, m, growing, CLOCK_SECONDS, timed);
+    struct rise r = {.points = timed_count, .rate = NAN, .per_second = NAN};
+    if (timed_count < RISE_LEAST_POINTS)
+        return r;
+    const struct spot *first = &timed[0], *last = &timed[timed_count - 1];
+    r.steady = is_steady_on(spots, count) || is_steady_on(timed, timed_count);
+    r.per_second = rate_between(first, last, last->seconds - first->seconds);
+    r.rate = r.per_second * seconds_a_unit;
+    r.from = r.to = NAN;
+    if (count >= 2) {
+        first = &spots[0];
+        last = &spots[count - 1];
+        r.rate = rate_between(first, last, last->at - first->at);
+        r.from = first->at;
+        r.to = last->at;
+    }
+    r.first = first->count;
+    r.last = last->count;
+    r.steady = r.steady && !may_be_chance(&m->found->census->growing[growing], &r);
+    return r;
+}
