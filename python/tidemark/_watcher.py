@@ -450,12 +450,18 @@ class Watcher(WarnsOnce, _core.Watcher):
             return
         vram_delta = _difference(vram, self._vram_first)
         if self._prints():
-            self._say(_lines.epoch_summary(
-                self.epoch_count, self.loss_tracker.get_moving_average(),
-                self.loss_tracker.get_trend(), vram_delta))
-            self._say_verdict(_lines.below_summary, _difference(ram, self._ram_first))
+            self._say_epoch(self.loss_tracker.get_moving_average(), vram_delta,
+                            _difference(ram, self._ram_first))
         if self.warn_on_leak and vram_delta is not None:
             self._check_limits(vram_delta / _lines.MB)
+
+    def _epoch_summary(self, loss, vram_delta):
+        return _lines.epoch_summary(self.epoch_count, loss, self.loss_tracker.get_trend(),
+                                    vram_delta)
+
+    def _say_epoch(self, loss, vram_delta, ram_delta):
+        self._say(self._epoch_summary(loss, vram_delta))
+        self._say_verdict(_lines.below_summary, ram_delta)
 
     def _check_limits(self, delta):
         """TrainWatch's rules for VRAM since the first epoch, in MB; where they were asked for."""

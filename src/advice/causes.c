@@ -180,6 +180,14 @@ static bool is_a_checkpoint(const struct wire_census_growing *g, const struct ca
            g->tensors >= COPIES_LEAST * round(copies) * facts->model_tensors;
 }
 
+/* Of contextlib.ExitStack, which has nothing to do with a training's. */
+#define EXIT_CALLBACKS "_exit_callbacks"
+
+static bool is_of_a_callback(const struct wire_census_growing *g)
+{
+    return speaks_of(g, "callback") && !speaks_of(g, EXIT_CALLBACKS);
+}
+
 static bool is_a_hook(const struct wire_census_growing *g)
 {
     static const char *const words[] = {"hook",    "listen", "observ",   "handler",
@@ -192,14 +200,14 @@ static enum cause cause_of_names(const struct wire_census_growing *g)
     static const char *const compiled[] = {
         "_dynamo", "inductor", "torch.compile", "jit.", "code_cache", "kernel_cache", NULL};
     static const char *const queues[] = {"queue", "LogRecord", "backlog", NULL};
-    static const char *const caches[] = {"cache", "memo", "Image", "ndarray", "samples", NULL};
+    static const char *const caches[] = {"cache", "memo", "Image", "samples", NULL};
     if (speaks_of_any(g, compiled))
         return CAUSE_COMPILE_CACHE;
     if (speaks_of(g, "profil"))
         return CAUSE_PROFILER;
     if (speaks_of_any(g, queues))
         return CAUSE_LOG_QUEUE;
-    if (speaks_of(g, "callback"))
+    if (is_of_a_callback(g))
         return CAUSE_CALLBACK_STATE;
     if (is_held_as(g, "closure"))
         return CAUSE_CLOSURE;
@@ -242,13 +250,13 @@ static enum cause cause_of(const struct wire_census_growing *g, const struct cau
     if (g->form == WIRE_CENSUS_GRAPH)
         return CAUSE_RETAINED_GRAPH;
     if (is_gradient(g))
-        return CAUSE_LINGERING_GRADIENTS;
+        return is_of_a_callback(g) ? CAUSE_CALLBACK_STATE : CAUSE_LINGERING_GRADIENTS;
     if (g->form == WIRE_CENSUS_SIZE && !g->grad_fn)
         return CAUSE_GROWING_OBJECT;
     if (g->grad_fn)
         return is_scalar(g) ? CAUSE_RETAINED_LOSS : CAUSE_RETAINED_GRAPH;
     if (is_a_hook(g) || speaks_of(g, "_hooks"))
-        return speaks_of(g, "callback") ? CAUSE_CALLBACK_STATE : CAUSE_HOOKS;
+        return is_of_a_callback(g) ? CAUSE_CALLBACK_STATE : CAUSE_HOOKS;
     if (g->module)
         return CAUSE_CLOSURE;
     if (is_a_checkpoint(g, facts))
@@ -274,8 +282,10 @@ static double share_of(const struct growth_facts *f, const struct cause_facts *f
 {
     double host = part(f->host_rate, facts->host_rate);
     double device = part(f->device_rate, facts->allocated_rate);
-    double tensors = has_tensors(f->growing) ? part(f->count_rate, facts->tensors_rate) : NAN;
-    return fmax(fmax(host, device), tensors);
+    double memory = fmax(host, device);
+    if (!isnan(memory) || !has_tensors(f->growing))
+        return memory;
+    return part(f->count_rate, facts->tensors_rate);
 }
 
 /* An item of these is no larger than it looks: what it reaches is counted with it. */
@@ -332,9 +342,9 @@ static bool is_native_backed(const struct wire_census_growing *g)
                                          "numpy.bool",  "datetime.",   "decimal.",
                                          "numpy.str_",  "numpy.bytes", NULL};
     static const char *const words[] = {
-        "PIL.",      "Image",      "ndarray", "numpy.", "cv2",  "pyarrow",  "pandas",
-        "DataFrame", "h5py",       "ctypes",  "c_char", "mmap", "_io.",     "Storage",
-        "Traced",    "memoryview", "Script",  "_cffi",  "lmdb", "torch._C", NULL};
+        "PIL.",   "Image",  "ndarray", "numpy.", "cv2",  "pyarrow", "pandas",   "DataFrame",
+        "h5py",   "ctypes", "c_char",  "mmap",   "_io.", "Storage", "Traced",   "memoryview",
+        "Script", "_cffi",  "lmdb",    "zlib.",  "bz2.", "lzma.",   "torch._C", NULL};
     return !speaks_of_one(g->item, values) && (g->extension || speaks_of_one(g->item, words));
 }
 
@@ -549,7 +559,9 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
     if (any_hidden(c))
         say(c->undecided, &c->undecided_count,
             "whether these items or native code beside them hold the memory cannot be told: leave "
-            "one of them out for some hundred steps");
+            "them out for some hundred steps");
+    if (any_likely(c) && !facts->profiler)
+        return;
     if ((found = add(c, facts->profiler ? CAUSE_PROFILER : CAUSE_NATIVE,
                      any_likely(c) ? WEIGHT_BESIDE : left))) {
         found->share = left;

@@ -188,30 +188,16 @@ static enum key key_of(struct word w)
         const char *text;
         enum key key;
     } keys[] = {
-        {"step", KEY_STEP},
-        {"steps", KEY_STEP},
-        {"iter", KEY_STEP},
-        {"iters", KEY_STEP},
-        {"itr", KEY_STEP},
-        {"iteration", KEY_STEP},
-        {"iterations", KEY_STEP},
-        {"batch", KEY_STEP},
-        {"batch_idx", KEY_STEP},
-        {"minibatch", KEY_STEP},
-        {"mini-batch", KEY_STEP},
-        {"update", KEY_STEP},
-        {"updates", KEY_STEP},
-        {"train_step", KEY_STEP},
-        {"training_step", KEY_STEP},
-        {"current_step", KEY_STEP},
-        {"iter_num", KEY_STEP},
-        {"global_step", KEY_GLOBAL},
-        {"global-step", KEY_GLOBAL},
-        {"global_iter", KEY_GLOBAL},
-        {"num_updates", KEY_GLOBAL},
-        {"optimizer_step", KEY_GLOBAL},
-        {"global_steps", KEY_GLOBAL},
-        {"epoch", KEY_EPOCH},
+        {"step", KEY_STEP},           {"steps", KEY_STEP},         {"iter", KEY_STEP},
+        {"iters", KEY_STEP},          {"itr", KEY_STEP},           {"iteration", KEY_STEP},
+        {"iterations", KEY_STEP},     {"batch", KEY_STEP},         {"batch_idx", KEY_STEP},
+        {"minibatch", KEY_STEP},      {"mini-batch", KEY_STEP},    {"update", KEY_STEP},
+        {"updates", KEY_STEP},        {"train_step", KEY_STEP},    {"training_step", KEY_STEP},
+        {"current_step", KEY_STEP},   {"iter_num", KEY_STEP},      {"episode", KEY_STEP},
+        {"episodes", KEY_STEP},       {"rollout", KEY_STEP},       {"round", KEY_STEP},
+        {"request", KEY_STEP},        {"global_step", KEY_GLOBAL}, {"global-step", KEY_GLOBAL},
+        {"global_iter", KEY_GLOBAL},  {"num_updates", KEY_GLOBAL}, {"optimizer_step", KEY_GLOBAL},
+        {"global_steps", KEY_GLOBAL}, {"epoch", KEY_EPOCH},
     };
     if (w.len < 3)
         return KEY_NONE;
@@ -515,6 +501,8 @@ static bool ends_keyword(char c)
     case 'x': /* batch_idx */
     case 'e': /* update */
     case 'm': /* iter_num */
+    case 't': /* request */
+    case 'd': /* round */
     case ')':
         return true;
     default:

@@ -95,6 +95,16 @@ struct array { /* PyArrayObject of numpy */
     int flags;
 };
 
+struct numbers { /* arrayobject of the module `array` */
+    struct object base;
+    char *items;
+    ptrdiff_t allocated;
+    const struct {
+        char code;
+        int size;
+    } * kind;
+};
+
 #define ARRAY_C_ORDER 1
 #define ARRAY_FORTRAN_ORDER 2
 
@@ -117,6 +127,7 @@ static struct {
     size_t cache_most;
     const struct type *bytes_file, *text_file; /* io.BytesIO, io.StringIO */
     size_t bytes_file_at, text_file_at;        /* where they keep their length */
+    const struct type *numbers;                /* array.array; NULL: not imported, or not known */
     size_t text_head;                          /* of a text in ASCII */
     uintptr_t code_begin, code_end;            /* where the interpreter's own functions are */
 } known;
@@ -272,6 +283,22 @@ static void learn_files(void)
     known.text_file = learn_file("StringIO", py.PyUnicode_FromString(text), &known.text_file_at);
 }
 
+/* One with room for so many, and of a size that are known: is it where it should be? */
+static void learn_numbers(void)
+{
+    py_object *module = python_module("array");
+    py_object *type = module ? python_attribute(module, "array") : NULL;
+    py_object *one = type ? py.PyObject_CallFunction(type, "s(i)", "d", UNLIKELY) : NULL;
+    const struct numbers *n = (const struct numbers *) one;
+    if (n && n->base.size == 1 && n->allocated >= 1 && n->allocated < 64 &&
+        *(const double *) n->items == UNLIKELY && n->kind->code == 'd' &&
+        n->kind->size == (int) sizeof(double))
+        known.numbers = n->base.type;
+    py.PyErr_Clear();
+    python_drop(one);
+    python_drop(type);
+}
+
 static void learn_texts(void)
 {
     py_object *text = py.PyUnicode_FromString("x");
@@ -337,6 +364,8 @@ bool heap_learn(void)
         learn_deque(); /* `collections` came later */
     if (state == LEARNT && !known.cache)
         learn_cache();
+    if (state == LEARNT && !known.numbers)
+        learn_numbers();
     return state == LEARNT;
 }
 
@@ -498,6 +527,8 @@ enum heap_kind heap_kind_of_type(const py_object *type)
             return HEAP_BYTEARRAY;
         if (t == known.bytes_file || t == known.text_file)
             return HEAP_MEMORY_FILE;
+        if (t == known.numbers)
+            return HEAP_NUMBERS;
         if (is_array(t))
             return HEAP_ARRAY;
     }
@@ -648,6 +679,9 @@ static size_t table_size(const py_object *o, enum heap_kind kind)
         return array_size(o);
     case HEAP_MEMORY_FILE:
         return file_size(o);
+    case HEAP_NUMBERS:
+        return (size_t) ((const struct numbers *) o)->allocated *
+               (size_t) ((const struct numbers *) o)->kind->size;
     default:
         return 0;
     }

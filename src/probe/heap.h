@@ -56,6 +56,7 @@ enum heap_kind {
     HEAP_BYTEARRAY,
     HEAP_ARRAY,       /* numpy's */
     HEAP_MEMORY_FILE, /* io.BytesIO, io.StringIO */
+    HEAP_NUMBERS,     /* array.array */
 };
 
 enum heap_kind heap_kind_of_type(const py_object *type);

@@ -21,7 +21,7 @@ static atomic_bool is_watching, is_pending;
 
 /* ---- lines alike ---- */
 
-#define COMPARED 40u                 /* bytes of a line */
+#define COMPARED 32u                 /* characters of a line that belong to no number */
 #define WAIT_NS UINT64_C(5000000000) /* for a line like the last one, then any will do */
 #define ESTABLISHED 3u               /* lines of one kind: it comes again and again */
 
@@ -33,13 +33,30 @@ struct kind {
 static struct kind counted, other; /* those that count; the last others */
 static uint64_t heard_at;
 
-/* Made of what is no number. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Signs, and the letter in 3.2e-05, too. */
+static bool is_of_number(const char *line, size_t count, size_t i)
+{
+    bool is_exponent = line[i] == 'e' && i > 0 && i + 1 < count && is_digit(line[i - 1]) &&
+                       (is_digit(line[i + 1]) || line[i + 1] == '-' || line[i + 1] == '+');
+    return is_exponent || (line[i] != '\0' && strchr("0123456789.,:-+% \r\n", line[i]));
+}
+
+/* Made of what is no number, however many digits those have. */
 static uint32_t likeness_of(const char *line, size_t count)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < count && i < COMPARED; i++)
-        if (!strchr("0123456789.,:-+% \r\n", line[i]) || line[i] == '\0')
-            hash = (hash ^ (unsigned char) line[i]) * 16777619u;
+    unsigned compared = 0;
+    for (size_t i = 0; i < count && compared < COMPARED; i++) {
+        if (is_of_number(line, count, i))
+            continue;
+        hash = (hash ^ (unsigned char) line[i]) * 16777619u;
+        compared++;
+    }
     return hash | 1;
 }
 

@@ -591,6 +591,7 @@ static size_t size_of(struct survey *c, py_object *o)
     case HEAP_BYTEARRAY:
     case HEAP_ARRAY:
     case HEAP_MEMORY_FILE:
+    case HEAP_NUMBERS:
         return heap_size(o);
     default:
         break;

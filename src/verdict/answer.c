@@ -414,7 +414,10 @@ static void fill_naive(const struct engine *e, const struct floor_line *f, struc
         return;
     double warm_up = floor_at(f, a->warm_up_end) - e->first_value;
     a->naive.warm_up_share = fmin(1, fmax(0, warm_up / rise));
-    a->naive.misleads = a->naive.warm_up_share > 0.5 && a->rate < 0.5 * a->naive.rate;
+    /* That it is over is known when it has been so for as long as it took. */
+    bool is_over = e->last_at - a->warm_up_end >= a->warm_up_end - e->first_at;
+    a->naive.misleads = (is_over || a->verdict != VERDICT_INCONCLUSIVE) &&
+                        a->naive.warm_up_share > 0.5 && a->rate < 0.5 * a->naive.rate;
 }
 
 /* ---- the pattern ---- */

@@ -370,6 +370,9 @@ static void fill_rates(struct watch_finding *f, const struct process_facts *p,
     f->device_bytes_per_step = facts->device_rate;
 }
 
+/* So much of the growth is seen at its items: they hold little else. */
+#define SEEN_SHARE 0.8
+
 /* What a graph takes, or an image, is not seen in the heap, but in the process: where one alone
  * holds such things, and nothing else is found, the growth is its. */
 static bool is_all_there_is(const struct causes *all, const struct cause_found *c)
@@ -380,7 +383,7 @@ static bool is_all_there_is(const struct causes *all, const struct cause_found *
             all->list[i].growth ? all->list[i].growth->growing : NULL;
         held += g && (g->holder_count == 0 || strcmp(g->holders[0].kind, "native") != 0);
     }
-    return c->holds_more && held == 1;
+    return c->holds_more && held == 1 && !(c->share >= SEEN_SHARE);
 }
 
 static void describe_growth(const struct process_facts *p, const struct causes *all,
@@ -642,6 +645,22 @@ void watch_found_release(struct watch_found *f)
 /* ---- all of it ---- */
 
 /* A short run is over before its objects were counted often enough. */
+/* There the interpreter is asked for nothing: it neither steps nor prints. */
+static void say_worker(struct watch_found *all, const struct process_facts *p)
+{
+    const struct member *m = p->member;
+    if (!p->leaks || m->role.role != ROLE_DATA_WORKER || (m->found && m->found->census))
+        return;
+    struct buf text = BUF_INIT;
+    buf_addf(&text,
+             "what holds it in %s is not known: data workers are not looked into. See what the "
+             "dataset keeps in __getitem__ and what its transforms do, or train with num_workers=0 "
+             "for some hundred steps",
+             p->label);
+    add_undecided(all, buf_text(&text));
+    buf_release(&text);
+}
+
 static void say_too_short(const struct watch *w, struct watch_found *all,
                           const struct process_facts *p)
 {
@@ -704,6 +723,7 @@ static void look_at(struct watch *w, struct watch_view *v, struct member *m,
         add_undecided(&v->found, causes.undecided[i]);
     if (causes.count == 0)
         say_too_short(w, &v->found, p);
+    say_worker(&v->found, p);
     add_caches(w, &v->found, p);
 }
 

@@ -78,9 +78,15 @@ static bool follows_tensors(const struct watch_view *v, const struct watch_serie
     return false;
 }
 
+/* A census has memory of its own that it shares with its child. */
+static bool may_be_ours(const struct watch_series *s)
+{
+    return strcmp(s->info.kind, "host.shmem") == 0 && s->answer.pattern == PATTERN_SPIKES;
+}
+
 static enum pattern pattern_of(const struct watch_view *v, const struct watch_series *s)
 {
-    if (follows_tensors(v, s))
+    if (follows_tensors(v, s) || may_be_ours(s))
         return PATTERN_UNKNOWN;
     return fades(&s->answer) ? PATTERN_BOUNDED_CACHE : s->answer.pattern;
 }

@@ -7,6 +7,9 @@
 /* At the end it still grows at this part of its mean rate: else it jumped, and no more. */
 #define LAST_SHARE 0.25
 
+/* What grew at less than this part of its later rate had not begun. */
+#define BEGUN_SHARE 0.7
+
 /* What a step makes and frees is there in changing numbers: to be more three times in a row is
  * nothing if it is by so few. */
 #define LEAST_POINTS_OF_FEW 5u
@@ -63,6 +66,20 @@ static bool may_be_chance(const struct wire_census_growing *g, const struct rise
     return is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW;
 }
 
+/* It may have begun to grow after it was first counted. */
+static unsigned beginning(const struct spot *s, unsigned count)
+{
+    unsigned from = 0;
+    const struct spot *last = &s[count - 1];
+    for (; count - from > RISE_LEAST_POINTS; from++) {
+        const struct spot *first = &s[from], *next = &s[from + 1];
+        if (rate_between(first, next, next->at - first->at) >=
+            BEGUN_SHARE * rate_between(next, last, last->at - next->at))
+            break;
+    }
+    return from;
+}
+
 struct rise rise_of(const struct watch *w, const struct member *m, unsigned growing,
                     enum series_clock clock, double seconds_a_unit)
 {
@@ -72,13 +89,14 @@ struct rise rise_of(const struct watch *w, const struct member *m, unsigned grow
     struct rise r = {.points = timed_count, .rate = NAN, .per_second = NAN};
     if (timed_count < RISE_LEAST_POINTS)
         return r;
-    const struct spot *first = &timed[0], *last = &timed[timed_count - 1];
+    const struct spot *first = &timed[beginning(timed, timed_count)];
+    const struct spot *last = &timed[timed_count - 1];
     r.steady = is_steady_on(spots, count) || is_steady_on(timed, timed_count);
     r.per_second = rate_between(first, last, last->seconds - first->seconds);
     r.rate = r.per_second * seconds_a_unit;
     r.from = r.to = NAN;
     if (count >= 2) {
-        first = &spots[0];
+        first = &spots[beginning(spots, count)];
         last = &spots[count - 1];
         r.rate = rate_between(first, last, last->at - first->at);
         r.from = first->at;

@@ -93,6 +93,11 @@ TEST(progress__reads_steps_of_plain_lines)
     CHECK_READS("Training step @: loss 0.3\r\n");
     CHECK_READS("Memory after step @: 5.2 GB\n");
     CHECK_READS("update @ loss=0.1\n");
+    CHECK_READS("Episode @ return -21.0\n");
+    CHECK_READS("episode: @/500 reward=3.5\n");
+    CHECK_READS("rollout @ done\n");
+    CHECK_READS("round @ accuracy 0.61\n");
+    CHECK_READS("request @ done score 0.012\n");
 }
 
 TEST(progress__reads_steps_behind_what_loggers_put_in_front)

@@ -74,6 +74,14 @@ class _TrainingWatcher(Watcher):
         """Below the summary of an epoch, where epochs are not so short that it would be felt."""
         self._verdicts.within_share(lambda: super(_TrainingWatcher, self)._say_verdict(form, *more))
 
+    def _say_epoch(self, loss, vram_delta, ram_delta):
+        """A summary with nothing in it comes with its verdict, or not at all."""
+        if loss is not None or vram_delta is not None:
+            super()._say_epoch(loss, vram_delta, ram_delta)
+            return
+        box = self._epoch_summary(loss, vram_delta)
+        self._say_verdict(lambda *below: box + "\n" + _lines.below_summary(*below), ram_delta)
+
     def _shown_loss(self, loss):
         if loss is _not_known and math.isnan(self._last_loss):
             return None
