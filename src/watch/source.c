@@ -277,12 +277,16 @@ static bool is_adding_method(struct place p)
     }
 }
 
-/* a = ..., a, b = ... */
+/* a = ..., a, b = ...; not a = None, by which it holds nothing yet. */
 static bool is_bound(struct place p)
 {
     while (peek(&p) == ',' || is_name_char(peek(&p)) || peek(&p) == ' ')
         step(&p);
-    return peek(&p) == '=' && peek_at(&p, 1) != '=';
+    if (peek(&p) != '=' || peek_at(&p, 1) == '=')
+        return false;
+    step(&p);
+    skip_blanks(&p);
+    return !is_name(&p, name_length(&p), "None");
 }
 
 /* The place is behind the name. */

@@ -187,6 +187,7 @@ TEST(source__where_a_variable_begins)
 {
     CHECK(find_binding("net(1)\na, net = both()\n") == 2);
     CHECK(find_binding("\nnet, a = both()\n") == 2);
+    CHECK(find_binding("net = None\nnet = None_or()\n") == 2);
     CHECK(find_binding("with open(1) as f, made() as net:\n") == 1);
     CHECK(find_binding("assert net, a == 1\nfor net, a in x: pass\n") == 0);
     struct source_query q = {.name = "x", .scope = "f", .by = SOURCE_SCOPE};
