@@ -97,7 +97,7 @@ struct array { /* PyArrayObject of numpy */
 
 struct numbers { /* arrayobject of the module `array` */
     struct object base;
-    char *items;
+    void *items;
     ptrdiff_t allocated;
     const struct {
         char code;
