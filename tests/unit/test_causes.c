@@ -166,6 +166,38 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     CHECK(c.list[0].cause == CAUSE_NATIVE);
 }
 
+/* Each hook keeps tensors; those are a part of what the hooks keep. */
+TEST(causes__the_one_that_takes_most_is_first)
+{
+    struct wire_census_growing hooks =
+        growing("dict", "function of tensor float32 [8] cpu", "attribute", "net._forward_hooks");
+    struct wire_census_growing tensors =
+        growing("torch.Tensor", "tensor float32 [8] cpu", "closure", "out[\"f\"]");
+    tensors.form = WIRE_CENSUS_TENSORS;
+    struct growth_facts growths[] = {{&tensors, 2, 14 * KB, NAN}, {&hooks, 1, 58 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.tensors_rate = 2;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[0].cause == CAUSE_HOOKS);
+}
+
+TEST(causes__names_that_mislead)
+{
+    struct wire_census_growing g =
+        growing("collections.deque", "tuple of bytes", "attribute", "stack._exit_callbacks");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
+    g = growing("dict", "tensor float32 [8] cpu", "attribute", "self.callbacks[2].grads");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_CALLBACK_STATE);
+    g = growing("list", "numpy.ndarray", "attribute", "stats.matrices");
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
+    g = growing("list", "zlib.Decompress", "local", "readers"); /* which has its windows outside */
+    CHECK(first_cause(&g, 177) == CAUSE_GROWING_CONTAINER);
+}
+
 TEST(causes__functions_that_take_next_to_nothing_are_none)
 {
     struct wire_census_growing g = growing("function", "function", "class", "_call.__exit__");

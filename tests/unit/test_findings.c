@@ -514,6 +514,51 @@ TEST(findings__a_run_that_was_too_short_says_so)
     self_end(&s);
 }
 
+/* What was local to main() is gone by then. */
+TEST(findings__nothing_is_native_by_what_a_program_held_at_its_end)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "ended\t1\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
+    CHECK(v.found.undecided_count == 1 && strstr(v.found.undecided[0], "before it ended"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+TEST(findings__nothing_is_native_where_graphs_were_not_looked_at)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "tensors\tcpu\t3\t48\t1\t2\ngraphs\t1\t100000\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
+    CHECK(v.found.undecided_count == 1 && strstr(v.found.undecided[0], "have graphs behind them"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* It grew at half its rate between two censuses, since it had only begun. */
+TEST(findings__rates_begin_where_the_growth_did)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    take(&s, "growing\t1\tcontainer\tlist\tbytes\t65536\t0\t\t"
+             "1000000000:10 5000000000:110 6000000000:210 7000000000:310 9000000000:510\n");
+    finish(&s, 10, &v);
+    CHECK(v.found.count == 1);
+    CHECK_NEAR(v.found.findings[0].count_per_step, 1, 0.01);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 TEST(findings__a_text_from_outside_drives_no_terminal)
 {
     struct self s;
