@@ -20,7 +20,10 @@
  */
 #define WEIGHT_HOLDS_MORE 0.9
 #define WEIGHT_MIGHT_HOLD 0.4
-#define WEIGHT_BESIDE 0.2 /* for native code beside one that is known to */
+#define WEIGHT_BESIDE 0.2 /* for a profiler beside one that is known to */
+
+/* So much of the growth is seen at its items: they hold little else, unless they keep graphs. */
+#define SEEN_SHARE 0.8
 
 /* A container that grows at this part of the rate of its kind of items holds them. */
 #define COVERED_SHARE 0.8
@@ -463,7 +466,8 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
         return;
     found->growth = f;
     found->share = share;
-    found->holds_more = holds_more(f->growing);
+    found->holds_more =
+        keeps_a_graph(f->growing) || (holds_more(f->growing) && !(share >= SEEN_SHARE));
     say_share(found, f, facts);
 }
 

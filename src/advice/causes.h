@@ -78,7 +78,7 @@ struct cause_found {
     const struct growth_facts *growth; /* of the facts; NULL: seen from the counters alone */
     double weight;                     /* 0 to 1: the causes are in the order of it */
     double share;    /* of the growth it explains, 0 to 1, by what can be seen; NAN: not known */
-    bool holds_more; /* than can be seen */
+    bool holds_more; /* than is seen at its items */
     char evidence[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH];
     unsigned evidence_count;
 };

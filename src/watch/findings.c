@@ -370,9 +370,6 @@ static void fill_rates(struct watch_finding *f, const struct process_facts *p,
     f->device_bytes_per_step = facts->device_rate;
 }
 
-/* So much of the growth is seen at its items: they hold little else. */
-#define SEEN_SHARE 0.8
-
 /* What a graph takes, or an image, is not seen in the heap, but in the process: where one alone
  * holds such things, and nothing else is found, the growth is its. */
 static bool is_all_there_is(const struct causes *all, const struct cause_found *c)
@@ -383,7 +380,7 @@ static bool is_all_there_is(const struct causes *all, const struct cause_found *
             all->list[i].growth ? all->list[i].growth->growing : NULL;
         held += g && (g->holder_count == 0 || strcmp(g->holders[0].kind, "native") != 0);
     }
-    return c->holds_more && held == 1 && !(c->share >= SEEN_SHARE);
+    return c->holds_more && held == 1;
 }
 
 static void describe_growth(const struct process_facts *p, const struct causes *all,

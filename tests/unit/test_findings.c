@@ -39,7 +39,7 @@ static void put(struct self *s, const char *kind, enum wire_unit unit, double se
 
 /* What becomes more at every step. */
 struct rates {
-    double bytes, tensors, heap;
+    double bytes, tensors, heap, device;
 };
 
 /* 100 steps a second. */
@@ -51,6 +51,8 @@ static void train_at(struct self *s, int seconds, struct rates a_step)
             wire_put(s->ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), step);
             put(s, "host.anon", WIRE_BYTES, at, 100 * MB + a_step.bytes * step);
             put(s, "py.tensors", WIRE_COUNT, at, 6529 + a_step.tensors * step);
+            if (a_step.device > 0)
+                put(s, "torch.allocated", WIRE_BYTES, at, 60 * MB + a_step.device * step);
             if (a_step.heap > 0)
                 put(s, "heap.used", WIRE_BYTES, at, 10 * MB + a_step.heap * step);
         }
@@ -128,6 +130,24 @@ TEST(findings__the_list_that_keeps_the_losses)
                  "list `loss_history`, local of `train_with_leak` (/x/demo.py:31): +1.00 tensors a "
                  "step (float32 [] cpu, with the graph that made them), about 16.2 KB of host "
                  "memory a step in the process as a whole: keep loss.item() instead"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* On a device all of its own growth is seen, on the host the graph is not. */
+TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train_at(&s, 10, (struct rates){.bytes = 16.2 * 1024, .device = 512});
+    take(&s, "growing\t1\tcontainer\tlist\ttensor float32 [] cuda:0\t600\t512\tgrad_fn\t" POINTS
+             "\nholder\t1\t1\tlocal\tloss_history\ttrain\t/x/demo.py\t31\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    CHECK(strstr(v.found.findings[0].sentence,
+                 "about 512 B of device memory and 16.2 KB of host memory a step in the process as "
+                 "a whole: keep loss.item() instead"));
     watch_view_release(&v);
     self_end(&s);
 }
