@@ -60,10 +60,10 @@ static int pass_on(int wait_status, int verdict_status)
 /* It could not be watched: it runs all the same. */
 static void wait_unwatched(struct relay *relay, int *ret_status)
 {
-    char bytes[RELAY_READ];
+    struct relay_lines lines;
     ssize_t n;
     cli_say("run: the command goes on unwatched");
-    while ((n = relay_read(relay, bytes, sizeof(bytes), ret_status)) > 0 || n == -EAGAIN)
+    while ((n = relay_read(relay, &lines, ret_status)) > 0 || n == -EAGAIN)
         if (n == -EAGAIN)
             usleep(50000);
 }

@@ -68,7 +68,7 @@ struct live {
     char *store_path;
     struct tail *tails[TAILS];
     unsigned tail_count;
-    struct timespec began;
+    uint64_t began; /* by wire_now() */
     int signals;
     int out; /* where reports and lines go: standard error under `run` */
     int log; /* --log; -1: none */
@@ -87,16 +87,14 @@ struct live {
     bool refused;              /* nobody could be entered, and that was all there was to do */
 };
 
-static double seconds_since(const struct timespec *began)
+static double seconds_at(const struct live *l, uint64_t time)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) (now.tv_sec - began->tv_sec) + 1e-9 * (double) (now.tv_nsec - began->tv_nsec);
+    return time > l->began ? 1e-9 * (double) (time - l->began) : 0;
 }
 
 static double now(const struct live *l)
 {
-    return seconds_since(&l->began);
+    return seconds_at(l, wire_now());
 }
 
 /* ---- output ---- */
@@ -404,16 +402,16 @@ static void check_term(struct live *l, double seconds)
 /* ---- events ---- */
 
 /* True if there was something. */
-static bool read_relay(struct live *l, double seconds)
+static bool read_relay(struct live *l)
 {
-    char bytes[RELAY_READ];
+    struct relay_lines lines;
     ssize_t n = 1;
     int status = 0;
     unsigned i = 0;
     for (; i < PACKETS && n > 0; i++) {
-        n = relay_read(l->job->relay, bytes, sizeof(bytes), &status);
+        n = relay_read(l->job->relay, &lines, &status);
         if (n > 0)
-            watch_feed_output(l->watch, seconds, bytes, (size_t) n);
+            watch_feed_output(l->watch, seconds_at(l, lines.time), lines.text, (size_t) n);
     }
     if (n == -EAGAIN || n > 0)
         return i > 1;
@@ -429,7 +427,7 @@ static bool read_relay(struct live *l, double seconds)
  */
 static void read_output(struct live *l, double seconds)
 {
-    bool any = l->job->relay && read_relay(l, seconds);
+    bool any = l->job->relay && read_relay(l);
     any = read_tails(l, seconds) || any;
     if (!any)
         return;
@@ -601,7 +599,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .arguments = arguments,
         .rings = l->job->rings,
         .speaks = !o->quiet && !o->log,
-        .began = (uint64_t) l->began.tv_sec * 1000000000u + (uint64_t) l->began.tv_nsec,
+        .began = l->began,
         .no_inspect = l->job->no_inspect,
         .wants = l->job->enters == LIVE_ENTERS_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
         .acts = l->job->acts,
@@ -750,7 +748,7 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
 {
     struct live l = {.options = o, .job = job, .kill_at = NAN, .entered_at = NAN, .log = -1};
     struct buf command = BUF_INIT, arguments = BUF_INIT;
-    clock_gettime(CLOCK_MONOTONIC, &l.began);
+    l.began = wire_now();
     l.signals = catch_signals(job->relay != NULL);
     l.out = job->relay ? STDERR_FILENO : STDOUT_FILENO;
     l.style = terminal_style(&o->view, l.out);

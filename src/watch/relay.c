@@ -2,6 +2,7 @@
 #include "watch/relay.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -141,7 +142,17 @@ static void lose_relay(struct relay *r)
         r->has_row = false;
 }
 
-ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status)
+/* The length of the text; 0: these are none. */
+static size_t take_lines(const char *packet, size_t len, struct relay_lines *ret)
+{
+    size_t before = offsetof(struct relay_lines, text);
+    if (len <= before || len > sizeof(*ret))
+        return 0;
+    memcpy(ret, packet, len);
+    return len - before;
+}
+
+ssize_t relay_read(struct relay *r, struct relay_lines *ret_lines, int *ret_status)
 {
     char packet[RELAY_PACKET];
     if (r->socket < 0)
@@ -158,11 +169,8 @@ ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status)
         memcpy(ret_status, packet + 1, len);
         return 0;
     }
-    if (packet[0] != RELAY_OUTPUT || len == 0)
-        return -EAGAIN;
-    len = len < size ? len : size;
-    memcpy(bytes, packet + 1, len);
-    return (ssize_t) len;
+    len = packet[0] == RELAY_OUTPUT ? take_lines(packet + 1, len, ret_lines) : 0;
+    return len > 0 ? (ssize_t) len : -EAGAIN;
 }
 
 static void send_packet(struct relay *r, enum relay_message what, const void *data, size_t len)

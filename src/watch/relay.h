@@ -9,7 +9,8 @@
 
 /*
  * Messages, one a packet: a letter and what belongs to it.
- *   relay to watcher:  STARTED struct relay_started, always the first; OUTPUT lines; ENDED status
+ *   relay to watcher:  STARTED struct relay_started, always the first; OUTPUT struct relay_lines,
+ *                      no longer than its text; ENDED status
  *   watcher to relay:  SHOW status line; PRINT text; SIGNAL int
  */
 enum relay_message {
@@ -27,7 +28,7 @@ struct relay_started {
     bool has_terminal;
 };
 
-#define RELAY_PACKET (RELAY_READ + 1)
+#define RELAY_PACKET (sizeof(struct relay_lines) + 1)
 
 /* Runs in the relay's own process; never returns. `socket` leads to the watcher; `mask` is the
  * signal mask that the command gets. */

@@ -1,6 +1,8 @@
 /* watch/relay_channel.c: one way the command's output goes through the relay. */
 #include "watch/relay_channel.h"
 
+#include "wire/wire.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -131,8 +133,10 @@ int channel_flush(struct channel *c)
 size_t channel_read(struct channel *c, char *bytes)
 {
     ssize_t n = read(c->from, bytes, CHANNEL_CHUNK);
-    if (n > 0)
+    if (n > 0) {
+        c->read_at = wire_now();
         return (size_t) n;
+    }
     if (n == 0 || (errno != EAGAIN && errno != EINTR))
         channel_close(c);
     return 0;

@@ -5,6 +5,7 @@
 #include "base/base.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define CHANNEL_CHUNK 65536
@@ -24,7 +25,8 @@ struct channel {
     bool is_for[3]; /* which descriptors of the command lead here */
     struct buf waiting;
     size_t sent;     /* of what waits */
-    struct buf line; /* begun and not ended, for the step clock */
+    uint64_t read_at; /* by wire_now() */
+    struct buf line;  /* begun and not ended, or not yet told, for the step clock */
     size_t passed;   /* bytes since the command ended */
 };
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -32,7 +33,7 @@
 #define TOLD_MS 100
 #define TOLD_BYTES ((size_t) 400 << 10)
 
-#define LINES_MOST ((size_t) RELAY_READ / 2)
+#define LINES_MOST (sizeof(((struct relay_lines *) 0)->text) / 2)
 
 struct relay_process {
     int socket; /* to the watcher; -1: it is gone */
@@ -77,8 +78,10 @@ static bool tell(struct relay_process *r, enum relay_message what, const void *d
 }
 
 /* Output may be lost to the clock, never to the user. False: it can be told later. */
-static bool tell_output(struct relay_process *r, const char *text, size_t len)
+static bool tell_output(struct relay_process *r, const struct channel *c)
 {
+    struct relay_lines lines;
+    size_t len = c->line.len;
     long now = now_ms();
     if (now - r->told_since > TOLD_MS) {
         r->told_since = now;
@@ -86,7 +89,9 @@ static bool tell_output(struct relay_process *r, const char *text, size_t len)
     }
     if (r->told + len > TOLD_BYTES)
         return true;
-    bool is_told = tell(r, RELAY_OUTPUT, text, len);
+    lines.time = c->read_at;
+    memcpy(lines.text, buf_text(&c->line), len);
+    bool is_told = tell(r, RELAY_OUTPUT, &lines, offsetof(struct relay_lines, text) + len);
     r->told += is_told ? len : 0;
     return is_told;
 }
@@ -101,7 +106,7 @@ static void tell_some_lines(struct relay_process *r, struct channel *c, const ch
         whole--;
     buf_add(&c->line, bytes, whole);
     bool is_full = c->line.len + len > LINES_MOST;
-    if ((whole > 0 || is_full) && (tell_output(r, buf_text(&c->line), c->line.len) || is_full))
+    if ((whole > 0 || is_full) && (tell_output(r, c) || is_full))
         buf_clear(&c->line);
     buf_add(&c->line, bytes + whole, len - whole);
 }
@@ -415,10 +420,10 @@ static void tell_end(struct relay_process *r)
     print_now(r);
     drop_row(r);
     for (unsigned i = 0; i < r->channel_count; i++) {
-        struct buf *line = &r->channels[i].line;
-        if (line->len > 0 && !tell_output(r, buf_text(line), line->len))
+        struct channel *c = &r->channels[i];
+        if (c->line.len > 0 && !tell_output(r, c))
             return;
-        buf_clear(line);
+        buf_clear(&c->line);
     }
     r->end_is_told = tell(r, RELAY_ENDED, &r->status, sizeof(r->status));
     /* Heard by a watcher that rests from output, too. */

@@ -241,10 +241,18 @@ void track_note_peak(struct track *t, const struct track_terms *terms, double va
 
 void track_mark(struct track *t, const struct track_terms *terms)
 {
-    for (unsigned i = 0; i < t->pending.count; i++)
-        push_by_step(t, terms, t->pending.points[i].seconds, t->pending.points[i].value);
-    t->pending.count = t->pending.skipped = 0;
-    t->pending.every = 1;
+    struct track_points *p = &t->pending;
+    unsigned passed = 0;
+    while (passed < p->count && p->points[passed].seconds <= terms->clock->now.seconds) {
+        push_by_step(t, terms, p->points[passed].seconds, p->points[passed].value);
+        passed++;
+    }
+    if (passed == 0)
+        return;
+    p->count -= passed;
+    memmove(p->points, p->points + passed, p->count * sizeof(*p->points));
+    p->skipped = 0;
+    p->every = 1;
 }
 
 void track_renew_terms(struct track *t, const struct track_terms *terms)

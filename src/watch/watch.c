@@ -313,7 +313,7 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
     w->clock.epoch_length = mark.epoch_length;
     w->clock.total = mark.total;
     w->steps.prints_each = mark.is_each;
-    steps_mark(w, &(struct step_mark){.seconds = seconds,
+    steps_mark(w, &(struct step_mark){.seconds = fmax(seconds, w->clock.now.seconds),
                                       .step = mark.step,
                                       .epoch = mark.epoch,
                                       .restarted = mark.restarted,

@@ -59,7 +59,7 @@ struct watch *watch_free(struct watch *w);                              /* accep
 /* Follows a process and all that descend from it. -ESRCH. See proc_tree_add_root(). */
 int watch_add_root(struct watch *w, pid_t pid, bool children_only);
 
-/* What the program wrote, as it came: the step clock is read from it. True: the clock moved. */
+/* What the program wrote, and when: the step clock is read from it. True: the clock moved. */
 bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_t len);
 
 /*
@@ -461,8 +461,12 @@ bool relay_has_row(const struct relay *r);   /* relay_show() shows something */
  * lost to the user if nobody reads. > 0: so many bytes; 0: the command has ended, *ret_status is
  * its wait status; -EAGAIN: nothing now; -EPIPE: nobody knows how it ended.
  */
-#define RELAY_READ 8192 /* no more at once */
-ssize_t relay_read(struct relay *r, char *bytes, size_t size, int *ret_status);
+struct relay_lines {
+    uint64_t time; /* by wire_now(): when the last of them came, whenever it is read */
+    char text[8192];
+};
+
+ssize_t relay_read(struct relay *r, struct relay_lines *ret_lines, int *ret_status);
 
 /* The status line, in place of the last; empty: none. Only with `status_line` on a terminal. */
 void relay_show(struct relay *r, const char *line);
