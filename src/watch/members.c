@@ -59,9 +59,11 @@ static const struct {
     [MEMBER_COPIED] = {"host.copied", SERIES_BYTES, TRACK_SHOWN},
 };
 
-double member_grace(double seconds)
+/* A process that lives less long has no series of its own: it is part of the job's sums. Helpers
+ * come and go; what is forked and goes on as it is works for the job. */
+static double grace_of(const struct member *m, double seconds)
 {
-    return fmin(0.1 + seconds / 30, 1);
+    return fmin(0.1 + seconds / (m->forked ? 100 : 30), 1);
 }
 
 bool member_is_alive(const struct member *m)
@@ -174,13 +176,13 @@ void members_joined(void *context, struct proc_member *found)
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
     m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = m->fds = NAN;
     m->counts_seconds = m->changed_seconds = w->came_or_left = m->joined;
-    /* Of a program that watches itself before its first step, while nobody waits. */
-    bool at_once = w->inside && m->is_root;
-    m->next_rollup = m->joined + (at_once ? 0 : fmax(0.2, member_grace(m->joined)));
     m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
     remember(w, m);
     read_identity(w, m);
+    /* Of a program that watches itself before its first step, while nobody waits. */
+    bool at_once = w->inside && m->is_root;
+    m->next_rollup = m->joined + (at_once ? 0 : grace_of(m, m->joined));
     found->user = m;
     w->alive++;
     w->next_roles = w->last_tick;
@@ -601,7 +603,7 @@ static int look_at(struct watch *w, struct member *m, double seconds)
         const struct member *parent = member_find(w, m->parent);
         m->inherited = fmin(m->now.anon, parent ? parent->now.anon : m->now.anon);
     }
-    if (!m->has_tracks && (m->is_root || seconds - m->joined >= member_grace(seconds)))
+    if (!m->has_tracks && (m->is_root || seconds - m->joined >= grace_of(m, seconds)))
         member_start_tracks(w, m);
     if (!m->has_tracks)
         return 0;

@@ -289,8 +289,6 @@ void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, c
                     ...) __attribute__((format(printf, 4, 5)));
 
 /* members.c */
-/* A process that lives less long has no series of its own: it is part of the job's sums. */
-double member_grace(double seconds);
 void members_joined(void *context, struct proc_member *m);
 void members_left(void *context, struct proc_member *m);
 void members_tick(struct watch *w, double seconds);
