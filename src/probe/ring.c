@@ -16,13 +16,17 @@
 #define SHARE 1000u
 #define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
-#define LEAST_REST_OF_LINES UINT64_C(1000000)
+#define LEAST_REST_OF_LINES UINT64_C(250000)
 
 /* A run may be over before that has paid for anything: readings that take no longer than this in
  * all come at distances that grow with the run. */
 #define FREE UINT64_C(20000000)
 #define FREE_SHARE 4u
-#define FREE_PART_OF_AGE 16u
+#define FREE_PART_OF_AGE 64u
+
+/* No step of the optimizers for so many times as long as the last one took: an evaluation, which is
+ * seen by its lines. */
+#define STEPS_LATE 2u
 
 /* When something is read again, by what it took so far. */
 struct pace {
@@ -41,6 +45,7 @@ static struct pace heap = {.most = UINT64_MAX};
 static struct wire_ring *ring;
 static bool refused;   /* it could not be opened: never again */
 static bool has_ended; /* what the program has let go of since says nothing of what it held */
+static uint64_t step_at, step_took;
 static double last_told[WIRE_NAMES];
 static char *directory; /* the process was entered with; NULL: it was not */
 
@@ -166,6 +171,9 @@ static void read_heap(uint64_t moment)
 void ring_step(double steps)
 {
     enter_step();
+    uint64_t now = wire_now();
+    step_took = step_at ? now - step_at : UINT64_MAX / STEPS_LATE;
+    step_at = now;
     uint64_t moment = own_ring() ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
     if (moment) {
         read_counters(moment);
@@ -233,13 +241,18 @@ static void rest_of_lines(struct pace *p, uint64_t now)
         p->next = now + LEAST_REST_OF_LINES;
 }
 
+static bool nobody_steps(uint64_t now)
+{
+    return wire_believed(ring) == WIRE_OPTIMIZER && now - step_at > STEPS_LATE * step_took;
+}
+
 void ring_moment(enum inspect_place place)
 {
     if (!own_ring())
         return;
     /* Whoever counts steps tells the counters with them. */
     uint64_t now = wire_now();
-    if (wire_believed(ring) == WIRE_NOBODY)
+    if (wire_believed(ring) == WIRE_NOBODY || nobody_steps(now))
         read_counters(now);
     read_heap(now);
     rest_of_lines(&counters, now);
