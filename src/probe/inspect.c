@@ -25,7 +25,7 @@
 #define REST_LEAST_NS 5000000u
 #define REST_MOST_NS 200000000u   /* then it is asked again whether it is affordable */
 #define IN_PROCESS_OBJECTS 50000u /* of more a child takes the census */
-#define EARLY_OBJECTS 120000u     /* at the beginning: a child would be too late in a short run */
+#define EARLY_OBJECTS 200000u     /* at the beginning: a child would be too late in a short run */
 #define IN_PROCESS_NS 20000000u   /* and where it takes longer */
 #define CHILD_SECONDS 20u
 #define CHILD_LAST_SECONDS 2u
