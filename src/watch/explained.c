@@ -227,16 +227,29 @@ static bool grows_by_much(const struct pace *growth)
     return rate >= LEAST_WITNESSED && !growth->may_stop;
 }
 
-/* The most of it that one thing without a bound takes that has a name, or will have one. */
+/* Objects that only hold each other, or of which that is not yet known: the collector takes them
+ * when it comes. */
+static bool may_be_collected(const struct wire_census_growing *g)
+{
+    bool is_found = g->form == WIRE_CENSUS_CONTAINER || g->form == WIRE_CENSUS_GRAPH;
+    return g->garbage || (g->holder_count > 0 ? strcmp(g->holders[0].kind, "garbage") == 0
+                                              : !is_found);
+}
+
+/* The most of it that one thing without a bound takes that has a name. */
 static double named_share(const struct watch *w, const struct member *m,
                           const struct grown_memory *memory)
 {
     const struct wire_census *c = m->found->census;
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (c->growing[i].grad_fn && may_be_collected(&c->growing[i]))
+            return 0; /* with all that the graph keeps */
     double most = endless_share(w, m, memory);
     for (unsigned i = 0; i < c->growing_count; i++) {
         if (isfinite(c->growing[i].bound))
             return most; /* objects that become more may be in it */
-        most = fmax(most, share_of(w, m, i, memory));
+        if (!may_be_collected(&c->growing[i]))
+            most = fmax(most, share_of(w, m, i, memory));
     }
     return most;
 }
