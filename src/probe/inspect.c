@@ -3,6 +3,7 @@
 
 #include "probe/child.h"
 #include "probe/report.h"
+#include "probe/roots.h"
 
 #include <math.h>
 #include <signal.h>
@@ -27,6 +28,7 @@
 #define IN_PROCESS_OBJECTS 50000u /* of more a child takes the census */
 #define EARLY_OBJECTS 200000u     /* at the beginning: a child would be too late in a short run */
 #define IN_PROCESS_NS 20000000u   /* and where it takes longer */
+#define AT_THE_END_NS 100000000u  /* nobody waits for the program's next step */
 #define CHILD_SECONDS 20u
 #define CHILD_LAST_SECONDS 2u
 #define ACT_EVERY_NS UINT64_C(5000000000)
@@ -329,7 +331,7 @@ static bool child_is_done(const struct tidemark_probe_listener *l)
 static void take_here(const struct tidemark_probe_listener *l, uint64_t now)
 {
     struct survey *c = state.survey;
-    survey_take(c, now, places_thread_ns() + IN_PROCESS_NS,
+    survey_take(c, now, places_thread_ns() + (c->is_of_the_end ? AT_THE_END_NS : IN_PROCESS_NS),
                 state.place > INSPECT_LINE ? GRADIENTS_IN_PROCESS : GRADIENTS_NONE);
     if (!c->is_complete) {
         state.took_long = true; /* and this one is for nothing */
@@ -372,6 +374,7 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
     if (!survey_prepare(c))
         return;
     state.cost.censuses++;
+    roots_remember_main();
     l->taken(l->context, now);
     c->knows_heap = false;
     if (!c->is_of_the_end)

@@ -6,6 +6,7 @@
 #include "probe/names.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -130,6 +131,22 @@ static py_object *dict_of_module(py_object *o)
     return o && heap_is_subtype(heap_type(o), py.PyModule_Type) ? py.PyModule_GetDict(o) : NULL;
 }
 
+static char main_file[4096]; /* empty: not known */
+
+void roots_remember_main(void)
+{
+    py_object *dict = dict_of_module(python_module("__main__"));
+    const char *file = dict ? code_text(code_named(dict, "__file__")) : NULL;
+    if (file)
+        snprintf(main_file, sizeof(main_file), "%s", file);
+}
+
+static const char *file_of(py_object *dict, const char *name)
+{
+    const char *file = code_text(code_named(dict, "__file__"));
+    return file || strcmp(name, "__main__") != 0 || !main_file[0] ? file : main_file;
+}
+
 static void learn_modules(void)
 {
     py_object *modules = py.PyImport_GetModuleDict(), *key, *value;
@@ -140,7 +157,7 @@ static void learn_modules(void)
         py_object *dict = dict_of_module(value);
         if (name && dict)
             add_module(&(struct root_module){
-                .dict = dict, .name = name, .file = code_text(code_named(dict, "__file__"))});
+                .dict = dict, .name = name, .file = file_of(dict, name)});
     }
 }
 
@@ -298,7 +315,7 @@ const char *roots_class_file(const py_object *type)
     py_object *dict = heap_type_dict(type);
     const char *name = dict ? code_text(code_named(dict, "__module__")) : NULL;
     py_object *module = name ? dict_of_module(python_module(name)) : NULL;
-    return module ? code_text(code_named(module, "__file__")) : NULL;
+    return module ? file_of(module, name) : NULL;
 }
 
 static bool is_of_main(const py_object *type)

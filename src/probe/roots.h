@@ -21,7 +21,7 @@ enum root_form {
 
 struct root_module {
     const py_object *dict;
-    const char *name, *file; /* borrowed from the dict; `file` may be NULL */
+    const char *name, *file; /* borrowed; `file` may be NULL */
 };
 
 struct root {
@@ -33,6 +33,10 @@ struct root {
 
 #define ROOTS_STEP_COST 16u     /* of one more attribute or index */
 #define ROOTS_LIBRARY_COST 160u /* from here on it is not in the program's own files */
+
+/* The file of the program itself: the interpreter forgets it when its last line has run, and what
+ * is held then is still to be found. To be called before that. */
+void roots_remember_main(void);
 
 /* Looks at what there is now; before a search. False: no memory. */
 bool roots_learn(void);
