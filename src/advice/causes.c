@@ -100,6 +100,9 @@ static const struct {
     [CAUSE_SHARED_MEMORY] = {"shared-memory-segments",
                              "let go of tensors that came from workers, and unlink() shared memory "
                              "that is not needed: ls -lt /dev/shm shows it"},
+    [CAUSE_PINNED] = {"pinned-memory",
+                      "let pinned tensors go once they are copied to the device, or pin one buffer "
+                      "and use it again"},
     [CAUSE_RETENTION] = {"allocator-retention",
                          "set MALLOC_ARENA_MAX=2, call malloc_trim(0) now and then, or use another "
                          "malloc (jemalloc)"},
@@ -661,7 +664,9 @@ static void add_counters(struct causes *c, const struct cause_facts *facts)
 {
     if (facts->fds_rate > 0)
         add_held(c, facts, CAUSE_FILES, holds_files, "the number of open descriptors grows");
-    if (facts->shared_rate > 0)
+    if (facts->shared_rate > 0 && facts->shared_is_pinned)
+        add_held(c, facts, CAUSE_PINNED, holds_shared, "the memory that torch has pinned grows");
+    else if (facts->shared_rate > 0)
         add_held(c, facts, CAUSE_SHARED_MEMORY, holds_shared, "its shared memory grows");
 }
 

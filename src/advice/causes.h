@@ -34,6 +34,7 @@ enum cause {
     CAUSE_LOG_QUEUE,
     CAUSE_FILES,
     CAUSE_SHARED_MEMORY,
+    CAUSE_PINNED,
     CAUSE_RETENTION,
     CAUSE_FRAGMENTATION,
     CAUSE_OUTSIDE_TORCH,
@@ -61,6 +62,7 @@ struct cause_facts {
     double gpu_rate;               /* gpu.used, all devices */
     double shared_rate;            /* host.shmem */
     double fds_rate;               /* fds */
+    bool shared_is_pinned;         /* most of it is memory that torch has pinned */
     double reserved_growth;        /* torch.reserved, whatever its verdict; NAN: not known */
     bool allocated_known;          /* there is torch.allocated */
     bool censused;                 /* its objects were counted often enough to see what grows */

@@ -131,12 +131,20 @@ static double seconds_a_unit(const struct watch_view *v, const struct process_fa
     return NAN;
 }
 
+/* The driver maps what is pinned as it maps shared memory. */
+static bool most_is_pinned(const struct member *m)
+{
+    const struct track *pinned = member_told(m, "torch.pinned"), *all = &m->tracks[MEMBER_SHMEM];
+    return pinned && m->has_tracks && pinned->max - pinned->min > (all->max - all->min) / 2;
+}
+
 static void gather_series(const struct watch *w, const struct watch_view *v,
                           struct process_facts *p)
 {
     struct cause_facts *f = &p->facts;
     f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
     f->shared_rate = f->fds_rate = f->reserved_growth = p->heap_rate = NAN;
+    f->shared_is_pinned = most_is_pinned(p->member);
     for (size_t i = 0; i < v->count; i++)
         if (is_of(&v->series[i], p->member))
             take_series(w, p, &v->series[i]);

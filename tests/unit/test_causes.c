@@ -362,6 +362,9 @@ TEST(causes__of_counters_alone)
     f.shared_rate = 4096;
     causes_rank(&f, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_SHARED_MEMORY);
+    f.shared_is_pinned = true;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_PINNED);
 }
 
 /* Tensors that are too small to be seen in bytes: their number grows. */
