@@ -282,10 +282,15 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
 /* ---- the step clock ---- */
 
 /* The first seconds of training may be all there are. */
-static double tick_share(const struct watch *w, double seconds)
+static bool is_early(const struct watch *w, double seconds)
 {
     const struct clock_mark *first = clock_first(&w->clock);
-    return first && seconds - first->seconds < EARLY_SECONDS ? EARLY_SHARE : TICK_SHARE;
+    return first && seconds - first->seconds < EARLY_SECONDS;
+}
+
+static double tick_share(const struct watch *w, double seconds)
+{
+    return is_early(w, seconds) ? EARLY_SHARE : TICK_SHARE;
 }
 
 /*
@@ -573,7 +578,9 @@ static void look_at_gpu(struct watch *w, double seconds)
     double cost = watch_cpu_seconds() - before;
     w->phases.changed = false;
     w->phases.spent += is_due ? 0 : cost;
-    w->next_gpu = seconds + fmax(fmin(fmax(0.1, seconds / 500), 1), cost / TICK_SHARE);
+    bool hurries = is_early(w, seconds) && !w->inside;
+    double wanted = hurries ? 0.01 : fmin(fmax(0.1, seconds / 500), 1);
+    w->next_gpu = seconds + fmax(wanted, cost / (hurries ? EARLY_SHARE : TICK_SHARE));
 }
 
 static double do_what_is_due(struct watch *w, double seconds)
