@@ -24,10 +24,10 @@ struct channel {
     bool is_terminal, is_socket;
     bool is_for[3]; /* which descriptors of the command lead here */
     struct buf waiting;
-    size_t sent;     /* of what waits */
+    size_t sent;      /* of what waits */
     uint64_t read_at; /* by wire_now() */
     struct buf line;  /* begun and not ended, or not yet told, for the step clock */
-    size_t passed;   /* bytes since the command ended */
+    size_t passed;    /* bytes since the command ended */
 };
 
 /* 0, or -errno: nothing was made. */

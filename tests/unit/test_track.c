@@ -127,6 +127,26 @@ TEST(track__moves_when_it_leaves_where_it_began)
     track_release(&f.track);
 }
 
+/* Steps that are printed are known a little later than what is sampled meanwhile. */
+TEST(track__a_sample_that_is_later_than_the_mark_waits_for_the_next)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 4; i++)
+        make_step(&f, i, i * MB, (i + 1) * MB);
+    track_push(&f.track, &f.terms, 0.45, 6 * MB);
+    track_push(&f.track, &f.terms, 0.55, 7 * MB);
+    clock_mark(&f.clock, 0.5, 5);
+    track_mark(&f.track, &f.terms);
+    CHECK(f.track.pending.count == 1);
+    CHECK_NEAR(f.track.step_seconds, 0.45, 1e-9);
+    clock_mark(&f.clock, 0.6, 6);
+    track_mark(&f.track, &f.terms);
+    CHECK(f.track.pending.count == 0);
+    CHECK_NEAR(f.track.step_seconds, 0.55, 1e-9);
+    track_release(&f.track);
+}
+
 TEST(track__what_is_shown_is_never_judged)
 {
     struct fixture f;
