@@ -8,6 +8,10 @@
 #define FINDINGS_SHOWN 3u
 #define PURPOSES_SHOWN 8u
 
+/* Looking may take this share of the time; the first censuses come before so much has gone by. */
+#define COST_SHARE 0.005
+#define SHORT_RUN 24.0
+
 static void add_clean(struct buf *out, const char *label, struct buf *text,
                       const struct report_style *style)
 {
@@ -149,6 +153,12 @@ static const struct watch_census *main_census(const struct watch_found *f)
     return found;
 }
 
+/* A run that is over at once pays for the first censuses all the same. */
+static bool is_above(double pause, double seconds)
+{
+    return pause > COST_SHARE * seconds && seconds < SHORT_RUN;
+}
+
 static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -178,7 +188,7 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
     if (v->seconds > 0) {
         buf_adds(&text, ": ");
         units_add_percent(&text, pause / v->seconds);
-        buf_adds(&text, " of the time");
+        buf_adds(&text, is_above(pause, v->seconds) ? " of so short a run" : " of the time");
     }
     text_fact(out, "inspect", &text, style);
 }
