@@ -484,6 +484,29 @@ TEST(findings__what_malloc_has_given_out_accuses_nobody_by_itself)
     self_end(&s);
 }
 
+/* The collector takes it when it comes: nobody's heap fills for ever. */
+TEST(findings__what_waits_for_the_collector_does_not_fill_the_heap)
+{
+    struct self s;
+    struct watch_view v;
+    fill_heap(
+        &s, 0,
+        "growing\t1\ttensors\ttorch.Tensor\ttensor float32 [64, 64] cpu\t16384\t0\tgrad_fn\t" POINTS
+        "\nholder\t1\t1\tgarbage\t\t\t\t0\n",
+        &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
+    watch_view_release(&v);
+    self_end(&s);
+    fill_heap(
+        &s, 0,
+        "growing\t1\ttensors\ttorch.Tensor\ttensor float32 [64, 64] cpu\t16384\t0\tgrad_fn\t" POINTS
+        "\nholder\t1\t1\tlocal\tlast.before\ttrain\t/x/demo.py\t31\n",
+        &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && has_series(&v, "heap.used"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 TEST(findings__what_malloc_has_given_out_is_not_told_twice)
 {
     struct self s;
