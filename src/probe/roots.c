@@ -156,8 +156,8 @@ static void learn_modules(void)
         const char *name = code_text(key);
         py_object *dict = dict_of_module(value);
         if (name && dict)
-            add_module(&(struct root_module){
-                .dict = dict, .name = name, .file = file_of(dict, name)});
+            add_module(
+                &(struct root_module){.dict = dict, .name = name, .file = file_of(dict, name)});
     }
 }
 
