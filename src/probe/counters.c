@@ -11,6 +11,7 @@
 
 /* How often what rarely matters is read, in seconds. */
 #define RARELY 1.0
+#define NOW_AND_THEN 0.1
 
 static double monotonic(void)
 {
@@ -86,7 +87,7 @@ static bool cuda_is_in_use(py_object *core)
     return in_use && !(call_for_number(core, "_cuda_isInBadFork") > 0);
 }
 
-static void read_torch(bool rarely, tidemark_probe_emit *emit, void *context)
+static void read_torch(bool rarely, bool now_and_then, tidemark_probe_emit *emit, void *context)
 {
     static bool in_use[DEVICES];
     py_object *core = python_module("torch._C");
@@ -96,7 +97,7 @@ static void read_torch(bool rarely, tidemark_probe_emit *emit, void *context)
     for (int i = 0; i < DEVICES && i < count; i++)
         if (in_use[i] || rarely)
             in_use[i] = read_device(core, i, emit, context);
-    if (rarely)
+    if (now_and_then)
         read_pinned(core, emit, context);
 }
 
@@ -120,14 +121,16 @@ static void read_collections(tidemark_probe_emit *emit, void *context)
 __attribute__((visibility("default"))) void tidemark_probe_read(tidemark_probe_emit *emit,
                                                                 void *context)
 {
-    static double next_rarely;
+    static double next_rarely, next_now_and_then;
     if (!python_find() || !py.Py_IsInitialized())
         return;
     double now = monotonic();
-    bool rarely = now >= next_rarely;
+    bool rarely = now >= next_rarely, now_and_then = now >= next_now_and_then;
     if (rarely)
         next_rarely = now + RARELY;
-    read_torch(rarely, emit, context);
+    if (now_and_then)
+        next_now_and_then = now + NOW_AND_THEN;
+    read_torch(rarely, now_and_then, emit, context);
     if (rarely)
         read_collections(emit, context);
 }

@@ -138,6 +138,15 @@ static bool most_is_pinned(const struct member *m)
     return pinned && m->has_tracks && pinned->max - pinned->min > (all->max - all->min) / 2;
 }
 
+/* Its own memory is known not to grow: what the sum grows by is somebody else's. */
+static bool stands_still(const struct watch_view *v, const struct member *m)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (is_of(&v->series[i], m) && strcmp(v->series[i].info.kind, "host.anon") == 0)
+            return v->series[i].answer.verdict == VERDICT_NO_LEAK;
+    return false;
+}
+
 static void gather_series(const struct watch *w, const struct watch_view *v,
                           struct process_facts *p)
 {
@@ -151,7 +160,7 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
     if (isnan(f->host_rate))
         f->host_rate = p->heap_rate;
     double total = total_rate(w, v, p->clock);
-    p->is_part = isnan(f->host_rate) && total > 0;
+    p->is_part = isnan(f->host_rate) && total > 0 && !stands_still(v, p->member);
     if (p->is_part)
         f->host_rate = total;
     p->seconds_a_unit = seconds_a_unit(v, p);

@@ -486,9 +486,11 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     double begin = monotonic(), cpu = watch_cpu_seconds();
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
+    cpu = watch_cpu_seconds() - cpu;
     w->stall_seconds += took;
+    w->rollup_cpu += cpu;
     w->next_round = w->inside ? seconds + took / OWN_TIME_SHARE : 0;
-    m->rollup_rest = rollup_spacing(w, m, seconds, took, watch_cpu_seconds() - cpu);
+    m->rollup_rest = rollup_spacing(w, m, seconds, took, cpu);
     /* Those that came at the same time are spread over the round. */
     bool first = isnan(m->rollup_seconds);
     m->next_rollup = seconds + (first ? 0.5 + 0.5 * (m->id.pid % 16) / 16 : 1) * m->rollup_rest;

@@ -239,7 +239,8 @@ struct watch {
     bool wants_scan;       /* a process has ended, or one is there that is not known */
     double came_or_left;   /* seconds of the last process that did */
     double anon_at_review; /* what the job held */
-    double tick_cost;      /* CPU seconds of one tick, smoothed */
+    double tick_cost;      /* CPU seconds of one tick, smoothed, without those of shares */
+    double rollup_cpu;     /* of this tick, for shares */
     double cpu_seconds;    /* of all ticks */
 
     double stall_seconds; /* what the rounds may have held up */

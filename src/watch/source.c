@@ -301,9 +301,9 @@ static bool is_addition(struct place p, const struct source_query *query)
     if (query->key && !(peek(&p) == '[' && is_item_of(p, query->key)))
         return false;
     while (peek(&p) == '[') {
+        is_item = !(peek_at(&p, 1) == ':' && peek_at(&p, 2) == ']'); /* which puts all anew */
         skip_brackets(&p);
         skip_blanks(&p);
-        is_item = true;
     }
     char c = peek(&p), next = peek_at(&p, 1);
     if (c == '.')

@@ -525,10 +525,12 @@ static void tick(struct watch *w, double seconds)
 {
     double before = watch_cpu_seconds();
     w->last_tick = seconds;
+    w->rollup_cpu = 0;
     members_tick(w, seconds);
     if (w->alive > w->most_processes)
         w->most_processes = (unsigned) w->alive;
-    double cost = watch_cpu_seconds() - before;
+    /* Shares are read at a pace of their own. */
+    double cost = watch_cpu_seconds() - before - w->rollup_cpu;
     w->tick_cost = w->tick_cost == 0 ? cost : 0.8 * w->tick_cost + 0.2 * cost;
     w->next_tick = seconds + tick_interval(w, seconds);
 }

@@ -57,6 +57,8 @@ TEST(source__assignments_that_add)
     CHECK(find("h = []\nx = h\n", "h", NULL) == 0);
     CHECK(find("h = other(x)\nh\n", "h", NULL) == 0);
     CHECK(find("if h == h + 1: pass", "h", NULL) == 0);
+    CHECK(find("h[:] = [x]\nh.append(x)\n", "h", NULL) == 2);
+    CHECK(find("h[:] = h + [x]\n", "h", NULL) == 1);
 }
 
 TEST(source__other_names_are_other_variables)
