@@ -236,6 +236,17 @@ def reads_torchs_counters(b):
     expect(len(told.values("sample", "py.collections")) >= 1, "collections")
 
 
+def reads_torchs_counters_where_nobody_steps(b):
+    """An evaluation prints, and makes no step: what it holds is seen all the same."""
+    if b.real:
+        return
+    b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+              "for i in range(60):\n    o.step()\n    print('step', i, flush=True)\n"
+              "    time.sleep(.001)\nbefore = torch._C.readings\n"
+              "for i in range(100):\n    print('step', i, flush=True)\n    time.sleep(.003)\n"
+              "assert torch._C.readings > before + 5, (before, torch._C.readings)\n")
+
+
 def one_slow_reading_does_not_blind(b):
     """Another thread had torch's lock for long: the next counters come soon all the same."""
     if b.real:
