@@ -569,8 +569,9 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
             "them out for some hundred steps");
     if (any_likely(c) && !facts->profiler)
         return;
+    double whole = facts->host_rate + fmax(facts->allocated_rate, 0);
     if ((found = add(c, facts->profiler ? CAUSE_PROFILER : CAUSE_NATIVE,
-                     any_likely(c) ? WEIGHT_BESIDE : left))) {
+                     any_likely(c) ? WEIGHT_BESIDE : left * facts->host_rate / whole))) {
         found->share = left;
         say(found->evidence, &found->evidence_count, "host memory grows, and %s%s",
             any_hidden(c) ? "no Python object holds it, as far as can be seen"

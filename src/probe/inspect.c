@@ -28,7 +28,8 @@
 #define IN_PROCESS_OBJECTS 50000u /* of more a child takes the census */
 #define EARLY_OBJECTS 200000u     /* at the beginning: a child would be too late in a short run */
 #define IN_PROCESS_NS 20000000u   /* and where it takes longer */
-#define AT_THE_END_NS 100000000u  /* nobody waits for the program's next step */
+#define EARLY_IN_PROCESS_NS 40000000u
+#define AT_THE_END_NS 100000000u /* nobody waits for the program's next step */
 #define CHILD_SECONDS 20u
 #define CHILD_LAST_SECONDS 2u
 #define ACT_EVERY_NS UINT64_C(5000000000)
@@ -147,7 +148,8 @@ static uint64_t fork_ns(void)
  * `number`: of the census that it rests on. */
 static bool wants_search(const struct tidemark_probe_listener *l, unsigned number)
 {
-    return number >= SEARCH_AFTER && (l->wanted >= WIRE_CENSUS_HOLDERS || is_early(fork_ns()));
+    return number >= SEARCH_AFTER &&
+           (l->wanted >= WIRE_CENSUS_HOLDERS || is_early(fork_ns()) || state.survey->is_of_the_end);
 }
 
 /* The first fork; after it, it is in the last pause. A search that nobody has asked for is done
@@ -331,7 +333,10 @@ static bool child_is_done(const struct tidemark_probe_listener *l)
 static void take_here(const struct tidemark_probe_listener *l, uint64_t now)
 {
     struct survey *c = state.survey;
-    survey_take(c, now, places_thread_ns() + (c->is_of_the_end ? AT_THE_END_NS : IN_PROCESS_NS),
+    uint64_t most = c->is_of_the_end ? AT_THE_END_NS
+                    : is_early(0)    ? EARLY_IN_PROCESS_NS
+                                     : IN_PROCESS_NS;
+    survey_take(c, now, places_thread_ns() + most,
                 state.place > INSPECT_LINE ? GRADIENTS_IN_PROCESS : GRADIENTS_NONE);
     if (!c->is_complete) {
         state.took_long = true; /* and this one is for nothing */

@@ -289,8 +289,8 @@ static void add_holder(struct text *out, size_t id, const struct holder *h)
 static void add_head(struct text *out, const struct survey *c, const struct report_cost *cost)
 {
     add(out, "tidemark census 1\n");
-    add(out, "census\t%u\t%llu\t%llu\t%d\n", c->number, (unsigned long long) c->time,
-        (unsigned long long) c->objects, c->is_complete);
+    add(out, "census\t%u\t%llu\t%llu\t%d\t%u\n", c->number, (unsigned long long) c->time,
+        (unsigned long long) c->objects, c->is_complete, c->in_a_row);
     add(out, "cost\t%llu\t%llu\t%llu\t%llu\t%llu\n", (unsigned long long) cost->censuses,
         (unsigned long long) cost->searches, (unsigned long long) cost->pause_ns,
         (unsigned long long) cost->longest_pause_ns, (unsigned long long) cost->child_ns);

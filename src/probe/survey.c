@@ -694,6 +694,7 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
         reach_visit(look_at_reached, c);
     settle(c);
     c->is_complete = true;
+    c->in_a_row = c->follows_complete ? c->in_a_row + 1 : 1;
 }
 
 /* The one with most nodes behind it; *left: so many nodes may still be walked. */

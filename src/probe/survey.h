@@ -87,6 +87,7 @@ struct survey {
     uint64_t objects, bytes, tensors, containers; /* of the last */
     bool is_complete;      /* false: it was cut off by its time limit, or its child died */
     bool follows_complete; /* the one before was: their counts compare */
+    unsigned in_a_row;     /* complete ones, to the last */
     bool knows_tensors;
     bool knows_heap; /* the caller's to fill in, at the same moment */
     struct allocator_facts heap;

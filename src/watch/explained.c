@@ -176,7 +176,7 @@ static enum track_rule rule_for(struct watch *w, struct member *m, struct track 
     struct grown_memory memory = {t, growth_of(w, t), on_device};
     if (!(memory.growth.per_second > 0))
         return t->rule; /* until it grows otherwise */
-    if (!on_device && m->found->census->censuses >= LEAST_LOOKS &&
+    if (!on_device && m->found->census->in_a_row >= LEAST_LOOKS &&
         lies_free(m->found, &memory.growth) && endless_share(w, m, &memory) < NO_REASON_SHARE)
         return TRACK_HEAP_FREE;
     return fills(w, m, &memory) ? TRACK_FILLING : TRACK_JUDGED;

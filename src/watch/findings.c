@@ -260,7 +260,7 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused = c->complete && c->censuses >= RISE_LEAST_POINTS && !p->is_part && !c->ended &&
+    f->censused = c->complete && c->in_a_row >= RISE_LEAST_POINTS && !p->is_part && !c->ended &&
                   found_is_of_late(w, p->member) && graphs_are_known(w, p);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
@@ -682,11 +682,11 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
     struct buf text = BUF_INIT;
     if (!p->leaks || !f || !f->census)
         return;
-    if (f->census->censuses < RISE_LEAST_POINTS)
+    if (f->census->in_a_row < RISE_LEAST_POINTS)
         buf_addf(&text,
                  "what holds it is not known: the objects of %s were counted %.0f time%s, and it "
                  "takes %u; a longer run would tell",
-                 p->label, f->census->censuses, f->census->censuses == 1 ? "" : "s",
+                 p->label, f->census->in_a_row, f->census->in_a_row == 1 ? "" : "s",
                  RISE_LEAST_POINTS);
     else if (f->census->ended)
         buf_addf(

@@ -95,6 +95,7 @@ static void take_census(struct wire_census *c, const char *const *f)
     c->time = integer_of(f[2]);
     c->objects = number_of(f[3]);
     c->complete = strcmp(f[4], "0") != 0;
+    c->in_a_row = number_of(f[5]);
 }
 
 static void take_cost(struct wire_census *c, const char *const *f)
@@ -330,7 +331,7 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
     }
     memcpy(c->text, text, len);
     c->text[len] = '\0';
-    c->number = c->objects = c->censuses = c->searches = NAN;
+    c->number = c->objects = c->in_a_row = c->censuses = c->searches = NAN;
     c->pause_seconds = c->longest_pause_seconds = c->child_seconds = NAN;
     c->heap_in_use = c->heap_free = c->heap_mapped = NAN;
     c->gc = c->trim = (struct wire_census_act){NAN, NAN, NAN, NAN};
@@ -341,6 +342,8 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
         take_line(c, line);
         line = end ? end + 1 : NULL;
     }
+    if (isnan(c->in_a_row)) /* of an older version */
+        c->in_a_row = c->censuses;
     *ret = c;
     return 0;
 }

@@ -11,7 +11,7 @@
  * backslash, a tab, a line end; a field that is not known is empty. Times are of wire_now().
  *
  *   tidemark census 1
- *   census   NUMBER TIME OBJECTS COMPLETE
+ *   census   NUMBER TIME OBJECTS COMPLETE IN_A_ROW
  *   cost     CENSUSES SEARCHES PAUSE_NS LONGEST_PAUSE_NS CHILD_NS
  *   types    NAME COUNT BYTES
  *   tensors  DEVICE COUNT BYTES REQUIRES_GRAD GRAD_FN
@@ -114,6 +114,7 @@ struct wire_census {
     double number, objects;
     uint64_t time;
     bool complete;
+    double in_a_row;           /* complete ones, to this one: they compare */
     double censuses, searches; /* so far */
     double pause_seconds, longest_pause_seconds, child_seconds;
     double heap_in_use, heap_free, heap_mapped;
