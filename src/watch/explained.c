@@ -200,12 +200,40 @@ static bool tensors_fill(const struct wire_census *c)
     return bounded && !endless;
 }
 
-static void explain_tensors(struct member *m)
+static double bytes_a_step(const struct watch *w, const struct member *m, unsigned growing)
+{
+    const struct wire_census_growing *g = &m->found->census->growing[growing];
+    unsigned last = g->point_count - 1;
+    found_steps steps;
+    found_steps_of(w, m, growing, steps);
+    return (g->points[last].count - g->points[0].count) / (steps[last] - steps[0]) *
+           (fmax(g->host_per_item, 0) + fmax(g->device_per_item, 0));
+}
+
+bool found_tensors_are_small(const struct watch *w, const struct member *m)
+{
+    const struct wire_census *c = m->found->census;
+    bool any = false;
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        const struct wire_census_growing *g = &c->growing[i];
+        if (!strstr(g->item, "tensor "))
+            continue;
+        if (g->grad_fn || g->point_count < LEAST_LOOKS ||
+            !(bytes_a_step(w, m, i) < LEAST_WITNESSED))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static void explain_tensors(const struct watch *w, struct member *m)
 {
     for (size_t i = 0; i < m->told_count; i++) {
         struct track *t = &m->told[i];
         if (strcmp(t->kind, "py.tensors") == 0 && (track_is_wary(t) || is_explained(t)))
-            t->rule = tensors_fill(m->found->census) ? TRACK_FILLING : TRACK_JUDGED;
+            t->rule = tensors_fill(m->found->census)  ? TRACK_FILLING
+                      : found_tensors_are_small(w, m) ? TRACK_WITNESS
+                                                      : TRACK_JUDGED;
     }
 }
 
@@ -304,7 +332,7 @@ void found_explain(struct watch *w)
         struct track *t = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
         if (!t || !m->found || !m->found->census)
             continue;
-        explain_tensors(m);
+        explain_tensors(w, m);
         explain_devices(w, m);
         explain_heap(w, m);
         if (t->rule != TRACK_JUDGED && !is_explained(t))
