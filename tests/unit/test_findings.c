@@ -393,6 +393,28 @@ TEST(findings__the_heap_tells_what_is_free_from_what_is_native)
     self_end(&s);
 }
 
+/* Nothing grows by the censuses, and one of them was cut off: what was there before it does not
+ * compare with what is there now. */
+TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
+{
+    for (int in_a_row = 2; in_a_row <= 3; in_a_row++) {
+        struct self s;
+        struct watch_view v;
+        char text[256];
+        CHECK(self_start(&s, false));
+        train(&s, 10, 64 * 1024);
+        snprintf(text, sizeof(text),
+                 WIRE_CENSUS_FIRST_LINE "\ncensus\t4\t9000000000\t50000\t1\t%d\n"
+                                        "cost\t4\t0\t1\t1\t1\n",
+                 in_a_row);
+        CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == (in_a_row == 3));
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
 /* A list that keeps graphs pins what was freed around them: that is its doing. */
 TEST(findings__what_lies_free_excuses_no_graph)
 {
