@@ -16,7 +16,8 @@
 #define SHARE 1000u
 #define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
-#define LEAST_REST_OF_LINES UINT64_C(250000)
+#define LEAST_REST_OF_LINES UINT64_C(1000000)
+#define LEAST_REST_OF_LINES_EARLY UINT64_C(250000)
 
 /* A run may be over before that has paid for anything: readings that take no longer than this in
  * all come at distances that grow with the run. */
@@ -237,8 +238,9 @@ bool ring_is_due(void)
 
 static void rest_of_lines(struct pace *p, uint64_t now)
 {
-    if (p->next < now + LEAST_REST_OF_LINES)
-        p->next = now + LEAST_REST_OF_LINES;
+    uint64_t least = now - p->first < EARLY ? LEAST_REST_OF_LINES_EARLY : LEAST_REST_OF_LINES;
+    if (p->next < now + least)
+        p->next = now + least;
 }
 
 static bool nobody_steps(uint64_t now)
