@@ -27,6 +27,9 @@
 #define YOUNG_SHARE 0.02
 #define YOUNG_SECONDS 0.25
 
+/* So old a process is when it is looked at first: the next look may have to wait. */
+#define FIRST_ROLLUP 0.2
+
 /* What stands still is read again after a share of the time it has stood, at most after so long. */
 #define STILL_SHARE 2.0
 #define STILL_MOST 30.0
@@ -182,7 +185,7 @@ void members_joined(void *context, struct proc_member *found)
     read_identity(w, m);
     /* Of a program that watches itself before its first step, while nobody waits. */
     bool at_once = w->inside && m->is_root;
-    m->next_rollup = m->joined + (at_once ? 0 : grace_of(m, m->joined));
+    m->next_rollup = m->joined + (at_once ? 0 : fmax(FIRST_ROLLUP, grace_of(m, m->joined)));
     found->user = m;
     w->alive++;
     w->next_roles = w->last_tick;
