@@ -26,7 +26,7 @@
 #define REST_LEAST_NS 5000000u
 #define REST_MOST_NS 200000000u   /* then it is asked again whether it is affordable */
 #define IN_PROCESS_OBJECTS 50000u /* of more a child takes the census */
-#define EARLY_OBJECTS 200000u     /* at the beginning: a child would be too late in a short run */
+#define FIRST_OBJECTS 200000u     /* at the first */
 #define IN_PROCESS_NS 20000000u   /* and where it takes longer */
 #define EARLY_IN_PROCESS_NS 40000000u
 #define AT_THE_END_NS 100000000u /* nobody waits for the program's next step */
@@ -132,10 +132,13 @@ static bool is_early(uint64_t pause)
     return !state.is_kept && state.cost.pause_ns + pause < EARLY_NS;
 }
 
+/* The first one is made at once: a child of a short run would come to its end too late, and with it
+ * all that follow. */
 static bool is_large(void)
 {
+    bool is_first = !state.survey || state.survey->number == 0;
     return state.took_long ||
-           expected_objects() > (is_early(0) ? EARLY_OBJECTS : IN_PROCESS_OBJECTS);
+           expected_objects() > (is_first && is_early(0) ? FIRST_OBJECTS : IN_PROCESS_OBJECTS);
 }
 
 static uint64_t fork_ns(void)
@@ -163,8 +166,8 @@ static uint64_t expected_fork(const struct tidemark_probe_listener *l)
 
 static uint64_t expected_pause(const struct tidemark_probe_listener *l)
 {
-    if (state.last_fork && is_large()) /* all else is the child's work */
-        return state.last_fork;
+    if (state.last_pause && is_large()) /* all else is the child's work */
+        return state.last_fork ? state.last_fork : fork_ns();
     if (state.last_pause) /* the first one had to learn */
         return expected_fork(l) +
                (state.cost.censuses > 1 ? state.last_pause : state.last_pause / 3);
@@ -516,9 +519,9 @@ static bool await_child(const struct tidemark_probe_listener *l)
 
 void inspect_last(const struct tidemark_probe_listener *l)
 {
-    bool lacks_one = state.survey && state.cost.censuses + 1 == SEARCH_AFTER;
-    if (state.is_impossible || state.is_kept || atomic_load(&is_busy) || !lacks_one ||
-        l->wanted == WIRE_CENSUS_NONE || !await_child(l))
+    if (state.is_impossible || state.is_kept || atomic_load(&is_busy) || !state.survey ||
+        l->wanted == WIRE_CENSUS_NONE || !await_child(l) ||
+        state.survey->in_a_row + 1 != SEARCH_AFTER)
         return;
     state.survey->is_of_the_end = true; /* the program has let go of much perhaps */
     take(l, wire_now());

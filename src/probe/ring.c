@@ -59,16 +59,19 @@ static struct wire_ring *own_ring(void)
     return ring;
 }
 
+static void begin_anew(struct pace *p)
+{
+    p->next = p->first = p->took = 0;
+}
+
 void ring_forget(void)
 {
     has_ended = false;
     ring = wire_close(ring);
     refused = false;
-}
-
-static void begin_anew(struct pace *p)
-{
-    p->next = p->first = p->took = 0;
+    step_at = 0;
+    begin_anew(&counters);
+    begin_anew(&heap);
 }
 
 int ring_enter(const char *place)
@@ -238,7 +241,8 @@ bool ring_is_due(void)
 
 static void rest_of_lines(struct pace *p, uint64_t now)
 {
-    uint64_t least = now - p->first < EARLY ? LEAST_REST_OF_LINES_EARLY : LEAST_REST_OF_LINES;
+    bool is_early = p->first > 0 && now < p->first + EARLY;
+    uint64_t least = is_early ? LEAST_REST_OF_LINES_EARLY : LEAST_REST_OF_LINES;
     if (p->next < now + least)
         p->next = now + least;
 }

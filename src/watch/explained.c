@@ -130,6 +130,11 @@ static double share_of(const struct watch *w, const struct member *m, unsigned g
     return by_step > 0 && isfinite(by_step) ? by_step : bytes / seconds / growth->per_second;
 }
 
+static bool keeps_graphs(const struct wire_census_growing *g)
+{
+    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
+}
+
 /* The most that anything without a bound explains of it. Of a graph it is not known how much it
  * takes: where one is kept, it may be all. */
 static double endless_share(const struct watch *w, const struct member *m,
@@ -139,10 +144,9 @@ static double endless_share(const struct watch *w, const struct member *m,
     double most = 0;
     for (unsigned i = 0; i < c->growing_count; i++) {
         const struct wire_census_growing *g = &c->growing[i];
-        bool keeps_graphs = g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
-        if (isfinite(g->bound) || (g->form != WIRE_CENSUS_CONTAINER && !keeps_graphs))
+        if (isfinite(g->bound) || (g->form != WIRE_CENSUS_CONTAINER && !keeps_graphs(g)))
             continue;
-        most = keeps_graphs ? 1 : fmax(most, share_of(w, m, i, memory));
+        most = keeps_graphs(g) ? 1 : fmax(most, share_of(w, m, i, memory));
     }
     return most;
 }
@@ -200,37 +204,57 @@ static bool tensors_fill(const struct wire_census *c)
     return bounded && !endless;
 }
 
+/* NAN: not known. */
 static double bytes_a_step(const struct watch *w, const struct member *m, unsigned growing)
 {
     const struct wire_census_growing *g = &m->found->census->growing[growing];
-    unsigned last = g->point_count - 1;
     found_steps steps;
+    if (keeps_graphs(g) || g->form == WIRE_CENSUS_SIZE || g->point_count < LEAST_LOOKS)
+        return NAN;
+    unsigned last = g->point_count - 1;
+    double items = g->points[last].count - g->points[0].count;
+    double bytes = isnan(g->host_per_item) ? g->device_per_item
+                                           : g->host_per_item + fmax(g->device_per_item, 0);
     found_steps_of(w, m, growing, steps);
-    return (g->points[last].count - g->points[0].count) / (steps[last] - steps[0]) *
-           (fmax(g->host_per_item, 0) + fmax(g->device_per_item, 0));
+    return items * bytes / (steps[last] - steps[0]);
 }
 
+static bool holds_tensors(const struct wire_census_growing *g)
+{
+    return strstr(g->item, "tensor ") != NULL;
+}
+
+static bool any_tensors_grow(const struct wire_census *c)
+{
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (holds_tensors(&c->growing[i]))
+            return true;
+    return false;
+}
+
+/* Those in containers, and those of a kind wherever they are: the same ones, seen twice. */
 bool found_tensors_are_small(const struct watch *w, const struct member *m)
 {
     const struct wire_census *c = m->found->census;
-    bool any = false;
+    double in_containers = 0, of_a_kind = 0;
     for (unsigned i = 0; i < c->growing_count; i++) {
         const struct wire_census_growing *g = &c->growing[i];
-        if (!strstr(g->item, "tensor "))
+        if (!holds_tensors(g))
             continue;
-        if (g->grad_fn || g->point_count < LEAST_LOOKS ||
-            !(bytes_a_step(w, m, i) < LEAST_WITNESSED))
-            return false;
-        any = true;
+        if (g->form == WIRE_CENSUS_CONTAINER)
+            in_containers += bytes_a_step(w, m, i);
+        else
+            of_a_kind += bytes_a_step(w, m, i);
     }
-    return any;
+    return any_tensors_grow(c) && in_containers < LEAST_WITNESSED && of_a_kind < LEAST_WITNESSED;
 }
 
 static void explain_tensors(const struct watch *w, struct member *m)
 {
     for (size_t i = 0; i < m->told_count; i++) {
         struct track *t = &m->told[i];
-        if (strcmp(t->kind, "py.tensors") == 0 && (track_is_wary(t) || is_explained(t)))
+        if (strcmp(t->kind, "py.tensors") == 0 && any_tensors_grow(m->found->census) &&
+            (track_is_wary(t) || is_explained(t)))
             t->rule = tensors_fill(m->found->census)  ? TRACK_FILLING
                       : found_tensors_are_small(w, m) ? TRACK_WITNESS
                                                       : TRACK_JUDGED;
@@ -259,7 +283,7 @@ static bool grows_by_much(const struct pace *growth)
  * when it comes. */
 static bool may_be_collected(const struct wire_census_growing *g)
 {
-    bool is_found = g->form == WIRE_CENSUS_CONTAINER || g->form == WIRE_CENSUS_GRAPH;
+    bool is_found = g->form != WIRE_CENSUS_TENSORS && g->form != WIRE_CENSUS_OBJECTS;
     return g->garbage ||
            (g->holder_count > 0 ? strcmp(g->holders[0].kind, "garbage") == 0 : !is_found);
 }
@@ -269,17 +293,22 @@ static double named_share(const struct watch *w, const struct member *m,
                           const struct grown_memory *memory)
 {
     const struct wire_census *c = m->found->census;
-    for (unsigned i = 0; i < c->growing_count; i++)
-        if (c->growing[i].grad_fn && may_be_collected(&c->growing[i]))
-            return 0; /* with all that the graph keeps */
-    double most = endless_share(w, m, memory);
+    double in_containers = 0, of_a_kind = 0;
+    bool any_bound = false;
     for (unsigned i = 0; i < c->growing_count; i++) {
-        if (isfinite(c->growing[i].bound))
-            return most; /* objects that become more may be in it */
-        if (!may_be_collected(&c->growing[i]))
-            most = fmax(most, share_of(w, m, i, memory));
+        const struct wire_census_growing *g = &c->growing[i];
+        bool is_objects = g->form == WIRE_CENSUS_TENSORS || g->form == WIRE_CENSUS_OBJECTS;
+        any_bound = any_bound || isfinite(g->bound);
+        if (isfinite(g->bound) || may_be_collected(g))
+            continue;
+        double share = keeps_graphs(g) ? 1 : share_of(w, m, i, memory);
+        if (is_objects)
+            of_a_kind = fmax(of_a_kind, share);
+        else
+            in_containers = fmax(in_containers, share);
     }
-    return most;
+    /* Objects that become more may be in what has a bound. */
+    return any_bound ? in_containers : fmax(in_containers, of_a_kind);
 }
 
 /*

@@ -37,6 +37,7 @@ struct process_facts {
     struct cause_facts facts;
     double seconds_a_unit; /* of the clock */
     double heap_rate;      /* of what malloc has given out; NAN: not known */
+    double pinned_rate;    /* of what torch has pinned, whatever its verdict; NAN: not known */
     bool leaks;            /* one of its series does */
     bool by_objects;       /* what its memory does counts, be it little: objects grow */
     bool is_part;          /* the sum of all processes grows, and nobody knows by which */
@@ -93,6 +94,8 @@ static void take_series(const struct watch *w, struct process_facts *p,
     f->allocated_known = f->allocated_known || strcmp(s->info.kind, "torch.allocated") == 0;
     if (strcmp(s->info.kind, "torch.reserved") == 0 && isfinite(rate))
         f->reserved_growth = (isfinite(f->reserved_growth) ? f->reserved_growth : 0) + rate;
+    if (strcmp(s->info.kind, "torch.pinned") == 0)
+        add_to(&p->pinned_rate, rate);
     p->leaks = p->leaks || s->answer.verdict == VERDICT_LEAK;
     bool rises = strcmp(s->info.kind, "py.tensors") == 0 && s->part == PART_MAIN;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && (rises || is_wary(w, &s->answer));
@@ -131,13 +134,6 @@ static double seconds_a_unit(const struct watch_view *v, const struct process_fa
     return NAN;
 }
 
-/* The driver maps what is pinned as it maps shared memory. */
-static bool most_is_pinned(const struct member *m)
-{
-    const struct track *pinned = member_told(m, "torch.pinned"), *all = &m->tracks[MEMBER_SHMEM];
-    return pinned && m->has_tracks && pinned->max - pinned->min > (all->max - all->min) / 2;
-}
-
 /* Its own memory is known not to grow: what the sum grows by is somebody else's. */
 static bool stands_still(const struct watch_view *v, const struct member *m)
 {
@@ -153,10 +149,12 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
     struct cause_facts *f = &p->facts;
     f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
     f->shared_rate = f->fds_rate = f->reserved_growth = p->heap_rate = NAN;
-    f->shared_is_pinned = most_is_pinned(p->member);
+    p->pinned_rate = NAN;
     for (size_t i = 0; i < v->count; i++)
         if (is_of(&v->series[i], p->member))
             take_series(w, p, &v->series[i]);
+    /* The driver maps what is pinned as it maps shared memory. */
+    f->shared_is_pinned = p->pinned_rate > f->shared_rate / 2;
     if (isnan(f->host_rate))
         f->host_rate = p->heap_rate;
     double total = total_rate(w, v, p->clock);
@@ -684,8 +682,8 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
         return;
     if (f->census->in_a_row < RISE_LEAST_POINTS)
         buf_addf(&text,
-                 "what holds it is not known: the objects of %s were counted %.0f time%s, and it "
-                 "takes %u; a longer run would tell",
+                 "what holds it is not known: the objects of %s were counted %.0f time%s in a row, "
+                 "and it takes %u; a longer run would tell",
                  p->label, f->census->in_a_row, f->census->in_a_row == 1 ? "" : "s",
                  RISE_LEAST_POINTS);
     else if (f->census->ended)

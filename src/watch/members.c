@@ -229,6 +229,16 @@ bool member_is_wary(const struct member *m)
     return any_track(m, track_is_wary);
 }
 
+static bool is_told_soon(const struct track *t)
+{
+    return t->rule == TRACK_JUDGED && track_is_wary(t);
+}
+
+bool member_is_told_soon(const struct member *m)
+{
+    return any_track(m, is_told_soon);
+}
+
 const struct track *member_told(const struct member *m, const char *kind)
 {
     for (size_t i = 0; i < m->told_count; i++)
@@ -301,7 +311,8 @@ void member_catch_up(struct watch *w, struct member *m)
 
 static void finish_track(struct watch *w, struct track *t, void *c)
 {
-    (void) w, (void) c;
+    (void) c;
+    track_mark(t, &w->terms);
     track_finish(t);
 }
 

@@ -69,10 +69,12 @@ static bool device_is_used(const struct watch *w, const struct track *t)
 }
 
 /* Memory of a device that torch knows nothing of, and that still grows. */
-static bool grows_beside_torch(const struct subject *s, const struct answer *a)
+static bool grows_beside_torch(const struct watch *w, const struct subject *s,
+                               const struct answer *a)
 {
     return s->member && s->track->rule == TRACK_JUDGED && strcmp(s->track->kind, "gpu.used") == 0 &&
-           a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING &&
+           !was_outlived(w, s->member) && a->phase_count > 0 &&
+           a->phases[a->phase_count - 1].name == PHASE_GROWING &&
            a->floor_last - a->floor_first > DEVICE_BYTES;
 }
 
@@ -245,7 +247,7 @@ static void add_series(struct watch *w, struct subject *s, void *context)
     const struct history *history;
     series->id = s->id;
     track_answer(s->track, &w->terms, &series->answer, &history);
-    series->part = grows_beside_torch(s, &series->answer) ? PART_MAIN : part_of(w, s);
+    series->part = grows_beside_torch(w, s, &series->answer) ? PART_MAIN : part_of(w, s);
     if (strcmp(s->track->kind, HEAP_USED) == 0)
         explain_heap_used(&series->answer);
     watch_fill_info(w, s, &series->info);

@@ -259,6 +259,7 @@ static void finish_track(struct watch *w, struct track *t, void *c)
     (void) c;
     if (t->stored > 0 && t->last_seconds > t->written_seconds)
         store_add_sample(w->options.store, t->stored, t->last_seconds, t->last);
+    track_mark(t, &w->terms);
     track_finish(t);
 }
 
@@ -271,6 +272,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     w->rings.next_objects = 0;
     rings_read(w, seconds);
     machine_tick(w, seconds);
+    machine_attribute_gpu(w);
     machine_look_elsewhere(w, seconds);
     for (size_t i = 0; i < w->member_count; i++)
         member_catch_up(w, w->members[i]);
@@ -371,10 +373,10 @@ struct watch_news watch_next_news(struct watch *w)
     return first;
 }
 
-static bool a_member_is_wary(const struct watch *w)
+static bool a_member_is_told_soon(const struct watch *w)
 {
     for (size_t i = 0; i < w->member_count; i++)
-        if (member_is_wary(w->members[i]))
+        if (member_is_told_soon(w->members[i]))
             return true;
     return false;
 }
@@ -398,7 +400,7 @@ static void number_track(struct watch *w, struct track *t, void *c)
 static void look_for_leak(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    if (t->alarmed || !track_leaks(t) || (t == &w->job[JOB_ANON] && a_member_is_wary(w)))
+    if (t->alarmed || !track_leaks(t) || (t == &w->job[JOB_ANON] && a_member_is_told_soon(w)))
         return;
     t->alarmed = w->leak_told = true;
     struct numbered n = {.wanted = t};

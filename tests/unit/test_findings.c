@@ -581,7 +581,7 @@ TEST(findings__a_run_that_was_too_short_says_so)
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 &&
-          strstr(v.found.undecided[0], "were counted 2 times, and it takes 3"));
+          strstr(v.found.undecided[0], "were counted 2 times in a row, and it takes 3"));
     watch_view_release(&v);
     self_end(&s);
 }
