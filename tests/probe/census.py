@@ -309,7 +309,7 @@ def on(frame, event, arg):
     seen.append((event, frame.f_code.co_name, getattr(arg, "__name__", "") if "c_" in event else ""))
     return on
 def work():
-    for i in range(300):
+    for i in range(600):
         print("a line")
         grow()
         if i %% 10 == 0: time.sleep(.003)
