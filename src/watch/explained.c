@@ -233,7 +233,7 @@ static bool any_tensors_grow(const struct wire_census *c)
 }
 
 /* Those in containers, and those of a kind wherever they are: the same ones, seen twice. */
-bool found_tensors_are_small(const struct watch *w, const struct member *m)
+static bool tensors_are_small(const struct watch *w, const struct member *m)
 {
     const struct wire_census *c = m->found->census;
     double in_containers = 0, of_a_kind = 0;
@@ -249,15 +249,20 @@ bool found_tensors_are_small(const struct watch *w, const struct member *m)
     return any_tensors_grow(c) && in_containers < LEAST_WITNESSED && of_a_kind < LEAST_WITNESSED;
 }
 
+bool found_tensors_are_harmless(const struct watch *w, const struct member *m)
+{
+    return tensors_fill(m->found->census) || tensors_are_small(w, m);
+}
+
 static void explain_tensors(const struct watch *w, struct member *m)
 {
     for (size_t i = 0; i < m->told_count; i++) {
         struct track *t = &m->told[i];
         if (strcmp(t->kind, "py.tensors") == 0 && any_tensors_grow(m->found->census) &&
             (track_is_wary(t) || is_explained(t)))
-            t->rule = tensors_fill(m->found->census)  ? TRACK_FILLING
-                      : found_tensors_are_small(w, m) ? TRACK_WITNESS
-                                                      : TRACK_JUDGED;
+            t->rule = tensors_fill(m->found->census) ? TRACK_FILLING
+                      : tensors_are_small(w, m)      ? TRACK_WITNESS
+                                                     : TRACK_JUDGED;
     }
 }
 

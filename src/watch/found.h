@@ -63,9 +63,9 @@ void found_want(struct watch *w);
 void found_explain(struct watch *w);
 /* Some of its memory grows by what has a bound: that is told, though it is no leak. */
 bool found_fills(const struct member *m);
-/* The tensors that become more are known, and take less than a kilobyte a step. There is a census.
- */
-bool found_tensors_are_small(const struct watch *w, const struct member *m);
+/* The tensors that become more are known, and take less than a kilobyte a step, or fill something
+ * that has a bound. There is a census. */
+bool found_tensors_are_harmless(const struct watch *w, const struct member *m);
 
 /* When the points of something that grows were, by the step clock. */
 void found_steps_of(const struct watch *w, const struct member *m, unsigned growing,

@@ -36,12 +36,12 @@ static bool was_outlived(const struct watch *w, const struct member *m)
 }
 
 /* Tensors that become more and more while the memory stands still fill what lies free in it, unless
- * they take next to nothing. */
+ * that ends, or is next to nothing. */
 static bool tensors_rise(const struct watch *w, const struct subject *s)
 {
     const struct found *f = s->member->found;
     return strcmp(s->track->kind, "py.tensors") == 0 && f && f->census && found_tensors_rise(f) &&
-           found_is_of_late(w, s->member) && !found_tensors_are_small(w, s->member);
+           found_is_of_late(w, s->member) && !found_tensors_are_harmless(w, s->member);
 }
 
 static enum job_part part_of(const struct watch *w, const struct subject *s)
