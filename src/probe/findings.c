@@ -234,8 +234,6 @@ size_t findings_make(struct survey *c, bool holders, struct finding *ret, size_t
     assert(most >=
            s->containers + s->new_containers + s->tensors + s->graphs + s->sizes + s->objects);
     weigh_forget();
-    if (holders && !c->is_pair)
-        survey_walk_graphs(c);
     size_t count = collect(c, FORM_CONTAINER, false, ret, s->containers);
     count += collect(c, FORM_CONTAINER, true, ret + count, s->new_containers);
     count += collect(c, FORM_TENSORS, false, ret + count, s->tensors);

@@ -272,6 +272,7 @@ static void work_in_child(void *context)
     const struct job *j = context;
     if (j->counts)
         survey_take(state.survey, j->now, UINT64_MAX, GRADIENTS_OF_SNAPSHOT);
+    survey_walk_graphs(state.survey);
     write_report(wants_search(j->listener, state.survey->number));
     if (!j->listener->kept) {
         j->listener->report(j->listener->context, state.workshop->report,

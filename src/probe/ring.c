@@ -17,13 +17,14 @@
 #define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
 #define LEAST_REST_OF_LINES UINT64_C(1000000)
-#define LEAST_REST_OF_LINES_EARLY UINT64_C(250000)
+#define LEAST_REST_OF_LINES_EARLY UINT64_C(100000)
 
 /* A run may be over before that has paid for anything: readings that take no longer than this in
- * all come at distances that grow with the run. */
+ * all come at distances that grow with the run, and anew in the first evaluations. */
 #define FREE UINT64_C(20000000)
 #define FREE_SHARE 4u
 #define FREE_PART_OF_AGE 64u
+#define FIRST_EVALUATIONS 12u
 
 /* No step of the optimizers for so many times as long as the last one took: an evaluation, which is
  * seen by its lines. */
@@ -32,7 +33,9 @@
 /* When something is read again, by what it took so far. */
 struct pace {
     _Atomic uint64_t next;
-    uint64_t first; /* when it was first read; 0: not yet */
+    _Atomic uint64_t last;        /* when it was last read, or could have been */
+    _Atomic unsigned evaluations; /* in which it was read */
+    uint64_t first;               /* when it was first read; 0: not yet */
     uint64_t took;
     uint64_t most; /* it rests no longer than this */
 };
@@ -46,7 +49,8 @@ static struct pace heap = {.most = UINT64_MAX};
 static struct wire_ring *ring;
 static bool refused;   /* it could not be opened: never again */
 static bool has_ended; /* what the program has let go of since says nothing of what it held */
-static uint64_t step_at, step_took;
+static uint64_t step_at;
+static _Atomic uint64_t steps_late_at = UINT64_MAX;
 static double last_told[WIRE_NAMES];
 static char *directory; /* the process was entered with; NULL: it was not */
 
@@ -61,7 +65,8 @@ static struct wire_ring *own_ring(void)
 
 static void begin_anew(struct pace *p)
 {
-    p->next = p->first = p->took = 0;
+    p->next = p->last = p->first = p->took = 0;
+    p->evaluations = 0;
 }
 
 void ring_forget(void)
@@ -70,6 +75,7 @@ void ring_forget(void)
     ring = wire_close(ring);
     refused = false;
     step_at = 0;
+    steps_late_at = UINT64_MAX;
     begin_anew(&counters);
     begin_anew(&heap);
 }
@@ -129,10 +135,28 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
              value);
 }
 
-static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t age)
+static bool nobody_steps(uint64_t now)
 {
+    return now > steps_late_at && wire_believed(ring) == WIRE_OPTIMIZER;
+}
+
+/* It was not read since. */
+static bool begins_evaluation(const struct pace *p, uint64_t now)
+{
+    return now > steps_late_at && p->last < steps_late_at;
+}
+
+static bool is_due(const struct pace *p, uint64_t now)
+{
+    return now >= p->next || (begins_evaluation(p, now) && p->evaluations < FIRST_EVALUATIONS);
+}
+
+static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t now)
+{
+    uint64_t age = now - p->first;
     if (p->took < FREE) {
-        uint64_t part = age / FREE_PART_OF_AGE;
+        bool is_new = nobody_steps(now) && p->evaluations <= FIRST_EVALUATIONS;
+        uint64_t part = (is_new ? now - step_at : age) / FREE_PART_OF_AGE;
         return FREE_SHARE * took > part ? FREE_SHARE * took : part;
     }
     return (age < EARLY ? SHARE_EARLY : SHARE) * took;
@@ -141,19 +165,21 @@ static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t age)
 static void rest(struct pace *p, uint64_t took)
 {
     uint64_t now = wire_now();
+    p->evaluations += begins_evaluation(p, now);
+    p->last = now;
     if (p->first == 0) { /* it had to learn, and took long */
         p->first = now;
         return;
     }
     p->took += took;
-    uint64_t rest = rest_after(p, took, now - p->first);
+    uint64_t rest = rest_after(p, took, now);
     p->next = now + (rest < p->most ? rest : p->most);
 }
 
 static void read_counters(uint64_t moment)
 {
     uint64_t before = wire_now();
-    if (before < counters.next)
+    if (!is_due(&counters, before))
         return;
     tidemark_probe_read(emit, &moment);
     rest(&counters, wire_now() - before);
@@ -162,7 +188,7 @@ static void read_counters(uint64_t moment)
 static void read_heap(uint64_t moment)
 {
     struct allocator_facts facts;
-    if (wire_now() < heap.next)
+    if (!is_due(&heap, wire_now()))
         return;
     uint64_t before = places_thread_ns();
     if (allocator_read(&facts)) {
@@ -176,9 +202,9 @@ void ring_step(double steps)
 {
     enter_step();
     uint64_t now = wire_now();
-    step_took = step_at ? now - step_at : UINT64_MAX / STEPS_LATE;
-    step_at = now;
     uint64_t moment = own_ring() ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
+    steps_late_at = step_at ? now + STEPS_LATE * (now - step_at) : UINT64_MAX;
+    step_at = now;
     if (moment) {
         read_counters(moment);
         read_heap(moment);
@@ -236,20 +262,16 @@ static void say_what_is_ours(void *context, size_t bytes)
 bool ring_is_due(void)
 {
     uint64_t now = wire_now();
-    return inspect_is_due() || now >= counters.next || now >= heap.next;
+    return inspect_is_due() || is_due(&counters, now) || is_due(&heap, now);
 }
 
 static void rest_of_lines(struct pace *p, uint64_t now)
 {
     bool is_early = p->first > 0 && now < p->first + EARLY;
     uint64_t least = is_early ? LEAST_REST_OF_LINES_EARLY : LEAST_REST_OF_LINES;
+    p->last = now;
     if (p->next < now + least)
         p->next = now + least;
-}
-
-static bool nobody_steps(uint64_t now)
-{
-    return wire_believed(ring) == WIRE_OPTIMIZER && now - step_at > STEPS_LATE * step_took;
 }
 
 void ring_moment(enum inspect_place place)

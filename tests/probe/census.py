@@ -930,6 +930,19 @@ while census() < 6 or census() >= before:
 
 
 @case(torch=True)
+def graphs_are_walked_with_every_census(b):
+    """Nobody has asked for holders: a graph that grows is seen by the third census all the same."""
+    b.ends_well(TRAINING + """
+end = time.monotonic() + 60
+while census() < 12:
+    assert time.monotonic() < end
+    step()
+""", level=COUNT)
+    walks, censuses = int(b.records("graphs")[0][1]), int(b.records("census")[0][1])
+    expect(walks >= censuses - 1, (walks, censuses))  # the first may be the process's own
+
+
+@case(torch=True)
 def workers_have_the_tensors(b):
     """The values are left out of our children, and of no others."""
     b.ends_well(TRAINING + """

@@ -247,6 +247,20 @@ def reads_torchs_counters_where_nobody_steps(b):
               "assert torch._C.readings > before + 5, (before, torch._C.readings)\n")
 
 
+def sees_the_inside_of_the_first_evaluations(b):
+    """They are over in a few milliseconds, long after a first step that took its time."""
+    if b.real:
+        return
+    b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+              "o.step(); time.sleep(1)\n"
+              "for evaluation in range(4):\n"
+              "    for i in range(10):\n        o.step()\n        time.sleep(.0002)\n"
+              "    before = torch._C.readings\n"
+              "    for i in range(30):\n        print('step', i, flush=True)\n"
+              "        time.sleep(.0005)\n"
+              "    assert torch._C.readings > before + 5, (before, torch._C.readings)\n")
+
+
 def one_slow_reading_does_not_blind(b):
     """Another thread had torch's lock for long: the next counters come soon all the same."""
     if b.real:
