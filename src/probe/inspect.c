@@ -21,7 +21,7 @@
 #define ALLOWANCE_NS 120000000u  /* and so much in any case, once a leak is suspected */
 #define ALLOWANCE_PROFILE_NS 400000000u
 #define EARLY_NS 60000000u /* of it at the beginning: the run may be a short one */
-#define EARLY_PAUSES 2u    /* are between two of these at least */
+#define EARLY_PAUSES 2u    /* are between two of these at least, one after the first */
 #define MOMENTS_LEAST 3u   /* between two censuses */
 #define REST_LEAST_NS 5000000u
 #define REST_MOST_NS 200000000u   /* then it is asked again whether it is affordable */
@@ -191,7 +191,8 @@ static double share_for(const struct tidemark_probe_listener *l)
  * few in a long run, enough in a short one. */
 static uint64_t early_at(uint64_t pause, enum wire_wanted wanted)
 {
-    uint64_t age = state.last_census - state.first_moment, least = EARLY_PAUSES * pause;
+    uint64_t age = state.last_census - state.first_moment;
+    uint64_t least = (state.cost.censuses > 1 ? EARLY_PAUSES : 1) * pause;
     age /= wanted >= WIRE_CENSUS_HOLDERS ? 4 : 2;
     return state.last_census ? state.last_census + (age > least ? age : least) : 0;
 }
