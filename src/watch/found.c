@@ -31,6 +31,7 @@ struct found *found_free(struct found *f)
     if (!f)
         return NULL;
     wire_census_free(f->census);
+    wire_census_free(f->searched);
     free(f->steps);
     free(f);
     return NULL;
@@ -213,6 +214,63 @@ static void find_lines(const struct watch *w, const struct member *m, const stru
     }
 }
 
+/* ---- what the last search found ---- */
+
+static bool is_searched(const struct wire_census *c)
+{
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (c->growing[i].holder_count > 0)
+            return true;
+    return false;
+}
+
+/* It was counted alike whenever both were. */
+static bool is_same_growth(const struct wire_census_growing *a, const struct wire_census_growing *b)
+{
+    if (a->form != b->form || a->point_count == 0 || b->point_count == 0 ||
+        a->points[0].time != b->points[0].time)
+        return false;
+    for (unsigned i = 0, k = 0; i < a->point_count && k < b->point_count;) {
+        const struct wire_census_point *x = &a->points[i], *y = &b->points[k];
+        if (x->time == y->time && x->count != y->count)
+            return false;
+        i += x->time <= y->time;
+        k += y->time <= x->time;
+    }
+    return true;
+}
+
+/* NULL: there is none, or more than one. */
+static const struct wire_census_growing *find_growth(const struct wire_census *c,
+                                                     const struct wire_census_growing *g)
+{
+    const struct wire_census_growing *found = NULL;
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        if (!is_same_growth(&c->growing[i], g))
+            continue;
+        if (found)
+            return NULL;
+        found = &c->growing[i];
+    }
+    return found;
+}
+
+/* A census for which nobody has searched has the holders of what was searched for before it. The
+ * texts are those of that one: it stays. */
+static void borrow_holders(struct found *f, struct wire_census *c)
+{
+    if (!f->searched && f->census && is_searched(f->census))
+        f->searched = f->census;
+    for (unsigned i = 0; f->searched && i < c->growing_count; i++) {
+        struct wire_census_growing *g = &c->growing[i];
+        const struct wire_census_growing *known = find_growth(f->searched, g);
+        if (!known || find_growth(c, known) != g)
+            continue;
+        memcpy(g->holders, known->holders, sizeof(g->holders));
+        g->holder_count = known->holder_count;
+    }
+}
+
 /* ---- taking one ---- */
 
 static struct found *found_of(struct member *m)
@@ -290,9 +348,15 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
         return;
     struct found *f = found_of(m);
     note_tensors(f, c);
+    bool has_own = is_searched(c);
+    if (!has_own)
+        borrow_holders(f, c);
     find_lines(w, m, f, c, lines);
     memcpy(f->lines, lines, sizeof(lines));
-    wire_census_free(f->census);
+    if (f->census != f->searched)
+        wire_census_free(f->census);
+    if (has_own)
+        f->searched = wire_census_free(f->searched);
     f->census = c;
     for (unsigned i = 0; i < c->growing_count; i++)
         w->holders_known = w->holders_known || c->growing[i].holder_count > 0;

@@ -28,8 +28,9 @@ typedef double found_steps[WIRE_CENSUS_POINTS];
  * its place in the census; 0: not found.
  */
 struct found {
-    struct wire_census *census; /* NULL: none yet */
-    struct stat file;           /* that it was read from */
+    struct wire_census *census;   /* NULL: none yet */
+    struct wire_census *searched; /* an earlier one, whose holders it has; NULL: its own */
+    struct stat file;             /* that it was read from */
     int lines[WIRE_CENSUS_GROWING];
     found_steps *steps; /* of each that grows, once the process has ended; NULL before */
     struct heap_point heap[HEAP_POINTS];

@@ -569,6 +569,79 @@ TEST(findings__what_is_in_use_rises_and_falls)
     self_end(&s);
 }
 
+/* Nobody has searched after the later censuses: what they count was searched for before, if it is
+ * the same. */
+TEST(findings__holders_stay_known)
+{
+    static const struct {
+        const char *later;
+        bool is_known;
+    } cases[] = {
+        {"600\t0\tgrad_fn\t" POINTS " 9500000000:950\n", true},
+        {"600\t0\tgrad_fn\t1000000000:100 6000000000:600 9500000000:950\n", true}, /* thinned */
+        {"600\t0\tgrad_fn\t1000000000:100 6000000000:601 9500000000:950\n", false},
+        {"600\t0\tgrad_fn\t3000000000:300 6000000000:600 9500000000:950\n", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct self s;
+        struct watch_view v;
+        char lines[512];
+        CHECK(self_start(&s, false));
+        train(&s, 10, 16.2 * 1024);
+        snprintf(lines, sizeof(lines), "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t%s",
+                 cases[i].later);
+        take(&s, LOSSES);
+        take(&s, lines);
+        take(&s, lines);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+        CHECK((v.found.findings[0].line == 31) == cases[i].is_known);
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
+TEST(findings__the_newest_search_counts)
+{
+    struct self s;
+    struct watch_view v;
+    static const char line[] = "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t600\t0\t"
+                               "grad_fn\t" POINTS "\n";
+    char lines[512];
+    CHECK(self_start(&s, false));
+    train(&s, 10, 16.2 * 1024);
+    snprintf(lines, sizeof(lines), "%sholder\t1\t1\tglobal\tkept\t\t/x/b.py\t7\n", line);
+    take(&s, LOSSES);
+    take(&s, line);
+    take(&s, lines);
+    take(&s, line);
+    finish(&s, 10, &v);
+    CHECK(v.found.count == 1);
+    CHECK_TEXT(v.found.findings[0].holder, "list 'kept'");
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* Which of two that were counted alike all the time is which, nobody can tell. */
+TEST(findings__holders_are_not_mixed_up)
+{
+    struct self s;
+    struct watch_view v;
+    static const char later[] = "growing\t1\tcontainer\tlist\tint\t600\t0\t\t" POINTS "\n"
+                                "growing\t2\tcontainer\tlist\tint\t600\t0\t\t" POINTS "\n";
+    CHECK(self_start(&s, false));
+    train(&s, 10, 16.2 * 1024);
+    take(&s, LOSSES);
+    take(&s, later);
+    take(&s, later);
+    finish(&s, 10, &v);
+    CHECK(v.found.count > 0);
+    for (unsigned i = 0; i < v.found.count; i++)
+        CHECK(v.found.findings[i].line != 31);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 TEST(findings__a_run_that_was_too_short_says_so)
 {
     struct self s;
