@@ -7,6 +7,7 @@
 
 #include "probe/heap.h"
 #include "probe/peek.h"
+#include "probe/places.h"
 #include "probe/tensor_samples.h"
 
 #include <stdlib.h>
@@ -733,7 +734,7 @@ static const char *study_torch(struct study *s, bool *ret_is_final)
 
 const char *tensor_layout_learn(struct tensor_layout *ret_layout, bool *ret_is_final)
 {
-    struct study *s = calloc(1, sizeof(*s));
+    struct study *s = places_map(sizeof(*s)); /* the heap is left as the program made it */
     const char *why = "no memory is left";
     py_object *type, *value, *traceback;
     py.PyErr_Fetch(&type, &value, &traceback);
@@ -744,7 +745,7 @@ const char *tensor_layout_learn(struct tensor_layout *ret_layout, bool *ret_is_f
         why = study_torch(s, ret_is_final);
         peek_release(&s->peek);
     }
-    free(s);
+    places_unmap(s, sizeof(*s));
     py.PyErr_Restore(type, value, traceback);
     return why;
 }

@@ -9,8 +9,9 @@
 #define MOVED_SHARE 0.05
 #define MOVED_LEAST 0x1p21
 
-/* A warm-up lasts so many horizons at most. */
+/* A warm-up lasts so many horizons at most, and brings so much of all that ever came. */
 #define FADED_HORIZONS 1.2
+#define WARM_UP_SHARE 0.5
 
 /* Of what torch has reserved since, more than this is in tensors. */
 #define IN_USE_SHARE 0.5
@@ -97,11 +98,34 @@ static bool may_be_ours(const struct watch_series *s)
     return strcmp(s->info.kind, "host.shmem") == 0 && s->answer.pattern == PATTERN_SPIKES;
 }
 
-static enum pattern pattern_of(const struct watch_view *v, const struct watch_series *s)
+/* Since the longest warm-up that there is would have been over. */
+static double lowest_since(const struct watch_series *s)
+{
+    double low = INFINITY, since = s->answer.first_at + FADED_HORIZONS * s->answer.horizon;
+    for (unsigned i = 0; i < s->history.count; i++)
+        if (s->history.blocks[i].at > since)
+            low = fmin(low, s->history.blocks[i].min);
+    return low;
+}
+
+/* It rose at the beginning, at once or little by little, and stands there since, or comes back to
+ * it: gradients, an optimizer's state. */
+static bool has_warmed_up(const struct watch_view *v, const struct watch_series *s)
+{
+    const struct answer *a = &s->answer;
+    bool may_have = a->pattern == PATTERN_FLAT || a->pattern == PATTERN_LEVEL_SHIFT ||
+                    a->pattern == PATTERN_SPIKES || a->pattern == PATTERN_SAWTOOTH;
+    double rise = lowest_since(s) - a->floor_first;
+    return a->verdict == VERDICT_NO_LEAK && may_have && isfinite(rise) &&
+           rise >= fmax(worth_a_name(v, s), WARM_UP_SHARE * floor_rise(s));
+}
+
+static bool does(const struct watch_view *v, const struct watch_series *s, enum pattern pattern)
 {
     if (follows_tensors(v, s) || may_be_ours(s))
-        return PATTERN_UNKNOWN;
-    return fades(&s->answer) ? PATTERN_BOUNDED_CACHE : s->answer.pattern;
+        return false;
+    return pattern == (fades(&s->answer) ? PATTERN_BOUNDED_CACHE : s->answer.pattern) ||
+           (pattern == PATTERN_WARM_UP && has_warmed_up(v, s));
 }
 
 static struct candidate find(const struct watch_view *v, enum pattern pattern)
@@ -109,7 +133,7 @@ static struct candidate find(const struct watch_view *v, enum pattern pattern)
     struct candidate c = {.pattern = pattern};
     for (size_t i = 0; i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
-        if (pattern_of(v, s) != pattern || moved_by(s) < worth_a_name(v, s))
+        if (!does(v, s, pattern) || moved_by(s) < worth_a_name(v, s))
             continue;
         c.others += c.series != NULL;
         if (moved_by(s) > c.moved) {

@@ -39,7 +39,7 @@ ELSEWHERE = {
     "16_jit_trace_repeat": ("leak", "", "native or compile-cache", "", ""),
     "18_glibc_arenas_threads": ("no leak", "", "", "", ""),
     "22_async_checkpoint_staging": ("leak", "jobs", "staged-checkpoints", "jobs.append", ""),
-    "23_optimizer_state_warmup": ("no leak", "", "", "", "flat or warm-up"),
+    "23_optimizer_state_warmup": ("no leak", "", "", "", "warm-up"),
     "26_profiler_left_on": ("leak", "", "profiler-left-on", "", ""),
     "33_replay_buffer_fill": ("no leak", "", "", "", "cache or bounded-cache"),
     "36_native_malloc_leak": ("leak", "", "native", "", ""),

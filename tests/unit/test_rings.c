@@ -495,6 +495,42 @@ TEST(rings__what_torch_reserves_for_its_tensors_is_not_kept_for_nothing)
     self_end(&s);
 }
 
+static bool is_named(const struct watch_view *v, const char *text)
+{
+    for (unsigned i = 0; i < v->pattern_count; i++)
+        if (strstr(v->patterns[i].text, text))
+            return true;
+    return false;
+}
+
+/* Gradients and the optimizer's state come with the first steps, whatever is on top of them later;
+ * what comes in the middle of a training is something else. */
+TEST(rings__a_rise_at_the_beginning_is_a_warm_up)
+{
+    static const struct {
+        int rises_at, spikes_every;
+    } cases[] = {{5, 2000}, {5, 250}, {1200, 2000}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct self s;
+        struct watch_view v;
+        CHECK(self_start(&s, NULL));
+        for (int i = 1; i < 1999; i++) {
+            bool is_spike = i % cases[c].spikes_every == cases[c].spikes_every - 1;
+            double low = i < cases[c].rises_at ? 100 * MB : 130 * MB;
+            put_step(&s, WIRE_WATCHER, 0.01 * i, i);
+            put_sample(&s, "host.anon", 0.01 * i, is_spike ? low + 60 * MB : low);
+            if (i % 100 == 0)
+                watch_tick(s.watch, 0.01 * i);
+        }
+        finish(&s, 20, &v);
+        CHECK(v.answer.verdict == VERDICT_NO_LEAK);
+        CHECK(is_named(&v, "warm-up: ") == (cases[c].rises_at == 5));
+        CHECK(!is_named(&v, "warm-up: ") || is_named(&v, ", from 100 MB to 130 MB"));
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
 TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
 {
     struct self s;
