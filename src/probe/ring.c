@@ -205,7 +205,7 @@ void ring_step(double steps)
     /* What waits for a step that is told anyway would be read in evaluations more often than it is
      * their turn. */
     if (own_ring() && (is_due(&counters, now) || is_due(&heap, now)))
-        wire_tell_next(ring);
+        wire_tell_next(ring, WIRE_OPTIMIZER);
     uint64_t moment = ring ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
     steps_late_at = step_at ? now + STEPS_LATE * (now - step_at) : UINT64_MAX;
     step_at = now;

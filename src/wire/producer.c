@@ -400,9 +400,10 @@ static void wake_once(struct wire_ring *r)
     errno = kept;
 }
 
-void wire_tell_next(struct wire_ring *r)
+void wire_tell_next(struct wire_ring *r, enum wire_source source)
 {
-    atomic_store_explicit(&r->layout->next_told, 0, memory_order_relaxed);
+    if (wire_believed(r) <= source)
+        atomic_store_explicit(&r->layout->next_told, 0, memory_order_relaxed);
 }
 
 uint64_t wire_step(struct wire_ring *r, enum wire_source source, double step)

@@ -91,8 +91,8 @@ uint64_t wire_records(const struct wire_ring *r);
  * this was such a moment, at that time, and the caller's other counters belong to it too.
  */
 uint64_t wire_step(struct wire_ring *r, enum wire_source source, double step);
-/* The next step is told, whenever it comes. */
-void wire_tell_next(struct wire_ring *r);
+/* The next step is told, whenever it comes; not where a higher source counts. */
+void wire_tell_next(struct wire_ring *r, enum wire_source source);
 
 /*
  * Phases: what a program does beside its steps, by names of its own: it evaluates, it saves. Their

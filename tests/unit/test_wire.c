@@ -158,6 +158,27 @@ TEST(wire__steps_are_told_sparsely_and_counted_exactly)
     wire_close(ring);
 }
 
+/* 1000 of them, each of which the optimizer wants to be told. */
+static unsigned told_steps(struct wire_ring *ring, enum wire_source source)
+{
+    unsigned told = 0;
+    for (unsigned i = 1; i <= 1000; i++) {
+        wire_tell_next(ring, WIRE_OPTIMIZER);
+        told += wire_step(ring, source, i) != 0;
+    }
+    return told;
+}
+
+TEST(wire__a_step_can_be_told_out_of_turn_by_who_is_believed)
+{
+    struct wire_ring *ring;
+    CHECK(wire_open(NULL, &ring) == 0);
+    CHECK(told_steps(ring, WIRE_OPTIMIZER) == 1000);
+    CHECK(wire_step(ring, WIRE_WATCHER, 1));
+    CHECK(told_steps(ring, WIRE_WATCHER) < 500);
+    wire_close(ring);
+}
+
 TEST(wire__two_openings_in_one_process_are_one_ring)
 {
     struct wire_ring *a, *b;
