@@ -33,11 +33,12 @@
 /* When something is read again, by what it took so far. */
 struct pace {
     _Atomic uint64_t next;
-    _Atomic uint64_t last;        /* when it was last read, or could have been */
-    _Atomic unsigned evaluations; /* in which it was read */
+    _Atomic uint64_t last; /* when it was last read, or could have been */
+    _Atomic uint64_t took;
+    _Atomic unsigned evaluations; /* in which it was read more than once */
+    unsigned readings;            /* in the last of them */
     uint64_t first;               /* when it was first read; 0: not yet */
-    uint64_t took;
-    uint64_t most; /* it rests no longer than this */
+    uint64_t most;                /* it rests no longer than this */
 };
 
 /* One reading of torch's that took long, because another thread had its lock, does not blind us.
@@ -63,10 +64,18 @@ static struct wire_ring *own_ring(void)
     return ring;
 }
 
-static void begin_anew(struct pace *p)
+static void begin_pace(struct pace *p)
 {
-    p->next = p->last = p->first = p->took = 0;
-    p->evaluations = 0;
+    p->next = p->last = p->took = p->first = 0;
+    p->evaluations = p->readings = 0;
+}
+
+static void begin_anew(void)
+{
+    step_at = 0;
+    steps_late_at = UINT64_MAX;
+    begin_pace(&counters);
+    begin_pace(&heap);
 }
 
 void ring_forget(void)
@@ -74,10 +83,7 @@ void ring_forget(void)
     has_ended = false;
     ring = wire_close(ring);
     refused = false;
-    step_at = 0;
-    steps_late_at = UINT64_MAX;
-    begin_anew(&counters);
-    begin_anew(&heap);
+    begin_anew();
 }
 
 int ring_enter(const char *place)
@@ -94,8 +100,7 @@ int ring_enter(const char *place)
     ring = opened;
     directory = copy;
     refused = false;
-    begin_anew(&counters);
-    begin_anew(&heap);
+    begin_anew();
     return 0;
 }
 
@@ -140,7 +145,7 @@ static bool nobody_steps(uint64_t now)
     return now > steps_late_at && wire_believed(ring) == WIRE_OPTIMIZER;
 }
 
-/* It was not read since. */
+/* Steps are late, and it was not read since they are. */
 static bool begins_evaluation(const struct pace *p, uint64_t now)
 {
     return now > steps_late_at && p->last < steps_late_at;
@@ -148,7 +153,17 @@ static bool begins_evaluation(const struct pace *p, uint64_t now)
 
 static bool is_due(const struct pace *p, uint64_t now)
 {
-    return now >= p->next || (begins_evaluation(p, now) && p->evaluations < FIRST_EVALUATIONS);
+    return now >= p->next ||
+           (begins_evaluation(p, now) && p->evaluations < FIRST_EVALUATIONS && p->took < FREE);
+}
+
+/* A step that took long, and a line after it, is none yet. */
+static void count_evaluation(struct pace *p, uint64_t moment)
+{
+    if (moment <= steps_late_at)
+        return;
+    p->readings = begins_evaluation(p, moment) ? 1 : p->readings + 1;
+    p->evaluations += p->readings == 2;
 }
 
 static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t now)
@@ -162,10 +177,11 @@ static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t now)
     return (age < EARLY ? SHARE_EARLY : SHARE) * took;
 }
 
-static void rest(struct pace *p, uint64_t took)
+/* It was read at that moment. */
+static void rest(struct pace *p, uint64_t moment, uint64_t took)
 {
     uint64_t now = wire_now();
-    p->evaluations += begins_evaluation(p, now);
+    count_evaluation(p, moment);
     p->last = now;
     if (p->first == 0) { /* it had to learn, and took long */
         p->first = now;
@@ -178,24 +194,24 @@ static void rest(struct pace *p, uint64_t took)
 
 static void read_counters(uint64_t moment)
 {
-    uint64_t before = wire_now();
-    if (!is_due(&counters, before))
+    if (!is_due(&counters, moment))
         return;
+    uint64_t before = wire_now();
     tidemark_probe_read(emit, &moment);
-    rest(&counters, wire_now() - before);
+    rest(&counters, moment, wire_now() - before);
 }
 
 static void read_heap(uint64_t moment)
 {
     struct allocator_facts facts;
-    if (!is_due(&heap, wire_now()))
+    if (!is_due(&heap, moment))
         return;
     uint64_t before = places_thread_ns();
     if (allocator_read(&facts)) {
         emit(&moment, "heap.used", "", false, false, (double) facts.in_use);
         emit(&moment, "heap.free", "", false, false, (double) facts.free);
     }
-    rest(&heap, places_thread_ns() - before);
+    rest(&heap, moment, places_thread_ns() - before);
 }
 
 void ring_step(double steps)
@@ -204,7 +220,7 @@ void ring_step(double steps)
     uint64_t now = wire_now();
     /* What waits for a step that is told anyway would be read in evaluations more often than it is
      * their turn. */
-    if (own_ring() && (is_due(&counters, now) || is_due(&heap, now)))
+    if (own_ring() && (now >= counters.next || now >= heap.next))
         wire_tell_next(ring, WIRE_OPTIMIZER);
     uint64_t moment = ring ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
     steps_late_at = step_at ? now + STEPS_LATE * (now - step_at) : UINT64_MAX;

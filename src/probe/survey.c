@@ -731,7 +731,7 @@ void survey_walk_graphs(struct survey *c)
     c->graph_walks++;
     if (left == 0) /* larger than is walked: how large is not known */
         grown_keep(c, FORM_GRAPH, 1);
-    else if (before && most)
+    else if (before)
         grown_note(c, FORM_GRAPH, 1, time_before, before, most);
 }
 

@@ -1,4 +1,5 @@
 /* watch/explained.c: growth that the censuses explain, and that is no leak. */
+#include "watch/rise.h"
 #include "watch/session.h"
 
 #include <math.h>
@@ -132,7 +133,7 @@ static double share_of(const struct watch *w, const struct member *m, unsigned g
 
 static bool keeps_graphs(const struct wire_census_growing *g)
 {
-    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
+    return g->form == WIRE_CENSUS_GRAPH ? !rise_may_be_another_graph(g) : g->grad_fn;
 }
 
 /* The most that anything without a bound explains of it. Of a graph it is not known how much it

@@ -223,7 +223,7 @@ static struct growth_facts growth_of(const struct wire_census_growing *g, const 
 #define NODE_BYTES 512.0
 
 /*
- * They are looked at more rarely than objects are counted. Where some were there and they were not
+ * Only a child looks at them, not the process itself. Where some were there and they were not
  * looked at often enough to see whether they grow, they are known to be no reason if the largest is
  * too small for it.
  */

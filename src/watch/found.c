@@ -224,27 +224,31 @@ static bool is_searched(const struct wire_census *c)
     return false;
 }
 
+/* So many points of both are of the same census. */
+#define SHARED_POINTS 2u
+
 /* It was counted alike whenever both were. */
 static bool is_same_growth(const struct wire_census_growing *a, const struct wire_census_growing *b)
 {
-    if (a->form != b->form || a->point_count == 0 || b->point_count == 0 ||
-        a->points[0].time != b->points[0].time)
+    unsigned shared = 0;
+    if (a->form != b->form)
         return false;
     for (unsigned i = 0, k = 0; i < a->point_count && k < b->point_count;) {
         const struct wire_census_point *x = &a->points[i], *y = &b->points[k];
         if (x->time == y->time && x->count != y->count)
             return false;
+        shared += x->time == y->time;
         i += x->time <= y->time;
         k += y->time <= x->time;
     }
-    return true;
+    return shared >= SHARED_POINTS;
 }
 
 /* NULL: there is none, or more than one. */
-static const struct wire_census_growing *find_growth(const struct wire_census *c,
-                                                     const struct wire_census_growing *g)
+static struct wire_census_growing *find_growth(struct wire_census *c,
+                                               const struct wire_census_growing *g)
 {
-    const struct wire_census_growing *found = NULL;
+    struct wire_census_growing *found = NULL;
     for (unsigned i = 0; i < c->growing_count; i++) {
         if (!is_same_growth(&c->growing[i], g))
             continue;
@@ -255,20 +259,39 @@ static const struct wire_census_growing *find_growth(const struct wire_census *c
     return found;
 }
 
-/* A census for which nobody has searched has the holders of what was searched for before it. The
- * texts are those of that one: it stays. */
+/* What only a search finds out. */
+static void take_over(struct wire_census_growing *g, const struct wire_census_growing *known)
+{
+    memcpy(g->holders, known->holders, sizeof(g->holders));
+    g->holder_count = known->holder_count;
+    g->item = known->item;
+    g->grad_fn = known->grad_fn;
+    if (isnan(g->bound))
+        g->bound = known->bound;
+}
+
+static void borrow_from(struct wire_census *c, struct wire_census *known)
+{
+    for (unsigned i = 0; i < known->growing_count; i++) {
+        struct wire_census_growing *k = &known->growing[i], *g = find_growth(c, k);
+        if (k->holder_count > 0 && g && g->holder_count == 0 && find_growth(known, g) == k)
+            take_over(g, k);
+    }
+}
+
+/*
+ * A census for which nobody has searched has the holders of what was searched for before it: as the
+ * last one had them, which has most points in common, or the one that was searched for. The texts
+ * are those of that one: it stays.
+ */
 static void borrow_holders(struct found *f, struct wire_census *c)
 {
     if (!f->searched && f->census && is_searched(f->census))
         f->searched = f->census;
-    for (unsigned i = 0; f->searched && i < c->growing_count; i++) {
-        struct wire_census_growing *g = &c->growing[i];
-        const struct wire_census_growing *known = find_growth(f->searched, g);
-        if (!known || find_growth(c, known) != g)
-            continue;
-        memcpy(g->holders, known->holders, sizeof(g->holders));
-        g->holder_count = known->holder_count;
-    }
+    if (!f->searched)
+        return;
+    borrow_from(c, f->census);
+    borrow_from(c, f->searched);
 }
 
 /* ---- taking one ---- */
@@ -358,8 +381,7 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
     if (has_own)
         f->searched = wire_census_free(f->searched);
     f->census = c;
-    for (unsigned i = 0; i < c->growing_count; i++)
-        w->holders_known = w->holders_known || c->growing[i].holder_count > 0;
+    w->holders_known = w->holders_known || has_own;
     found_add_heap(m,
                    &(struct heap_point){found_seconds(w, c->time), c->heap_in_use, c->heap_free});
 }

@@ -29,7 +29,7 @@ typedef double found_steps[WIRE_CENSUS_POINTS];
  */
 struct found {
     struct wire_census *census;   /* NULL: none yet */
-    struct wire_census *searched; /* an earlier one, whose holders it has; NULL: its own */
+    struct wire_census *searched; /* an earlier one, whose holders it has; NULL: none */
     struct stat file;             /* that it was read from */
     int lines[WIRE_CENSUS_GROWING];
     found_steps *steps; /* of each that grows, once the process has ended; NULL before */

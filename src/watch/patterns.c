@@ -102,7 +102,7 @@ static bool may_be_ours(const struct watch_series *s)
 static double lowest_since(const struct watch_series *s)
 {
     double low = INFINITY, since = s->answer.first_at + FADED_HORIZONS * s->answer.horizon;
-    for (unsigned i = 0; i < s->history.count; i++)
+    for (unsigned i = 1; i < s->history.count; i++) /* the first has the beginning, wide as it is */
         if (s->history.blocks[i].at > since)
             low = fmin(low, s->history.blocks[i].min);
     return low;
@@ -144,6 +144,13 @@ static struct candidate find(const struct watch_view *v, enum pattern pattern)
     return c;
 }
 
+/* After a warm-up it may have risen by something else. */
+static double level_after(const struct candidate *c)
+{
+    double last = c->series->answer.floor_last;
+    return c->pattern == PATTERN_WARM_UP ? fmin(last, lowest_since(c->series)) : last;
+}
+
 static void describe(struct buf *out, const struct candidate *c)
 {
     const struct answer *a = &c->series->answer;
@@ -152,7 +159,7 @@ static void describe(struct buf *out, const struct candidate *c)
     buf_adds(out, returns ? "again and again from " : "from ");
     units_add_bytes(out, returns ? a->floor_last : a->floor_first);
     buf_adds(out, " to ");
-    units_add_bytes(out, returns ? a->max : a->floor_last);
+    units_add_bytes(out, returns ? a->max : level_after(c));
     if (returns)
         buf_adds(out, " and back");
     if (a->verdict == VERDICT_INCONCLUSIVE)

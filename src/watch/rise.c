@@ -15,6 +15,32 @@
 #define LEAST_POINTS_OF_FEW 5u
 #define FEW 8
 
+/* A graph that is kept from step to step is soon so many times as large as that of one, or becomes
+ * larger evenly: by no more than so many times as fast, or as slowly, as before. */
+#define KEPT_GRAPH 3
+#define EVENLY 2
+
+static bool grows_evenly(const struct wire_census_growing *g)
+{
+    double before = NAN;
+    for (unsigned i = 1; i < g->point_count; i++) {
+        const struct wire_census_point *x = &g->points[i - 1], *y = &g->points[i];
+        double rate = (y->count - x->count) / (double) (y->time - x->time);
+        if (rate > EVENLY * before || before > EVENLY * rate)
+            return false;
+        before = rate;
+    }
+    return true;
+}
+
+bool rise_may_be_another_graph(const struct wire_census_growing *g)
+{
+    return g->form == WIRE_CENSUS_GRAPH && g->point_count < LEAST_POINTS_OF_FEW &&
+           (g->point_count == 0 ||
+            g->points[g->point_count - 1].count < KEPT_GRAPH * g->points[0].count) &&
+           !grows_evenly(g);
+}
+
 /* Points at one place on the clock are one point: the last of them. */
 struct spot {
     double at, seconds, count;
@@ -63,7 +89,8 @@ static bool is_steady_on(const struct spot *s, unsigned count)
 static bool may_be_chance(const struct wire_census_growing *g, const struct rise *r)
 {
     bool is_tally = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
-    return is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW;
+    return rise_may_be_another_graph(g) ||
+           (is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW);
 }
 
 /* It may have begun to grow after it was first counted. */

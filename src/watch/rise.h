@@ -8,6 +8,7 @@
 
 struct watch;
 struct member;
+struct wire_census_growing;
 
 /* Censuses at which something has to be more, each time. */
 #define RISE_LEAST_POINTS 3u
@@ -28,5 +29,9 @@ struct rise {
  */
 struct rise rise_of(const struct watch *w, const struct member *m, unsigned growing,
                     enum series_clock clock, double seconds_a_unit);
+
+/* The largest of all graphs is counted, and each census may have met another: they are as large as
+ * the step's input wants them. */
+bool rise_may_be_another_graph(const struct wire_census_growing *g);
 
 #endif

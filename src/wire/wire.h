@@ -86,9 +86,10 @@ uint64_t wire_records(const struct wire_ring *r);
 
 /*
  * A step has been made; `step` counts them. Told as often as is worth it (at most 100 a second
- * after the first seconds, and within 0.1 % of the time), with the process's own memory at that
- * moment: host.anon, the same place in every step. Ignored where a higher source counts. Not 0:
- * this was such a moment, at that time, and the caller's other counters belong to it too.
+ * after the first seconds, and within 0.1 % of the time, but for wire_tell_next()), with the
+ * process's own memory at that moment: host.anon, the same place in every step. Ignored where a
+ * higher source counts. Not 0: this was such a moment, at that time, and the caller's other
+ * counters belong to it too.
  */
 uint64_t wire_step(struct wire_ring *r, enum wire_source source, double step);
 /* The next step is told, whenever it comes; not where a higher source counts. */

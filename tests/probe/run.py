@@ -261,6 +261,16 @@ def sees_the_inside_of_the_first_evaluations(b):
               "    assert torch._C.readings > before + 5, (before, torch._C.readings)\n")
 
 
+def steps_that_vary_are_told_as_rarely(b):
+    """A step that takes long is no evaluation, and no reason to tell it."""
+    if b.real:
+        return
+    told = b.told_by("import time, torch\no = torch.optim.SGD()\n"
+                     "for i in range(1500):\n    o.step()\n"
+                     "    time.sleep(.0015 if i % 2 else .0001)\n")
+    expect(len(told.values("step")) < 500, len(told.values("step")))
+
+
 def one_slow_reading_does_not_blind(b):
     """Another thread had torch's lock for long: the next counters come soon all the same."""
     if b.real:

@@ -580,7 +580,7 @@ TEST(findings__holders_stay_known)
         {"600\t0\tgrad_fn\t" POINTS " 9500000000:950\n", true},
         {"600\t0\tgrad_fn\t1000000000:100 6000000000:600 9500000000:950\n", true}, /* thinned */
         {"600\t0\tgrad_fn\t1000000000:100 6000000000:601 9500000000:950\n", false},
-        {"600\t0\tgrad_fn\t3000000000:300 6000000000:600 9500000000:950\n", false},
+        {"600\t0\tgrad_fn\t1000000000:100 9500000000:950 9700000000:970\n", false}, /* by one */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct self s;
@@ -620,6 +620,59 @@ TEST(findings__the_newest_search_counts)
     CHECK_TEXT(v.found.findings[0].holder, "list 'kept'");
     watch_view_release(&v);
     self_end(&s);
+}
+
+/* What a search finds beside the holder: how much a cache takes. */
+TEST(findings__a_bound_stays_known)
+{
+    struct self s;
+    struct watch_view v;
+    static const char line[] = "growing\t1\tcontainer\tdict\tbytes\t65536\t0\t";
+    char lines[512];
+    CHECK(self_start(&s, false));
+    train(&s, 10, 64 * 1024);
+    snprintf(lines, sizeof(lines),
+             "%sbounded=4000\t" POINTS "\nholder\t1\t1\tlru_cache\tload\tload\t/x/b.py\t7\n", line);
+    take(&s, lines);
+    snprintf(lines, sizeof(lines), "%s\t" POINTS "\n", line);
+    take(&s, lines);
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_NO_LEAK);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* The largest graph of each census may be another one; one that is kept soon is a multiple of it,
+ * or becomes larger evenly. */
+TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
+{
+    static const struct {
+        const char *points;
+        bool grows;
+    } cases[] = {
+        {"1000000000:40 3000000000:45 9000000000:90", false},
+        {"1000000000:40 3000000000:400 9000000000:410", false}, /* it jumped */
+        {"1000000000:40 3000000000:80 9000000000:160", true},
+        {"1000000000:40000 3000000000:40800 9000000000:43000", true},
+        {"1000000000:40 2000000000:45 3000000000:46 8000000000:60 9000000000:61", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct self s;
+        struct watch_view v;
+        char lines[512];
+        CHECK(self_start(&s, false));
+        train(&s, 10, 16.2 * 1024);
+        snprintf(lines, sizeof(lines),
+                 "growing\t1\tgraph\ttorch.Tensor\ttensor float32 [] cpu\t\t\tgrad_fn\t%s\n"
+                 "holder\t1\t1\tglobal\ttotal\t\t/x/b.py\t7\n",
+                 cases[i].points);
+        take(&s, lines);
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == VERDICT_LEAK);
+        CHECK((v.found.count == 1 && v.found.findings[0].line == 7) == cases[i].grows);
+        watch_view_release(&v);
+        self_end(&s);
+    }
 }
 
 /* Which of two that were counted alike all the time is which, nobody can tell. */

@@ -508,21 +508,25 @@ static bool is_named(const struct watch_view *v, const char *text)
 TEST(rings__a_rise_at_the_beginning_is_a_warm_up)
 {
     static const struct {
-        int rises_at, spikes_every;
-    } cases[] = {{5, 2000}, {5, 250}, {1200, 2000}};
+        int steps, rises_at, spikes_every, rises_again_at;
+    } cases[] = {
+        {2000, 5, 2000, 2000}, {2000, 5, 250, 2000},        {2000, 1200, 2000, 2000},
+        {2000, 5, 2000, 1200}, {100000, 5, 100000, 100000},
+    };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct self s;
         struct watch_view v;
         CHECK(self_start(&s, NULL));
-        for (int i = 1; i < 1999; i++) {
+        for (int i = 1; i < cases[c].steps - 1; i++) {
             bool is_spike = i % cases[c].spikes_every == cases[c].spikes_every - 1;
             double low = i < cases[c].rises_at ? 100 * MB : 130 * MB;
+            low += i < cases[c].rises_again_at ? 0 : 20 * MB;
             put_step(&s, WIRE_WATCHER, 0.01 * i, i);
             put_sample(&s, "host.anon", 0.01 * i, is_spike ? low + 60 * MB : low);
             if (i % 100 == 0)
                 watch_tick(s.watch, 0.01 * i);
         }
-        finish(&s, 20, &v);
+        finish(&s, 0.01 * cases[c].steps, &v);
         CHECK(v.answer.verdict == VERDICT_NO_LEAK);
         CHECK(is_named(&v, "warm-up: ") == (cases[c].rises_at == 5));
         CHECK(!is_named(&v, "warm-up: ") || is_named(&v, ", from 100 MB to 130 MB"));
