@@ -671,11 +671,19 @@ static void add_counters(struct causes *c, const struct cause_facts *facts)
         add_held(c, facts, CAUSE_SHARED_MEMORY, holds_shared, "its shared memory grows");
 }
 
+static bool is_tally_of_objects(const struct cause_found *c)
+{
+    return c->growth && c->growth->growing->form == WIRE_CENSUS_OBJECTS;
+}
+
+/* Of those that weigh the same a container says more than that there are more objects of a type. */
 static int by_weight(const void *a, const void *b)
 {
     const struct cause_found *x = a, *y = b;
     if (x->weight != y->weight)
         return x->weight > y->weight ? -1 : 1;
+    if (is_tally_of_objects(x) != is_tally_of_objects(y))
+        return is_tally_of_objects(x) ? 1 : -1;
     double p = x->growth ? x->growth->count_rate : 0, q = y->growth ? y->growth->count_rate : 0;
     if (p != q)
         return p > q ? -1 : 1;

@@ -166,6 +166,25 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     CHECK(c.list[0].cause == CAUSE_NATIVE);
 }
 
+/* torch.jit.trace() at every step: what either holds outside Python's memory cannot be seen. */
+TEST(causes__a_container_comes_before_objects_of_a_type)
+{
+    struct wire_census_growing objects =
+        growing("dict", "dict of torch._C.ScriptModule", "class", "QualnameWrapper");
+    struct wire_census_growing set =
+        growing("set", "torch._C.ConcreteModuleType", "attribute", "store.methods_compiled");
+    objects.form = WIRE_CENSUS_OBJECTS;
+    objects.extension = set.extension = true;
+    struct growth_facts growths[] = {{&objects, 123, 60 * KB, NAN}, {&set, 122, 10 * KB, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 3 * MB;
+    f.growths = growths;
+    f.growth_count = 2;
+    causes_rank(&f, &c);
+    CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[1].growth == &growths[0]);
+}
+
 /* Each hook keeps tensors; those are a part of what the hooks keep. */
 TEST(causes__the_one_that_takes_most_is_first)
 {
