@@ -97,6 +97,7 @@ struct progress_mark {
     double epoch;        /* epochs completed so far, a whole number; NAN: not known */
     double epoch_length; /* steps an epoch; NAN: not known */
     double total;        /* steps the program itself says it will make; NAN: not said */
+    double made;         /* steps of this count that were told so far; NAN as `step` is */
     bool is_each;        /* it tells every step */
     bool restarted;      /* the count began anew: another run of the training */
 };

@@ -100,7 +100,8 @@ static enum move begin_epoch(struct progress_source *s, double first, double n, 
 
 static enum move restart(struct progress_source *s, double n, double epoch)
 {
-    s->first = s->last = n;
+    s->first = s->low_first;
+    s->last = n;
     s->offset = s->widest = 0;
     s->length = NAN;
     s->epoch = epoch;
@@ -243,6 +244,13 @@ static bool is_better(const struct progress_clock *c, const struct progress_sour
     return is_as_fine || (double) s->lead >= patience(chosen, s);
 }
 
+/* One that counts in strides has told the first of them with the first count, unless that is the
+ * middle of a run. */
+static double step_before(const struct progress_source *s)
+{
+    return s->first - (s->first <= s->stride ? s->stride : 1);
+}
+
 /*
  * Makes a source the clock. The step goes on by what the source has moved since the chosen one
  * stood still; where the source's own position is about that, it is taken as it is.
@@ -252,6 +260,8 @@ static void choose(struct progress_clock *c, struct progress_source *s)
     double step = step_now(c), moved = position(s) - s->lead_from;
     bool is_near = position(s) >= step && position(s) <= step + 2 * moved + s->stride;
     c->shift = !c->chosen || is_near ? 0 : step + moved - position(s);
+    if (!c->chosen)
+        c->before = step_before(s);
     c->chosen = s;
     struct progress_epochs *e = &c->epochs;
     if (isnan(e->start) && isfinite(e->raw) && !e->are_ended && s->first <= s->stride)
@@ -269,6 +279,7 @@ static void begin_anew(struct progress_clock *c)
 {
     struct progress_epochs *e = &c->epochs;
     c->shift = 0;
+    c->before = step_before(c->chosen);
     c->done = NAN;
     c->has_restarted = true;
     e->raw = e->latest;
@@ -351,6 +362,7 @@ static void mark_steps(const struct progress_clock *c, struct progress_mark *ret
 {
     const struct progress_source *s = c->chosen;
     ret->step = step_now(c);
+    ret->made = ret->step - c->before;
     ret->is_each = s->advances > 0 && s->widest <= 1;
     if (is_per_epoch(c, s)) {
         ret->epoch_length = isfinite(s->total) ? s->total : s->length;
@@ -368,6 +380,7 @@ bool progress_clock_mark(struct progress_clock *c, struct progress_mark *ret)
     c->done = epochs_done(c);
     *ret = (struct progress_mark){
         .step = NAN,
+        .made = NAN,
         .epoch = c->done,
         .epoch_length = NAN,
         .total = NAN,

@@ -52,6 +52,7 @@ struct progress_clock {
     struct progress_source *chosen; /* in `sources`; NULL: none is believed yet */
     struct progress_epochs epochs;
     double shift;     /* from the position of the chosen source to the step */
+    double before;    /* the step before the first that was told */
     double done;      /* epochs, as last told; NAN: not known */
     bool is_trusting; /* the first count is believed: the user said what counts */
     bool has_restarted;

@@ -152,6 +152,8 @@ struct step_count {
     double last;           /* S, as exact as it was known when the leader ended */
     double wake_at;        /* be woken when so many have been made; INFINITY: never */
 
+    double printed; /* so many were made by the output; NAN: it tells none */
+
     /* As long as the output counts and an optimizer steps beside it. */
     bool prints_each;                 /* every step is printed */
     double told_first, told_at;       /* of the optimizer; NAN: none yet */
@@ -333,8 +335,7 @@ void steps_stand(struct watch *w, const struct ring *r, double seconds);
 /* The process will count no more. */
 void steps_lose(struct watch *w, struct ring *r);
 const char *steps_source_name(enum wire_source source);
-double steps_now(const struct watch *w);  /* the step it stands at; NAN: not known */
-double steps_seen(const struct watch *w); /* between the first mark and now, for the report */
+double steps_now(const struct watch *w); /* the step it stands at; NAN: not known */
 /* Whether the count of the output is of the same steps as those told from inside. */
 bool steps_agree(const struct watch *w, double step);
 void steps_ask(struct watch *w); /* the leader, to wake us when it is time */

@@ -23,6 +23,7 @@ void steps_init(struct step_count *s)
                              .last = NAN,
                              .origin = NAN,
                              .wake_at = INFINITY,
+                             .printed = NAN,
                              .told_first = NAN,
                              .printed_first = NAN};
 }
@@ -301,23 +302,14 @@ static double leaders_step(const struct step_count *s)
 
 double watch_steps(const struct watch *w)
 {
-    const struct clock_mark *first = clock_first(&w->clock);
     if (w->steps.source != WIRE_NOBODY)
         return made(&w->steps, leaders_step(&w->steps));
-    return first ? w->clock.now.step - first->step + 1 : NAN;
+    return w->steps.printed;
 }
 
 double steps_now(const struct watch *w)
 {
     return w->steps.source != WIRE_NOBODY ? leaders_step(&w->steps) : w->clock.now.step;
-}
-
-double steps_seen(const struct watch *w)
-{
-    const struct clock_mark *first = clock_first(&w->clock);
-    if (w->steps.source != WIRE_NOBODY)
-        return watch_steps(w);
-    return first ? w->clock.now.step - first->step : NAN;
 }
 
 const char *steps_source_name(enum wire_source source)

@@ -426,6 +426,20 @@ static void add_cleanup_notes(const struct watch *w, struct watch_view *v)
     buf_release(&text);
 }
 
+/* Why there is no step clock. */
+static void add_clock_note(const struct watch *w, struct watch_view *v)
+{
+    if (clock_runs(&w->clock))
+        return;
+    if (clock_first(&w->clock))
+        add_note(v, "all its steps were told at one moment: nothing was seen between them");
+    else if (w->inside)
+        add_note(v, "no steps were told: judged by time");
+    else
+        add_note(v, "no steps were found in the output: judged by time. If it tells them, "
+                    "--step-regex 'step ([0-9]+)' says how; tidemark.Watcher counts any loop's");
+}
+
 static void add_notes(struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
@@ -434,11 +448,7 @@ static void add_notes(struct watch *w, struct watch_view *v)
     if (track_is_wary(&w->job[JOB_SHM]))
         add_note(v,
                  "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
-    if (!clock_runs(&w->clock) && w->inside)
-        add_note(v, "no steps were told: judged by time");
-    else if (!clock_runs(&w->clock))
-        add_note(v, "no steps were found in the output: judged by time. If it tells them, "
-                    "--step-regex 'step ([0-9]+)' says how; tidemark.Watcher counts any loop's");
+    add_clock_note(w, v);
     struct buf copies = BUF_INIT;
     if (workers_describe(w, &copies))
         add_note(v, "%s", buf_text(&copies));
@@ -526,7 +536,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->started = w->started;
     v->seconds = seconds;
     v->step = steps_now(w);
-    v->steps = steps_seen(w);
+    v->steps = watch_steps(w);
     v->steps_from = isfinite(v->steps) ? copy(steps_source_name(w->steps.source)) : NULL;
     v->epochs = w->clock.epoch;
     v->processes = (unsigned) w->alive;

@@ -319,6 +319,7 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
     }
     w->clock.epoch_length = mark.epoch_length;
     w->clock.total = mark.total;
+    w->steps.printed = mark.made;
     w->steps.prints_each = mark.is_each;
     steps_mark(w, &(struct step_mark){.seconds = fmax(seconds, w->clock.now.seconds),
                                       .step = mark.step,

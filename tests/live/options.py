@@ -59,8 +59,15 @@ def own_lines_are_not_steps(b):
         equal(b.start(command, stdout=log, stderr=log).wait(15), 0, "status")
     check("tidemark: " in (b.folder / "log").read_text(), "it said nothing")
     job = load_json(answer.read_text())["job"]
-    # A count is believed once it has advanced: some lines later, where many come at once.
-    check(395 <= job.get("steps", 0) <= 399, "steps", job)
+    equal(job.get("steps"), 399, "steps", job)
+
+
+def steps_in_one_piece(b):
+    """All of them are counted, and it is said why there is nothing between them."""
+    command = ["sh", "-c", "sleep 0.5; seq -f 'step %.0f' 400; sleep 0.5"]
+    said = b.run(b.under(command)).stderr.decode()
+    check("400 steps read from its output" in said, "steps", said)
+    check("told at one moment" in said and "no steps were found" not in said, "note", said)
 
 
 def ended_by_an_option(b):

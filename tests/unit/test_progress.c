@@ -386,6 +386,26 @@ TEST(progress__says_when_a_count_began_anew_before_its_end)
     CHECK(told.mark.step == 99 && told.mark.total == 1000);
 }
 
+/* Steps that were made after lines from `first` by `stride`. */
+static double made(int first, int stride, int count)
+{
+    char *text = lines_of("step @\n", first, stride, count);
+    struct told told = tell(text);
+    free(text);
+    return told.mark.made;
+}
+
+TEST(progress__counts_the_steps_that_were_made)
+{
+    CHECK_NEAR(made(1, 1, 600), 600, 0);
+    CHECK_NEAR(made(0, 1, 600), 600, 0);
+    CHECK_NEAR(made(10, 10, 60), 600, 0);
+    CHECK_NEAR(made(0, 10, 60), 600, 0);
+    CHECK_NEAR(made(501, 1, 100), 100, 0); /* resumed, or joined late */
+    CHECK_NEAR(made(500, 10, 11), 101, 0);
+    CHECK(isnan(tell("epoch 1/3\nepoch 2/3\n").mark.made));
+}
+
 TEST(progress__says_when_a_count_went_back_to_a_checkpoint)
 {
     char *first = lines_of("global_step @\n", 1, 1, 700);
@@ -396,7 +416,7 @@ TEST(progress__says_when_a_count_went_back_to_a_checkpoint)
     free(first);
     free(second);
     free(text);
-    CHECK(told.restarts == 1 && told.mark.step == 599);
+    CHECK(told.restarts == 1 && told.mark.step == 599 && told.mark.made == 100);
 }
 
 TEST(progress__begins_where_a_resumed_program_does)
