@@ -403,6 +403,9 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
     (void) c;
     if (t->alarmed || !track_leaks(t) || (t == &w->job[JOB_ANON] && a_member_is_told_soon(w)))
         return;
+    found_explain(w); /* by what has been read since it last was */
+    if (!track_leaks(t))
+        return;
     t->alarmed = w->leak_told = true;
     struct numbered n = {.wanted = t};
     watch_each_track(w, number_track, &n);
