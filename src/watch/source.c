@@ -277,6 +277,28 @@ static bool is_adding_method(struct place p)
     }
 }
 
+/* A function that adds to what it is given first: heapq.heappush(a, x), setattr(a, name, x). */
+static bool is_adding_function(const struct place *p, size_t length)
+{
+    static const char *const functions[] = {"heappush", "insort", "insort_left", "insort_right",
+                                            "setattr"};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (is_name(p, length, functions[i]))
+            return true;
+    return false;
+}
+
+/* The place is behind a name. */
+static bool ends_argument(struct place p)
+{
+    skip_blanks(&p);
+    while (peek(&p) == '[') {
+        skip_brackets(&p);
+        skip_blanks(&p);
+    }
+    return peek(&p) == ',';
+}
+
 /* a = ..., a, b = ...; not a = None, by which it holds nothing yet. */
 static bool is_bound(struct place p)
 {
@@ -325,6 +347,7 @@ struct search {
     int here, best;    /* the first addition in this one; in the one that is meant; 0: none */
     int anywhere;
     bool was_as; /* with ... as NAME */
+    bool gives;  /* the first argument of a function that adds to it */
 };
 
 static void leave(struct search *s, int line)
@@ -375,8 +398,10 @@ static void look_at_name(struct search *s, struct place *p, bool after_dot, bool
     bool is_it = query->by != SOURCE_SCOPE && is_name(p, len, query->name) &&
                  after_dot == query->is_attribute && !(in_brackets && binds);
     s->was_as = is_name(p, len, "as");
+    s->gives = s->gives || is_adding_function(p, len);
     p->at += len;
-    if (!is_it || !((binds && was_as) || is_addition(*p, query)))
+    bool is_given = s->gives && query->by == SOURCE_ADDITION && ends_argument(*p);
+    if (!is_it || !((binds && was_as) || is_given || is_addition(*p, query)))
         return;
     if (s->inside && s->here == 0)
         s->here = p->line;
@@ -410,6 +435,7 @@ static void search_text(struct search *s, struct place *p)
         else
             depth += skip_one(p);
         line_begins = c == '\n' && depth <= 0;
+        s->gives = s->gives && c != ',' && c != ')' && !line_begins;
         before = c == ' ' || c == '\t' ? before : c;
     }
     if (s->inside)

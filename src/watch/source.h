@@ -39,9 +39,10 @@ unsigned source_names(const char *path, struct source_name ret[SOURCE_NAMES]);
 bool source_key(const char *path, char ret[SOURCE_NAME_LENGTH]);
 
 /*
- * The first line that does so. To a variable adds: a call of append, extend, add and the like, an
- * assignment to one of its items, +=, or an assignment of something made of itself. What stands in
- * strings and comments is none. 0: there is no such line. Pure.
+ * The first line that does so. To a variable adds: a call of append, extend, add and the like, one
+ * that is given it to add to (heappush, insort, setattr), an assignment to one of its items, +=, or
+ * an assignment of something made of itself. What stands in strings and comments is none. 0: there
+ * is no such line. Pure.
  */
 int source_find_addition(const char *text, size_t len, const struct source_query *query);
 

@@ -44,6 +44,18 @@ TEST(source__calls_that_add)
     CHECK(find("h.appendix(1)\nh.pop()\nh.append\n", "h", NULL) == 0);
 }
 
+TEST(source__functions_that_add_to_what_they_are_given)
+{
+    CHECK(find("h = []\nheapq.heappush(h, x)\n", "h", NULL) == 2);
+    CHECK(find("bisect.insort(h[key], (a, b))", "h", NULL) == 1);
+    CHECK(find("heappush(\n    h,\n    x)\n", "h", NULL) == 2);
+    CHECK(find_attribute("heappush(self.h, x)", "h", NULL) == 1);
+    CHECK(find("setattr(h, f'act_{step}', y)", "h", NULL) == 1);
+    CHECK(find("heappush(other, h)\nheappop(h)\nheappush(h.items, x)\n", "h", NULL) == 0);
+    CHECK(find("from heapq import heappush\nshow(h, x)\n", "h", NULL) == 0);
+    CHECK(find("heappush(other, show(h, x))\n", "h", NULL) == 0);
+}
+
 TEST(source__assignments_that_add)
 {
     CHECK(find("h[k] = v", "h", NULL) == 1);
