@@ -353,6 +353,11 @@ void engine_set_bounds(struct engine *e, double plan, double limit)
     e->options.limit = limit;
 }
 
+void engine_set_resolution(struct engine *e, double resolution)
+{
+    e->options.resolution = resolution;
+}
+
 static void know_epoch(struct engine *e, double length)
 {
     e->epoch_length = length;

@@ -96,6 +96,9 @@ void engine_share_budget(struct engine *e, unsigned job_series);
 /* Where the job will end and what there is for this series, as known by now; 0: not known. */
 void engine_set_bounds(struct engine *e, double plan, double limit);
 
+/* Less growth than this means nothing from now on, as `resolution` of the options. */
+void engine_set_resolution(struct engine *e, double resolution);
+
 /* An epoch will have that length, as known by now; 0: not known. Where one was given, or an epoch
  * has ended, that is believed instead. */
 void engine_expect_epoch(struct engine *e, double length);

@@ -213,6 +213,7 @@ static void find_judged(struct recording *r)
     struct watch *w = &r->watch;
     const struct entry *processes = entry_of(r, &w->job[JOB_PROCESSES]);
     w->most_processes = processes && processes->max > 1 ? (unsigned) fmin(processes->max, 1e9) : 1;
+    w->job[JOB_ANON].parts = w->most_processes;
     for (size_t i = 0; i < r->count; i++) {
         struct entry *e = &r->entries[i];
         const struct track *t = e->subject.track;

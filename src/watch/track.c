@@ -70,6 +70,12 @@ static double plan_of(const struct track_terms *terms, enum series_clock clock)
     return isfinite(terms->clock->total) ? terms->clock->total : 0;
 }
 
+/* Each process creeps by itself, and its sum by as much for each. */
+static double resolution_of(const struct track *t)
+{
+    return t->parts * series_kind_resolution(t->kind);
+}
+
 static struct engine *new_engine(const struct track *t, const struct track_terms *terms,
                                  enum series_clock clock)
 {
@@ -82,7 +88,7 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
         .plan = plan_of(terms, clock),
         .plan_told = !(terms->plan_steps > 0),
         .limit = t->limit,
-        .resolution = series_kind_resolution(t->kind),
+        .resolution = resolution_of(t),
         .job_series = terms->series,
         .activities = terms->activities,
     };
@@ -170,8 +176,9 @@ static void begin_to_move(struct track *t, const struct track_terms *terms)
 
 void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_rule rule)
 {
-    *t =
-        (struct track){.kind = kind, .unit = unit, .rule = rule, .min = INFINITY, .max = -INFINITY};
+    *t = (struct track){.kind = kind, .unit = unit, .rule = rule, .parts = 1};
+    t->min = INFINITY;
+    t->max = -INFINITY;
     t->first = t->last = t->first_seconds = t->last_seconds = NAN;
     t->written = t->written_seconds = NAN;
 }
@@ -259,11 +266,13 @@ void track_renew_terms(struct track *t, const struct track_terms *terms)
 {
     if (t->by_step) {
         engine_set_bounds(t->by_step, plan_of(terms, CLOCK_STEP), t->limit);
+        engine_set_resolution(t->by_step, resolution_of(t));
         engine_expect_epoch(t->by_step, terms->clock->epoch_length);
         engine_share_budget(t->by_step, terms->series);
     }
     if (t->by_time) {
         engine_set_bounds(t->by_time, plan_of(terms, CLOCK_SECONDS), t->limit);
+        engine_set_resolution(t->by_time, resolution_of(t));
         engine_share_budget(t->by_time, terms->series);
     }
 }

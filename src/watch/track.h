@@ -55,6 +55,7 @@ struct track {
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
     enum track_rule rule;
+    double parts;                    /* processes that it is the sum of, at most so far; or 1 */
     int64_t stored;                  /* its number in the run file; 0: none */
     double written, written_seconds; /* the last value there; NAN: none */
     double stored_limit;             /* what the run file was last told */

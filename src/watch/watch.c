@@ -535,6 +535,7 @@ static void tick(struct watch *w, double seconds)
     members_tick(w, seconds);
     if (w->alive > w->most_processes)
         w->most_processes = (unsigned) w->alive;
+    w->job[JOB_ANON].parts = fmax(1, w->most_processes);
     /* Shares are read at a pace of their own. */
     double cost = watch_cpu_seconds() - before - w->rollup_cpu;
     w->tick_cost = w->tick_cost == 0 ? cost : 0.8 * w->tick_cost + 0.2 * cost;

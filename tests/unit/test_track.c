@@ -67,6 +67,31 @@ TEST(track__what_is_no_number_is_passed_over)
     track_release(&f.track);
 }
 
+/* What the sum of so many processes is that grows by 5 MB; they become known on the way. */
+static enum verdict verdict_of_sum(double parts)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (int step = 1; step <= 1000; step++) {
+        make_step(&f, step, 500 * MB + (step - 1) * 5 * MB / 1000, 500 * MB + step * 5 * MB / 1000);
+        if (step == 50) {
+            f.track.parts = parts;
+            track_renew_terms(&f.track, &f.terms);
+        }
+    }
+    track_finish(&f.track);
+    enum verdict verdict = answer(&f).verdict;
+    track_release(&f.track);
+    return verdict;
+}
+
+TEST(track__each_part_of_a_sum_may_creep)
+{
+    CHECK(verdict_of_sum(1) == VERDICT_LEAK);
+    CHECK(verdict_of_sum(4) == VERDICT_LEAK);
+    CHECK(verdict_of_sum(20) == VERDICT_NO_LEAK);
+}
+
 /* As rarely as a count is read that stands still. */
 TEST(track__what_stood_still_and_was_read_rarely_is_no_leak)
 {
