@@ -58,47 +58,45 @@ static const struct heap_point *lowest(const struct heap_point *from, const stru
     return low;
 }
 
-/* What malloc has in use, and what lies free: how fast both grow. */
+/* By how much a process has grown, what malloc has in use there, and what lies free. */
 struct heap_growth {
-    double in_use, free;
+    double anon, in_use, free;
 };
 
-/* Between the lowest points of both halves: what is in use may rise and fall. False: there are too
- * few of them. */
-static bool heap_growth_since(const struct found *f, unsigned from, struct heap_growth *ret)
-{
-    if (f->heap_count < from + LEAST_LOOKS)
-        return false;
-    const struct heap_point *begin = &f->heap[from], *end = &f->heap[f->heap_count];
-    const struct heap_point *middle = begin + (end - begin) / 2;
-    const struct heap_point *first = lowest(begin, middle), *last = lowest(middle, end);
-    double seconds = last->seconds - first->seconds;
-    *ret = (struct heap_growth){(last->in_use - first->in_use) / seconds,
-                                (last->free - first->free) / seconds};
-    return true;
-}
-
-/* Since it grows; where that is not known, without the first quarter: the program was still
- * beginning. What has grown and may have stopped came at any time. Parts of the growth; false: they
- * are not known. */
-static bool heap_shares(const struct found *f, const struct pace *growth, struct heap_growth *ret)
+/*
+ * Since it grows; where that is not known, without the first quarter: the program was still
+ * beginning. What has grown and may have stopped came at any time. Between the lowest points of
+ * both halves: what is in use may rise and fall. False: there are too few of them.
+ *
+ * The heap grows by leaps, and the process with it: what it has grown by is that of the same two
+ * moments, not what a line through all of them says.
+ */
+static bool heap_growth(const struct found *f, const struct pace *growth, struct heap_growth *ret)
 {
     unsigned from = growth->may_stop ? 0 : f->heap_count / 4;
     if (!isnan(growth->since))
         for (from = 0; from < f->heap_count && f->heap[from].seconds < growth->since;)
             from++;
-    if (!heap_growth_since(f, from, ret))
+    if (f->heap_count < from + LEAST_LOOKS)
         return false;
-    ret->in_use /= growth->per_second;
-    ret->free /= growth->per_second;
+    const struct heap_point *begin = &f->heap[from], *end = &f->heap[f->heap_count];
+    const struct heap_point *middle = begin + (end - begin) / 2;
+    const struct heap_point *first = lowest(begin, middle), *last = lowest(middle, end);
+    *ret = (struct heap_growth){last->anon - first->anon, last->in_use - first->in_use,
+                                last->free - first->free};
     return true;
 }
 
-static bool lies_free(const struct found *f, const struct pace *growth)
+static bool is_free(const struct heap_growth *g)
 {
-    struct heap_growth part;
-    return heap_shares(f, growth, &part) && part.free >= REASON_SHARE &&
-           part.in_use < NO_REASON_SHARE;
+    return g->anon > 0 && g->free >= REASON_SHARE * g->anon &&
+           g->in_use < NO_REASON_SHARE * g->anon;
+}
+
+/* And next to nothing of it is elsewhere: in arenas of Python's, or mapped. */
+static bool is_all_in_heap(const struct heap_growth *g)
+{
+    return g->anon - g->in_use - g->free < NO_REASON_SHARE * g->anon;
 }
 
 /* Memory that grows, of a process or of torch on a device, and what of an item lies there. */
@@ -159,7 +157,7 @@ static bool fills(const struct watch *w, const struct member *m, const struct gr
     const struct wire_census *c = m->found->census;
     const struct track *t = memory->track;
     double bounded = 0, to_come = 0;
-    struct heap_growth part = {0, 0};
+    struct heap_growth heap = {0, 0, 0};
     for (unsigned i = 0; i < c->growing_count; i++) {
         const struct wire_census_growing *g = &c->growing[i];
         double share = share_of(w, m, i, memory);
@@ -169,11 +167,25 @@ static bool fills(const struct watch *w, const struct member *m, const struct gr
             to_come += missing * bytes_per_item(g, memory);
         }
     }
-    if (!memory->on_device && !heap_shares(m->found, &memory->growth, &part))
-        part.free = 0;
-    return bounded >= NO_REASON_SHARE && bounded + fmax(part.free, 0) >= REASON_SHARE &&
+    bool has_free = !memory->on_device && heap_growth(m->found, &memory->growth, &heap) &&
+                    heap.free > 0 && heap.anon > 0;
+    return bounded >= NO_REASON_SHARE &&
+           bounded + (has_free ? heap.free / heap.anon : 0) >= REASON_SHARE &&
            endless_share(w, m, memory) < NO_REASON_SHARE &&
            (!(t->limit > 0) || t->last + to_come < t->limit);
+}
+
+/* Whatever grows among its objects is no reason; and before they were counted often enough, nothing
+ * but the heap can be. */
+static bool lies_free(const struct watch *w, const struct member *m,
+                      const struct grown_memory *memory)
+{
+    const struct wire_census *c = m->found->census;
+    struct heap_growth g;
+    if (!heap_growth(m->found, &memory->growth, &g) || !is_free(&g))
+        return false;
+    return c && c->in_a_row >= LEAST_LOOKS ? endless_share(w, m, memory) < NO_REASON_SHARE
+                                           : is_all_in_heap(&g);
 }
 
 static enum track_rule rule_for(struct watch *w, struct member *m, struct track *t, bool on_device)
@@ -181,10 +193,9 @@ static enum track_rule rule_for(struct watch *w, struct member *m, struct track 
     struct grown_memory memory = {t, growth_of(w, t), on_device};
     if (!(memory.growth.per_second > 0))
         return t->rule; /* until it grows otherwise */
-    if (!on_device && m->found->census->in_a_row >= LEAST_LOOKS &&
-        lies_free(m->found, &memory.growth) && endless_share(w, m, &memory) < NO_REASON_SHARE)
+    if (!on_device && lies_free(w, m, &memory))
         return TRACK_HEAP_FREE;
-    return fills(w, m, &memory) ? TRACK_FILLING : TRACK_JUDGED;
+    return m->found->census && fills(w, m, &memory) ? TRACK_FILLING : TRACK_JUDGED;
 }
 
 static bool is_explained(const struct track *t)
@@ -343,38 +354,56 @@ bool found_fills(const struct member *m)
     return any;
 }
 
+/* Several processes grow by so little that not each of them is told by itself, as data workers do
+ * in their first hundreds of batches: it is in their heaps together. */
+static bool parts_lie_free(struct watch *w, struct track *sum)
+{
+    struct pace growth = growth_of(w, sum);
+    struct heap_growth all = {0, 0, 0};
+    for (size_t i = 0; i < w->member_count && growth.per_second > 0; i++) {
+        const struct found *f = w->members[i]->found;
+        struct heap_growth part;
+        if (f && heap_growth(f, &growth, &part)) {
+            all.anon += part.anon;
+            all.in_use += part.in_use;
+            all.free += part.free;
+        }
+    }
+    return is_free(&all);
+}
+
 /* The sum grows by what explains its parts, where no other part grows. */
 static void explain_sum(struct watch *w)
 {
     struct track *sum = &w->job[JOB_ANON];
-    enum track_rule rule = TRACK_JUDGED;
-    for (size_t i = 0; i < w->member_count; i++) {
+    enum track_rule rule = parts_lie_free(w, sum) ? TRACK_HEAP_FREE : TRACK_JUDGED;
+    for (size_t i = 0; i < w->member_count && rule != TRACK_HEAP_FREE; i++) {
         const struct member *m = w->members[i];
         if (m->has_tracks && track_is_wary(&m->tracks[MEMBER_ANON]))
             return;
         if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]))
             rule = m->tracks[MEMBER_ANON].rule;
     }
-    if (rule != TRACK_JUDGED || is_explained(sum))
-        sum->rule = rule;
+    sum->rule = rule;
 }
 
 void found_explain(struct watch *w)
 {
-    bool any = false;
+    const struct track *sum = &w->job[JOB_ANON];
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
         struct track *t = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
-        if (!t || !m->found || !m->found->census)
+        if (!t || !m->found)
             continue;
-        explain_tensors(w, m);
-        explain_devices(w, m);
-        explain_heap(w, m);
+        if (m->found->census) {
+            explain_tensors(w, m);
+            explain_devices(w, m);
+            explain_heap(w, m);
+        }
         if (t->rule != TRACK_JUDGED && !is_explained(t))
             continue;
         t->rule = rule_for(w, m, t, false);
-        any = any || is_explained(t);
     }
-    if (any || is_explained(&w->job[JOB_ANON]))
+    if (track_is_wary(sum) || is_explained(sum))
         explain_sum(w);
 }

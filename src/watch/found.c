@@ -342,15 +342,15 @@ static void thin_heap(struct found *f)
 }
 
 /* The ring and the census tell the same, and either may come first. */
-void found_add_heap(struct member *m, const struct heap_point *p)
+void found_add_heap(struct member *m, double seconds, double in_use, double free)
 {
     struct found *f = found_of(m);
     unsigned at = f->heap_count;
-    if (isnan(p->in_use) || isnan(p->free))
+    if (isnan(in_use) || isnan(free))
         return;
-    while (at > 0 && f->heap[at - 1].seconds >= p->seconds - HEAP_SAME_SECONDS)
+    while (at > 0 && f->heap[at - 1].seconds >= seconds - HEAP_SAME_SECONDS)
         at--;
-    if (at < f->heap_count && f->heap[at].seconds <= p->seconds + HEAP_SAME_SECONDS)
+    if (at < f->heap_count && f->heap[at].seconds <= seconds + HEAP_SAME_SECONDS)
         return;
     if (f->heap_count == HEAP_POINTS) {
         if (at < f->heap_count)
@@ -358,8 +358,9 @@ void found_add_heap(struct member *m, const struct heap_point *p)
         thin_heap(f);
         at = f->heap_count;
     }
-    memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(*p));
-    f->heap[at] = *p;
+    memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(f->heap[0]));
+    f->heap[at] = (struct heap_point){seconds, in_use, free,
+                                      m->has_tracks ? m->tracks[MEMBER_ANON].last : (double) NAN};
     f->heap_count++;
 }
 
@@ -382,8 +383,7 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
         f->searched = wire_census_free(f->searched);
     f->census = c;
     w->holders_known = w->holders_known || has_own;
-    found_add_heap(m,
-                   &(struct heap_point){found_seconds(w, c->time), c->heap_in_use, c->heap_free});
+    found_add_heap(m, found_seconds(w, c->time), c->heap_in_use, c->heap_free);
 }
 
 int watch_take_census(struct watch *w, pid_t pid, const char *text, size_t len)
@@ -498,14 +498,20 @@ void found_end(struct watch *w, struct member *m)
 
 /* ---- what is wanted ---- */
 
+/* Of a job that grows every trainer may be the one; of its data workers those that grow. */
+static bool is_suspect(const struct watch *w, const struct member *m)
+{
+    bool is_worker = m && m->role.role == ROLE_DATA_WORKER;
+    return (track_is_wary(&w->job[JOB_ANON]) && !is_worker) || (m && member_is_wary(m)) ||
+           (m && m->found && found_tensors_rise(m->found));
+}
+
 void found_want(struct watch *w)
 {
-    bool job_is_wary = track_is_wary(&w->job[JOB_ANON]);
     for (size_t i = 0; i < w->rings.count; i++) {
         struct ring *r = w->rings.list[i];
-        bool wary = job_is_wary || (r->member && member_is_wary(r->member)) ||
-                    (r->member && r->member->found && found_tensors_rise(r->member->found));
-        enum wire_wanted wanted = wary ? WIRE_CENSUS_HOLDERS : WIRE_CENSUS_COUNT;
+        enum wire_wanted wanted =
+            is_suspect(w, r->member) ? WIRE_CENSUS_HOLDERS : WIRE_CENSUS_COUNT;
         if (wanted < w->options.wants)
             wanted = w->options.wants;
         wire_reader_want(r->reader, w->options.no_inspect ? WIRE_CENSUS_NONE : wanted);

@@ -13,9 +13,9 @@ struct ring;
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
 #define HEAP_POINTS 64u
 
-/* What malloc has given out and what lies free in its heap, at one census. */
+/* What malloc has given out, what lies free in its heap, and the process's memory then. */
 struct heap_point {
-    double seconds, in_use, free;
+    double seconds, in_use, free, anon;
 };
 
 /* The steps at which something that grows was counted; NAN: not known. */
@@ -44,8 +44,8 @@ struct found *found_free(struct found *f); /* accepts NULL, returns NULL */
 void found_read(struct watch *w, struct ring *r);
 /* The same of a text that the process has handed over. */
 void found_take(struct watch *w, struct member *m, const char *text, size_t len);
-/* What malloc told of its heap at a census. */
-void found_add_heap(struct member *m, const struct heap_point *p);
+/* What malloc told of its heap. */
+void found_add_heap(struct member *m, double seconds, double in_use, double free);
 /* Waits, a second and a half at most, for a child of the process that still works on its census. */
 void found_await(const struct ring *r);
 /* The process has ended: the steps of its points are those of its own time. */

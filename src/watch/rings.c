@@ -407,7 +407,7 @@ static void take_sample(struct watch *w, struct ring *r, double seconds,
     member_push(w, r->member, t, at, whole(r->member, t, x->value));
     const struct track *used = member_told(r->member, HEAP_USED);
     if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the other, in pairs */
-        found_add_heap(r->member, &(struct heap_point){at, used->last, x->value});
+        found_add_heap(r->member, at, used->last, x->value);
 }
 
 static void take_aside(struct watch *w, struct ring *r, const struct wire_record *x)
