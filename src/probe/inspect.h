@@ -24,6 +24,7 @@
 enum inspect_place {
     INSPECT_TIME,      /* some time has gone by, in a process that was entered */
     INSPECT_LINE,      /* a line was printed */
+    INSPECT_BATCH,     /* a data worker begins a batch */
     INSPECT_OPTIMIZER, /* an optimizer has stepped */
     INSPECT_STEP,      /* the program or its framework says: a step */
 };

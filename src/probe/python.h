@@ -17,7 +17,8 @@ struct py_method { /* PyMethodDef */
     const char *doc;
 };
 
-#define PY_VARARGS 1 /* METH_VARARGS */
+#define PY_VARARGS 1  /* METH_VARARGS */
+#define PY_KEYWORDS 2 /* METH_KEYWORDS: there is a third argument, a dict or NULL */
 
 /* Every function as documented by CPython, and in the same words. */
 #define PY_FUNCTIONS(X)                                                                            \

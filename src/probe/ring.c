@@ -367,6 +367,15 @@ void ring_inspect(enum inspect_place place)
     inspect_moment(place, &l);
 }
 
+void ring_batch(void)
+{
+    if (!own_ring())
+        return;
+    read_heap(wire_now());
+    if (inspect_is_due() && ring_wanted() >= WIRE_CENSUS_HOLDERS)
+        ring_inspect(INSPECT_BATCH);
+}
+
 void ring_counter(const char *kind, const char *device, bool is_count, double value)
 {
     uint64_t now = wire_now();

@@ -18,6 +18,11 @@ bool ring_is_due(void);
 /* A moment for a census, as the watcher wants it. The GIL is held. */
 void ring_inspect(enum inspect_place place);
 
+/* A data worker begins a batch: what malloc has in use is told now and then. There may be many of
+ * them, and most hold what the trainer holds: each is looked into once it is suspected to leak. The
+ * GIL is held. */
+void ring_batch(void);
+
 /* A counter of ours at this moment: for the eye, never judged. */
 void ring_counter(const char *kind, const char *device, bool is_count, double value);
 

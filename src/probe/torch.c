@@ -1,6 +1,7 @@
 /* probe/torch.c: steps of optimizers, ends of loaders. Every call here holds the GIL. */
 #include "probe/torch.h"
 
+#include "probe/batches.h"
 #include "probe/cleanup.h"
 #include "probe/dataset.h"
 #include "probe/python.h"
@@ -26,6 +27,7 @@ void torch_forget(void)
     memset(&counter, 0, sizeof(counter));
     known_iterator = NULL;
     known_count = 0;
+    batches_forget();
 }
 
 /* ---- steps ---- */
@@ -423,7 +425,8 @@ bool torch_hook_steps(void)
 
 bool torch_hook(void)
 {
-    return torch_hook_steps() && cleanup_hook();
+    bool steps = torch_hook_steps(), batches = batches_hook();
+    return steps && batches && cleanup_hook();
 }
 
 bool torch_unhook(void)

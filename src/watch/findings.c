@@ -656,8 +656,7 @@ void watch_found_release(struct watch_found *f)
 
 /* ---- all of it ---- */
 
-/* A short run is over before its objects were counted often enough. */
-/* There the interpreter is asked for nothing: it neither steps nor prints. */
+/* A worker that is no torch's makes no batches, by which one would be looked into. */
 static void say_worker(struct watch_found *all, const struct process_facts *p)
 {
     const struct member *m = p->member;
@@ -665,14 +664,15 @@ static void say_worker(struct watch_found *all, const struct process_facts *p)
         return;
     struct buf text = BUF_INIT;
     buf_addf(&text,
-             "what holds it in %s is not known: data workers are not looked into. See what the "
-             "dataset keeps in __getitem__ and what its transforms do, or train with num_workers=0 "
-             "for some hundred steps",
+             "what holds it in %s is not known: its objects were not counted, which takes a worker "
+             "of torch's that makes some more batches. See what the dataset keeps in __getitem__ "
+             "and what its transforms do, or train with num_workers=0 for some hundred steps",
              p->label);
     add_undecided(all, buf_text(&text));
     buf_release(&text);
 }
 
+/* A short run is over before its objects were counted often enough. */
 static void say_too_short(const struct watch *w, struct watch_found *all,
                           const struct process_facts *p)
 {

@@ -20,7 +20,7 @@ STEPS = 600
 SECONDS = 900
 COST_MOST = 0.005
 QUICK = ("loss_in_list", "hidden_state", "tensor_concatenated", "native_leak",
-         "image_cache", "callback_state", "connections_kept")
+         "image_cache", "callback_state", "connections_kept", "worker_keeps")
 
 # name: verdict, holder, cause, words of the line that adds to it, pattern, more arguments
 ELSEWHERE = {

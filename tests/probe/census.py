@@ -964,6 +964,48 @@ assert not [l for l in open("/proc/self/smaps") if l.startswith("VmFlags") and
     b.expect_holder("history")
 
 
+WORKERS = """
+import itertools
+import torch
+class Files(torch.utils.data.Dataset):
+    def __init__(self): self.seen = []
+    def __len__(self): return 16
+    def __getitem__(self, i):
+        self.seen.append(torch.randn(50))
+        return os.getpid()
+def of_worker(pid):
+    for path in glob.glob(os.environ["TIDEMARK_RUN"] + "/%d-*.census" % pid):
+        return open(path).read()
+    return ""
+loader = torch.utils.data.DataLoader(Files(), batch_size=4, num_workers=2, persistent_workers=True,
+                                     multiprocessing_context=CONTEXT)
+if __name__ == "__main__":
+    pids, end = set(), time.monotonic() + 60
+    for i, batch in enumerate(itertools.chain.from_iterable(itertools.repeat(loader))):
+        assert time.monotonic() < end, [of_worker(p) for p in pids]
+        pids.update(batch.tolist())
+        if ENOUGH: break
+"""
+
+
+@case(torch=True)
+def data_workers_are_looked_into(b):
+    """By the batch: they neither step nor print. In all of them is told who holds what grows."""
+    holds = "len(pids) == 2 and all('seen' in of_worker(p) for p in pids)"
+    for context in ("fork", "spawn"):
+        b.ends_well(WORKERS.replace("CONTEXT", repr(context)).replace("ENOUGH", holds))
+
+
+@case(torch=True)
+def data_workers_are_left_alone(b):
+    """As long as nobody suspects anything, and where the loader has none."""
+    b.ends_well(WORKERS.replace("CONTEXT", "None").replace("ENOUGH", "i == 600") +
+                "    assert not any(of_worker(p) for p in pids)\n", level=COUNT)
+    b.ends_well(WORKERS.replace("CONTEXT", "None").replace("ENOUGH", "i == 600")
+                .replace("num_workers=2, persistent_workers=True", "num_workers=0") +
+                "    assert not any(of_worker(p) for p in pids)\n")
+
+
 STRESS = TRAINING + """
 import threading, random
 from torch.utils.data import DataLoader, TensorDataset
