@@ -244,11 +244,11 @@ static bool is_better(const struct progress_clock *c, const struct progress_sour
     return is_as_fine || (double) s->lead >= patience(chosen, s);
 }
 
-/* One that counts in strides has told the first of them with the first count, unless that is the
- * middle of a run. */
+/* One that counts in strides from 1 has told the first of them with its first count, unless that is
+ * the middle of a run. */
 static double step_before(const struct progress_source *s)
 {
-    return s->first - (s->first <= s->stride ? s->stride : 1);
+    return s->first >= 1 && s->first <= s->stride ? 0 : s->first - 1;
 }
 
 /*
@@ -298,6 +298,8 @@ static void follow(struct progress_clock *c, struct progress_source *s, enum mov
         if (!c->chosen || is_better(c, s))
             choose(c, s);
     }
+    if (s == c->chosen && s->advances == 1) /* only now is its stride known */
+        c->before = step_before(s);
     if (s == c->chosen)
         clear_leads(c);
 }

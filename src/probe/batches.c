@@ -38,16 +38,14 @@ static py_object *on_fetch(py_object *original, py_object *args, py_object *name
 static struct py_method fetch_method = {"fetch", (py_function *) (void (*)(void)) on_fetch,
                                         PY_VARARGS | PY_KEYWORDS, NULL};
 
-bool batches_hook(void)
+void batches_hook(void)
 {
     static const char *const types[FETCHERS] = {"_MapDatasetFetcher", "_IterableDatasetFetcher"};
     py_object *module = python_module("torch.utils.data._utils.fetch");
-    bool all = module != NULL;
     for (unsigned i = 0; module && i < FETCHERS; i++) {
         py_object *type = fetchers[i].type ? NULL : python_attribute(module, types[i]);
-        bool hooked = type && python_replace_method(type, &fetch_method, &fetchers[i]);
-        all = all && (fetchers[i].type || hooked);
+        if (type)
+            python_replace_method(type, &fetch_method, &fetchers[i]);
         python_drop(type);
     }
-    return all;
 }

@@ -529,6 +529,12 @@ void inspect_last(const struct tidemark_probe_listener *l)
     take(l, wire_now());
 }
 
+void inspect_take_in(const struct tidemark_probe_listener *l)
+{
+    if (!atomic_load(&is_busy))
+        child_is_done(l);
+}
+
 bool inspect_search(const struct tidemark_probe_listener *l, bool begin)
 {
     if (state.is_impossible || atomic_load(&is_busy) || !state.survey || !child_is_done(l))

@@ -36,6 +36,9 @@ void inspect_moment(enum inspect_place place, const struct tidemark_probe_listen
  * what grows in it. The GIL is held. */
 void inspect_last(const struct tidemark_probe_listener *l);
 
+/* Takes in a child that has ended, where no moments come any more. The GIL is held. */
+void inspect_take_in(const struct tidemark_probe_listener *l);
+
 /* Looks for holders now, whatever it costs; unless `begin`, only asks for what is under way. True:
  * a child is at work. The GIL is held. */
 bool inspect_search(const struct tidemark_probe_listener *l, bool begin);

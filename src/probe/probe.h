@@ -12,9 +12,9 @@
  * libtidemark_probe.so comes into every process of a job by LD_PRELOAD, and into a program that
  * uses tidemark.Watcher by dlopen(). It links no Python: the interpreter is found in the process,
  * when there is one. Preloaded, with TIDEMARK_RUN in the environment, it reports the steps of
- * PyTorch's optimizers, the epochs of its DataLoaders, what data workers copy of a dataset and the
- * counters below into the process's ring (wire/wire.h). It never raises, prints, or keeps an object
- * of the program alive.
+ * PyTorch's optimizers, the epochs of its DataLoaders, what data workers copy of a dataset, the
+ * heap of such workers and the counters below into the process's ring (wire/wire.h). It never
+ * raises, prints, or keeps an object of the program alive.
  */
 
 /* A counter of the interpreter or of torch; `device`: "cuda:0", or empty. Not judged: for the eye.

@@ -372,7 +372,10 @@ void ring_batch(void)
     if (!own_ring())
         return;
     read_heap(wire_now());
-    if (inspect_is_due() && ring_wanted() >= WIRE_CENSUS_HOLDERS)
+    struct tidemark_probe_listener l = listener();
+    if (l.wanted < WIRE_CENSUS_HOLDERS)
+        inspect_take_in(&l);
+    else if (inspect_is_due())
         ring_inspect(INSPECT_BATCH);
 }
 

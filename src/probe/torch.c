@@ -425,8 +425,10 @@ bool torch_hook_steps(void)
 
 bool torch_hook(void)
 {
-    bool steps = torch_hook_steps(), batches = batches_hook();
-    return steps && batches && cleanup_hook();
+    if (!torch_hook_steps())
+        return false;
+    batches_hook(); /* all of the loaders is there by now */
+    return cleanup_hook();
 }
 
 bool torch_unhook(void)

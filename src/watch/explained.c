@@ -1,4 +1,4 @@
-/* watch/explained.c: growth that the censuses explain, and that is no leak. */
+/* watch/explained.c: growth that censuses and heaps explain, and that is no leak. */
 #include "watch/rise.h"
 #include "watch/session.h"
 
@@ -87,9 +87,10 @@ static bool heap_growth(const struct found *f, const struct pace *growth, struct
     return true;
 }
 
+/* What was in use and was given back lies free too, and the process has not grown by that. */
 static bool is_free(const struct heap_growth *g)
 {
-    return g->anon > 0 && g->free >= REASON_SHARE * g->anon &&
+    return g->anon > 0 && g->free + fmin(g->in_use, 0) >= REASON_SHARE * g->anon &&
            g->in_use < NO_REASON_SHARE * g->anon;
 }
 
@@ -359,32 +360,41 @@ bool found_fills(const struct member *m)
 static bool parts_lie_free(struct watch *w, struct track *sum)
 {
     struct pace growth = growth_of(w, sum);
-    struct heap_growth all = {0, 0, 0};
+    double since = isnan(growth.since) ? sum->first_seconds : growth.since;
+    struct heap_growth all = {0, 0, 0}, part;
     for (size_t i = 0; i < w->member_count && growth.per_second > 0; i++) {
-        const struct found *f = w->members[i]->found;
-        struct heap_growth part;
-        if (f && heap_growth(f, &growth, &part)) {
+        const struct member *m = w->members[i];
+        bool is_in_sum =
+            m->has_tracks && sum->last_seconds - m->tracks[MEMBER_ANON].last_seconds < 1;
+        if (is_in_sum && m->found && heap_growth(m->found, &growth, &part)) {
             all.anon += part.anon;
             all.in_use += part.in_use;
             all.free += part.free;
         }
     }
-    return is_free(&all);
+    double rise = growth.per_second * (sum->last_seconds - since);
+    return all.anon >= REASON_SHARE * rise && is_free(&all) && is_all_in_heap(&all);
 }
 
-/* The sum grows by what explains its parts, where no other part grows. */
-static void explain_sum(struct watch *w)
+/* Its parts grow by what is explained, and no other part grows. */
+static enum track_rule rule_of_parts(const struct watch *w)
 {
-    struct track *sum = &w->job[JOB_ANON];
-    enum track_rule rule = parts_lie_free(w, sum) ? TRACK_HEAP_FREE : TRACK_JUDGED;
-    for (size_t i = 0; i < w->member_count && rule != TRACK_HEAP_FREE; i++) {
+    enum track_rule rule = TRACK_JUDGED;
+    for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
         if (m->has_tracks && track_is_wary(&m->tracks[MEMBER_ANON]))
-            return;
+            return TRACK_JUDGED;
         if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]))
             rule = m->tracks[MEMBER_ANON].rule;
     }
-    sum->rule = rule;
+    return rule;
+}
+
+/* A part that leaks is told by itself. */
+static void explain_sum(struct watch *w)
+{
+    struct track *sum = &w->job[JOB_ANON];
+    sum->rule = parts_lie_free(w, sum) ? TRACK_HEAP_FREE : rule_of_parts(w);
 }
 
 void found_explain(struct watch *w)

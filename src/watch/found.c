@@ -346,7 +346,8 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
 {
     struct found *f = found_of(m);
     unsigned at = f->heap_count;
-    if (isnan(in_use) || isnan(free))
+    double anon = m->has_tracks ? m->tracks[MEMBER_ANON].last : (double) NAN;
+    if (isnan(in_use) || isnan(free) || isnan(anon))
         return;
     while (at > 0 && f->heap[at - 1].seconds >= seconds - HEAP_SAME_SECONDS)
         at--;
@@ -359,8 +360,7 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
         at = f->heap_count;
     }
     memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(f->heap[0]));
-    f->heap[at] = (struct heap_point){seconds, in_use, free,
-                                      m->has_tracks ? m->tracks[MEMBER_ANON].last : (double) NAN};
+    f->heap[at] = (struct heap_point){seconds, in_use, free, anon};
     f->heap_count++;
 }
 

@@ -13,7 +13,8 @@ struct ring;
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
 #define HEAP_POINTS 64u
 
-/* What malloc has given out, what lies free in its heap, and the process's memory then. */
+/* What malloc has given out, what lies free in its heap, and the process's memory as last
+ * read by then. */
 struct heap_point {
     double seconds, in_use, free, anon;
 };

@@ -378,6 +378,8 @@ static struct track *track_of(struct watch *w, struct ring *r, unsigned number)
     struct member *m = r->member;
     if (!m || !wire_reader_name(r->reader, number, &name))
         return NULL;
+    if (!m->has_tracks && m->role.role == ROLE_DATA_WORKER)
+        return NULL; /* they may come and go with every epoch */
     if (!m->has_tracks)
         member_start_tracks(w, m);
     if (strcmp(name.kind, "host.anon") == 0 && !name.device[0])

@@ -288,10 +288,12 @@ static bool is_adding_function(const struct place *p, size_t length)
     return false;
 }
 
-/* The place is behind a name. */
-static bool ends_argument(struct place p)
+/* The place is behind the name. */
+static bool ends_argument(struct place p, const struct source_query *query)
 {
     skip_blanks(&p);
+    if (query->key && !(peek(&p) == '[' && is_item_of(p, query->key)))
+        return false;
     while (peek(&p) == '[') {
         skip_brackets(&p);
         skip_blanks(&p);
@@ -400,8 +402,9 @@ static void look_at_name(struct search *s, struct place *p, bool after_dot, bool
     s->was_as = is_name(p, len, "as");
     s->gives = s->gives || is_adding_function(p, len);
     p->at += len;
-    bool is_given = s->gives && query->by == SOURCE_ADDITION && ends_argument(*p);
-    if (!is_it || !((binds && was_as) || is_given || is_addition(*p, query)))
+    bool gives = s->gives && query->by == SOURCE_ADDITION;
+    if (!is_it ||
+        !((binds && was_as) || (gives && ends_argument(*p, query)) || is_addition(*p, query)))
         return;
     if (s->inside && s->here == 0)
         s->here = p->line;

@@ -398,13 +398,18 @@ static void number_track(struct watch *w, struct track *t, void *c)
 }
 
 /* The sum is told only where none of its parts is on the way to be. */
+static bool is_to_be_told(const struct watch *w, const struct track *t)
+{
+    return !t->alarmed && track_leaks(t) && !(t == &w->job[JOB_ANON] && a_member_is_told_soon(w));
+}
+
 static void look_for_leak(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    if (t->alarmed || !track_leaks(t) || (t == &w->job[JOB_ANON] && a_member_is_told_soon(w)))
+    if (!is_to_be_told(w, t))
         return;
     found_explain(w); /* by what has been read since it last was */
-    if (!track_leaks(t))
+    if (!is_to_be_told(w, t))
         return;
     t->alarmed = w->leak_told = true;
     struct numbered n = {.wanted = t};

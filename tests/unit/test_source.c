@@ -54,6 +54,9 @@ TEST(source__functions_that_add_to_what_they_are_given)
     CHECK(find("heappush(other, h)\nheappop(h)\nheappush(h.items, x)\n", "h", NULL) == 0);
     CHECK(find("from heapq import heappush\nshow(h, x)\n", "h", NULL) == 0);
     CHECK(find("heappush(other, show(h, x))\n", "h", NULL) == 0);
+    struct source_query log = {.name = "h", .key = "log"};
+    static const char text[] = "heappush(h['q'], x)\nheappush(h['log'], x)\n";
+    CHECK(source_find_addition(text, strlen(text), &log) == 2);
 }
 
 TEST(source__assignments_that_add)
