@@ -185,6 +185,8 @@ def gives_up_on_a_long_call(bench):
 
 def waits_for_a_long_call(bench):
     child = bench.start("long_call.py", 2)
+    while not is_in_a_call(child.pid):
+        expect(child.poll() is None, "it ended")
     entry = bench.get_in(child.pid, seconds=10)
     expect(entry.error == 0 and entry.waited_aloud and bench.entered() == 1, entry.why)
     finish(child)
@@ -501,6 +503,15 @@ def build_embedding(bench):
 
 
 # ---- help for the cases ----
+
+def is_in_a_call(pid):
+    """It sleeps, and still does a little later: it is not on its way there."""
+    states = []
+    for _ in range(2):
+        states.append(pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0])
+        time.sleep(0.02)
+    return states == ["S", "S"]
+
 
 STOPS = []
 
