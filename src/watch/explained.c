@@ -400,6 +400,7 @@ static void explain_sum(struct watch *w)
 void found_explain(struct watch *w)
 {
     const struct track *sum = &w->job[JOB_ANON];
+    bool any = track_is_wary(sum) || is_explained(sum);
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
         struct track *t = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
@@ -413,7 +414,8 @@ void found_explain(struct watch *w)
         if (t->rule != TRACK_JUDGED && !is_explained(t))
             continue;
         t->rule = rule_for(w, m, t, false);
+        any = any || is_explained(t);
     }
-    if (track_is_wary(sum) || is_explained(sum))
+    if (any)
         explain_sum(w);
 }
