@@ -9,6 +9,9 @@
 #define REASON_SHARE 0.5
 #define NO_REASON_SHARE 0.25
 
+/* Two looks at the heap that differ by so little of the growth are as good as each other. */
+#define ABOUT_SHARE (1.0 / 16)
+
 /* Bytes a step, or a second where there are none. */
 #define LEAST_WITNESSED 1024.0
 
@@ -21,6 +24,7 @@
 struct pace {
     double per_step, per_second;
     double since;  /* seconds; NAN: from the beginning */
+    double rise;   /* in all, since then */
     bool may_stop; /* it has grown, and whether it still does is not known */
 };
 
@@ -39,22 +43,24 @@ static struct pace growth_of(struct watch *w, struct track *t)
     track_answer(t, &w->terms, &a, &history);
     t->rule = rule;
     bool by_step = track_clock(t, &w->terms) == CLOCK_STEP;
-    if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect))
-        return (struct pace){by_step ? a.rate : a.rate_per_step,
-                             by_step ? a.rate_per_second : a.rate, a.onset_seconds, false};
+    if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect)) {
+        double since = isnan(a.onset_seconds) ? a.first_seconds : a.onset_seconds;
+        double per_second = by_step ? a.rate_per_second : a.rate;
+        return (struct pace){by_step ? a.rate : a.rate_per_step, per_second, a.onset_seconds,
+                             per_second * (a.last_seconds - since), false};
+    }
     double rise = a.floor_last - a.floor_first;
     if (is_open(&a) && rise > LEAST_RISE)
         return (struct pace){by_step ? rise / (a.last_at - a.first_at) : (double) NAN,
-                             rise / (a.last_seconds - a.first_seconds), NAN, true};
-    return (struct pace){0, 0, NAN, false};
+                             rise / (a.last_seconds - a.first_seconds), NAN, rise, true};
+    return (struct pace){0, 0, NAN, 0, false};
 }
 
-static const struct heap_point *lowest(const struct heap_point *from, const struct heap_point *end)
+static double lowest_in_use(const struct heap_point *from, const struct heap_point *end)
 {
-    const struct heap_point *low = from;
+    double low = from->in_use;
     for (const struct heap_point *p = from; p < end; p++)
-        if (p->in_use < low->in_use)
-            low = p;
+        low = fmin(low, p->in_use);
     return low;
 }
 
@@ -63,27 +69,39 @@ struct heap_growth {
     double anon, in_use, free;
 };
 
+/* What is in use may rise and fall: between two moments at which it was about as low as it was in
+ * that half of the time, as far from each other as can be. */
+static struct heap_growth between_lows(const struct heap_point *begin, const struct heap_point *end)
+{
+    const struct heap_point *middle = begin + (end - begin) / 2, *first = begin, *last = end - 1;
+    double about = ABOUT_SHARE * fmax(last->anon - begin->anon, 0);
+    double low_first = lowest_in_use(begin, middle) + about;
+    double low_last = lowest_in_use(middle, end) + about;
+    while (first->in_use > low_first)
+        first++;
+    while (last->in_use > low_last)
+        last--;
+    return (struct heap_growth){last->anon - first->anon, last->in_use - first->in_use,
+                                last->free - first->free};
+}
+
 /*
- * Since it grows; where that is not known, without the first quarter: the program was still
- * beginning. What has grown and may have stopped came at any time. Between the lowest points of
- * both halves: what is in use may rise and fall. False: there are too few of them.
+ * Since it grows, without the first quarter of that: what begins fills what it needs, and keeps
+ * that. What has grown and may have stopped came at any time. False: there are too few looks.
  *
  * The heap grows by leaps, and the process with it: what it has grown by is that of the same two
  * moments, not what a line through all of them says.
  */
 static bool heap_growth(const struct found *f, const struct pace *growth, struct heap_growth *ret)
 {
-    unsigned from = growth->may_stop ? 0 : f->heap_count / 4;
-    if (!isnan(growth->since))
-        for (from = 0; from < f->heap_count && f->heap[from].seconds < growth->since;)
-            from++;
+    unsigned from = 0;
+    while (from < f->heap_count && f->heap[from].seconds < growth->since)
+        from++;
+    if (!growth->may_stop)
+        from += (f->heap_count - from) / 4;
     if (f->heap_count < from + LEAST_LOOKS)
         return false;
-    const struct heap_point *begin = &f->heap[from], *end = &f->heap[f->heap_count];
-    const struct heap_point *middle = begin + (end - begin) / 2;
-    const struct heap_point *first = lowest(begin, middle), *last = lowest(middle, end);
-    *ret = (struct heap_growth){last->anon - first->anon, last->in_use - first->in_use,
-                                last->free - first->free};
+    *ret = between_lows(&f->heap[from], &f->heap[f->heap_count]);
     return true;
 }
 
@@ -360,7 +378,6 @@ bool found_fills(const struct member *m)
 static bool parts_lie_free(struct watch *w, struct track *sum)
 {
     struct pace growth = growth_of(w, sum);
-    double since = isnan(growth.since) ? sum->first_seconds : growth.since;
     struct heap_growth all = {0, 0, 0}, part;
     for (size_t i = 0; i < w->member_count && growth.per_second > 0; i++) {
         const struct member *m = w->members[i];
@@ -372,8 +389,7 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
             all.free += part.free;
         }
     }
-    double rise = growth.per_second * (sum->last_seconds - since);
-    return all.anon >= REASON_SHARE * rise && is_free(&all) && is_all_in_heap(&all);
+    return all.anon >= REASON_SHARE * growth.rise && is_free(&all) && is_all_in_heap(&all);
 }
 
 /* Its parts grow by what is explained, and no other part grows. */

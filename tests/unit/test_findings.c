@@ -555,20 +555,20 @@ TEST(findings__what_malloc_has_given_out_is_not_told_twice)
     self_end(&s);
 }
 
-/* 4 KB a step come in leaps, and this part of them lies free; what is in use stands still. No
- * object has been counted. */
-static enum verdict leaps_with(double free_part)
+/* 4 KB a step come in leaps, and this part of them lies free; what is in use stands still after
+ * it has taken `first` of it in the first steps. No object has been counted. */
+static enum verdict leaps_with(double free_part, double first)
 {
     struct self s;
     struct watch_view v;
     if (!self_start(&s, false))
         return VERDICT_INCONCLUSIVE;
     for (int i = 0; i < 1000; i++) {
-        double at = 0.01 * i, leaps = 4096.0 * 50 * (i / 50);
+        double at = 0.01 * i, leaps = 4096.0 * 50 * (i / 50), used = first * fmin(i / 150.0, 1);
         wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), i + 1);
         put(&s, "host.anon", WIRE_BYTES, at, 100 * MB + leaps);
-        put(&s, "heap.used", WIRE_BYTES, at, 10 * MB);
-        put(&s, "heap.free", WIRE_BYTES, at, free_part * leaps);
+        put(&s, "heap.used", WIRE_BYTES, at, 10 * MB + used);
+        put(&s, "heap.free", WIRE_BYTES, at, fmax(free_part * leaps - used, 0));
         if (i % 20 == 19)
             watch_tick(s.watch, at);
     }
@@ -581,9 +581,10 @@ static enum verdict leaps_with(double free_part)
 
 TEST(findings__what_lies_free_is_no_leak_before_anything_was_counted)
 {
-    CHECK(leaps_with(0.9) == VERDICT_NO_LEAK);
-    CHECK(leaps_with(0.6) == VERDICT_LEAK); /* the rest is somewhere else */
-    CHECK(leaps_with(0) == VERDICT_LEAK);
+    CHECK(leaps_with(0.9, 0) == VERDICT_NO_LEAK);
+    CHECK(leaps_with(0.9, 1 * MB) == VERDICT_NO_LEAK);
+    CHECK(leaps_with(0.6, 0) == VERDICT_LEAK); /* the rest is somewhere else */
+    CHECK(leaps_with(0, 0) == VERDICT_LEAK);
 }
 
 /* The process keeps what malloc has been given back: its memory does not show that it was. */
