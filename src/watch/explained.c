@@ -43,12 +43,10 @@ static struct pace growth_of(struct watch *w, struct track *t)
     track_answer(t, &w->terms, &a, &history);
     t->rule = rule;
     bool by_step = track_clock(t, &w->terms) == CLOCK_STEP;
-    if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect)) {
-        double since = isnan(a.onset_seconds) ? a.first_seconds : a.onset_seconds;
-        double per_second = by_step ? a.rate_per_second : a.rate;
-        return (struct pace){by_step ? a.rate : a.rate_per_step, per_second, a.onset_seconds,
-                             per_second * (a.last_seconds - since), false};
-    }
+    if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect))
+        return (struct pace){by_step ? a.rate : a.rate_per_step,
+                             by_step ? a.rate_per_second : a.rate, a.onset_seconds, track_rise(&a),
+                             false};
     double rise = a.floor_last - a.floor_first;
     if (is_open(&a) && rise > LEAST_RISE)
         return (struct pace){by_step ? rise / (a.last_at - a.first_at) : (double) NAN,
@@ -207,6 +205,19 @@ static bool lies_free(const struct watch *w, const struct member *m,
                                            : is_all_in_heap(&g);
 }
 
+/* Its objects were counted often enough, and nothing that becomes more among them is a reason. */
+static bool is_little(const struct watch *w, const struct member *m,
+                      const struct grown_memory *memory)
+{
+    const struct wire_census *c = m->found->census;
+    if (!c || c->in_a_row < LEAST_LOOKS || !(memory->growth.rise < TRACK_LITTLE_BYTES))
+        return false;
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (keeps_graphs(&c->growing[i]) || share_of(w, m, i, memory) >= NO_REASON_SHARE)
+            return false;
+    return true;
+}
+
 static enum track_rule rule_for(struct watch *w, struct member *m, struct track *t, bool on_device)
 {
     struct grown_memory memory = {t, growth_of(w, t), on_device};
@@ -214,12 +225,14 @@ static enum track_rule rule_for(struct watch *w, struct member *m, struct track 
         return t->rule; /* until it grows otherwise */
     if (!on_device && lies_free(w, m, &memory))
         return TRACK_HEAP_FREE;
-    return m->found->census && fills(w, m, &memory) ? TRACK_FILLING : TRACK_JUDGED;
+    if (m->found->census && fills(w, m, &memory))
+        return TRACK_FILLING;
+    return !on_device && is_little(w, m, &memory) ? TRACK_LITTLE : TRACK_JUDGED;
 }
 
 static bool is_explained(const struct track *t)
 {
-    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING;
+    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING || t->rule == TRACK_LITTLE;
 }
 
 /* Tensors become more in something that has a bound, and in nothing that has none. */

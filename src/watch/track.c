@@ -1,6 +1,8 @@
 /* watch/track.c: one series being watched: its samples on both clocks, and its answer. */
 #include "watch/track.h"
 
+#include "base/base.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@ const char *track_rule_name(enum track_rule rule)
         [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
         [TRACK_FOREIGN] = "foreign",       [TRACK_RETAINED] = "retained",
         [TRACK_HEAP_FREE] = "heap free",   [TRACK_FILLING] = "filling",
-        [TRACK_WITNESS] = "witness",
+        [TRACK_LITTLE] = "little",         [TRACK_WITNESS] = "witness",
     };
     return names[rule];
 }
@@ -352,7 +354,7 @@ static void explain_growth(const struct track *t, struct answer *a)
     static const struct {
         enum pattern pattern;
         const char *why;
-    } explanations[] = {
+    } explanations[TRACK_RULES] = {
         [TRACK_FILE_PAGES] = {PATTERN_PAGE_CACHE,
                               "Pages of files: the kernel takes them back when memory is needed."},
         [TRACK_PRIVATE_COPY] = {PATTERN_COPY_ON_WRITE,
@@ -388,6 +390,33 @@ static void explain_growth(const struct track *t, struct answer *a)
     a->needs.why[0] = '\0';
 }
 
+double track_rise(const struct answer *a)
+{
+    return a->rate * (a->last_at - (isnan(a->onset_at) ? a->first_at : a->onset_at));
+}
+
+/* A leak that may end by itself soon: it is known once there is more of it. */
+static void wait_for_more(const struct track *t, struct answer *a)
+{
+    double rise = track_rise(a);
+    double units = fmax(t->parts * TRACK_LITTLE_BYTES - rise, 0) / a->rate;
+    a->needs.seconds = units * a->rate / a->rate_per_second;
+    a->needs.at_least = units;
+    a->needs.why[0] = '\0';
+    a->verdict = VERDICT_INCONCLUSIVE;
+    a->severity = SEVERITY_NONE;
+    a->suspect = false;
+    a->alarm_at = a->suspect_at = NAN;
+    a->why_count = 1;
+    struct buf why = BUF_INIT;
+    buf_adds(&why, "It has grown by ");
+    units_add_bytes(&why, rise);
+    buf_adds(&why, ", and no Python object holds it: libraries keep as much of their first "
+                   "thousands of calls.");
+    snprintf(a->why[0], sizeof(a->why[0]), "%s", buf_text(&why));
+    buf_release(&why);
+}
+
 void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
                   const struct history **ret_history)
 {
@@ -403,5 +432,7 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
     if (ret->verdict == VERDICT_NO_LEAK && engine_has_teeth(t->by_time))
         ret->pattern = PATTERN_SAWTOOTH;
     explain_growth(t, ret);
+    if (t->rule == TRACK_LITTLE && (ret->verdict == VERDICT_LEAK || ret->suspect))
+        wait_for_more(t, ret);
     *ret_history = engine_history(e);
 }

@@ -15,9 +15,14 @@ enum track_rule {
     TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
     TRACK_HEAP_FREE, /* what malloc has given out stands still, what lies free in its heap grows */
     TRACK_FILLING,   /* something with a bound fills */
+    TRACK_LITTLE,    /* no Python object holds it, and it is less than TRACK_LITTLE_BYTES */
     TRACK_WITNESS,   /* judged in silence: it counts where another one names what grows in it */
     TRACK_RULES,
 };
+
+/* Libraries keep records of their first calls, some thousands of them, and then the last ones:
+ * torch.distributed those of 2,000, in 3 MB. */
+#define TRACK_LITTLE_BYTES (4.0 * 1024 * 1024)
 
 /* As run files call it: "judged". */
 const char *track_rule_name(enum track_rule rule);
@@ -127,5 +132,8 @@ bool track_is_wary(const struct track *t);
  */
 void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
                   const struct history **ret_history);
+
+/* By how much it has grown since it does. The answer is a leak, or is suspect. */
+double track_rise(const struct answer *a);
 
 #endif

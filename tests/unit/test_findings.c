@@ -420,6 +420,43 @@ TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
     }
 }
 
+/* So much in 1,000 steps, in a process whose objects were counted: none of them becomes more. */
+static void train_without_holder(struct self *s, double bytes_a_step, const char *census,
+                                 struct watch_view *v)
+{
+    CHECK(self_start(s, false));
+    train(s, 10, bytes_a_step);
+    take(s, census);
+    finish(s, 10, v);
+}
+
+TEST(findings__little_that_no_object_holds_may_end_soon)
+{
+    struct self s;
+    struct watch_view v;
+    train_without_holder(&s, 2048, "", &v);
+    CHECK(v.answer.verdict == VERDICT_INCONCLUSIVE && v.found.count == 0);
+    const struct watch_series *series = &v.series[v.answer.deciding];
+    CHECK_TEXT(series->info.kind, "host.anon");
+    CHECK(!series->answer.suspect && series->answer.severity == SEVERITY_NONE);
+    CHECK_TEXT(series->answer.why[0], "It has grown by 1.95 MB, and no Python object holds it: "
+                                      "libraries keep as much of their first thousands of calls.");
+    CHECK_NEAR(series->answer.needs.at_least, 1050, 20);
+    CHECK_NEAR(series->answer.needs.seconds, 10.5, 0.2);
+    watch_view_release(&v);
+    self_end(&s);
+
+    train_without_holder(&s, 8192, "", &v); /* more than that */
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    watch_view_release(&v);
+    self_end(&s);
+
+    train_without_holder(&s, 2048, LOSSES, &v); /* somebody holds it */
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 /* A list that keeps graphs pins what was freed around them: that is its doing. */
 TEST(findings__what_lies_free_excuses_no_graph)
 {
