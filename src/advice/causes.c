@@ -359,6 +359,11 @@ static bool holds_more(const struct wire_census_growing *g)
     return keeps_a_graph(g) || g->exception || is_native_backed(g);
 }
 
+bool causes_may_hold_more(const struct wire_census_growing *g)
+{
+    return holds_more(g) || is_hidden(g);
+}
+
 static double weight_of(const struct growth_facts *f, double share)
 {
     const struct wire_census_growing *g = f->growing;

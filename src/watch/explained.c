@@ -213,7 +213,7 @@ static bool is_little(const struct watch *w, const struct member *m,
     if (!c || c->in_a_row < LEAST_LOOKS || !(memory->growth.rise < TRACK_LITTLE_BYTES))
         return false;
     for (unsigned i = 0; i < c->growing_count; i++)
-        if (keeps_graphs(&c->growing[i]) || share_of(w, m, i, memory) >= NO_REASON_SHARE)
+        if (causes_may_hold_more(&c->growing[i]) || share_of(w, m, i, memory) >= NO_REASON_SHARE)
             return false;
     return true;
 }
