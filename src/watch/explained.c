@@ -405,25 +405,27 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
     return all.anon >= REASON_SHARE * growth.rise && is_free(&all) && is_all_in_heap(&all);
 }
 
-/* Its parts grow by what is explained, and no other part grows. */
-static enum track_rule rule_of_parts(const struct watch *w)
+/* Its parts grow by what is explained, and no other part grows. Where that of one is not yet known
+ * to be harmless, that of the sum is not either. */
+static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
 {
     enum track_rule rule = TRACK_JUDGED;
     for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
         if (m->has_tracks && track_is_wary(&m->tracks[MEMBER_ANON]))
             return TRACK_JUDGED;
-        if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]))
+        if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]) && rule != TRACK_LITTLE)
             rule = m->tracks[MEMBER_ANON].rule;
     }
-    return rule;
+    bool is_much = growth_of(w, sum).rise >= sum->parts * TRACK_LITTLE_BYTES;
+    return rule == TRACK_LITTLE && is_much ? TRACK_JUDGED : rule;
 }
 
 /* A part that leaks is told by itself. */
 static void explain_sum(struct watch *w)
 {
     struct track *sum = &w->job[JOB_ANON];
-    sum->rule = parts_lie_free(w, sum) ? TRACK_HEAP_FREE : rule_of_parts(w);
+    sum->rule = parts_lie_free(w, sum) ? TRACK_HEAP_FREE : rule_of_parts(w, sum);
 }
 
 void found_explain(struct watch *w)

@@ -432,7 +432,8 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
     if (ret->verdict == VERDICT_NO_LEAK && engine_has_teeth(t->by_time))
         ret->pattern = PATTERN_SAWTOOTH;
     explain_growth(t, ret);
-    if (t->rule == TRACK_LITTLE && (ret->verdict == VERDICT_LEAK || ret->suspect))
+    if (t->rule == TRACK_LITTLE &&
+        (ret->verdict == VERDICT_LEAK || (ret->verdict == VERDICT_INCONCLUSIVE && ret->suspect)))
         wait_for_more(t, ret);
     *ret_history = engine_history(e);
 }
