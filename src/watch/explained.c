@@ -405,8 +405,15 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
     return all.anon >= REASON_SHARE * growth.rise && is_free(&all) && is_all_in_heap(&all);
 }
 
-/* Its parts grow by what is explained, and no other part grows. Where that of one is not yet known
- * to be harmless, that of the sum is not either. */
+/* Each of its parts grows by so little that none of them is suspect. */
+static bool is_little_each(struct watch *w, struct track *sum)
+{
+    double rise = growth_of(w, sum).rise;
+    return sum->parts > 1 && rise > 0 && rise < sum->parts * TRACK_LITTLE_BYTES;
+}
+
+/* Its parts grow by what is explained, and no other part grows. Where that of one may be a leak
+ * yet, that of the sum may. */
 static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
 {
     enum track_rule rule = TRACK_JUDGED;
@@ -417,8 +424,9 @@ static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
         if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]) && rule != TRACK_LITTLE)
             rule = m->tracks[MEMBER_ANON].rule;
     }
-    bool is_much = growth_of(w, sum).rise >= sum->parts * TRACK_LITTLE_BYTES;
-    return rule == TRACK_LITTLE && is_much ? TRACK_JUDGED : rule;
+    if (rule == TRACK_HEAP_FREE || rule == TRACK_FILLING)
+        return rule;
+    return is_little_each(w, sum) ? TRACK_LITTLE : TRACK_JUDGED;
 }
 
 /* A part that leaks is told by itself. */

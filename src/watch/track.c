@@ -411,8 +411,11 @@ static void wait_for_more(const struct track *t, struct answer *a)
     struct buf why = BUF_INIT;
     buf_adds(&why, "It has grown by ");
     units_add_bytes(&why, rise);
-    buf_adds(&why, ", and no Python object holds it: libraries keep as much of their first "
-                   "thousands of calls.");
+    if (t->parts > 1)
+        buf_addf(&why, " in %.0f processes, and none of them by much", t->parts);
+    else
+        buf_adds(&why, ", and no Python object holds it");
+    buf_adds(&why, ": libraries keep as much of their first thousands of calls.");
     snprintf(a->why[0], sizeof(a->why[0]), "%s", buf_text(&why));
     buf_release(&why);
 }

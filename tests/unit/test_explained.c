@@ -1,0 +1,44 @@
+/* tests/unit/test_explained.c: growth of a whole job, of which no process is suspect. */
+#include "unit.h"
+#include "watch/session.h"
+
+#include <stdlib.h>
+
+#define MB 1048576.0
+#define STEPS 1000
+
+/* The sum of so many processes grows by so much in 1,000 steps of 0.1 s. */
+static struct answer sum_of(unsigned parts, double rise, enum track_rule *ret_rule)
+{
+    struct watch_options options = {.proc_root = "/proc", .interval = 1};
+    struct watch *w;
+    struct answer a = {0};
+    const struct history *h;
+    if (watch_new(&options, &w) < 0)
+        abort();
+    struct track *sum = &w->job[JOB_ANON];
+    sum->parts = parts;
+    for (int i = 1; i <= STEPS; i++) {
+        track_push(sum, &w->terms, 0.1 * i - 0.05, 1000 * MB + rise * i / STEPS);
+        clock_mark(&w->clock, 0.1 * i, i);
+        track_mark(sum, &w->terms);
+    }
+    found_explain(w);
+    track_answer(sum, &w->terms, &a, &h);
+    *ret_rule = sum->rule;
+    watch_free(w);
+    return a;
+}
+
+TEST(explained__little_in_each_process_of_a_job_may_end_soon)
+{
+    enum track_rule rule;
+    struct answer a = sum_of(5, 7.5 * MB, &rule);
+    CHECK(rule == TRACK_LITTLE && a.verdict == VERDICT_INCONCLUSIVE && !a.suspect);
+    CHECK(strstr(a.why[0], " in 5 processes, and none of them by much: libraries keep as much"));
+    CHECK_NEAR(a.needs.at_least, 1667, 20);
+    a = sum_of(5, 25 * MB, &rule);
+    CHECK(rule == TRACK_JUDGED && a.verdict == VERDICT_LEAK);
+    a = sum_of(1, 3 * MB, &rule); /* that is what its process says */
+    CHECK(rule == TRACK_JUDGED && a.verdict == VERDICT_LEAK);
+}
