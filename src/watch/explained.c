@@ -360,10 +360,25 @@ static double named_share(const struct watch *w, const struct member *m,
     return any_bound ? in_containers : fmax(in_containers, of_a_kind);
 }
 
+static bool is_about(double a, double b)
+{
+    return fabs(a - b) <= NO_REASON_SHARE * fmax(a, b);
+}
+
+/* What lay free is full: the process now grows as fast as the heap has from the beginning. */
+static bool is_followed(struct watch *w, struct member *m, const struct pace *heap)
+{
+    struct track *anon = &m->tracks[MEMBER_ANON];
+    struct pace process = growth_of(w, anon);
+    return anon->rule == TRACK_JUDGED && !process.may_stop && heap->rise >= TRACK_LITTLE_BYTES &&
+           (isfinite(heap->per_step) ? is_about(process.per_step, heap->per_step)
+                                     : is_about(process.per_second, heap->per_second));
+}
+
 /*
  * What malloc has given out may grow for long before the process does: it fills what lies free in
- * the heap. That counts where the censuses show what it is, and as long as the process itself does
- * not say the same.
+ * the heap. That counts where the censuses show what it is, or the process follows, and as long as
+ * the process itself does not say the same.
  */
 static void explain_heap(struct watch *w, struct member *m)
 {
@@ -372,8 +387,10 @@ static void explain_heap(struct watch *w, struct member *m)
         if (strcmp(t->kind, HEAP_USED) != 0 || t->asked)
             continue;
         struct grown_memory memory = {t, growth_of(w, t), false};
-        bool is_named = grows_by_much(&memory.growth) && named_share(w, m, &memory) >= REASON_SHARE;
-        t->rule = is_named && !track_leaks(&m->tracks[MEMBER_ANON]) ? TRACK_JUDGED : TRACK_WITNESS;
+        bool counts =
+            grows_by_much(&memory.growth) &&
+            (named_share(w, m, &memory) >= REASON_SHARE || is_followed(w, m, &memory.growth));
+        t->rule = counts && !track_leaks(&m->tracks[MEMBER_ANON]) ? TRACK_JUDGED : TRACK_WITNESS;
     }
 }
 

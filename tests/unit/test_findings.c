@@ -521,6 +521,36 @@ TEST(findings__a_leak_into_what_lies_free_is_one)
     self_end(&s);
 }
 
+/* 600 steps, of which the process grows in the last 350, by so much a step. */
+static enum verdict fills_what_lies_free_first(double heap_a_step, double bytes_a_step)
+{
+    struct self s;
+    struct watch_view v;
+    if (!self_start(&s, false))
+        return VERDICT_NO_LEAK;
+    for (int i = 1; i <= 600; i++) {
+        wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(0.01 * i), i);
+        put(&s, "host.anon", WIRE_BYTES, 0.01 * i, 100 * MB + bytes_a_step * fmax(i - 250, 0));
+        put(&s, "heap.used", WIRE_BYTES, 0.01 * i, 10 * MB + heap_a_step * i);
+        if (i % 20 == 0)
+            watch_tick(s.watch, 0.01 * i);
+    }
+    take(&s, "");
+    finish(&s, 10, &v);
+    enum verdict verdict = v.answer.verdict;
+    bool is_native = v.found.count == 1 && strcmp(v.found.findings[0].cause, "native") == 0;
+    watch_view_release(&v);
+    self_end(&s);
+    return verdict == VERDICT_LEAK && !is_native ? VERDICT_NO_LEAK : verdict;
+}
+
+TEST(findings__a_native_leak_fills_what_lies_free_first)
+{
+    CHECK(fills_what_lies_free_first(40960, 40960) == VERDICT_LEAK);
+    CHECK(fills_what_lies_free_first(4096, 40960) == VERDICT_INCONCLUSIVE);
+    CHECK(fills_what_lies_free_first(0, 40960) == VERDICT_INCONCLUSIVE);
+}
+
 /* Rows of numbers, as any training keeps them. */
 TEST(findings__a_few_bytes_into_what_lies_free_are_none)
 {
