@@ -26,6 +26,7 @@ struct pace {
     double since;  /* seconds; NAN: from the beginning */
     double rise;   /* in all, since then */
     bool may_stop; /* it has grown, and whether it still does is not known */
+    bool is_later; /* another training of the same process grew before */
 };
 
 /* There was time enough to see whether it grows. */
@@ -45,13 +46,20 @@ static struct pace growth_of(struct watch *w, struct track *t)
     bool by_step = track_clock(t, &w->terms) == CLOCK_STEP;
     if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect))
         return (struct pace){by_step ? a.rate : a.rate_per_step,
-                             by_step ? a.rate_per_second : a.rate, a.onset_seconds, track_rise(&a),
-                             false};
+                             by_step ? a.rate_per_second : a.rate,
+                             a.onset_seconds,
+                             track_rise(&a),
+                             false,
+                             a.restarts > 0};
     double rise = a.floor_last - a.floor_first;
     if (is_open(&a) && rise > LEAST_RISE)
         return (struct pace){by_step ? rise / (a.last_at - a.first_at) : (double) NAN,
-                             rise / (a.last_seconds - a.first_seconds), NAN, rise, true};
-    return (struct pace){0, 0, NAN, 0, false};
+                             rise / (a.last_seconds - a.first_seconds),
+                             NAN,
+                             rise,
+                             true,
+                             a.restarts > 0};
+    return (struct pace){.since = NAN};
 }
 
 static double lowest_in_use(const struct heap_point *from, const struct heap_point *end)
@@ -205,12 +213,22 @@ static bool lies_free(const struct watch *w, const struct member *m,
                                            : is_all_in_heap(&g);
 }
 
+/* So little of it may end soon. What was told stays so, and what comes with every training of a
+ * process that makes several does not end. */
+static bool may_end_soon(const struct track *t, const struct pace *growth)
+{
+    return !t->alarmed && !growth->is_later && growth->rise > 0 &&
+           growth->rise < t->parts * TRACK_LITTLE_BYTES;
+}
+
 /* Its objects were counted often enough, and nothing that becomes more among them is a reason. */
 static bool is_little(const struct watch *w, const struct member *m,
                       const struct grown_memory *memory)
 {
     const struct wire_census *c = m->found->census;
-    if (!c || c->in_a_row < LEAST_LOOKS || !(memory->growth.rise < TRACK_LITTLE_BYTES))
+    bool was_little = memory->track->rule == TRACK_LITTLE; /* a census may be cut off since */
+    if (!c || (c->in_a_row < LEAST_LOOKS && !was_little) ||
+        !may_end_soon(memory->track, &memory->growth))
         return false;
     for (unsigned i = 0; i < c->growing_count; i++)
         if (causes_may_hold_more(&c->growing[i]) || share_of(w, m, i, memory) >= NO_REASON_SHARE)
@@ -422,28 +440,24 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
     return all.anon >= REASON_SHARE * growth.rise && is_free(&all) && is_all_in_heap(&all);
 }
 
-/* Each of its parts grows by so little that none of them is suspect. */
-static bool is_little_each(struct watch *w, struct track *sum)
-{
-    double rise = growth_of(w, sum).rise;
-    return sum->parts > 1 && rise > 0 && rise < sum->parts * TRACK_LITTLE_BYTES;
-}
-
-/* Its parts grow by what is explained, and no other part grows. Where that of one may be a leak
- * yet, that of the sum may. */
+/* Its parts grow by what is explained, and no other part grows; or each by so little that none of
+ * them is suspect. */
 static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
 {
-    enum track_rule rule = TRACK_JUDGED;
+    enum track_rule explained = TRACK_JUDGED;
+    bool any_little = false;
     for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
-        if (m->has_tracks && track_is_wary(&m->tracks[MEMBER_ANON]))
+        const struct track *part = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
+        if (part && track_is_wary(part))
             return TRACK_JUDGED;
-        if (m->has_tracks && is_explained(&m->tracks[MEMBER_ANON]) && rule != TRACK_LITTLE)
-            rule = m->tracks[MEMBER_ANON].rule;
+        any_little = any_little || (part && part->rule == TRACK_LITTLE);
+        if (part && is_explained(part) && part->rule != TRACK_LITTLE)
+            explained = part->rule;
     }
-    if (rule == TRACK_HEAP_FREE || rule == TRACK_FILLING)
-        return rule;
-    return is_little_each(w, sum) ? TRACK_LITTLE : TRACK_JUDGED;
+    struct pace growth = growth_of(w, sum);
+    bool is_unclear = any_little || (explained == TRACK_JUDGED && sum->parts > 1);
+    return is_unclear && may_end_soon(sum, &growth) ? TRACK_LITTLE : explained;
 }
 
 /* A part that leaks is told by itself. */
@@ -462,15 +476,14 @@ void found_explain(struct watch *w)
         struct track *t = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
         if (!t || !m->found)
             continue;
+        if (t->rule == TRACK_JUDGED || is_explained(t))
+            t->rule = rule_for(w, m, t, false);
+        any = any || is_explained(t);
         if (m->found->census) {
             explain_tensors(w, m);
             explain_devices(w, m);
             explain_heap(w, m);
         }
-        if (t->rule != TRACK_JUDGED && !is_explained(t))
-            continue;
-        t->rule = rule_for(w, m, t, false);
-        any = any || is_explained(t);
     }
     if (any)
         explain_sum(w);

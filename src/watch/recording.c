@@ -222,7 +222,7 @@ static void find_judged(struct recording *r)
         const struct member *m = e->subject.member;
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
         bool told = m && t->rule == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
-        e->shown.judged = (t->rule == TRACK_JUDGED && !sums_one) || told;
+        e->shown.judged = (track_is_judged(t) && !sums_one) || told;
     }
 }
 
@@ -466,7 +466,7 @@ static void choose(struct recording *r, const struct recording_options *o)
         t->asked = e->played && o->wanted;
         if (t->asked && track_is_silent(t))
             t->rule = TRACK_JUDGED;
-        moving += e->played && t->rule == TRACK_JUDGED && track_would_move(t, e->min, e->max);
+        moving += e->played && track_is_judged(t) && track_would_move(t, e->min, e->max);
     }
     r->watch.terms.series = moving > 0 ? moving : 1;
 }

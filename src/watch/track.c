@@ -335,6 +335,11 @@ bool track_is_silent(const struct track *t)
     return t->rule == TRACK_SHOWN || t->rule == TRACK_WITNESS;
 }
 
+bool track_is_judged(const struct track *t)
+{
+    return t->rule == TRACK_JUDGED || t->rule == TRACK_LITTLE;
+}
+
 bool track_leaks(const struct track *t)
 {
     return t->moves && t->rule == TRACK_JUDGED && engine_leaks(deciding_engine(t));
@@ -392,21 +397,29 @@ static void explain_growth(const struct track *t, struct answer *a)
 
 double track_rise(const struct answer *a)
 {
-    return a->rate * (a->last_at - (isnan(a->onset_at) ? a->first_at : a->onset_at));
+    if (a->phase_count == 0)
+        return a->floor_last - a->floor_first;
+    const struct phase *last = &a->phases[a->phase_count - 1];
+    double since = isnan(a->onset_at) ? last->from : a->onset_at;
+    return fmax(a->rate * (a->last_at - since), last->level_to - last->level_from);
 }
 
 /* A leak that may end by itself soon: it is known once there is more of it. */
 static void wait_for_more(const struct track *t, struct answer *a)
 {
-    double rise = track_rise(a);
-    double units = fmax(t->parts * TRACK_LITTLE_BYTES - rise, 0) / a->rate;
+    bool grows = a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && a->suspect);
+    double rise = grows ? track_rise(a) : NAN, enough = t->parts * TRACK_LITTLE_BYTES;
+    if (!(rise < enough))
+        return;
+    double units = (enough - rise) / a->rate;
     a->needs.seconds = units * a->rate / a->rate_per_second;
     a->needs.at_least = units;
     a->needs.why[0] = '\0';
     a->verdict = VERDICT_INCONCLUSIVE;
     a->severity = SEVERITY_NONE;
+    a->pattern = PATTERN_UNKNOWN;
     a->suspect = false;
-    a->alarm_at = a->suspect_at = NAN;
+    a->alarm_at = a->suspect_at = a->confidence = NAN;
     a->why_count = 1;
     struct buf why = BUF_INIT;
     buf_adds(&why, "It has grown by ");
@@ -435,8 +448,7 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
     if (ret->verdict == VERDICT_NO_LEAK && engine_has_teeth(t->by_time))
         ret->pattern = PATTERN_SAWTOOTH;
     explain_growth(t, ret);
-    if (t->rule == TRACK_LITTLE &&
-        (ret->verdict == VERDICT_LEAK || (ret->verdict == VERDICT_INCONCLUSIVE && ret->suspect)))
+    if (t->rule == TRACK_LITTLE)
         wait_for_more(t, ret);
     *ret_history = engine_history(e);
 }

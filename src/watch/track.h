@@ -133,6 +133,9 @@ bool track_is_wary(const struct track *t);
 void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
                   const struct history **ret_history);
 
+/* Growth that lasts is a leak, if there is enough of it. */
+bool track_is_judged(const struct track *t);
+
 /* By how much it has grown since it does. The answer is a leak, or is suspect. */
 double track_rise(const struct answer *a);
 

@@ -115,7 +115,7 @@ static bool is_worth_showing(const struct watch *w, const struct subject *s)
         return false;
     bool memory = t == &s->member->tracks[MEMBER_ANON] && w->member_count <= STILL_SHOWN;
     return t->moves || memory || is_told(s->member, t) ||
-           (member_is_trainer(s->member) && t->rule == TRACK_JUDGED);
+           (member_is_trainer(s->member) && track_is_judged(t));
 }
 
 static void add_name(struct buf *out, const struct watch *w, const struct subject *s)
@@ -482,7 +482,7 @@ static int urgency(const struct watch *w, const struct subject *s)
 {
     const struct track *t = s->track;
     enum job_part part = part_of(w, s);
-    if (!is_worth_showing(w, s) || t->rule != TRACK_JUDGED)
+    if (!is_worth_showing(w, s) || !track_is_judged(t))
         return 0;
     if (track_leaks(t))
         return part == PART_TOTAL ? 8 : 9;

@@ -277,6 +277,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     for (size_t i = 0; i < w->member_count; i++)
         member_catch_up(w, w->members[i]);
     watch_each_track(w, finish_track, NULL);
+    found_explain(w);
     if (w->options.store)
         record_terms(w, true);
 }
@@ -439,7 +440,7 @@ static void check_limit(struct watch *w)
 static void count_engine(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    w->terms.series += t->rule == TRACK_JUDGED;
+    w->terms.series += track_is_judged(t);
 }
 
 /* What a host series may take: what it has, and what nobody has. */

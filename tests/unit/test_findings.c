@@ -420,12 +420,14 @@ TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
     }
 }
 
-/* 1,000 steps of a process whose objects were counted. */
+/* 1,000 steps of a process whose objects were counted meanwhile. */
 static void train_counted(struct self *s, double bytes_a_step, const char *census,
                           struct watch_view *v)
 {
     CHECK(self_start(s, false));
-    train(s, 10, bytes_a_step);
+    train_between(s, 0, 3, (struct rates){.bytes = bytes_a_step});
+    take(s, census);
+    train_between(s, 3, 10, (struct rates){.bytes = bytes_a_step});
     take(s, census);
     finish(s, 10, v);
 }
@@ -443,6 +445,9 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
                                       "libraries keep as much of their first thousands of calls.");
     CHECK_NEAR(series->answer.needs.at_least, 1050, 20);
     CHECK_NEAR(series->answer.needs.seconds, 10.5, 0.2);
+    struct watch_status status;
+    watch_status(s.watch, &status);
+    CHECK(status.verdict == VERDICT_INCONCLUSIVE);
     watch_view_release(&v);
     self_end(&s);
 
@@ -462,6 +467,19 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
         watch_view_release(&v);
         self_end(&s);
     }
+}
+
+TEST(findings__what_was_told_is_not_too_little_later)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train(&s, 10, 2048);
+    take(&s, "");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
+    watch_view_release(&v);
+    self_end(&s);
 }
 
 /* A list that keeps graphs pins what was freed around them: that is its doing. */
