@@ -584,6 +584,15 @@ os._exit(3)
     expect(not os.path.exists("/proc/%d" % pid), "the child does not end")
 
 
+def worked(pid):
+    """Seconds that a process has worked by itself, however seldom it was let; None: it ended."""
+    try:
+        words = pathlib.Path("/proc/%d/stat" % pid).read_text().split()
+    except OSError:
+        return None
+    return None if words[2] in "ZX" else int(words[13]) / os.sysconf("SC_CLK_TCK")
+
+
 @case(on="one")
 def signals_to_the_group(b):
     """An interrupt ends the child with the program; others are the program's alone."""
@@ -602,14 +611,15 @@ time.sleep(60 if %r != "SIGUSR1" else 1)
                 break
         expect(pid > 0, "no child")
         os.killpg(program.pid, getattr(signal, name))
-        time.sleep(.2)
-        gone = not os.path.exists("/proc/%d" % pid) or \
-            pathlib.Path("/proc/%d/stat" % pid).read_text().split()[2] == "Z"
+        before, deadline = worked(pid) or 0, time.monotonic() + 20
+        while (now := worked(pid)) is not None and now - before < .2 and \
+                time.monotonic() < deadline:
+            time.sleep(.01)
         done = b.finish(program)
         if name == "SIGUSR1":
             expect(done.returncode == 0 and done.stderr == "usr1\n", done.stderr)
         else:
-            expect(gone, "the child lives on after " + name)
+            expect(now is None, "the child lives on after " + name)
             expect(done.returncode in (-signal.SIGINT, -signal.SIGTERM), done.returncode)
         b.forget()
 
