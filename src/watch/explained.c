@@ -440,21 +440,22 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
     return all.anon >= REASON_SHARE * growth.rise && is_free(&all) && is_all_in_heap(&all);
 }
 
-/* Its parts grow by what is explained, and no other part grows; or each by so little that none of
- * them is suspect. */
+/* Its parts grow by what is explained, and no other part grows; or by so little, each, that it is
+ * theirs to tell. */
 static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
 {
     enum track_rule explained = TRACK_JUDGED;
-    bool any_little = false;
+    bool any_wary = false, any_little = false;
     for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
         const struct track *part = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
-        if (part && track_is_wary(part))
-            return TRACK_JUDGED;
+        any_wary = any_wary || (part && track_is_wary(part));
         any_little = any_little || (part && part->rule == TRACK_LITTLE);
         if (part && is_explained(part) && part->rule != TRACK_LITTLE)
             explained = part->rule;
     }
+    if (any_wary)
+        explained = TRACK_JUDGED;
     struct pace growth = growth_of(w, sum);
     bool is_unclear = any_little || (explained == TRACK_JUDGED && sum->parts > 1);
     return is_unclear && may_end_soon(sum, &growth) ? TRACK_LITTLE : explained;
