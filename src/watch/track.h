@@ -20,8 +20,8 @@ enum track_rule {
     TRACK_RULES,
 };
 
-/* Libraries keep records of their first calls, some thousands of them, and then the last ones:
- * torch.distributed those of 2,000, in 3 MB. */
+/* Libraries keep records of their first calls, some thousands of them, and then of the last ones
+ * only: a rank of torch.distributed grows by less than this, and stops. */
 #define TRACK_LITTLE_BYTES (4.0 * 1024 * 1024)
 
 /* As run files call it: "judged". */
