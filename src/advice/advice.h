@@ -35,7 +35,7 @@ struct copy_facts {
     unsigned workers;  /* at a time */
     unsigned measured; /* of so many of these it is known, and makes up `all` */
     double each, all; /* what of their parent's memory they have for themselves now; of spawned ones
-                         all that they have for themselves */
+                         all that they had for themselves at most */
     double inherited; /* what one of them shared at its fork: it cannot copy more */
     enum copy_trend trend;
     double rate; /* of one that grows, per unit of the clock */

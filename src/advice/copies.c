@@ -166,8 +166,8 @@ static void add_fix(struct buf *out, const struct copy_facts *f, const struct co
 static void describe_spawned(struct buf *out, const struct copy_facts *f)
 {
     bool one = f->workers == 1;
-    buf_adds(out, one ? "was spawned, not forked, and shares nothing with it: "
-                      : "were spawned, not forked, and share nothing with it: ");
+    buf_adds(out, one ? "was spawned, not forked, and shares nothing with it: up to "
+                      : "were spawned, not forked, and share nothing with it: up to ");
     add_amount(out, f);
     buf_adds(out, one ? " of its own. Part of that is " : " of their own. Part of that is ");
     add_attribute(out, f);

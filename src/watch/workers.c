@@ -55,12 +55,13 @@ static double copied_by(const struct member *m)
     return private->samples > 0 ? fmax(0, private->last - fmax(0, anon->last - anon->first)) : NAN;
 }
 
+/* All that a spawned one has is its own: no look at its shares has to be waited for. */
 static double amount_of(const struct member *m)
 {
-    const struct track *private = &m->tracks[MEMBER_PRIVATE];
+    const struct track *anon = &m->tracks[MEMBER_ANON];
     if (m->forked)
         return copied_by(m);
-    return private->samples > 0 ? private->last : NAN;
+    return anon->samples > 0 ? anon->max : NAN;
 }
 
 static bool lived_to_the_end(const struct watch *w, const struct member *m)

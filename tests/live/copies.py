@@ -193,6 +193,11 @@ def a_worker_that_leaks_leaks(b):
 
 def spawned_workers_have_copies_of_their_own(b):
     """From the start, and of all they were given."""
-    answer, said, _ = _watched(b, "tuples", method="spawn")
+    answer, said, file = _watched(b, "tuples", method="spawn")
     notes = [n for n in answer["notes"] if "were spawned, not forked" in n]
     check(len(notes) == 1 and "Files.samples" in notes[0], "note", answer["notes"], said)
+    copies = _advice(b, file)["copies"]
+    equal((copies["workers"], copies["spawned"]), (2, True), "whose", copies)
+    for worker in answer["series"]:
+        if worker["kind"] == "host.anon" and worker.get("process", {}).get("role") == "data worker":
+            check(worker["max"] <= copies["all"] - copies["objects"], "of both", copies, worker)

@@ -197,7 +197,7 @@ TEST(copies__spawned_workers_are_told_by_what_they_were_given)
     f = two_named(210 * MB, 46 * MB);
     f.spawned = true;
     CHECK(matters(&f));
-    CHECK(strstr(said(&f), "were spawned, not forked"));
+    CHECK(strstr(said(&f), "were spawned, not forked, and share nothing with it: up to 210 MB"));
     CHECK(strstr(said(&f), "Part of that is Files.samples, a list with about 46.0 MB"));
     f.each = 40 * MB;
     CHECK(!matters(&f));
