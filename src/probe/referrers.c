@@ -236,7 +236,7 @@ static void count_reference(const struct referrers *r, struct referrers_node *he
 static void meet(struct referrers *r, py_object *o)
 {
     struct referrers_node *held = looked_for(r, o);
-    if (!held)
+    if (!held || (r->is_looking_back && held->pass < r->pass))
         return;
     struct referrers_edge *known = edge_from(r, held, r->current);
     count_reference(r, held, known);
@@ -310,9 +310,8 @@ static int look_inside(py_object *o, void *context)
 
 /* ---- passes ---- */
 
-static bool look_at_object(py_object *o, void *context)
+static void look_into(struct referrers *r, py_object *o)
 {
-    struct referrers *r = context;
     r->current = o;
     if (r->is_deep)
         heap_edges(o, look_inside, &(struct inside){r, UNTRACKED_DEPTH});
@@ -320,6 +319,26 @@ static bool look_at_object(py_object *o, void *context)
         heap_edges(o, look_at_edge, r);
     if (heap_kind(o) == HEAP_EXCEPTION)
         look_at_tracebacks(r, o);
+}
+
+/* Who refers to what was found only now may just have been passed by. */
+static void look_back(struct referrers *r)
+{
+    size_t count = r->visited < REFERRERS_RECENT ? r->visited : REFERRERS_RECENT;
+    r->is_looking_back = true;
+    for (size_t i = 1; i <= count; i++)
+        look_into(r, r->recent[(r->visited - i) % REFERRERS_RECENT]);
+    r->is_looking_back = false;
+}
+
+static bool look_at_object(py_object *o, void *context)
+{
+    struct referrers *r = context;
+    uint32_t known = r->node_count;
+    look_into(r, o);
+    if (r->node_count > known)
+        look_back(r);
+    r->recent[r->visited++ % REFERRERS_RECENT] = o;
     return true;
 }
 
@@ -352,6 +371,7 @@ bool referrers_look(struct referrers *r)
 {
     r->pass++;
     r->ahead = 0;
+    r->visited = 0;
     if (!expect_known(r))
         return false;
     if (r->pass % 2)

@@ -9,11 +9,11 @@
 /*
  * A graph of who refers to whom, which begins with some objects and grows by passes over the heap.
  * A pass finds all that refers to the objects which were known before it; and of those that it
- * finds itself, what refers to them and comes later in the pass. The first goes from the youngest
- * object to the oldest, as what holds an object is mostly older; the next the other way, as each
- * link of a list may hold the one before it; and so on. Its memory is mapped, and bounded;
- * malloc() is not called. No reference is taken, no code of the program runs. The GIL is held all
- * the time.
+ * finds itself, what refers to them and comes later in the pass, or came just before: a node and
+ * its __dict__ are made one after the other. The first goes from the youngest object to the
+ * oldest, as what holds an object is mostly older; the next the other way, as each link of a list
+ * may hold the one before it; and so on. Its memory is mapped, and bounded; malloc() is not called.
+ * No reference is taken, no code of the program runs. The GIL is held all the time.
  */
 
 #define REFERRERS_NODES 16384u
@@ -25,6 +25,8 @@
 #define REFERRERS_AHEAD                                                                            \
     4096u /* nodes of a pass that are followed in it; the others in the next                       \
            */
+
+#define REFERRERS_RECENT 16u /* objects that are looked at again when one is found */
 
 #define REFERRERS_NONE UINT32_MAX
 
@@ -66,6 +68,9 @@ struct referrers {
     uint32_t *table;    /* nodes by address */
     uint64_t *likely;   /* a bit by address: most that is not looked for is seen here */
     py_object *current; /* whose edges are looked at */
+    py_object *recent[REFERRERS_RECENT];
+    size_t visited;     /* objects, by this pass */
+    bool is_looking_back;
 };
 
 /*

@@ -411,9 +411,8 @@ def chains():
     for _ in range(500):
         last = Link(last)
         lists.append(id(last.data))
-    # Up to 3.10 there is a dict between two links, and a pass over the heap finds one of them.
-    far = lists[100:108] if sys.version_info >= (3, 11) else lists[-8:-4]
-    expect_first(who(*far), "attribute", "last.before*.data", "Link")
+    # Up to 3.10 there is a dict between two links, younger than both.
+    expect_first(who(*lists[100:108]), "attribute", "last.before*.data", "Link")
     expect_first(who(id(last.before.before.before)), "attribute", "last.before*", "Link")
     expect_first(who(lists[-1]), "attribute", "last.data", "Link")
     first = end = Slotted()
@@ -427,6 +426,11 @@ def chains():
         cons = ([], cons)
         address = address or id(cons[0])
     expect_first(who(address), "local", "cons[1]*[0]")
+    applied, address = None, None
+    for _ in range(400):
+        applied = functools.partial(print, [], applied)
+        address = address or id(applied.args[0])
+    expect_first(who(address), "attribute", "applied.args[1]*[0]", "partial")
 
 
 # ---- code that keeps things ----
