@@ -33,7 +33,7 @@ static bool describe_tally(struct survey *c, struct finding *f)
     if (samples > SURVEY_SAMPLES)
         samples = SURVEY_SAMPLES;
     survey_type_name(heap_type(t->samples[0]), f->what, sizeof(f->what));
-    weigh_objects(t->samples, samples, &f->item);
+    weigh_objects(t->samples, samples, true, &f->item);
     return true;
 }
 
@@ -54,7 +54,7 @@ static bool describe_size(struct survey *c, struct finding *f)
     if (!o)
         return false;
     survey_type_name(heap_type(o), f->what, sizeof(f->what));
-    weigh_objects(&o, 1, &f->item);
+    weigh_objects(&o, 1, false, &f->item);
     f->item.carries_graph = tensors_read(o, &facts) && facts.node;
     return true;
 }
@@ -170,22 +170,52 @@ static bool may_be_explained(const struct finding *f)
     return f->grown->form != FORM_CONTAINER || f->grown->is_new;
 }
 
+static double rate_of(const struct survey_grown *g)
+{
+    uint64_t time = g->points.at[g->points.count - 1].time - g->points.at[0].time;
+    return (double) grown_by(g) / (double) time;
+}
+
+/* "unittest.mock._Call" of "unittest.mock._Call of dict". */
+static int length_of_own(const char *what)
+{
+    const char *of = strstr(what, " of ");
+    return of ? (int) (of - what) : (int) strlen(what);
+}
+
+/* What an item shares with others, as the links of an lru_cache or a call that two lists keep, is
+ * not its own: the objects that it leads to tell more of it. */
+static void weigh_by(struct finding *container, const struct finding *objects)
+{
+    struct weight *item = &container->item;
+    const char *what = objects->item.what;
+    char own[sizeof(item->what) / 2];
+    snprintf(own, sizeof(own), "%.*s", length_of_own(item->what), item->what);
+    bool are_items = strncmp(what, own, (size_t) length_of_own(what)) == 0;
+    if (container->grown->is_new || objects->grown->form == FORM_CONTAINER || are_items ||
+        !(importance(objects) > importance(container)))
+        return;
+    double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
+    *item = objects->item;
+    item->host *= each;
+    item->device *= each;
+    item->hidden_by_view *= each;
+    item->tensors *= each;
+    snprintf(item->what, sizeof(item->what), "%s of %.*s", own, (int) sizeof(own) - 5, what);
+}
+
 /* Objects that a container holds which is itself among the findings say nothing new. */
 static size_t drop_explained(struct finding *ret, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        bool explained = false;
-        for (size_t k = 0; k < count && may_be_explained(&ret[i]); k++)
-            if (k != i && ret[k].grown->form == FORM_CONTAINER &&
-                is_same_holder(&ret[i], &ret[k])) {
-                explained = true;
-                /* What the links of an lru_cache lead to is not seen from its dict. */
-                if (ret[k].holders[0].kind == HOLDER_LRU_CACHE &&
-                    importance(&ret[i]) > importance(&ret[k]))
-                    ret[k].item = ret[i].item;
-            }
-        if (!explained)
+        size_t by = count;
+        for (size_t k = 0; k < count && by == count && may_be_explained(&ret[i]); k++)
+            if (k != i && ret[k].grown->form == FORM_CONTAINER && is_same_holder(&ret[i], &ret[k]))
+                by = k;
+        if (by < count)
+            weigh_by(&ret[by], &ret[i]);
+        else
             ret[kept++] = ret[i];
     }
     return kept;

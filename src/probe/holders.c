@@ -400,6 +400,15 @@ static bool is_before(const struct group *a, const struct group *b)
     return a->count != b->count ? a->count > b->count : a->cost < b->cost;
 }
 
+/* A few that could be followed do not speak for all the others. */
+static bool speaks_for_most(const struct search *s, size_t followed)
+{
+    size_t named = 0;
+    for (size_t i = 0; i < s->group_count; i++)
+        named += s->groups[i].count;
+    return 2 * named >= followed;
+}
+
 static size_t give(struct search *s, size_t followed, struct holder *ret, size_t most)
 {
     size_t given = 0;
@@ -429,7 +438,7 @@ static size_t find(py_object *const *objects, size_t count, struct holder *ret, 
         s->count = s->left_count;
         search(s, true);
     }
-    size_t given = give(s, followed, ret, most);
+    size_t given = speaks_for_most(s, followed) ? give(s, followed, ret, most) : 0;
     munmap(s, sizeof(*s));
     return given;
 }

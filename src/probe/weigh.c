@@ -37,6 +37,7 @@ static void meet(const py_object *type)
 /* ---- what an item reaches ---- */
 
 struct reached {
+    bool each;        /* others of the item's type are none of its own */
     bool is_function; /* whose edges are looked at */
     py_object *objects[REACHED_MOST];
     ptrdiff_t
@@ -101,9 +102,9 @@ static void find_shared(struct reached *r)
 
 /* A list of lists is gone into. But from one node of a chain or a tree, all others are reached:
  * they are items themselves. */
-static bool is_another_item(const py_object *o, const py_object *item)
+static bool is_another_item(const struct reached *r, const py_object *o, const py_object *item)
 {
-    return o != item && heap_type(o) == heap_type(item) && heap_length(o) < 0;
+    return o != item && heap_type(o) == heap_type(item) && (r->each || heap_length(o) < 0);
 }
 
 static void reach_all(struct reached *r, py_object *item)
@@ -114,12 +115,13 @@ static void reach_all(struct reached *r, py_object *item)
     reach(item, r);
     for (unsigned i = 0; i < r->count; i++) {
         r->is_function = heap_type(r->objects[i]) == py.PyFunction_Type;
-        if (!is_common(r->objects[i]) && !is_another_item(r->objects[i], item))
+        bool is_entered = i == 0 || !is_common(r->objects[i]); /* a class, where it is an item */
+        if (is_entered && !is_another_item(r, r->objects[i], item))
             heap_edges(r->objects[i], reach, r);
     }
     find_shared(r);
     for (unsigned i = 1; i < r->count; i++)
-        if (is_another_item(r->objects[i], item))
+        if (is_another_item(r, r->objects[i], item))
             r->is_shared[i] = true;
 }
 
@@ -236,7 +238,7 @@ static void add_weight(struct weight *sum, const struct weight *w, double *most)
     }
 }
 
-void weigh_objects(py_object *const *objects, unsigned count, struct weight *ret)
+void weigh_objects(py_object *const *objects, unsigned count, bool each, struct weight *ret)
 {
     struct places storages = {0};
     struct reached *r = places_map(sizeof(*r));
@@ -244,6 +246,7 @@ void weigh_objects(py_object *const *objects, unsigned count, struct weight *ret
     if (r && count > 0 && places_init(&r->index, REACHED_MOST, false) &&
         places_init(&storages, ITEMS * REACHED_MOST, false)) {
         double most = 0;
+        r->each = each;
         ret->host = ret->device = 0;
         for (unsigned i = 0; i < count; i++) {
             struct weight one = {0};
@@ -284,7 +287,7 @@ static void newest_of_list(py_object *list, struct newest *n)
 
 static void weigh_newest(const struct newest *n, struct weight *ret)
 {
-    weigh_objects(n->items, (unsigned) (n->count < ITEMS ? n->count : ITEMS), ret);
+    weigh_objects(n->items, (unsigned) (n->count < ITEMS ? n->count : ITEMS), false, ret);
 }
 
 /* Where the newest items of a dict begin, or somewhat before them: a position is a place in its

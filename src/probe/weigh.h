@@ -18,8 +18,9 @@ struct weight {
 /* Of the newest items of a container. */
 void weigh_container(py_object *container, struct weight *ret);
 
-/* Of these objects, each with what it alone reaches. */
-void weigh_objects(py_object *const *objects, unsigned count, struct weight *ret);
+/* Of these objects, each with what it alone reaches; `each`: without others of its type, which are
+ * counted for themselves. */
+void weigh_objects(py_object *const *objects, unsigned count, bool each, struct weight *ret);
 
 /* The types that the weighed items were made of, for a question: has this type been met? They are
  * kept until weigh_forget(). */
