@@ -616,9 +616,10 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
 /* ---- what is no memory of the process's own ---- */
 
 /* An item of a container that holds files has one or a few of them, and is more than a number, a
- * text or a tensor. */
+ * text or a tensor; an object of a class may have many, as a loader has for its workers. */
 #define FILES_LEAST 0.4
 #define FILES_MOST 4.5
+#define FILES_OF_OBJECT 64
 
 static bool is_value(const char *item)
 {
@@ -630,7 +631,8 @@ static bool holds_files(const struct growth_facts *f, const struct cause_facts *
 {
     double each = facts->fds_rate / f->count_rate;
     return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item[0] &&
-           !is_value(f->growing->item) && each >= FILES_LEAST && each <= FILES_MOST;
+           !is_value(f->growing->item) && each >= FILES_LEAST &&
+           each <= (is_plain(f->growing->item) ? FILES_MOST : FILES_OF_OBJECT);
 }
 
 /* By what its items are called, or since they take as much as the shared memory grows by. */

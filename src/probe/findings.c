@@ -164,6 +164,15 @@ static bool is_same_holder(const struct finding *a, const struct finding *b)
            strcmp(x->function, y->function) == 0;
 }
 
+/* What is in it goes when nobody else holds it: it grows with others, and is never the reason. */
+static bool is_weak(const struct finding *f)
+{
+    const struct holder *h = f->holders;
+    const char *last = f->holder_count > 0 ? strrchr(h->path, '.') : NULL;
+    return last && h->kind == HOLDER_ATTRIBUTE && strcmp(last, ".data") == 0 &&
+           (strcmp(h->function, "WeakValueDictionary") == 0 || strcmp(h->function, "WeakSet") == 0);
+}
+
 /* A container that was there before is a finding by itself. */
 static bool may_be_explained(const struct finding *f)
 {
@@ -204,20 +213,43 @@ static void weigh_by(struct finding *container, const struct finding *objects)
     snprintf(item->what, sizeof(item->what), "%s of %.*s", own, (int) sizeof(own) - 5, what);
 }
 
-/* Objects that a container holds which is itself among the findings say nothing new. */
+/* The container among the findings that holds these objects; NULL: none does. */
+static struct finding *container_of(struct finding *ret, size_t count, const struct finding *f)
+{
+    for (size_t k = 0; k < count && may_be_explained(f); k++)
+        if (&ret[k] != f && ret[k].grown->form == FORM_CONTAINER && is_same_holder(f, &ret[k]))
+            return &ret[k];
+    return NULL;
+}
+
+/* Those of one form, the most important first again. */
+static void sort(struct finding *ret, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && ret[k - 1].grown->form == ret[k].grown->form &&
+                           ret[k - 1].grown->is_new == ret[k].grown->is_new &&
+                           importance(&ret[k - 1]) < importance(&ret[k]);
+             k--) {
+            struct finding f = ret[k - 1];
+            ret[k - 1] = ret[k];
+            ret[k] = f;
+        }
+}
+
+/* Objects that a container holds which is itself among the findings say nothing new; what refers
+ * to objects weakly says nothing at all. */
 static size_t drop_explained(struct finding *ret, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t by = count;
-        for (size_t k = 0; k < count && by == count && may_be_explained(&ret[i]); k++)
-            if (k != i && ret[k].grown->form == FORM_CONTAINER && is_same_holder(&ret[i], &ret[k]))
-                by = k;
-        if (by < count)
-            weigh_by(&ret[by], &ret[i]);
-        else
-            ret[kept++] = ret[i];
+        struct finding *container = container_of(ret, count, &ret[i]);
+        if (container)
+            weigh_by(container, &ret[i]);
     }
+    for (size_t i = 0; i < count; i++)
+        if (!container_of(ret, count, &ret[i]) && !is_weak(&ret[i]))
+            ret[kept++] = ret[i];
+    sort(ret, kept);
     return kept;
 }
 

@@ -223,11 +223,20 @@ static void add_sheet(struct buf *out, const struct watch_view *v)
     table_render(&t, out, INDENT);
 }
 
+/* Then nothing of them is constant, be each of them as it may. */
+static bool processes_become_more(const struct watch_view *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (strcmp(v->series[i].info.kind, "processes") == 0)
+            return v->series[i].answer.verdict == VERDICT_LEAK || v->series[i].answer.suspect;
+    return false;
+}
+
 /* "20 compile workers: 8.00 GB by RSS, 1.10 GB by share, stable: overhead, not a leak". */
 static void add_overhead(struct buf *out, const struct watch_view *v,
                          const struct report_style *style)
 {
-    for (size_t i = 0; i < v->row_count; i++) {
+    for (size_t i = 0; i < v->row_count && !processes_become_more(v); i++) {
         const struct watch_row *r = &v->rows[i];
         bool stable = fabs(r->pss - r->pss_first) <= STABLE_SHARE * r->pss_first;
         if (r->processes < OVERHEAD_PROCESSES || r->grows || !stable || r->rss < OVERHEAD_BYTES)

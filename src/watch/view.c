@@ -78,6 +78,27 @@ static bool grows_beside_torch(const struct watch *w, const struct subject *s,
            a->floor_last - a->floor_first > DEVICE_BYTES;
 }
 
+/* Processes, or a trainer's descriptors or threads, that become more and more at the end: memory
+ * that stands still meanwhile does not make it no leak. */
+#define COUNTS_RISE 8
+
+static bool counts_rise(const struct watch *w, const struct subject *s, const struct answer *a)
+{
+    const struct track *t = s->track;
+    bool is_main = t == &w->job[JOB_PROCESSES];
+    if (s->member && member_is_trainer(s->member) && !was_outlived(w, s->member))
+        is_main =
+            t == &s->member->tracks[MEMBER_FDS] || t == &s->member->tracks[MEMBER_THREADS];
+    return is_main && a->suspect && a->verdict == VERDICT_INCONCLUSIVE &&
+           a->floor_last - a->floor_first >= COUNTS_RISE;
+}
+
+static enum job_part part_by_now(const struct watch *w, const struct subject *s,
+                                 const struct answer *a)
+{
+    return grows_beside_torch(w, s, a) || counts_rise(w, s, a) ? PART_MAIN : part_of(w, s);
+}
+
 /* What turned private was there before: the process itself grew by much less. */
 static bool is_copied(const struct member *m)
 {
@@ -247,7 +268,7 @@ static void add_series(struct watch *w, struct subject *s, void *context)
     const struct history *history;
     series->id = s->id;
     track_answer(s->track, &w->terms, &series->answer, &history);
-    series->part = grows_beside_torch(w, s, &series->answer) ? PART_MAIN : part_of(w, s);
+    series->part = part_by_now(w, s, &series->answer);
     if (strcmp(s->track->kind, HEAP_USED) == 0)
         explain_heap_used(&series->answer);
     watch_fill_info(w, s, &series->info);

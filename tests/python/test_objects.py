@@ -199,6 +199,28 @@ class Growth(Case):
         self.assertEqual(len(found), 1, g)
         self.assertGreater(found[0].count, 400)  # another may have been where it lies
 
+    def test_what_items_of_two_containers_share_is_told_of_them(self):
+        calls, log = [], []
+        with tidemark.growth() as g:
+            for i in range(40):
+                thing = Thing()
+                thing.data = bytearray(8000)
+                calls.append((i, thing))
+                log.append([i, thing])
+            del thing
+        first = g.containers[0]
+        self.assertIn(first.holder.path, ("calls", "log"))
+        self.assertRegex(first.item, r"^(tuple|list) of \S*Thing of bytearray")
+        self.assertAlmostEqual(first.bytes, 40 * 8100, delta=40_000)
+
+    def test_a_weak_registry_is_not_what_holds(self):
+        registry, kept = weakref.WeakValueDictionary(), []
+        with tidemark.growth() as g:
+            for i in range(50):
+                kept.append(Thing())
+                registry[i] = kept[-1]
+        self.assertEqual([c.holder.path for c in g.containers if c.count >= 50], ["kept"])
+
     def test_what_waits_for_the_collector_is_told_so(self):
         gc.collect()
         gc.disable()
