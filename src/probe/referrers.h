@@ -69,7 +69,7 @@ struct referrers {
     uint64_t *likely;   /* a bit by address: most that is not looked for is seen here */
     py_object *current; /* whose edges are looked at */
     py_object *recent[REFERRERS_RECENT];
-    size_t visited;     /* objects, by this pass */
+    size_t visited; /* objects, by this pass */
     bool is_looking_back;
 };
 

@@ -15,6 +15,9 @@
 /* Bytes a step, or a second where there are none. */
 #define LEAST_WITNESSED 1024.0
 
+/* Tensors: so many more a setting alone may make, as jobs that are begun one after the other. */
+#define FEW_TENSORS 16
+
 /* Looks at the heap, and points of what fills, from which on they are believed. */
 #define LEAST_LOOKS 3u
 #define LEAST_LOOKS_OF_BOUNDED 2u
@@ -316,15 +319,21 @@ bool found_tensors_are_harmless(const struct watch *w, const struct member *m)
     return tensors_fill(m->found->census) || tensors_are_small(w, m);
 }
 
+/* If they are large, the memory tells it. */
+static bool tensors_are_few(const struct track *t)
+{
+    return !t->alarmed && t->last - t->min < FEW_TENSORS;
+}
+
 static void explain_tensors(const struct watch *w, struct member *m)
 {
     for (size_t i = 0; i < m->told_count; i++) {
         struct track *t = &m->told[i];
         if (strcmp(t->kind, "py.tensors") == 0 && any_tensors_grow(m->found->census) &&
             (track_is_wary(t) || is_explained(t)))
-            t->rule = tensors_fill(m->found->census) ? TRACK_FILLING
-                      : tensors_are_small(w, m)      ? TRACK_WITNESS
-                                                     : TRACK_JUDGED;
+            t->rule = tensors_fill(m->found->census)                  ? TRACK_FILLING
+                      : tensors_are_small(w, m) || tensors_are_few(t) ? TRACK_WITNESS
+                                                                      : TRACK_JUDGED;
     }
 }
 

@@ -87,8 +87,7 @@ static bool counts_rise(const struct watch *w, const struct subject *s, const st
     const struct track *t = s->track;
     bool is_main = t == &w->job[JOB_PROCESSES];
     if (s->member && member_is_trainer(s->member) && !was_outlived(w, s->member))
-        is_main =
-            t == &s->member->tracks[MEMBER_FDS] || t == &s->member->tracks[MEMBER_THREADS];
+        is_main = t == &s->member->tracks[MEMBER_FDS] || t == &s->member->tracks[MEMBER_THREADS];
     return is_main && a->suspect && a->verdict == VERDICT_INCONCLUSIVE &&
            a->floor_last - a->floor_first >= COUNTS_RISE;
 }

@@ -157,6 +157,25 @@ TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
     self_end(&s);
 }
 
+/* The results of jobs that are begun one after the other, while the memory stands still. */
+TEST(findings__a_few_tensors_more_are_no_leak)
+{
+    static const double a_step[] = {0.012, 0.1};
+    for (int i = 0; i < 2; i++) {
+        struct self s;
+        struct watch_view v;
+        CHECK(self_start(&s, false));
+        train_at(&s, 1, (struct rates){.tensors = a_step[i]});
+        take(&s, "growing\t1\tcontainer\tlist\ttensor float32 [400, 400] cpu\t640000\t0\t0\t" POINTS
+                 "\nholder\t1\t1\tglobal\tresults\t\t/x/pool.py\t22\n");
+        train_between(&s, 1, 10, (struct rates){.tensors = a_step[i]});
+        finish(&s, 10, &v);
+        CHECK(v.answer.verdict == (i == 0 ? VERDICT_NO_LEAK : VERDICT_LEAK));
+        watch_view_release(&v);
+        self_end(&s);
+    }
+}
+
 TEST(findings__a_job_that_does_not_leak_is_accused_of_nothing)
 {
     struct self s;
