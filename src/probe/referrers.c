@@ -235,6 +235,7 @@ static void count_reference(const struct referrers *r, struct referrers_node *he
 
 static void meet(struct referrers *r, py_object *o)
 {
+    r->met++;
     struct referrers_node *held = looked_for(r, o);
     if (!held || (r->is_looking_back && held->pass < r->pass))
         return;
@@ -324,10 +325,10 @@ static void look_into(struct referrers *r, py_object *o)
 /* Who refers to what was found only now may just have been passed by. */
 static void look_back(struct referrers *r)
 {
-    size_t count = r->visited < REFERRERS_RECENT ? r->visited : REFERRERS_RECENT;
+    size_t count = r->recent_count < REFERRERS_RECENT ? r->recent_count : REFERRERS_RECENT;
     r->is_looking_back = true;
     for (size_t i = 1; i <= count; i++)
-        look_into(r, r->recent[(r->visited - i) % REFERRERS_RECENT]);
+        look_into(r, r->recent[(r->recent_count - i) % REFERRERS_RECENT]);
     r->is_looking_back = false;
 }
 
@@ -335,10 +336,13 @@ static bool look_at_object(py_object *o, void *context)
 {
     struct referrers *r = context;
     uint32_t known = r->node_count;
+    size_t met = r->met;
     look_into(r, o);
+    bool is_light = r->met - met <= REFERRERS_LIGHT;
     if (r->node_count > known)
         look_back(r);
-    r->recent[r->visited++ % REFERRERS_RECENT] = o;
+    if (is_light)
+        r->recent[r->recent_count++ % REFERRERS_RECENT] = o;
     return true;
 }
 
@@ -371,7 +375,7 @@ bool referrers_look(struct referrers *r)
 {
     r->pass++;
     r->ahead = 0;
-    r->visited = 0;
+    r->recent_count = 0;
     if (!expect_known(r))
         return false;
     if (r->pass % 2)

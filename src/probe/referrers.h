@@ -26,7 +26,8 @@
     4096u /* nodes of a pass that are followed in it; the others in the next                       \
            */
 
-#define REFERRERS_RECENT 16u /* objects that are looked at again when one is found */
+#define REFERRERS_RECENT 16u /* objects that are looked at again when one is found, ... */
+#define REFERRERS_LIGHT 32u  /* ... of so many references at most */
 
 #define REFERRERS_NONE UINT32_MAX
 
@@ -68,8 +69,9 @@ struct referrers {
     uint32_t *table;    /* nodes by address */
     uint64_t *likely;   /* a bit by address: most that is not looked for is seen here */
     py_object *current; /* whose edges are looked at */
+    size_t met;         /* references, of all objects so far */
     py_object *recent[REFERRERS_RECENT];
-    size_t visited; /* objects, by this pass */
+    size_t recent_count; /* that were there, in this pass */
     bool is_looking_back;
 };
 

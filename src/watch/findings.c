@@ -9,8 +9,6 @@
 /* A cache that is less of what grows is not worth a word. */
 #define CACHE_SHARE 0.05
 
-#define LEAST_RISE_OF_COUNTS 8 /* of descriptors and the like */
-
 /* Looks at the heap from which on its growth is believed. */
 #define LEAST_HEAPS 3u
 

@@ -39,8 +39,9 @@ struct phases {
 
 /* ---- processes ---- */
 
-/* What the memory of any program creeps by. */
+/* What the memory of any program creeps by, and its descriptors and the like. */
 #define LEAST_RISE 0x1p21
+#define LEAST_RISE_OF_COUNTS 8
 
 #define MEMBER_LABEL 64
 

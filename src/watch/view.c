@@ -80,8 +80,6 @@ static bool grows_beside_torch(const struct watch *w, const struct subject *s,
 
 /* Processes, or a trainer's descriptors or threads, that become more and more at the end: memory
  * that stands still meanwhile does not make it no leak. */
-#define COUNTS_RISE 8
-
 static bool counts_rise(const struct watch *w, const struct subject *s, const struct answer *a)
 {
     const struct track *t = s->track;
@@ -89,7 +87,7 @@ static bool counts_rise(const struct watch *w, const struct subject *s, const st
     if (s->member && member_is_trainer(s->member) && !was_outlived(w, s->member))
         is_main = t == &s->member->tracks[MEMBER_FDS] || t == &s->member->tracks[MEMBER_THREADS];
     return is_main && a->suspect && a->verdict == VERDICT_INCONCLUSIVE &&
-           a->floor_last - a->floor_first >= COUNTS_RISE;
+           a->floor_last - a->floor_first >= LEAST_RISE_OF_COUNTS;
 }
 
 static enum job_part part_by_now(const struct watch *w, const struct subject *s,
