@@ -55,6 +55,23 @@ def many_processes(b):
     load_json(answer.read_text())
 
 
+def processes_that_become_more(b):
+    """Memory stands still, and every fifth step leaves another process behind: the job is not *no
+    leak*, nor are they constant overhead."""
+    answer = b.folder / "answer"
+    program = ("import os, signal, time\nkept = []\n"
+               "for i in range(230):\n"
+               "    if i % 5 == 0 and not (kept.append(os.fork()) or kept[-1]): signal.pause()\n"
+               "    print('step', i, flush=True)\n    time.sleep(0.01)\n"
+               "for pid in kept: os.kill(pid, 9)\n")
+    done = b.run(b.under(python(program), "--json", answer))
+    said = done.stderr.decode()
+    told = load_json(answer.read_text())
+    check(told["verdict"] != "no_leak", "verdict", said)
+    check("overhead" not in said, "overhead", said)
+    check("number of processes" in told["summary"], "summary", told["summary"], said)
+
+
 def processes_that_are_not_there(b):
     """No such pid, a zombie: said in a line, status 1."""
     done = _watch(b, "--pid", 4194300)
