@@ -192,6 +192,21 @@ static int length_of_own(const char *what)
     return of ? (int) (of - what) : (int) strlen(what);
 }
 
+static double bytes_a_second(const struct finding *f)
+{
+    return (f->item.host + f->item.device) * rate_of(f->grown);
+}
+
+/* So much more that the items cannot have been seen whole. */
+#define MUCH_MORE 2
+
+static bool tells_more(const struct finding *objects, const struct finding *container)
+{
+    bool has_graph = objects->item.carries_graph && !container->item.carries_graph;
+    return has_graph || objects->holders[0].share * bytes_a_second(objects) >
+                            MUCH_MORE * bytes_a_second(container);
+}
+
 /* What an item shares with others, as the links of an lru_cache or a call that two lists keep, is
  * not its own: the objects that it leads to tell more of it. */
 static void weigh_by(struct finding *container, const struct finding *objects)
@@ -202,7 +217,7 @@ static void weigh_by(struct finding *container, const struct finding *objects)
     snprintf(own, sizeof(own), "%.*s", length_of_own(item->what), item->what);
     bool are_items = strncmp(what, own, (size_t) length_of_own(what)) == 0;
     if (container->grown->is_new || objects->grown->form == FORM_CONTAINER || are_items ||
-        !(importance(objects) > importance(container)))
+        !tells_more(objects, container))
         return;
     double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
     *item = objects->item;
