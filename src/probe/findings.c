@@ -216,8 +216,8 @@ static void weigh_by(struct finding *container, const struct finding *objects)
     char own[sizeof(item->what) / 2];
     snprintf(own, sizeof(own), "%.*s", length_of_own(item->what), item->what);
     bool are_items = strncmp(what, own, (size_t) length_of_own(what)) == 0;
-    if (container->grown->is_new || objects->grown->form == FORM_CONTAINER || are_items ||
-        !tells_more(objects, container))
+    bool is_tally = objects->grown->form == FORM_TENSORS || objects->grown->form == FORM_OBJECTS;
+    if (container->grown->is_new || !is_tally || are_items || !tells_more(objects, container))
         return;
     double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
     *item = objects->item;
