@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sheet with fewer processes replaces a fuller one only after so many seconds: when a job ends,
- * its processes go one by one. */
+/* A sheet with fewer processes and less memory replaces a fuller one only after so many seconds:
+ * when a job ends, its processes go one by one. */
 #define TEARDOWN_SECONDS 5.0
 
 void sheet_release(struct sheet *s)
@@ -114,18 +114,27 @@ static void fill(struct watch *w, struct sheet *s)
         add_role(w, s, role);
 }
 
+static bool is_teardown(const struct sheet *last, const struct sheet *now)
+{
+    return now->processes < last->processes && now->total.pss < last->total.pss &&
+           now->seconds - last->seconds < TEARDOWN_SECONDS;
+}
+
 void sheet_take(struct watch *w, double seconds)
 {
-    unsigned alive = (unsigned) w->alive;
-    bool teardown = alive < w->sheet.processes && seconds - w->sheet.seconds < TEARDOWN_SECONDS;
-    if (alive == 0 || teardown)
+    if (w->alive == 0)
         return;
+    struct sheet now = {.seconds = seconds,
+                        .processes = (unsigned) w->alive,
+                        .system = w->job[JOB_SYSTEM].last,
+                        .shm = w->job[JOB_SHM].last};
+    fill(w, &now);
+    if (is_teardown(&w->sheet, &now)) {
+        sheet_release(&now);
+        return;
+    }
     sheet_release(&w->sheet);
-    w->sheet.seconds = seconds;
-    w->sheet.processes = alive;
-    w->sheet.system = w->job[JOB_SYSTEM].last;
-    w->sheet.shm = w->job[JOB_SHM].last;
-    fill(w, &w->sheet);
+    w->sheet = now;
     if (w->joined_late && w->held_first == 0)
         w->held_first = w->sheet.total.anon + w->sheet.total.shmem;
 }

@@ -72,6 +72,17 @@ def processes_that_become_more(b):
     check("number of processes" in told["summary"], "summary", told["summary"], said)
 
 
+def launchers_that_end(b):
+    """The balance sheet is of what runs now, not of the launchers that were more at the start."""
+    answer = b.folder / "answer"
+    program = "import time; kept = bytearray(64 << 20); kept[::4096] = b'x' * (16 << 10); time.sleep(2)"
+    launcher = 'for i in 1 2 3 4; do sleep 0.7 & done; wait; exec "$@"'
+    done = b.run(b.under(["bash", "-c", launcher, "launcher", *python(program)], "--json", answer))
+    told = load_json(answer.read_text())
+    held = sum(row["last"] for row in told["balance"] if row["kind"] == "host.pss")
+    check(held > 64 << 20, "in the balance: %d" % held, done.stderr.decode())
+
+
 def processes_that_are_not_there(b):
     """No such pid, a zombie: said in a line, status 1."""
     done = _watch(b, "--pid", 4194300)
