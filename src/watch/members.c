@@ -229,14 +229,9 @@ bool member_is_wary(const struct member *m)
     return any_track(m, track_is_wary);
 }
 
-static bool is_told_soon(const struct track *t)
-{
-    return t->rule == TRACK_JUDGED && track_is_wary(t);
-}
-
 bool member_is_told_soon(const struct member *m)
 {
-    return any_track(m, is_told_soon);
+    return any_track(m, track_is_told_soon);
 }
 
 const struct track *member_told(const struct member *m, const char *kind)

@@ -353,6 +353,11 @@ bool track_is_wary(const struct track *t)
     return engine_leaks(e) || engine_suspects(e);
 }
 
+bool track_is_told_soon(const struct track *t)
+{
+    return t->rule == TRACK_JUDGED && track_is_wary(t);
+}
+
 /* Growth that the rule explains is no leak, whatever it looks like. */
 static void explain_growth(const struct track *t, struct answer *a)
 {

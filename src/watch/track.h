@@ -126,6 +126,9 @@ bool track_is_silent(const struct track *t);
 bool track_leaks(const struct track *t);
 bool track_is_wary(const struct track *t);
 
+/* It leaks, or may turn out to: as it is, and not as a witness. */
+bool track_is_told_soon(const struct track *t);
+
 /*
  * The answer so far, by its rule. *ret_history belongs to the track or is NULL where it has none
  * yet; valid until the next change.

@@ -398,10 +398,39 @@ static void number_track(struct watch *w, struct track *t, void *c)
     n->passed++;
 }
 
-/* The sum is told only where none of its parts is on the way to be. */
+/* The member whose heap this is; NULL: it is another counter. */
+static struct member *member_of_heap(const struct watch *w, const struct track *t)
+{
+    if (strcmp(t->kind, HEAP_USED) != 0)
+        return NULL;
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->has_tracks && member_told(w->members[i], HEAP_USED) == t)
+            return w->members[i];
+    return NULL;
+}
+
+/* The sum is told only where none of its parts is on the way to be, and a heap where the process
+ * itself is not. */
+static bool is_told_by_another(const struct watch *w, const struct track *t)
+{
+    const struct member *m = member_of_heap(w, t);
+    if (m)
+        return track_is_told_soon(&m->tracks[MEMBER_ANON]);
+    return t == &w->job[JOB_ANON] && a_member_is_told_soon(w);
+}
+
 static bool is_to_be_told(const struct watch *w, const struct track *t)
 {
-    return !t->alarmed && track_leaks(t) && !(t == &w->job[JOB_ANON] && a_member_is_told_soon(w));
+    return !t->alarmed && track_leaks(t) && !is_told_by_another(w, t);
+}
+
+/* An alarm stays set for a while after the growth has stopped: who looks late finds that. */
+static bool is_leak_by_now(struct watch *w, struct track *t)
+{
+    struct answer a;
+    const struct history *history;
+    track_answer(t, &w->terms, &a, &history);
+    return a.verdict == VERDICT_LEAK;
 }
 
 static void look_for_leak(struct watch *w, struct track *t, void *c)
@@ -410,9 +439,12 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
     if (!is_to_be_told(w, t))
         return;
     found_explain(w); /* by what has been read since it last was */
-    if (!is_to_be_told(w, t))
+    if (!is_to_be_told(w, t) || !is_leak_by_now(w, t))
         return;
     t->alarmed = w->leak_told = true;
+    struct member *m = member_of_heap(w, t);
+    if (m)
+        m->tracks[MEMBER_ANON].alarmed = true; /* the same leak, once it has filled the heap */
     struct numbered n = {.wanted = t};
     watch_each_track(w, number_track, &n);
     watch_add_news(w, NEWS_LEAK, n.number, "%s", t->kind);
@@ -615,13 +647,13 @@ static double do_what_is_due(struct watch *w, double seconds)
         scan(w, seconds);
     phases_look(w, seconds);
     findings_review(w);
-    if (ticks || w->rings.count > 0)
-        watch_each_moving_track(w, true, look_for_leak, NULL);
     if (w->gpu)
         look_at_gpu(w, seconds);
     look_around(w, seconds);
     if (seconds >= w->next_survey)
         machine_look_elsewhere(w, seconds);
+    if (ticks || w->rings.count > 0)
+        watch_each_moving_track(w, true, look_for_leak, NULL);
     if (seconds >= w->next_commit)
         commit(w, seconds);
     return next_call(w, seconds);
