@@ -335,7 +335,8 @@ static bool child_is_done(const struct tidemark_probe_listener *l)
 
 /* ---- in the process itself ---- */
 
-static void take_here(const struct tidemark_probe_listener *l, uint64_t now)
+/* False: it was cut off. */
+static bool take_here(const struct tidemark_probe_listener *l, uint64_t now)
 {
     struct survey *c = state.survey;
     uint64_t most = c->is_of_the_end ? AT_THE_END_NS
@@ -343,11 +344,10 @@ static void take_here(const struct tidemark_probe_listener *l, uint64_t now)
                                      : IN_PROCESS_NS;
     survey_take(c, now, places_thread_ns() + most,
                 state.place > INSPECT_LINE ? GRADIENTS_IN_PROCESS : GRADIENTS_NONE);
-    if (!c->is_complete) {
-        state.took_long = true; /* and this one is for nothing */
-        return;
-    }
-    tell_counts(l);
+    state.took_long = state.took_long || !c->is_complete;
+    if (c->is_complete)
+        tell_counts(l);
+    return c->is_complete;
 }
 
 /* What the allocator holds: by itself, or where that takes long (there are many free pieces, and it
@@ -391,15 +391,13 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
         ask_allocator(c);
     c->has_profiler = is_profiled();
     tensors_learn();
-    if (is_large()) {
-        state.told = cost_by_now();
+    /* What was cut off is for nothing, and there may be no time for another one soon. */
+    bool is_here = !is_large() && take_here(l, now);
+    state.told = cost_by_now();
+    if (!is_here) {
         start_child(l, now, true);
         return;
     }
-    take_here(l, now);
-    if (!c->is_complete)
-        return;
-    state.told = cost_by_now();
     if (wants_search(l, c->number) && start_child(l, now, false))
         return;
     write_report(false);

@@ -345,6 +345,21 @@ children = [int(x) for x in record("cost")[1:]]
 
 
 @case(on="one")
+def what_is_cut_off_is_made_by_a_child(b):
+    """At once: the pause is not for nothing, and there may be no time for another one soon."""
+    b.ends_well("""
+import gc
+gc.disable()
+big = [[] for i in range(6000000)]
+until(1)
+""", level=COUNT)
+    _, number, _, objects, complete, _ = b.record("census")
+    expect((number, complete, b.record("cost")[1]) == ("2", "1", "1"),
+           "%s, %s" % (b.record("census"), b.record("cost")))
+    expect(int(objects) > 6000000, "objects")
+
+
+@case(on="one")
 def large_containers_do_not_stop_it(b):
     """The newest of millions of items are found from the end."""
     b.ends_well("""
