@@ -44,6 +44,27 @@ static void leak_sentence(struct buf *out, const struct report_series *s)
     }
 }
 
+static bool is_growing(const struct phase *last)
+{
+    return last && (last->name == PHASE_GROWING || last->name == PHASE_WARM_UP);
+}
+
+/* What explains the growth, and whether that is over. */
+static void explained_clause(struct buf *out, const struct report_series *s)
+{
+    const struct answer *a = s->answer;
+    bool goes_on = is_growing(format_last_phase(a)) && !isfinite(a->warm_up_end);
+    if (a->pattern == PATTERN_BOUNDED_CACHE)
+        buf_adds(out, goes_on ? "something with a bound fills" : "a cache filled");
+    else
+        buf_adds(out, pattern_name(a->pattern));
+    if (isfinite(a->warm_up_end)) {
+        buf_adds(out, " until ");
+        format_position_words(out, a->warm_up_end, s);
+    }
+    buf_adds(out, goes_on ? ", " : ", then ");
+}
+
 /* What came before the present state, by the pattern; ends where the state is to be told. */
 static void past_clause(struct buf *out, const struct report_series *s)
 {
@@ -54,13 +75,7 @@ static void past_clause(struct buf *out, const struct report_series *s)
     case PATTERN_COPY_ON_WRITE:
     case PATTERN_ALLOCATOR_RETENTION:
     case PATTERN_PAGE_CACHE:
-        buf_adds(out,
-                 a->pattern == PATTERN_BOUNDED_CACHE ? "a cache filled" : pattern_name(a->pattern));
-        if (isfinite(a->warm_up_end)) {
-            buf_adds(out, " until ");
-            format_position_words(out, a->warm_up_end, s);
-        }
-        buf_adds(out, ", then ");
+        explained_clause(out, s);
         break;
     case PATTERN_SPIKES:
     case PATTERN_SAWTOOTH:
@@ -89,7 +104,7 @@ static void present_clause(struct buf *out, const struct report_series *s)
         buf_adds(out, " at the end");
         return;
     }
-    if (last && (name == PHASE_GROWING || name == PHASE_WARM_UP)) {
+    if (is_growing(last)) {
         buf_adds(out, "growing ");
         format_rate(out, last->rate, s->info);
         buf_adds(out, " at ");

@@ -73,9 +73,10 @@ static double lowest_in_use(const struct heap_point *from, const struct heap_poi
     return low;
 }
 
-/* By how much a process has grown, what malloc has in use there, and what lies free. */
+/* By how much a process has grown, what malloc has in use there, what lies free, and what it has
+ * asked the kernel for. */
 struct heap_growth {
-    double anon, in_use, free;
+    double anon, in_use, free, asked;
 };
 
 /* What is in use may rise and fall: between two moments at which it was about as low as it was in
@@ -91,7 +92,7 @@ static struct heap_growth between_lows(const struct heap_point *begin, const str
     while (last->in_use > low_last)
         last--;
     return (struct heap_growth){last->anon - first->anon, last->in_use - first->in_use,
-                                last->free - first->free};
+                                last->free - first->free, last->asked - first->asked};
 }
 
 /*
@@ -185,7 +186,7 @@ static bool fills(const struct watch *w, const struct member *m, const struct gr
     const struct wire_census *c = m->found->census;
     const struct track *t = memory->track;
     double bounded = 0, to_come = 0;
-    struct heap_growth heap = {0, 0, 0};
+    struct heap_growth heap = {0};
     for (unsigned i = 0; i < c->growing_count; i++) {
         const struct wire_census_growing *g = &c->growing[i];
         double share = share_of(w, m, i, memory);
@@ -214,6 +215,20 @@ static bool lies_free(const struct watch *w, const struct member *m,
         return false;
     return c && c->in_a_row >= LEAST_LOOKS ? endless_share(w, m, memory) < NO_REASON_SHARE
                                            : is_all_in_heap(&g);
+}
+
+/* Neither malloc nor the kernel has given out more: what grows is pages that are used for the first
+ * time. It fits into memory once all are. */
+static bool is_touched(const struct watch *w, const struct member *m,
+                       const struct grown_memory *memory)
+{
+    const struct track *t = memory->track;
+    struct heap_growth g;
+    if (!heap_growth(m->found, &memory->growth, &g) || !(g.anon > 0) ||
+        !(fmax(g.asked, g.in_use) < NO_REASON_SHARE * g.anon))
+        return false;
+    bool is_held = m->found->census && endless_share(w, m, memory) >= NO_REASON_SHARE;
+    return !is_held && (!(t->limit > 0) || t->last + m->now.data - m->now.anon < t->limit);
 }
 
 /* So little of it may end soon. What was told stays so, and what comes with every training of a
@@ -248,12 +263,15 @@ static enum track_rule rule_for(struct watch *w, struct member *m, struct track 
         return TRACK_HEAP_FREE;
     if (m->found->census && fills(w, m, &memory))
         return TRACK_FILLING;
+    if (!on_device && is_touched(w, m, &memory))
+        return TRACK_TOUCHED;
     return !on_device && is_little(w, m, &memory) ? TRACK_LITTLE : TRACK_JUDGED;
 }
 
 static bool is_explained(const struct track *t)
 {
-    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING || t->rule == TRACK_LITTLE;
+    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING || t->rule == TRACK_TOUCHED ||
+           t->rule == TRACK_LITTLE;
 }
 
 /* Tensors become more in something that has a bound, and in nothing that has none. */
@@ -435,7 +453,7 @@ bool found_fills(const struct member *m)
 static bool parts_lie_free(struct watch *w, struct track *sum)
 {
     struct pace growth = growth_of(w, sum);
-    struct heap_growth all = {0, 0, 0}, part;
+    struct heap_growth all = {0}, part;
     for (size_t i = 0; i < w->member_count && growth.per_second > 0; i++) {
         const struct member *m = w->members[i];
         bool is_in_sum =

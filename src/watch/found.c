@@ -360,7 +360,7 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
         at = f->heap_count;
     }
     memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(f->heap[0]));
-    f->heap[at] = (struct heap_point){seconds, in_use, free, anon};
+    f->heap[at] = (struct heap_point){seconds, in_use, free, anon, m->now.data};
     f->heap_count++;
 }
 

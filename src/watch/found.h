@@ -13,10 +13,10 @@ struct ring;
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
 #define HEAP_POINTS 64u
 
-/* What malloc has given out, what lies free in its heap, and the process's memory as last
- * read by then. */
+/* What malloc has given out, what lies free in its heap, and of the process, as last read by then,
+ * its memory and what it has asked the kernel for, touched or not. */
 struct heap_point {
-    double seconds, in_use, free, anon;
+    double seconds, in_use, free, anon, asked;
 };
 
 /* The steps at which something that grows was counted; NAN: not known. */

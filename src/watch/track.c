@@ -23,7 +23,8 @@ const char *track_rule_name(enum track_rule rule)
         [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
         [TRACK_FOREIGN] = "foreign",       [TRACK_RETAINED] = "retained",
         [TRACK_HEAP_FREE] = "heap free",   [TRACK_FILLING] = "filling",
-        [TRACK_LITTLE] = "little",         [TRACK_WITNESS] = "witness",
+        [TRACK_TOUCHED] = "touched",       [TRACK_LITTLE] = "little",
+        [TRACK_WITNESS] = "witness",
     };
     return names[rule];
 }
@@ -382,6 +383,10 @@ static void explain_growth(const struct track *t, struct answer *a)
              "(jemalloc)."},
         [TRACK_FILLING] = {PATTERN_BOUNDED_CACHE,
                            "Something with a bound fills: it ends when it is full."},
+        [TRACK_TOUCHED] = {PATTERN_BOUNDED_CACHE,
+                           "Memory that was allocated before is used for the first time, as when "
+                           "an array is filled bit by bit, and no more is allocated: it ends when "
+                           "all of it has been."},
     };
     bool grew =
         a->floor_last - a->floor_first > (t->unit == SERIES_COUNT ? STILL_COUNT : STILL_BYTES);

@@ -15,6 +15,7 @@ enum track_rule {
     TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
     TRACK_HEAP_FREE, /* what malloc has given out stands still, what lies free in its heap grows */
     TRACK_FILLING,   /* something with a bound fills */
+    TRACK_TOUCHED,   /* what was allocated before is used for the first time, and no more is */
     TRACK_LITTLE,    /* less than TRACK_LITTLE_BYTES: no Python object or no process holds it */
     TRACK_WITNESS,   /* judged in silence: it counts where another one names what grows in it */
     TRACK_RULES,

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define MB 1048576.0
@@ -666,16 +667,24 @@ TEST(findings__what_malloc_has_given_out_is_not_told_twice)
     self_end(&s);
 }
 
+#define LEAPS 20
+#define LEAP_BYTES (50 * 4096)
+
 /* 4 KB a step come in leaps, and this part of them lies free; what is in use stands still after
- * it has taken `first` of it in the first steps. No object has been counted. */
-static enum verdict leaps_with(double free_part, double first)
+ * it has taken `first` of it in the first steps. The kernel is asked for what comes, or was before.
+ * No object has been counted. */
+static enum verdict leaps_of(double free_part, double first, bool asks)
 {
     struct self s;
     struct watch_view v;
+    void *asked[LEAPS] = {NULL};
     if (!self_start(&s, false))
         return VERDICT_INCONCLUSIVE;
-    for (int i = 0; i < 1000; i++) {
-        double at = 0.01 * i, leaps = 4096.0 * 50 * (i / 50), used = first * fmin(i / 150.0, 1);
+    for (int i = 0; i < 50 * LEAPS; i++) {
+        double at = 0.01 * i, leaps = LEAP_BYTES * (i / 50), used = first * fmin(i / 150.0, 1);
+        if (asks && i % 50 == 0)
+            asked[i / 50] =
+                mmap(NULL, LEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), i + 1);
         put(&s, "host.anon", WIRE_BYTES, at, 100 * MB + leaps);
         put(&s, "heap.used", WIRE_BYTES, at, 10 * MB + used);
@@ -687,7 +696,21 @@ static enum verdict leaps_with(double free_part, double first)
     enum verdict verdict = v.answer.verdict;
     watch_view_release(&v);
     self_end(&s);
+    for (unsigned i = 0; asks && i < LEAPS; i++)
+        munmap(asked[i], LEAP_BYTES);
     return verdict;
+}
+
+static enum verdict leaps_with(double free_part, double first)
+{
+    return leaps_of(free_part, first, true);
+}
+
+/* An array that was made at the beginning is filled: nobody asks for more. */
+TEST(findings__what_was_allocated_before_is_no_leak_when_it_is_used)
+{
+    CHECK(leaps_of(0, 0, false) == VERDICT_NO_LEAK);
+    CHECK(leaps_of(0, 0, true) == VERDICT_LEAK);
 }
 
 TEST(findings__what_lies_free_is_no_leak_before_anything_was_counted)
