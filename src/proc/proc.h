@@ -268,8 +268,8 @@ struct proc_grower {
 /* The process that grew most from `a` to `b` and for which `skip` (may be NULL) is false. -ENOENT.
  */
 int proc_survey_grower(const struct proc_survey *a, const struct proc_survey *b,
-                       bool (*skip)(void *context, struct proc_id id), void *context,
-                       struct proc_grower *ret);
+                       bool (*skip)(void *context, struct proc_id id, const char *comm),
+                       void *context, struct proc_grower *ret);
 
 /* ---- cgroups ---- */
 

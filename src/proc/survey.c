@@ -64,8 +64,8 @@ struct proc_survey *proc_survey_free(struct proc_survey *s)
 }
 
 int proc_survey_grower(const struct proc_survey *a, const struct proc_survey *b,
-                       bool (*skip)(void *context, struct proc_id id), void *context,
-                       struct proc_grower *ret)
+                       bool (*skip)(void *context, struct proc_id id, const char *comm),
+                       void *context, struct proc_grower *ret)
 {
     const struct surveyed *most = NULL;
     double most_before = 0;
@@ -76,7 +76,8 @@ int proc_survey_grower(const struct proc_survey *a, const struct proc_survey *b,
         bool known = j < a->count && proc_id_equal(a->list[j].id, now->id);
         double before = known ? a->list[j].rss : 0;
         double growth = now->rss - before;
-        if (growth <= (most ? most->rss - most_before : 0) || (skip && skip(context, now->id)))
+        if (growth <= (most ? most->rss - most_before : 0) ||
+            (skip && skip(context, now->id, now->comm)))
             continue;
         most = now;
         most_before = before;

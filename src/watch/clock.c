@@ -30,6 +30,7 @@ void clock_mark(struct step_clock *c, double seconds, double step)
     c->now = (struct clock_mark){seconds, step};
     if (anew) {
         c->count = 0;
+        c->spacing = 0;
         c->epoch_begin = c->epoch_end = (struct clock_mark){NAN, NAN};
     }
     if (c->count == CLOCK_MARKS)
@@ -53,6 +54,7 @@ void clock_end_epoch(struct step_clock *c)
 void clock_begin_count(struct step_clock *c)
 {
     c->count = 0;
+    c->spacing = 0;
     c->then = c->now = c->epoch_begin = c->epoch_end = (struct clock_mark){NAN, NAN};
 }
 

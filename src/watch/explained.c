@@ -338,20 +338,20 @@ bool found_tensors_are_harmless(const struct watch *w, const struct member *m)
 }
 
 /* If they are large, the memory tells it. */
-static bool tensors_are_few(const struct track *t)
+static bool tensors_are_few(struct watch *w, struct track *t)
 {
-    return !t->alarmed && t->last - t->min < FEW_TENSORS;
+    return !t->alarmed && growth_of(w, t).rise < FEW_TENSORS;
 }
 
-static void explain_tensors(const struct watch *w, struct member *m)
+static void explain_tensors(struct watch *w, struct member *m)
 {
     for (size_t i = 0; i < m->told_count; i++) {
         struct track *t = &m->told[i];
         if (strcmp(t->kind, "py.tensors") == 0 && any_tensors_grow(m->found->census) &&
             (track_is_wary(t) || is_explained(t)))
-            t->rule = tensors_fill(m->found->census)                  ? TRACK_FILLING
-                      : tensors_are_small(w, m) || tensors_are_few(t) ? TRACK_WITNESS
-                                                                      : TRACK_JUDGED;
+            t->rule = tensors_fill(m->found->census)                     ? TRACK_FILLING
+                      : tensors_are_small(w, m) || tensors_are_few(w, t) ? TRACK_WITNESS
+                                                                         : TRACK_JUDGED;
     }
 }
 
@@ -448,6 +448,12 @@ bool found_fills(const struct member *m)
     return any;
 }
 
+/* A process that is part of the sum as it is now: one that has ended is no more. */
+static bool is_in_sum(const struct member *m, const struct track *sum)
+{
+    return m->has_tracks && sum->last_seconds - m->tracks[MEMBER_ANON].last_seconds < 1;
+}
+
 /* Several processes grow by so little that not each of them is told by itself, as data workers do
  * in their first hundreds of batches: it is in their heaps together. */
 static bool parts_lie_free(struct watch *w, struct track *sum)
@@ -456,9 +462,7 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
     struct heap_growth all = {0}, part;
     for (size_t i = 0; i < w->member_count && growth.per_second > 0; i++) {
         const struct member *m = w->members[i];
-        bool is_in_sum =
-            m->has_tracks && sum->last_seconds - m->tracks[MEMBER_ANON].last_seconds < 1;
-        if (is_in_sum && m->found && heap_growth(m->found, &growth, &part)) {
+        if (is_in_sum(m, sum) && m->found && heap_growth(m->found, &growth, &part)) {
             all.anon += part.anon;
             all.in_use += part.in_use;
             all.free += part.free;
@@ -475,10 +479,12 @@ static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
     bool any_wary = false, any_little = false;
     for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
-        const struct track *part = m->has_tracks ? &m->tracks[MEMBER_ANON] : NULL;
-        any_wary = any_wary || (part && track_is_wary(part));
-        any_little = any_little || (part && part->rule == TRACK_LITTLE);
-        if (part && is_explained(part) && part->rule != TRACK_LITTLE)
+        const struct track *part = &m->tracks[MEMBER_ANON];
+        if (!is_in_sum(m, sum))
+            continue;
+        any_wary = any_wary || track_is_wary(part);
+        any_little = any_little || part->rule == TRACK_LITTLE;
+        if (is_explained(part) && part->rule != TRACK_LITTLE)
             explained = part->rule;
     }
     if (any_wary)

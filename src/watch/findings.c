@@ -103,19 +103,29 @@ static void take_series(const struct watch *w, struct process_facts *p,
             add_to(kinds[i].rate, rate);
 }
 
-/* The sum leaks, and none of its parts by itself does. */
-static double total_rate(const struct watch *w, const struct watch_view *v, enum series_clock clock)
+/* The job's memory, where it grows; NULL: it does not. */
+static const struct watch_series *growing_total(const struct watch *w, const struct watch_view *v)
 {
-    double rate = NAN;
     for (size_t i = 0; i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
-        bool is_anon = strcmp(s->info.kind, "host.anon") == 0;
-        if (is_anon && is_wary(w, &s->answer) && s->part != PART_TOTAL)
-            return NAN;
-        if (is_anon && is_wary(w, &s->answer))
-            rate = rate_on(s, clock);
+        if (s->part == PART_TOTAL && strcmp(s->info.kind, "host.anon") == 0)
+            return is_wary(w, &s->answer) ? s : NULL;
     }
-    return rate;
+    return NULL;
+}
+
+/* The sum leaks, and none of its parts by itself does; who ended before is none. */
+static double total_rate(const struct watch *w, const struct watch_view *v, enum series_clock clock)
+{
+    const struct watch_series *total = growing_total(w, v);
+    for (size_t i = 0; total && i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        bool is_part = s != total && strcmp(s->info.kind, "host.anon") == 0 &&
+                       total->answer.last_seconds - s->answer.last_seconds < 1;
+        if (is_part && is_wary(w, &s->answer))
+            return NAN;
+    }
+    return total ? rate_on(total, clock) : (double) NAN;
 }
 
 /* How long a unit of its clock takes, by its own series. */

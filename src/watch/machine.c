@@ -408,9 +408,12 @@ void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *re
 
 /* ---- somebody else ---- */
 
-static bool is_ours(void *context, struct proc_id id)
+/* The job, its watcher, and what counts its objects. */
+static bool is_ours(void *context, struct proc_id id, const char *comm)
 {
     struct watch *w = context;
+    if (strcmp(comm, WIRE_CENSUS_PROCESS) == 0)
+        return true;
     for (size_t i = 0; i < w->member_count; i++)
         if (proc_id_equal(w->members[i]->id, id))
             return true;

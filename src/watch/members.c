@@ -229,17 +229,19 @@ bool member_is_wary(const struct member *m)
     return any_track(m, track_is_wary);
 }
 
-bool member_is_told_soon(const struct member *m)
-{
-    return any_track(m, track_is_told_soon);
-}
-
 const struct track *member_told(const struct member *m, const char *kind)
 {
     for (size_t i = 0; i < m->told_count; i++)
         if (strcmp(m->told[i].kind, kind) == 0)
             return &m->told[i];
     return NULL;
+}
+
+bool member_is_told_soon(const struct member *m)
+{
+    const struct track *heap = member_told(m, HEAP_USED);
+    return (m->has_tracks && track_is_told_soon(&m->tracks[MEMBER_ANON])) ||
+           (heap && track_is_told_soon(heap));
 }
 
 static void forget(struct watch *w, size_t index)

@@ -23,6 +23,7 @@
 
 /* Rings of processes that ended are let go; so many living ones are read. */
 #define RINGS_MOST 4096u
+#define RECORDS_MOST 4096u /* read of one ring at a time */
 
 /* ---- beginning and end ---- */
 
@@ -494,7 +495,7 @@ static size_t read_ring(struct batch *b, struct ring *r)
 {
     struct wire_record x;
     size_t count = 0;
-    for (; count < RINGS_MOST && wire_read(r->reader, &x); count++)
+    for (; count < RECORDS_MOST && wire_read(r->reader, &x); count++)
         batch_add(b, r, &x);
     if (r->member)
         r->member->own_shared = (double) wire_reader_own_shared(r->reader);

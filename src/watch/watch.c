@@ -375,10 +375,11 @@ struct watch_news watch_next_news(struct watch *w)
     return first;
 }
 
+/* Of one that has ended nothing more will be told. */
 static bool a_member_is_told_soon(const struct watch *w)
 {
     for (size_t i = 0; i < w->member_count; i++)
-        if (member_is_told_soon(w->members[i]))
+        if (member_is_alive(w->members[i]) && member_is_told_soon(w->members[i]))
             return true;
     return false;
 }
@@ -436,10 +437,10 @@ static bool is_leak_by_now(struct watch *w, struct track *t)
 static void look_for_leak(struct watch *w, struct track *t, void *c)
 {
     (void) c;
-    if (!is_to_be_told(w, t))
+    if (!is_to_be_told(w, t) || !is_leak_by_now(w, t))
         return;
     found_explain(w); /* by what has been read since it last was */
-    if (!is_to_be_told(w, t) || !is_leak_by_now(w, t))
+    if (!is_to_be_told(w, t))
         return;
     t->alarmed = w->leak_told = true;
     struct member *m = member_of_heap(w, t);

@@ -72,6 +72,25 @@ def processes_that_become_more(b):
     check("number of processes" in told["summary"], "summary", told["summary"], said)
 
 
+def one_that_grew_and_ended(b):
+    """It is no reason not to tell that the job, of which no process grows by itself, leaks."""
+    program = ("import os, signal, time\nkept = []\n"
+               "def fork(work):\n"
+               "    kept.append(os.fork())\n"
+               "    if kept[-1] == 0:\n        work()\n        os._exit(0)\n"
+               "def grow():\n    held = []\n"
+               "    for i in range(300):\n"
+               "        held.append(b'x' * 100000)\n        time.sleep(0.005)\n"
+               "def stay():\n    held = b'x' * 500000\n    signal.pause()\n"
+               "for i in range(1300):\n"
+               "    if i == 0: fork(grow)\n"
+               "    if i > 320 and i % 5 == 0: fork(stay)\n"
+               "    print('step', i, flush=True)\n    time.sleep(0.005)\n"
+               "for pid in kept[1:]: os.kill(pid, 9)\n")
+    said = b.run(b.under(python(program))).stderr.decode()
+    check("tidemark: LEAK" in said and "whole job host.anon" in said.split("\n\n")[0], "alarm", said)
+
+
 def launchers_that_end(b):
     """The balance sheet is of what runs now, not of the launchers that were more at the start."""
     answer = b.folder / "answer"

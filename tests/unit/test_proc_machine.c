@@ -93,9 +93,9 @@ static void fake(const char *root, int pid, unsigned start, int pages, const cha
     folder_write(root, path, line);
 }
 
-static bool is_skipped(void *context, struct proc_id id)
+static bool is_skipped(void *context, struct proc_id id, const char *comm)
 {
-    return id.pid == *(pid_t *) context;
+    return comm[0] && id.pid == *(pid_t *) context;
 }
 
 TEST(survey__says_who_grew_most)
