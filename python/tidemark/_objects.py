@@ -21,7 +21,7 @@ _WORDS = {
     "closure": ("", ", closed over by ", ", in a closure"),
     "lru_cache": ("the lru_cache of ", "", ""),
     "exception": ("the traceback of the exception at ", ", raised in ", ""),
-    "generator": ("the generator ", " of ", ""),
+    "generator": ("", ", local of the generator ", ", local of a generator"),
     "thread": ("the thread ", " that runs ", ""),
     "default": ("", ", default argument of ", ", a default argument"),
 }
@@ -381,7 +381,7 @@ class _Text:
 
     def __init__(self, text):
         self._records = {}
-        for line in text.splitlines():
+        for line in text.split("\n"):
             name, *fields = line.split("\t")
             self._records.setdefault(name, []).append([_field(f) for f in fields])
 

@@ -198,7 +198,7 @@ static bool is_a_hook(const struct wire_census_growing *g)
 {
     static const char *const words[] = {"hook",    "listen", "observ",   "handler",
                                         "subscri", "regist", "callback", NULL};
-    return g->module && speaks_of_any(g, words);
+    return g->function && speaks_of_any(g, words);
 }
 
 static enum cause cause_of_names(const struct wire_census_growing *g)
@@ -243,7 +243,7 @@ static bool is_scalar(const struct wire_census_growing *g)
 
 static enum cause cause_of(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
-    if (g->garbage || is_held_as(g, "garbage"))
+    if (is_held_as(g, "garbage"))
         return CAUSE_CYCLE;
     if (is_held_as(g, "native"))
         return any_registered(facts)                            ? CAUSE_REGISTERED
@@ -263,7 +263,7 @@ static enum cause cause_of(const struct wire_census_growing *g, const struct cau
         return is_scalar(g) ? CAUSE_RETAINED_LOSS : CAUSE_RETAINED_GRAPH;
     if (is_a_hook(g) || speaks_of(g, "_hooks"))
         return is_of_a_callback(g) ? CAUSE_CALLBACK_STATE : CAUSE_HOOKS;
-    if (g->module)
+    if (g->function)
         return CAUSE_CLOSURE;
     if (is_a_checkpoint(g, facts))
         return CAUSE_STAGED_CHECKPOINTS;

@@ -120,3 +120,10 @@ const char *code_function_name(py_object *function)
     const char *text = code_text(field(function, "__qualname__"));
     return text ? within_its_function(text) : code_function(py.PyFunction_GetCode(function));
 }
+
+const py_object *code_class(const char *module, const char *name)
+{
+    py_object *m = python_module(module);
+    bool is_module = m && heap_is_subtype(heap_type(m), py.PyModule_Type);
+    return is_module ? code_named(py.PyModule_GetDict(m), name) : NULL;
+}

@@ -33,6 +33,10 @@ const char *code_function_name(py_object *function);
  * program's is compared. NULL: not among its first thousands. */
 py_object *code_named(py_object *dict, const char *name);
 
+/* A class of a module that has been imported; borrowed, and only compared with. NULL: there is
+ * none. */
+const py_object *code_class(const char *module, const char *name);
+
 /* A text that is exactly one, else NULL; borrowed. */
 const char *code_text(py_object *o);
 

@@ -3,6 +3,7 @@
 
 #include "probe/grown.h"
 #include "probe/roots.h"
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <math.h>
@@ -167,10 +168,8 @@ static bool is_same_holder(const struct finding *a, const struct finding *b)
 /* What is in it goes when nobody else holds it: it grows with others, and is never the reason. */
 static bool is_weak(const struct finding *f)
 {
-    const struct holder *h = f->holders;
-    const char *last = f->holder_count > 0 ? strrchr(h->path, '.') : NULL;
-    return last && h->kind == HOLDER_ATTRIBUTE && strcmp(last, ".data") == 0 &&
-           (strcmp(h->function, "WeakValueDictionary") == 0 || strcmp(h->function, "WeakSet") == 0);
+    const char *last = f->holder_count > 0 ? strrchr(f->holders[0].path, '.') : NULL;
+    return last && f->holders[0].is_weak && strcmp(last, ".data") == 0;
 }
 
 /* A container that was there before is a finding by itself. */
@@ -294,8 +293,8 @@ static void find_holders(struct survey *c, struct finding *f)
 /* Those that come first are followed before those that come later, as long as there is time. */
 static void find_all_holders(struct survey *c, struct finding *ret, size_t count)
 {
-    uint64_t give_up_at = places_thread_ns() + SEARCH_MOST_NS;
-    for (size_t i = 0; i < count && places_thread_ns() < give_up_at; i++)
+    uint64_t give_up_at = wire_now() + SEARCH_MOST_NS; /* whoever ends the child has that clock */
+    for (size_t i = 0; i < count && wire_now() < give_up_at; i++)
         find_holders(c, &ret[i]);
 }
 

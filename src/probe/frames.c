@@ -460,7 +460,7 @@ size_t frames_ours(struct frame_root *roots, size_t most)
 
 /* ---- frames that wait ---- */
 
-static bool is_generator(const py_object *type)
+bool frames_is_generator(const py_object *type)
 {
     return type == py.PyGen_Type || type == py.PyCoro_Type || type == py.PyAsyncGen_Type;
 }
@@ -470,7 +470,7 @@ static const void *frame_in(const py_object *o)
     const py_object *type = heap_type(o);
     if (type == py.PyFrame_Type)
         return known->object_frame ? pointer_at(o, known->object_frame) : o;
-    if (!is_generator(type))
+    if (!frames_is_generator(type))
         return NULL;
     if (!known->object_frame)
         return pointer_at(o, known->generator_frame);

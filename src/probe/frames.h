@@ -38,6 +38,9 @@ size_t frames_temporaries(struct frame_root *roots, size_t most);
 /* Both for tidemark's own functions, which hold things while they work: not to be shown. */
 size_t frames_ours(struct frame_root *roots, size_t most);
 
+/* A generator, a coroutine, or both. */
+bool frames_is_generator(const py_object *type);
+
 /* Which variable of a frame that waits holds `value`? `o` is a frame object, a generator or a
  * coroutine. Only `variable` and `line` may be unknown ("" and 0) in what it returns; false: it has
  * no frame, or one that cannot be read. */

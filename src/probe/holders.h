@@ -27,7 +27,8 @@ struct holder {
     char path[256];     /* all in UTF-8, cut with "..." where they are longer */
     char function[128]; /* "": does not apply, or not known */
     char file[512];
-    int line; /* 0: not known */
+    int line;     /* 0: not known */
+    bool is_weak; /* it refers weakly to what it has */
 };
 
 /*

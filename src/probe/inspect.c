@@ -41,8 +41,9 @@
 #define NS_PER_OBJECT 40u
 #define ALLOCATOR_NS 2000000u /* an account of the heap that takes longer is a child's work */
 
-/* What a child leaves for its parent, beside the census. */
+/* What a child leaves for its parent, beside the census, and what it is told when it has begun. */
 struct workshop {
+    _Atomic uint64_t fork_ns;  /* how long the program stood still for it; 0: not known yet */
     _Atomic size_t report_len; /* 0: none that is new */
     char report[REPORT_BYTES];
     atomic_bool knows_heap; /* by a child that came to its end */
@@ -54,12 +55,12 @@ static struct {
     const void *listener; /* its context: who listens */
     struct survey *survey;
     struct workshop *workshop;
-    struct report_cost cost, told;      /* told: with what this census has taken until it is told */
-    uint64_t begun;                     /* processor time of the thread then */
-    bool is_kept;                       /* a program watches itself: it is not hurried */
-    bool is_impossible, took_long;      /* took_long: a census in the process itself */
-    bool has_slow_allocator;            /* a child asks it */
-    unsigned moments;                   /* since the last census */
+    struct report_cost cost;
+    uint64_t begun, paused;        /* processor time of the thread then, and since, to a fork */
+    bool is_kept;                  /* a program watches itself: it is not hurried */
+    bool is_impossible, took_long; /* took_long: a census in the process itself */
+    bool has_slow_allocator;       /* a child asks it */
+    unsigned moments;              /* since the last census */
     uint64_t first_moment, last_census; /* the clock's time; 0: there was none */
     uint64_t last_pause, last_fork;     /* ns; 0: there was none */
     struct acts acts;
@@ -210,14 +211,18 @@ static uint64_t affordable_at(uint64_t pause, const struct tidemark_probe_listen
 }
 
 /* The cost so far, with that of the pause that has begun. */
-static struct report_cost cost_by_now(void)
+static struct report_cost cost_with(uint64_t pause)
 {
     struct report_cost cost = state.cost;
-    uint64_t pause = places_thread_ns() - state.begun;
     cost.pause_ns += pause;
     if (pause > cost.longest_pause_ns)
         cost.longest_pause_ns = pause;
     return cost;
+}
+
+static uint64_t pause_by_now(void)
+{
+    return places_thread_ns() - state.begun;
 }
 
 /* ---- telling ---- */
@@ -241,11 +246,12 @@ static void tell_counts(const struct tidemark_probe_listener *l)
 }
 
 /* Into the memory that both see; and out of it, to whoever listens. */
-static void write_report(bool holders)
+static void write_report(bool holders, uint64_t pause)
 {
+    const struct report_cost told = cost_with(pause);
     static struct finding findings[FINDINGS_MOST];
     size_t count = findings_make(state.survey, holders, findings, FINDINGS_MOST);
-    size_t len = report_write(state.survey, findings, count, &state.told, &state.acts,
+    size_t len = report_write(state.survey, findings, count, &told, &state.acts,
                               state.workshop->report, REPORT_BYTES);
     atomic_store(&state.workshop->report_len, len);
 }
@@ -274,7 +280,8 @@ static void work_in_child(void *context)
     if (j->counts)
         survey_take(state.survey, j->now, UINT64_MAX, GRADIENTS_OF_SNAPSHOT);
     survey_walk_graphs(state.survey);
-    write_report(wants_search(j->listener, state.survey->number));
+    write_report(wants_search(j->listener, state.survey->number),
+                 state.paused + atomic_load(&state.workshop->fork_ns));
     if (!j->listener->kept) {
         j->listener->report(j->listener->context, state.workshop->report,
                             atomic_load(&state.workshop->report_len));
@@ -291,14 +298,18 @@ static bool start_child(const struct tidemark_probe_listener *l, uint64_t now, b
     struct survey *c = state.survey;
     struct spare spare[SURVEY_SPARE]; /* the child writes to the list of the census */
     memcpy(spare, c->spare, sizeof(spare));
-    /* What the last child noted may be other memory by now. If it is missed, the next has it. */
-    bool is_sure = !counts || state.child_was_well;
+    /* What the last child noted may be other memory by now, unless it is of this moment. If it is
+     * missed, the next has it. */
+    bool is_sure = c->time == now || state.child_was_well;
     atomic_store(&state.workshop->report_len, 0);
+    atomic_store(&state.workshop->fork_ns, 0);
+    state.paused = pause_by_now();
     uint64_t begin = places_thread_ns();
     size_t spares = is_sure ? spare_leave_out(spare, c->spare_count) : 0;
     pid_t pid = child_start(work_in_child, &j, CHILD_SECONDS);
     spare_put_back(spare, spares);
     state.last_fork = places_thread_ns() - begin;
+    atomic_store(&state.workshop->fork_ns, state.last_fork);
     if (pid <= 0)
         return false;
     state.cost.searches += wants_search(l, c->number + counts);
@@ -365,6 +376,13 @@ static void ask_allocator(struct survey *c)
     state.has_slow_allocator = places_thread_ns() - begin > ALLOCATOR_NS;
 }
 
+/* What was cut off is for nothing, and there may be no time for another one soon: where a child
+ * takes less than what has been spent, it makes it at once. */
+static bool is_worth_a_fork(void)
+{
+    return state.survey->is_of_the_end || fork_ns() < EARLY_IN_PROCESS_NS;
+}
+
 /* Asked of torch, in C. */
 static bool is_profiled(void)
 {
@@ -391,16 +409,15 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
         ask_allocator(c);
     c->has_profiler = is_profiled();
     tensors_learn();
-    /* What was cut off is for nothing, and there may be no time for another one soon. */
-    bool is_here = !is_large() && take_here(l, now);
-    state.told = cost_by_now();
-    if (!is_here) {
-        start_child(l, now, true);
+    bool was_large = is_large();
+    if (was_large || !take_here(l, now)) {
+        if (was_large || is_worth_a_fork())
+            start_child(l, now, true);
         return;
     }
     if (wants_search(l, c->number) && start_child(l, now, false))
         return;
-    write_report(false);
+    write_report(false, pause_by_now());
     l->report(l->context, state.workshop->report, atomic_load(&state.workshop->report_len));
 }
 
@@ -480,7 +497,7 @@ static void take_time(const struct tidemark_probe_listener *l, uint64_t now)
     if (make_workshop())
         inspect(l, now);
     state.last_pause = places_thread_ns() - state.begun;
-    state.cost = cost_by_now();
+    state.cost = cost_with(state.last_pause);
     try_out(l);
     py.PyErr_Restore(type, value, traceback);
     l->shared(l->context, places_shared_bytes());

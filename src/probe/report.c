@@ -219,7 +219,7 @@ static void add_flags(struct text *out, const struct finding *f)
     } flags[] = {
         {f->item.carries_graph, "grad_fn"},
         {f->item.is_exception, "exception"},
-        {f->item.is_function, "module"},
+        {f->item.is_function, "function"},
         {f->item.is_foreign, "extension"},
     };
     for (unsigned i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

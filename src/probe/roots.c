@@ -27,7 +27,7 @@ struct tables {
     struct table by_value, by_dict;
     struct frame_root ours[OURS_MOST];
     size_t variable_count, temporary_count, module_count, ours_count;
-    const py_object *thread_class, *optimizer_class, *handled;
+    const py_object *thread_class, *optimizer_class, *weak_classes[2], *handled;
 };
 
 static struct tables *all;
@@ -161,12 +161,6 @@ static void learn_modules(void)
     }
 }
 
-static const py_object *class_named(const char *module, const char *name)
-{
-    py_object *dict = dict_of_module(python_module(module));
-    return dict ? code_named(dict, name) : NULL;
-}
-
 static void learn_handled(void)
 {
     py_object *type, *value, *traceback;
@@ -202,8 +196,10 @@ bool roots_learn(void)
     all->ours_count = frames_ours(all->ours, OURS_MOST);
     learn_modules();
     learn_handled();
-    all->thread_class = class_named("threading", "Thread");
-    all->optimizer_class = class_named("torch.optim.optimizer", "Optimizer");
+    all->thread_class = code_class("threading", "Thread");
+    all->optimizer_class = code_class("torch.optim.optimizer", "Optimizer");
+    all->weak_classes[0] = code_class("weakref", "WeakValueDictionary");
+    all->weak_classes[1] = code_class("_weakrefset", "WeakSet");
     return true;
 }
 
@@ -219,6 +215,14 @@ const struct frame_root *roots_temporary(const py_object *o)
 bool roots_is_bystander(const py_object *o)
 {
     return all->optimizer_class && heap_is_subtype(heap_type(o), all->optimizer_class);
+}
+
+bool roots_is_weak(const py_object *type)
+{
+    for (unsigned i = 0; i < sizeof(all->weak_classes) / sizeof(all->weak_classes[0]); i++)
+        if (all->weak_classes[i] && heap_is_subtype(type, all->weak_classes[i]))
+            return true;
+    return false;
 }
 
 bool roots_is_ours(const py_object *o)
@@ -334,11 +338,6 @@ static struct root class_root(const py_object *type)
 
 /* ---- what an object is ---- */
 
-static bool is_generator(const py_object *type)
-{
-    return type == py.PyGen_Type || type == py.PyCoro_Type || type == py.PyAsyncGen_Type;
-}
-
 static bool is_cache(const py_object *type)
 {
     return strcmp(heap_type_name(type), "functools._lru_cache_wrapper") == 0;
@@ -363,7 +362,7 @@ static struct root own_root(py_object *o)
         return class_root(o);
     if (type == py.PyFunction_Type)
         return code_root(ROOT_FUNCTION, py.PyFunction_GetCode(o), COST_HELD_BY_CODE);
-    if (is_generator(type))
+    if (frames_is_generator(type))
         return generator_root(o);
     if (is_cache(type))
         return cache_root(o);

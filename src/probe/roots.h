@@ -60,6 +60,10 @@ const struct frame_root *roots_temporary(const py_object *o);
  * where nothing else is. */
 bool roots_is_bystander(const py_object *o);
 
+/* A class whose objects refer weakly to what is in their `data`: a WeakValueDictionary, a WeakSet.
+ */
+bool roots_is_weak(const py_object *type);
+
 /* A value that a function of tidemark's has. */
 bool roots_is_ours(const py_object *o);
 

@@ -359,6 +359,7 @@ bool route_describe(const struct route *r, struct holder *ret)
     if (!begin(&w))
         return false;
     go_on(&w);
+    ret->is_weak = w.attribute_of && roots_is_weak(w.attribute_of);
     write_owner(&w);
     return true;
 }

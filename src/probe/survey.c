@@ -153,23 +153,32 @@ static void set_bits(struct survey *c, uint64_t hash)
     c->seen[0][b / 64] |= UINT64_C(1) << (b % 64);
 }
 
+/* Memory that is free is soon another object's: as a rule one of another type. */
+static uint64_t hash_of(const py_object *o)
+{
+    return places_hash((uintptr_t) o + places_hash((uintptr_t) heap_type(o)));
+}
+
 /* At the census before; there may not have been one. */
 static bool was_seen(const struct survey *c, const py_object *o)
 {
-    return has_bits(c, c->seen[1], places_hash((uintptr_t) o));
+    return has_bits(c, c->seen[1], hash_of(o));
 }
 
 static bool is_survivor(struct survey *c, const py_object *o)
 {
-    uint64_t hash = places_hash((uintptr_t) o);
+    uint64_t hash = hash_of(o);
     set_bits(c, hash);
     if (c->is_pair)
         return c->seen_censuses >= 1 && !was_seen(c, o);
     return c->seen_censuses >= 2 && !has_bits(c, c->seen[2], hash) && has_bits(c, c->seen[1], hash);
 }
 
+/* Those of a census that was cut off are not all: the next two have none to compare with. */
 static void turn_seen(struct survey *c)
 {
+    if (!c->follows_complete)
+        c->seen_censuses = 0;
     uint64_t *oldest = c->seen[2];
     c->seen[2] = c->seen[1];
     c->seen[1] = c->seen[0];
@@ -267,9 +276,10 @@ static void follow_length(struct survey *c, const py_object *o, enum heap_kind k
 static unsigned device_of(struct survey *c, const struct tensor_facts *f)
 {
     unsigned i = 0;
-    while (i < SURVEY_DEVICES - 1 && c->devices[i].count > 0 &&
+    while (i < SURVEY_DEVICES - 1 && c->devices[i].is_used &&
            !(c->devices[i].type == f->device_type && c->devices[i].index == f->device_index))
         i++;
+    c->devices[i].is_used = true;
     c->devices[i].type = f->device_type;
     c->devices[i].index = f->device_index;
     return i;
@@ -285,7 +295,7 @@ static uintptr_t key_of_group(const struct tensor_facts *f)
     return key | 1;
 }
 
-static void note_large(struct survey *c, py_object *o, const struct tensor_facts *f)
+static void note_large(struct survey *c, const struct tensor_facts *f)
 {
     unsigned at = c->large_count;
     while (at > 0 && c->large[at - 1].storage_bytes < f->storage_bytes)
@@ -293,12 +303,9 @@ static void note_large(struct survey *c, py_object *o, const struct tensor_facts
     if (at == SURVEY_LARGE)
         return;
     unsigned last = c->large_count < SURVEY_LARGE ? c->large_count++ : SURVEY_LARGE - 1;
-    for (unsigned i = last; i > at; i--) {
+    for (unsigned i = last; i > at; i--)
         c->large[i] = c->large[i - 1];
-        c->large_objects[i] = c->large_objects[i - 1];
-    }
     c->large[at] = *f;
-    c->large_objects[at] = o;
 }
 
 static void count_purpose(struct walk *w, unsigned device, struct place *storage,
@@ -380,7 +387,7 @@ static void count_tensor(struct walk *w, py_object *o, bool survived)
     bool is_first = storage && !(storage->value & IS_GROUPED);
     if (is_first) {
         storage->value |= IS_GROUPED;
-        note_large(c, o, &f);
+        note_large(c, &f);
     }
     count_group(c, o, &f, is_first, survived);
     if (storage && f.is_parameter)
@@ -530,14 +537,6 @@ static bool count_object(py_object *o, void *context)
     return true;
 }
 
-/* A type that has been imported; borrowed, and only compared with. */
-static const py_object *imported_type(const char *module, const char *name)
-{
-    py_object *m = python_module(module);
-    bool is_module = m && heap_is_subtype(heap_type(m), py.PyModule_Type);
-    return is_module ? code_named(py.PyModule_GetDict(m), name) : NULL;
-}
-
 static void begin(struct survey *c, uint64_t now)
 {
     c->number++;
@@ -674,7 +673,7 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
         .give_up_at = give_up_at,
         .gradients = gradients,
         .optimizer_type =
-            c->knows_tensors ? imported_type("torch.optim.optimizer", "Optimizer") : NULL,
+            c->knows_tensors ? code_class("torch.optim.optimizer", "Optimizer") : NULL,
     };
     size_t storages = 2 * tensors_before > STORAGES_LEAST ? 2 * tensors_before : STORAGES_LEAST;
     if (c->knows_tensors && !places_init(&w.storages, storages, false))

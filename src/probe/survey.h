@@ -64,6 +64,7 @@ struct survey_grown {
 
 #define SURVEY_DEVICES 16u
 struct survey_device {
+    bool is_used;
     int type, index;
     uint64_t count, bytes, requires_grad, with_graph;
 };
@@ -101,7 +102,6 @@ struct survey {
         uint64_t count, bytes;
     } purposes[SURVEY_PURPOSES][SURVEY_DEVICES];
     struct tensor_facts large[SURVEY_LARGE]; /* the largest storages, the largest first */
-    py_object *large_objects[SURVEY_LARGE];
     unsigned large_count;
     struct spare spare[SURVEY_SPARE]; /* values of tensors on the host */
     unsigned spare_count;

@@ -378,8 +378,7 @@ static bool grows_by_much(const struct pace *growth)
 static bool may_be_collected(const struct wire_census_growing *g)
 {
     bool is_found = g->form != WIRE_CENSUS_TENSORS && g->form != WIRE_CENSUS_OBJECTS;
-    return g->garbage ||
-           (g->holder_count > 0 ? strcmp(g->holders[0].kind, "garbage") == 0 : !is_found);
+    return g->holder_count > 0 ? strcmp(g->holders[0].kind, "garbage") == 0 : !is_found;
 }
 
 /* The most of it that one thing without a bound takes that has a name. */

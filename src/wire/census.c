@@ -225,9 +225,8 @@ static void take_flags(struct wire_census_growing *g, const char *flags)
         size_t len = strcspn(s, ",");
         g->grad_fn = g->grad_fn || is_flag(s, len, "grad_fn");
         g->exception = g->exception || is_flag(s, len, "exception");
-        g->module = g->module || is_flag(s, len, "module");
+        g->function = g->function || is_flag(s, len, "function");
         g->extension = g->extension || is_flag(s, len, "extension");
-        g->garbage = g->garbage || is_flag(s, len, "garbage");
         g->bound = fmax(g->bound, value_of(s, len, "bounded="));
         g->view = fmax(g->view, value_of(s, len, "view="));
         g->tensors = fmax(g->tensors, value_of(s, len, "tensors="));

@@ -98,7 +98,8 @@ struct wire_census_growing {
     enum wire_census_form form;
     const char *what, *item;
     double host_per_item, device_per_item; /* bytes */
-    bool grad_fn, exception, module, garbage;
+    bool grad_fn, exception;
+    bool function;  /* an item is one, or has one */
     bool extension; /* an item is an object of one, or has such a one */
     double bound;   /* it takes no more items; NAN: it has none */
     double view;    /* bytes that an item pins beyond those it shows; NAN: it is no view */

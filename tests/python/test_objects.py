@@ -221,6 +221,36 @@ class Growth(Case):
                 registry[i] = kept[-1]
         self.assertEqual([c.holder.path for c in g.containers if c.count >= 50], ["kept"])
 
+    def test_nor_is_one_of_a_class_of_the_program(self):
+        class Registry(weakref.WeakValueDictionary):
+            pass
+        registry, kept = Registry(), []
+        with tidemark.growth() as g:
+            for i in range(50):
+                kept.append(Thing())
+                registry[i] = kept[-1]
+        self.assertEqual([c.holder.path for c in g.containers if c.count >= 50], ["kept"])
+
+    def test_a_container_in_the_memory_of_what_was_there_before(self):
+        hold = [[] for _ in range(1000)]
+        with tidemark.growth() as g:
+            history = list(range(5000))
+        self.assertIn(("list", 5000), [(c.type, c.count) for c in g.containers])
+        del hold, history
+
+    def test_lines_within_a_name(self):
+        cache = {"a\rb\x0b\u2028c": Thing()}
+        found = tidemark.holders(next(iter(cache.values())))
+        self.assertEqual([h.path for h in found], ['cache["a\rb\x0b\u2028c"]'])
+
+    def test_a_local_of_a_generator(self):
+        def batches():
+            batch = [Thing()]
+            yield batch[0]
+        made = batches()
+        found = tidemark.holders(next(made))
+        self.assertIn("`batch[0]`, local of the generator `batches`", found[0].text)
+
     def test_what_waits_for_the_collector_is_told_so(self):
         gc.collect()
         gc.disable()

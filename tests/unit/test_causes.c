@@ -82,7 +82,7 @@ TEST(causes__by_what_grows_and_who_holds_it)
     g = growing("dict", "tuple of str", "lru_cache", "load");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_LRU_CACHE);
     g = growing("collections.OrderedDict", "function", "attribute", "model._forward_hooks");
-    g.module = true;
+    g.function = true;
     CHECK(first_cause(&g, 8 * KB) == CAUSE_HOOKS);
     g = growing("list", "dict", "attribute", "trainer.callback_handler.callbacks[2].history");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CALLBACK_STATE);
@@ -91,9 +91,8 @@ TEST(causes__by_what_grows_and_who_holds_it)
     g = growing("list", "RuntimeError", "global", "errors");
     g.exception = true;
     CHECK(first_cause(&g, 2 * KB) == CAUSE_TRACEBACKS);
-    g = growing("Node", "Node", NULL, NULL);
+    g = growing("Node", "Node", "garbage", "");
     g.form = WIRE_CENSUS_OBJECTS;
-    g.garbage = true;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CYCLE);
     g = growing("torch.Tensor", "tensor float32 [8] cpu", "native", "");
     g.form = WIRE_CENSUS_TENSORS;

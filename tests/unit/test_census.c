@@ -69,8 +69,7 @@ TEST(census__what_grows_comes_with_its_points_and_holders)
                 &c) == 0);
     CHECK(c->growing_count == 2);
     const struct wire_census_growing *g = &c->growing[0];
-    CHECK(g->id == 3 && g->form == WIRE_CENSUS_CONTAINER && g->grad_fn && !g->exception &&
-          !g->garbage);
+    CHECK(g->id == 3 && g->form == WIRE_CENSUS_CONTAINER && g->grad_fn && !g->exception);
     CHECK_NEAR(g->host_per_item, 16.5, 0);
     CHECK_NEAR(g->device_per_item, 512, 0);
     CHECK_NEAR(g->view, 4096, 0);
