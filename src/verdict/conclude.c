@@ -179,6 +179,30 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
     return false;
 }
 
+/* What fades has lost more of its pace than this by the end. */
+#define UNFADED 0.72
+
+/*
+ * The last phase climbs, all of it together by more than the floor wanders by itself, though no
+ * horizon of it does, the engine has suspected it lately, and it is about as fast as the run as a
+ * whole: as a table that grows between its resizings.
+ */
+static bool climbs_slowly(const struct engine *e, const struct floor_line *f,
+                          const struct phase *last, struct growth *ret)
+{
+    double span = last->to - last->from, error = (last->rate_high - last->rate_low) / (2 * WEAK_Z);
+    double pace = (f->floor[f->n - 1] - f->floor[0]) / (e->last_at - e->first_at);
+    if (!engine_suspects(e) || !(last->rate_low > UNFADED * fmax(pace, 0)) ||
+        span < WEAK_SPAN * e->horizon || last->level_to - last->level_from <= f->tolerance)
+        return false;
+    *ret = (struct growth){.slope = last->rate,
+                           .error = error,
+                           .z = last->rate / error,
+                           .from = last->from,
+                           .span = span};
+    return true;
+}
+
 /*
  * It rose several times, and lies where those stairs would have brought it: a rise larger than
  * usual, of memory that is free again, hides the growth that fills it.
@@ -244,10 +268,11 @@ static double stop_of(const struct engine *e, const struct floor_line *f)
 }
 
 /* What looks like growth, beside the floor of now; REASON_NO_RISE: nothing does. */
-static enum reason reason_of_growth(const struct engine *e, struct growth *ret_weak,
+static enum reason reason_of_growth(const struct engine *e, const struct floor_line *f,
+                                    const struct phase *last, struct growth *ret_weak,
                                     struct stairs *ret_stairs)
 {
-    if (grows_weakly(e, ret_weak))
+    if (grows_weakly(e, ret_weak) || climbs_slowly(e, f, last, ret_weak))
         return REASON_WEAK_GROWTH;
     return may_climb_on(e, ret_stairs) ? REASON_STAIRS : REASON_NO_RISE;
 }
@@ -259,7 +284,7 @@ static enum reason reason_without_leak(const struct engine *e, const struct floo
     double first_step = e->options.clock == CLOCK_STEP; /* from 1 to 150 there are 150 of them */
     bool is_short =
         e->samples < LEAST_SAMPLES || e->last_at - e->first_at + first_step < e->horizon;
-    enum reason growth = reason_of_growth(e, ret_weak, ret_stairs);
+    enum reason growth = reason_of_growth(e, f, last, ret_weak, ret_stairs);
     bool excused = !e->options.plan_told || growth == REASON_NO_RISE;
     if (has_plan(e) && last->name != PHASE_START && plan_covered(e, last) && excused)
         return REASON_PLAN_COVERED;

@@ -642,3 +642,18 @@ TEST(engine__what_stays_under_spikes_is_a_leak)
     CHECK(a.verdict == VERDICT_LEAK);
     CHECK_NEAR(a.rate, 10 * MB / 50, 0.05 * MB);
 }
+
+/* A set of texts: it grows by less than the kernel's megabyte in a horizon, and its table leaps. */
+static double set_of_texts(double at, struct random *r)
+{
+    (void) r;
+    double table = at < 164 ? 0 : 0.52 * MB, chunk = 32 * KB;
+    return 5.42 * MB + table + floor(3.8 * KB * at / chunk) * chunk;
+}
+
+TEST(answer__what_climbs_by_less_than_a_megabyte_in_a_horizon_is_not_flat)
+{
+    static const struct engine_options kernel = {.resolution = MB, .limit = 15 * GB};
+    CHECK(judge(&kernel, 1, 600, 1, set_of_texts).verdict != VERDICT_NO_LEAK);
+    CHECK(IS_LEAK(judge(&kernel, 1, 1200, 1, set_of_texts)));
+}
