@@ -167,6 +167,31 @@ static int find_beginning(const struct line_search *s)
     return line == 0 && query.scope ? look_by(s, query, SOURCE_SCOPE) : line;
 }
 
+static int look_for(const struct line_search *s)
+{
+    int line = find_addition(s);
+    if (line == 0)
+        line = find_method(s);
+    return line > 0 ? line : find_beginning(s);
+}
+
+/* In its own file a module is not named: `caches.RECENT` is RECENT there. */
+static bool leave_out_module(struct line_search *s)
+{
+    char module[SOURCE_NAME_LENGTH];
+    unsigned at = 0;
+    if (!source_module(s->holder->file, module))
+        return false;
+    while (at + 1 < s->count && strcmp(s->names[at].text, module) != 0)
+        at++;
+    if (at + 1 >= s->count)
+        return false;
+    s->count -= at + 1;
+    memmove(s->names, s->names + at + 1, s->count * sizeof(s->names[0]));
+    s->names[0].is_attribute = false;
+    return true;
+}
+
 static int find_line(const struct watch *w, const struct member *m,
                      const struct wire_census_holder *h)
 {
@@ -174,10 +199,8 @@ static int find_line(const struct watch *w, const struct member *m,
     s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
     if (s.count == 0)
         return 0;
-    int line = find_addition(&s);
-    if (line == 0)
-        line = find_method(&s);
-    return line > 0 ? line : find_beginning(&s);
+    int line = look_for(&s);
+    return line == 0 && leave_out_module(&s) ? look_for(&s) : line;
 }
 
 static bool same_holder(const struct wire_census_holder *a, const struct wire_census_holder *b)

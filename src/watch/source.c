@@ -90,6 +90,24 @@ bool source_key(const char *path, char ret[SOURCE_NAME_LENGTH])
     return true;
 }
 
+bool source_module(const char *file, char ret[SOURCE_NAME_LENGTH])
+{
+    static const char package[] = "/__init__.py";
+    size_t length = strlen(file), tail = strlen(package);
+    if (length <= tail || strcmp(file + length - tail, package) != 0)
+        tail = strlen(".py");
+    if (length <= tail || strcmp(file + length - strlen(".py"), ".py") != 0)
+        return false;
+    const char *end = file + length - tail, *begin = end;
+    while (begin > file && is_name_char(begin[-1]))
+        begin--;
+    if (begin == end || (size_t) (end - begin) >= SOURCE_NAME_LENGTH)
+        return false;
+    memcpy(ret, begin, (size_t) (end - begin));
+    ret[end - begin] = '\0';
+    return true;
+}
+
 /* ---- a place in the text ---- */
 
 struct place {

@@ -38,6 +38,10 @@ unsigned source_names(const char *path, struct source_name ret[SOURCE_NAMES]);
  * none, or it is no text. */
 bool source_key(const char *path, char ret[SOURCE_NAME_LENGTH]);
 
+/* The last part of the module's name that is in such a file: "caches" of "/x/pkg/caches.py" and of
+ * "/x/caches/__init__.py". False: that is no name. */
+bool source_module(const char *file, char ret[SOURCE_NAME_LENGTH]);
+
 /*
  * The first line that does so. To a variable adds: a call of append, extend, add and the like, one
  * that is given it to add to (heappush, insort, setattr), an assignment to one of its items, +=, or

@@ -57,6 +57,20 @@ def the_holder_is_named(b):
     equal(load_json(judged)["findings"], answer["findings"], "analyze --json")
 
 
+def a_global_of_another_file(b):
+    """By its own name: in the file of its module that is not written."""
+    (b.folder / "caches.py").write_text("RECENT = []\n\n\ndef keep(block):\n"
+                                        "    RECENT.append(block)\n")
+    (b.folder / "train.py").write_text("import time\nimport caches\n"
+                                       "for i in range(700):\n"
+                                       "    caches.keep(bytearray(65536))\n"
+                                       "    print('step', i, flush=True)\n    time.sleep(0.004)\n")
+    answer = b.folder / "answer.json"
+    b.run(b.under([sys.executable, "train.py"], "--json", answer))
+    finding = load_json(answer.read_text())["findings"][0]
+    equal((finding["holder"], finding["line"]), ("list 'caches.RECENT'", 5), "what", finding)
+
+
 def a_job_that_does_not_leak_is_accused_of_nothing(b):
     """Its objects are counted all the same."""
     answer, said = _told(b, arguments=["--fix"], steps=900)

@@ -183,6 +183,20 @@ TEST(source__the_item_that_is_added_to)
     CHECK(!source_key("h[3]", key) && !source_key("h[...]", key) && !source_key("h", key));
 }
 
+TEST(source__a_module_has_the_name_of_its_file)
+{
+    char name[SOURCE_NAME_LENGTH];
+    CHECK(source_module("/x/pkg/caches.py", name));
+    CHECK_TEXT(name, "caches");
+    CHECK(source_module("/x/caches/__init__.py", name));
+    CHECK_TEXT(name, "caches");
+    CHECK(source_module("caches.py", name));
+    CHECK(source_module("/__init__.py", name));
+    CHECK_TEXT(name, "__init__");
+    CHECK(!source_module("", name) && !source_module(".py", name) && !source_module("<x>", name));
+    CHECK(!source_module("/x/a-b/.py", name));
+}
+
 TEST(source__a_method_that_adds)
 {
     static const char text[] = "net = Net()\nnet(x)\nnet.train()\nnet.layers[2].cuda()\n"
