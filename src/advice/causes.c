@@ -194,6 +194,12 @@ static bool is_of_a_callback(const struct wire_census_growing *g)
     return speaks_of(g, "callback") && !speaks_of(g, EXIT_CALLBACKS);
 }
 
+/* Of a tensor that C++ knows too: there its table of hooks is held. */
+static bool are_hooks_of_a_tensor(const struct wire_census_growing *g)
+{
+    return g->function && strcmp(g->what, "collections.OrderedDict") == 0;
+}
+
 static bool is_a_hook(const struct wire_census_growing *g)
 {
     static const char *const words[] = {"hook",    "listen", "observ",   "handler",
@@ -245,6 +251,8 @@ static enum cause cause_of(const struct wire_census_growing *g, const struct cau
 {
     if (is_held_as(g, "garbage"))
         return CAUSE_CYCLE;
+    if (is_held_as(g, "native") && are_hooks_of_a_tensor(g))
+        return CAUSE_HOOKS;
     if (is_held_as(g, "native"))
         return any_registered(facts)                            ? CAUSE_REGISTERED
                : has_tensors(g) || g->form == WIRE_CENSUS_GRAPH ? CAUSE_AUTOGRAD_CYCLE

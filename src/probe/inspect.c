@@ -402,6 +402,7 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
     if (!survey_prepare(c))
         return;
     state.cost.censuses++;
+    c->moments += state.moments;
     roots_remember_main();
     l->taken(l->context, now);
     c->knows_heap = false;

@@ -4,6 +4,7 @@
 #include "probe/code.h"
 #include "probe/frames.h"
 #include "probe/heap.h"
+#include "probe/tensors.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -272,12 +273,23 @@ static bool add_variable(struct names_text *t, py_object *frame, const py_object
     return true;
 }
 
+/* A tensor has its hooks in C++. */
+static bool are_hooks(const py_object *owner, const py_object *held)
+{
+    return tensors_is(owner) &&
+           strcmp(heap_type_name(heap_type(held)), "collections.OrderedDict") == 0;
+}
+
 /* Where no name is found. */
 static enum names_step add_inside(struct names_text *t, py_object *owner, const py_object *held)
 {
     if (is_container(heap_kind(owner))) {
         names_add(t, "[...]");
         return NAMES_ITEM;
+    }
+    if (are_hooks(owner, held)) {
+        add_attribute(t, "_backward_hooks");
+        return NAMES_ATTRIBUTE;
     }
     if (add_variable(t, owner, held))
         return NAMES_ITEM;

@@ -696,37 +696,66 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
     c->in_a_row = c->follows_complete ? c->in_a_row + 1 : 1;
 }
 
-/* The one with most nodes behind it; *left: so many nodes may still be walked. */
-static py_object *largest_of(py_object *const *tensors, unsigned count, uint64_t *left,
-                             uint64_t *ret_nodes)
+/* The nodes behind each, as long as there are any *left to be walked; returns the most. */
+static uint64_t count_nodes(py_object *const *tensors, unsigned count, uint64_t *left,
+                            uint64_t *ret_nodes)
 {
-    py_object *largest = NULL;
+    uint64_t most = 0;
     struct tensor_facts f;
-    for (unsigned i = 0; i<count && * left> 0; i++) {
-        uint64_t nodes = tensors_read(tensors[i], &f) && f.node ? tensors_graph(f.node, *left) : 0;
-        *left -= nodes;
-        if (nodes > *ret_nodes) {
-            *ret_nodes = nodes;
-            largest = tensors[i];
-        }
+    for (unsigned i = 0; i < count; i++) {
+        bool is_walked = *left > 0 && tensors_read(tensors[i], &f) && f.node;
+        ret_nodes[i] = is_walked ? tensors_graph(f.node, *left) : 0;
+        *left -= ret_nodes[i];
+        most = ret_nodes[i] > most ? ret_nodes[i] : most;
     }
-    return largest;
+    return most;
+}
+
+/*
+ * Of those with more nodes than `least` the one with fewest: what is carried from step to step. A
+ * loss that was made of it has some nodes more, and is made anew each time. NULL: there is none.
+ */
+static py_object *carrier_of(py_object *const *tensors, const uint64_t *nodes, unsigned count,
+                             uint64_t least, uint64_t *ret_nodes)
+{
+    py_object *carrier = NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (nodes[i] > least && (!carrier || nodes[i] < *ret_nodes)) {
+            carrier = tensors[i];
+            *ret_nodes = nodes[i];
+        }
+    return carrier;
+}
+
+/* Nodes that come from one moment to the next; 1 where that is not known: the largest then. */
+static uint64_t nodes_of_a_step(const struct survey *c, uint64_t before, uint64_t most)
+{
+    uint64_t moments = c->moments - c->graph_moments;
+    uint64_t come = before && most > before && moments ? (most - before) / moments : 0;
+    return come > 1 ? come : 1;
 }
 
 void survey_walk_graphs(struct survey *c)
 {
     uint64_t before = c->graph_nodes, time_before = c->graph_time, left = GRAPH_MOST;
-    uint64_t named = 0, most = 0;
-    c->largest_named = largest_of(c->named_graphs, c->named_graph_count, &left, &named);
+    uint64_t named[SURVEY_NAMED], some[SURVEY_GRAPHS], fewest = 0;
     unsigned count = c->graph_tensor_count < SURVEY_GRAPHS ? c->graph_tensor_count : SURVEY_GRAPHS;
-    c->largest_graph = largest_of(c->graph_tensors, count, &left, &most);
-    c->named_nodes = named;
-    if (named >= most) { /* there may be others as large: this one can be found in the program */
+    uint64_t most_named = count_nodes(c->named_graphs, c->named_graph_count, &left, named);
+    uint64_t most = count_nodes(c->graph_tensors, count, &left, some);
+    most = most_named > most ? most_named : most;
+    uint64_t step = nodes_of_a_step(c, before, most);
+    uint64_t least = most > step ? most - step : 0;
+    uint64_t least_named = most_named > step ? most_named - step : 0;
+    c->named_nodes = 0;
+    c->largest_named =
+        carrier_of(c->named_graphs, named, c->named_graph_count, least_named, &c->named_nodes);
+    c->largest_graph = carrier_of(c->graph_tensors, some, count, least, &fewest);
+    /* There may be others as large: this one can be found in the program. */
+    if (c->named_nodes > least && (!c->largest_graph || c->named_nodes <= fewest))
         c->largest_graph = c->largest_named;
-        most = named;
-    }
     c->graph_nodes = most;
     c->graph_time = c->time;
+    c->graph_moments = c->moments;
     c->graph_walks++;
     if (left == 0) /* larger than is walked: how large is not known */
         grown_keep(c, FORM_GRAPH, 1);

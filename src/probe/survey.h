@@ -114,9 +114,10 @@ struct survey {
         py_object *object;
     } sizes[SURVEY_SIZES]; /* large objects, by their places; valid while the GIL is held */
     unsigned size_count;
-    py_object *largest_graph;         /* the one of them with most nodes, by survey_walk_graphs() */
+    py_object *largest_graph; /* the one of them that carries most nodes, by survey_walk_graphs() */
     uint64_t graph_nodes, graph_time; /* its nodes, and when that was */
     unsigned graph_walks;             /* so far */
+    uint64_t moments, graph_moments;  /* at which one was possible; at the last walk */
     py_object *largest_named;         /* the same of those that names lead to */
     uint64_t named_nodes;
 

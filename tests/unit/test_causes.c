@@ -97,6 +97,9 @@ TEST(causes__by_what_grows_and_who_holds_it)
     g = growing("torch.Tensor", "tensor float32 [8] cpu", "native", "");
     g.form = WIRE_CENSUS_TENSORS;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_AUTOGRAD_CYCLE);
+    g = growing("collections.OrderedDict", "function of tensor float32 [8] cpu", "native", "");
+    g.function = true;
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_HOOKS);
     g = growing("list", "tensor float32 [8] cpu", "local", "grads");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_LINGERING_GRADIENTS);
     g = growing("list", "torch.autograd.profiler_util.FunctionEvent", "attribute", "prof.events");
