@@ -97,6 +97,9 @@ static const struct {
     [CAUSE_FILES] = {"files-and-descriptors",
                      "close what is opened (with open(...) as f, image.close()): ls -l "
                      "/proc/PID/fd shows it"},
+    [CAUSE_THREADS] = {"threads-piling-up",
+                       "let threads end when their work is done (join(), shutdown() of a pool), or "
+                       "use one pool: each has its stack, and what its function works with"},
     [CAUSE_SHARED_MEMORY] = {"shared-memory-segments",
                              "let go of tensors that came from workers, and unlink() shared memory "
                              "that is not needed: ls -lt /dev/shm shows it"},
@@ -576,6 +579,8 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
                 100 * unused);
         return;
     }
+    if (facts->threads_rate > 0)
+        return; /* each has its stack, and what its function works with */
     if (any_hidden(c))
         say(c->undecided, &c->undecided_count,
             "whether these items or native code beside them hold the memory cannot be told: leave "
@@ -623,11 +628,12 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
 
 /* ---- what is no memory of the process's own ---- */
 
-/* An item of a container that holds files has one or a few of them, and is more than a number, a
- * text or a tensor; an object of a class may have many, as a loader has for its workers. */
-#define FILES_LEAST 0.4
-#define FILES_MOST 4.5
-#define FILES_OF_OBJECT 64
+/* An item of a container that holds files or threads has one or a few of them, and is more than a
+ * number, a text or a tensor; an object of a class may have many, as a loader has for its workers.
+ */
+#define EACH_LEAST 0.4
+#define EACH_MOST 4.5
+#define EACH_OF_OBJECT 64
 
 static bool is_value(const char *item)
 {
@@ -639,8 +645,15 @@ static bool holds_files(const struct growth_facts *f, const struct cause_facts *
 {
     double each = facts->fds_rate / f->count_rate;
     return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item[0] &&
-           !is_value(f->growing->item) && each >= FILES_LEAST &&
-           each <= (is_plain(f->growing->item) ? FILES_MOST : FILES_OF_OBJECT);
+           !is_value(f->growing->item) && each >= EACH_LEAST &&
+           each <= (is_plain(f->growing->item) ? EACH_MOST : EACH_OF_OBJECT);
+}
+
+static bool holds_threads(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    double each = facts->threads_rate / f->count_rate;
+    return f->growing->form == WIRE_CENSUS_CONTAINER && speaks_of(f->growing, "hread") &&
+           each >= EACH_LEAST && each <= EACH_OF_OBJECT;
 }
 
 /* By what its items are called, or since they take as much as the shared memory grows by. */
@@ -680,6 +693,8 @@ static void add_counters(struct causes *c, const struct cause_facts *facts)
 {
     if (facts->fds_rate > 0)
         add_held(c, facts, CAUSE_FILES, holds_files, "the number of open descriptors grows");
+    if (facts->threads_rate > 0)
+        add_held(c, facts, CAUSE_THREADS, holds_threads, "the number of threads grows");
     if (facts->shared_rate > 0 && facts->shared_is_pinned)
         add_held(c, facts, CAUSE_PINNED, holds_shared, "the memory that torch has pinned grows");
     else if (facts->shared_rate > 0)

@@ -33,6 +33,7 @@ enum cause {
     CAUSE_PROFILER,
     CAUSE_LOG_QUEUE,
     CAUSE_FILES,
+    CAUSE_THREADS,
     CAUSE_SHARED_MEMORY,
     CAUSE_PINNED,
     CAUSE_RETENTION,
@@ -62,6 +63,7 @@ struct cause_facts {
     double gpu_rate;               /* gpu.used, all devices */
     double shared_rate;            /* host.shmem */
     double fds_rate;               /* fds */
+    double threads_rate;           /* threads */
     bool shared_is_pinned;         /* most of it is memory that torch has pinned */
     double reserved_growth;        /* torch.reserved, whatever its verdict; NAN: not known */
     bool allocated_known;          /* there is torch.allocated */

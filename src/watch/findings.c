@@ -83,10 +83,10 @@ static void take_series(const struct watch *w, struct process_facts *p,
         bool is_of_objects; /* a census may show which */
         double *rate;
     } kinds[] = {
-        {"host.anon", true, &f->host_rate}, {"torch.allocated", true, &f->allocated_rate},
-        {"gpu.used", false, &f->gpu_rate},  {"py.tensors", true, &f->tensors_rate},
-        {"fds", false, &f->fds_rate},       {"host.shmem", false, &f->shared_rate},
-        {HEAP_USED, true, &p->heap_rate},
+        {"host.anon", true, &f->host_rate},   {"torch.allocated", true, &f->allocated_rate},
+        {"gpu.used", false, &f->gpu_rate},    {"py.tensors", true, &f->tensors_rate},
+        {"fds", false, &f->fds_rate},         {"host.shmem", false, &f->shared_rate},
+        {"threads", false, &f->threads_rate}, {HEAP_USED, true, &p->heap_rate},
     };
     double rate = rate_on(s, p->clock);
     f->allocated_known = f->allocated_known || strcmp(s->info.kind, "torch.allocated") == 0;
@@ -156,7 +156,7 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
 {
     struct cause_facts *f = &p->facts;
     f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
-    f->shared_rate = f->fds_rate = f->reserved_growth = p->heap_rate = NAN;
+    f->shared_rate = f->fds_rate = f->threads_rate = f->reserved_growth = p->heap_rate = NAN;
     p->pinned_rate = NAN;
     for (size_t i = 0; i < v->count; i++)
         if (is_of(&v->series[i], p->member))
@@ -289,7 +289,7 @@ static bool has_trouble(const struct watch_view *v, const struct process_facts *
     if (v->answer.verdict == VERDICT_LEAK && !p->leaks && !p->is_part)
         return false;
     return f->host_rate > 0 || f->allocated_rate > 0 || f->tensors_rate > 0 || f->gpu_rate > 0 ||
-           f->shared_rate > 0 || f->fds_rate > 0;
+           f->shared_rate > 0 || f->fds_rate > 0 || f->threads_rate > 0;
 }
 
 /* ---- findings ---- */
@@ -672,9 +672,10 @@ static void say_worker(struct watch_found *all, const struct process_facts *p)
         return;
     struct buf text = BUF_INIT;
     buf_addf(&text,
-             "what holds it in %s is not known: its objects were not counted, which takes a worker "
-             "of torch's that makes some more batches. See what the dataset keeps in __getitem__ "
-             "and what its transforms do, or train with num_workers=0 for some hundred steps",
+             "what holds it in %s is not known: its objects were not counted, which is done at the "
+             "batches of a DataLoader's worker. If it is one, see what the dataset keeps in "
+             "__getitem__ and what its transforms do, or train with num_workers=0 for some hundred "
+             "steps; if it is a pool's or a manager's, see what it is sent and keeps",
              p->label);
     add_undecided(all, buf_text(&text));
     buf_release(&text);

@@ -12,7 +12,7 @@ static struct cause_facts no_facts(void)
 {
     struct cause_facts f = {.censused = true};
     f.host_rate = f.allocated_rate = f.tensors_rate = f.gpu_rate = f.shared_rate = NAN;
-    f.fds_rate = f.reserved_growth = f.heap_in_use = f.heap_free = NAN;
+    f.fds_rate = f.threads_rate = f.reserved_growth = f.heap_in_use = f.heap_free = NAN;
     f.model_bytes = f.model_tensors = NAN;
     return f;
 }
@@ -401,6 +401,26 @@ TEST(causes__a_count_of_tensors_is_explained_by_tensors)
     f.growth_count = 2;
     causes_rank(&f, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growths[1]);
+}
+
+/* Their stacks are nobody's objects. */
+TEST(causes__threads_that_pile_up_are_no_native_leak)
+{
+    struct wire_census_growing active =
+        growing("dict", "threading.Thread of collections.deque", "global", "threading._active");
+    struct growth_facts growths[] = {{&active, 1, 1700, NAN}};
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.host_rate = 36 * KB;
+    f.threads_rate = 1;
+    f.censused = true;
+    f.growths = growths;
+    f.growth_count = 1;
+    causes_rank(&f, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_THREADS && c.list[0].growth == &growths[0]);
+    f.threads_rate = NAN;
+    causes_rank(&f, &c);
+    CHECK(c.list[0].cause == CAUSE_NATIVE);
 }
 
 TEST(causes__descriptors_and_segments_are_held_by_somebody)
