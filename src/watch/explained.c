@@ -254,6 +254,21 @@ static bool is_little(const struct watch *w, const struct member *m,
     return true;
 }
 
+static bool is_explained(const struct track *t)
+{
+    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING || t->rule == TRACK_TOUCHED ||
+           t->rule == TRACK_LITTLE;
+}
+
+/* It was explained while it grew, and by now it may have stopped: that is still the reason. */
+static bool was_explained(const struct watch *w, const struct member *m,
+                          const struct grown_memory *memory)
+{
+    return memory->growth.may_stop && is_explained(memory->track) &&
+           memory->track->rule != TRACK_LITTLE &&
+           !(m->found->census && endless_share(w, m, memory) >= NO_REASON_SHARE);
+}
+
 static enum track_rule rule_for(struct watch *w, struct member *m, struct track *t, bool on_device)
 {
     struct grown_memory memory = {t, growth_of(w, t), on_device};
@@ -265,13 +280,9 @@ static enum track_rule rule_for(struct watch *w, struct member *m, struct track 
         return TRACK_FILLING;
     if (!on_device && is_touched(w, m, &memory))
         return TRACK_TOUCHED;
+    if (was_explained(w, m, &memory))
+        return t->rule;
     return !on_device && is_little(w, m, &memory) ? TRACK_LITTLE : TRACK_JUDGED;
-}
-
-static bool is_explained(const struct track *t)
-{
-    return t->rule == TRACK_HEAP_FREE || t->rule == TRACK_FILLING || t->rule == TRACK_TOUCHED ||
-           t->rule == TRACK_LITTLE;
 }
 
 /* Tensors become more in something that has a bound, and in nothing that has none. */
