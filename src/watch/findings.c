@@ -56,11 +56,25 @@ static bool has_risen(const struct watch_series *s)
     return a->verdict == VERDICT_LEAK || a->suspect || a->floor_last - a->floor_first >= least;
 }
 
+/* Where it is open, the last phase may be a short one, as after a table was made larger: its pace
+ * is that of all the growth up to now. As a part of the answer's rate. */
+static double pace_of_growth(const struct answer *a)
+{
+    if (a->verdict == VERDICT_LEAK || a->phase_count == 0 || !(a->rate > 0))
+        return 1;
+    const struct phase *last = &a->phases[a->phase_count - 1], *first = track_growing_since(a);
+    return first == last
+               ? 1
+               : (last->level_to - first->level_from) / (last->to - first->from) / a->rate;
+}
+
 static double rate_on(const struct watch_series *s, enum series_clock clock)
 {
-    if (s->info.clock == clock)
-        return s->answer.rate;
-    return clock == CLOCK_STEP ? s->answer.rate_per_step : s->answer.rate_per_second;
+    const struct answer *a = &s->answer;
+    double rate = s->info.clock == clock ? a->rate
+                  : clock == CLOCK_STEP  ? a->rate_per_step
+                                         : a->rate_per_second;
+    return rate * pace_of_growth(a);
 }
 
 static bool is_of(const struct watch_series *s, const struct member *m)

@@ -405,13 +405,21 @@ static void explain_growth(const struct track *t, struct answer *a)
     a->needs.why[0] = '\0';
 }
 
+const struct phase *track_growing_since(const struct answer *a)
+{
+    const struct phase *first = &a->phases[a->phase_count - 1];
+    while (first > a->phases && first[-1].name == PHASE_GROWING)
+        first--;
+    return first;
+}
+
 double track_rise(const struct answer *a)
 {
     if (a->phase_count == 0)
         return a->floor_last - a->floor_first;
-    const struct phase *last = &a->phases[a->phase_count - 1];
+    const struct phase *last = &a->phases[a->phase_count - 1], *first = track_growing_since(a);
     double since = isnan(a->onset_at) ? last->from : a->onset_at;
-    return fmax(a->rate * (a->last_at - since), last->level_to - last->level_from);
+    return fmax(a->rate * (a->last_at - since), last->level_to - first->level_from);
 }
 
 /* A leak that may end by itself soon: it is known once there is more of it. */

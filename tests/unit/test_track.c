@@ -314,3 +314,22 @@ TEST(track__that_moves_late_knows_the_epochs)
     CHECK(a.verdict == VERDICT_NO_LEAK);
     track_release(&f.track);
 }
+
+/* A table that is made larger divides its growth into phases. */
+TEST(track__growth_is_that_of_all_its_phases_to_the_last)
+{
+    struct answer a;
+    answer_clear(&a);
+    a.rate = 0.1 * MB;
+    a.onset_at = NAN;
+    a.last_at = 600;
+    a.phases[0] = (struct phase){.name = PHASE_WARM_UP, .to = 100, .level_to = 5 * MB};
+    a.phases[1] = (struct phase){PHASE_GROWING, 100, 300, 5 * MB, 7 * MB, 0, 0, 0};
+    a.phases[2] = (struct phase){PHASE_GROWING, 300, 580, 8 * MB, 11 * MB, 0, 0, 0};
+    a.phases[3] = (struct phase){PHASE_GROWING, 580, 600, 12 * MB, 14 * MB, 0, 0, 0};
+    a.phase_count = 4;
+    CHECK(track_growing_since(&a) == &a.phases[1]);
+    CHECK_NEAR(track_rise(&a), 9 * MB, 1);
+    a.phases[2].name = PHASE_STABLE;
+    CHECK_NEAR(track_rise(&a), 2 * MB, 1);
+}
