@@ -228,25 +228,28 @@ static bool is_adding_call(struct place p)
 }
 
 /* Whether the name stands in what is assigned, up to the end of the statement: as an attribute
- * where it is one. */
+ * where it is one. What is detached keeps nothing of what it was made of. */
 static bool is_made_of(struct place p, const struct source_query *query)
 {
     const char *begin = p.at;
     char before = 0;
     int depth = 0;
+    bool is_found = false;
     while (p.at < p.end && p.at - begin < (ptrdiff_t) ASSIGNED_MOST &&
            !(depth <= 0 && (peek(&p) == '\n' || peek(&p) == ';'))) {
         size_t len = name_length(&p);
         char c = peek(&p);
         if (len > 0 && is_name(&p, len, query->name) && (before == '.') == query->is_attribute)
-            return true;
+            is_found = true;
+        if (len > 0 && before == '.' && is_name(&p, len, "detach"))
+            return false;
         if (len > 0)
             p.at += len;
         else
             depth += skip_one(&p);
         before = c;
     }
-    return false;
+    return is_found;
 }
 
 /* ["outputs"], with either kind of quotes. */

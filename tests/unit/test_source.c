@@ -74,6 +74,8 @@ TEST(source__assignments_that_add)
     CHECK(find("if h == h + 1: pass", "h", NULL) == 0);
     CHECK(find("h[:] = [x]\nh.append(x)\n", "h", NULL) == 2);
     CHECK(find("h[:] = h + [x]\n", "h", NULL) == 1);
+    CHECK(find("h = h.detach()\nh = tuple(v.detach() for v in h)\nh = cell(x, h)\n", "h", NULL) ==
+          3);
 }
 
 TEST(source__other_names_are_other_variables)
