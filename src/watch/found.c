@@ -288,6 +288,10 @@ static void take_over(struct wire_census_growing *g, const struct wire_census_gr
     memcpy(g->holders, known->holders, sizeof(g->holders));
     g->holder_count = known->holder_count;
     g->item = known->item;
+    g->host_per_item = known->host_per_item;
+    g->device_per_item = known->device_per_item;
+    g->view = known->view;
+    g->tensors = known->tensors;
     g->grad_fn = known->grad_fn;
     if (isnan(g->bound))
         g->bound = known->bound;

@@ -176,7 +176,6 @@ enum job_kind {
 /* What the balance sheet was when the job was last whole. */
 struct sheet {
     double seconds;
-    unsigned processes;
     double system, shm; /* used at that moment */
     struct watch_row *rows;
     size_t count;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sheet with fewer processes and less memory replaces a fuller one only after so many seconds:
- * when a job ends, its processes go one by one. */
+/* A sheet with less memory replaces a fuller one only after so many seconds: when a job ends, its
+ * trainer gives back what it has, and its processes go one by one. */
 #define TEARDOWN_SECONDS 5.0
 
 void sheet_release(struct sheet *s)
@@ -116,8 +116,7 @@ static void fill(struct watch *w, struct sheet *s)
 
 static bool is_teardown(const struct sheet *last, const struct sheet *now)
 {
-    return now->processes < last->processes && now->total.pss < last->total.pss &&
-           now->seconds - last->seconds < TEARDOWN_SECONDS;
+    return now->total.pss < last->total.pss && now->seconds - last->seconds < TEARDOWN_SECONDS;
 }
 
 void sheet_take(struct watch *w, double seconds)
@@ -125,7 +124,6 @@ void sheet_take(struct watch *w, double seconds)
     if (w->alive == 0)
         return;
     struct sheet now = {.seconds = seconds,
-                        .processes = (unsigned) w->alive,
                         .system = w->job[JOB_SYSTEM].last,
                         .shm = w->job[JOB_SHM].last};
     fill(w, &now);

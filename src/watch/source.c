@@ -264,11 +264,11 @@ static bool is_item_of(struct place p, const char *key)
 
 static bool begins_with_verb(const struct place *p, size_t length)
 {
-    static const char *const verbs[] = {"add",      "append", "extend",  "insert", "put",
-                                        "push",     "update", "submit",  "log",    "record",
-                                        "register", "emit",   "save",    "store",  "write",
-                                        "callback", "enter",  "collect", "keep",   "track",
-                                        "schedule", "defer",  "enqueue", "send",   "observe"};
+    static const char *const verbs[] = {
+        "add",    "append",   "extend", "insert",   "put",  "push",  "update",
+        "submit", "log",      "record", "register", "emit", "save",  "store",
+        "write",  "callback", "enter",  "collect",  "keep", "track", "schedule",
+        "defer",  "enqueue",  "send",   "observe",  "call_"};
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
         if (length >= strlen(verbs[i]) && memcmp(p->at, verbs[i], strlen(verbs[i])) == 0)
             return true;

@@ -398,6 +398,10 @@ static void explain_growth(const struct track *t, struct answer *a)
     a->suspect = false;
     a->alarm_at = a->suspect_at = NAN;
     a->rate_upper = NAN;
+    if (!isnan(a->forecast.limit_at)) { /* it ends before */
+        a->forecast.limit_at = a->forecast.limit_low = a->forecast.limit_high = INFINITY;
+        a->forecast.limit_seconds = INFINITY;
+    }
     a->pattern = explanations[t->rule].pattern;
     a->why_count = 1;
     snprintf(a->why[0], sizeof(a->why[0]), "%s", why);
