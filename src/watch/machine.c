@@ -176,29 +176,61 @@ static int named_process(const struct watch *w, const char *name)
     return 0;
 }
 
+/* What lies there in files that came since the start, what of it is somebody else's, and what is
+ * missing in files that are not full. */
+struct shm_files {
+    double all, theirs, room;
+};
+
 /*
- * /dev/shm is shared by all jobs. What came since the start and carries another live process's
- * number, or belongs to another user, is not ours; what carries no name may be.
+ * /dev/shm is shared by all jobs. What carries another live process's number, or belongs to another
+ * user, is not ours; what carries no name may be.
  */
-static bool shm_is_foreign(const struct watch *w)
+static struct shm_files shm_files(const struct watch *w)
 {
+    struct shm_files f = {0};
     DIR *folder = opendir(SHM_PATH);
-    if (!folder)
-        return false;
-    double theirs = 0, all = 0;
     struct dirent *entry;
+    if (!folder)
+        return f;
     while ((entry = readdir(folder)) != NULL) {
         struct stat st;
         if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode) || (double) st.st_ctim.tv_sec < w->started - 1)
             continue;
         double bytes = 512.0 * (double) st.st_blocks;
-        all += bytes;
+        f.all += bytes;
+        f.room += fmax(0, (double) st.st_size - bytes);
         if (!is_owner(w, st.st_uid) || named_process(w, entry->d_name) < 0)
-            theirs += bytes;
+            f.theirs += bytes;
     }
     closedir(folder);
-    return theirs > all / 2;
+    return f;
+}
+
+/* Of what came lately most filled files that were as large before, as a ring of frames does. */
+#define FILLS_SHARE 0.75
+#define FORGOTTEN_EACH_LOOK 0.1
+
+static bool shm_fills(struct watch *w, const struct shm_files *now)
+{
+    struct shm_growth *g = &w->shm_growth;
+    double grown = fmax(0, now->all - g->all_before);
+    g->grown = (1 - FORGOTTEN_EACH_LOOK) * g->grown + grown;
+    g->filled =
+        (1 - FORGOTTEN_EACH_LOOK) * g->filled + fmin(grown, fmax(0, g->room_before - now->room));
+    g->all_before = now->all;
+    g->room_before = now->room;
+    return g->grown > 0 && g->filled >= FILLS_SHARE * g->grown;
+}
+
+/* What a process has of it is the same memory. */
+static void explain_shared(struct watch *w, enum track_rule rule)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->has_tracks)
+            w->members[i]->tracks[MEMBER_SHMEM].rule =
+                rule == TRACK_TOUCHED ? TRACK_TOUCHED : TRACK_JUDGED;
 }
 
 /* Asked only while it grows, and not at every look: there may be many files. */
@@ -208,7 +240,10 @@ void machine_attribute_shm(struct watch *w, double seconds)
     if (seconds < w->next_shm || !(t->max - t->first > 0))
         return;
     w->next_shm = seconds + fmin(fmax(0.5, seconds / 20), 10);
-    t->rule = shm_is_foreign(w) ? TRACK_FOREIGN : TRACK_JUDGED;
+    struct shm_files files = shm_files(w);
+    bool fills = shm_fills(w, &files);
+    t->rule = files.theirs > files.all / 2 ? TRACK_FOREIGN : fills ? TRACK_TOUCHED : TRACK_JUDGED;
+    explain_shared(w, t->rule);
 }
 
 /* ---- GPUs as torch knows them ---- */

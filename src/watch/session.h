@@ -219,6 +219,10 @@ struct watch {
     struct cgroup_memory cgroup_first, cgroup_now;
     struct proc_meminfo memory_first, memory_now;
     double shm_first;
+    struct shm_growth {
+        double all_before, room_before; /* at the last look: in files, and missing in them */
+        double grown, filled;           /* lately: what came, and what of it filled files */
+    } shm_growth;
     double oom_kills_first; /* of the machine */
     struct gpu *gpu;
     struct track *devices; /* the whole device, where the driver names no processes */

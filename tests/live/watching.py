@@ -91,6 +91,25 @@ def one_that_grew_and_ended(b):
     check("tidemark: LEAK" in said and "whole job host.anon" in said.split("\n\n")[0], "alarm", said)
 
 
+def a_segment_that_is_filled(b):
+    """Shared memory that has its size from the beginning is no leak when it is used; what comes anew
+    at every step is."""
+    program = ("import sys, time\nfrom multiprocessing import shared_memory\n"
+               "size, kept = 65536, []\n"
+               "def make(n): kept.append(shared_memory.SharedMemory(create=True, size=n * size))\n"
+               "if sys.argv[1] == 'ring': make(1000)\n"
+               "for i in range(600):\n"
+               "    if sys.argv[1] == 'new': make(1)\n"
+               "    at = i * size if len(kept) == 1 else 0\n"
+               "    kept[-1].buf[at:at + size] = b'x' * size\n"
+               "    print('step', i, flush=True)\n    time.sleep(0.004)\n"
+               "for s in kept: s.close(); s.unlink()\n")
+    for way, verdict in ("ring", "no_leak"), ("new", "leak"):
+        answer = b.folder / way
+        done = b.run(b.under(python(program, way), "--json", answer))
+        equal(load_json(answer.read_text())["verdict"], verdict, way, done.stderr.decode())
+
+
 def launchers_that_end(b):
     """The balance sheet is of what runs now, not of the launchers that were more at the start."""
     answer = b.folder / "answer"
