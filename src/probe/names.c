@@ -4,7 +4,6 @@
 #include "probe/code.h"
 #include "probe/frames.h"
 #include "probe/heap.h"
-#include "probe/tensors.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -276,7 +275,8 @@ static bool add_variable(struct names_text *t, py_object *frame, const py_object
 /* A tensor has its hooks in C++. */
 static bool are_hooks(const py_object *owner, const py_object *held)
 {
-    return tensors_is(owner) &&
+    const py_object *tensor = code_class("torch", "Tensor");
+    return tensor && heap_is_subtype(heap_type(owner), tensor) &&
            strcmp(heap_type_name(heap_type(held)), "collections.OrderedDict") == 0;
 }
 
