@@ -548,6 +548,9 @@ static bool any_likely(const struct causes *c)
     return false;
 }
 
+/* A thread has its stack, an arena of malloc's, and what its function works with. */
+#define THREAD_BYTES (1024.0 * 1024)
+
 /* Host memory that nothing in Python explains: free in the heap, or in native code. */
 static void add_unheld(struct causes *c, const struct cause_facts *facts)
 {
@@ -579,8 +582,8 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
                 100 * unused);
         return;
     }
-    if (facts->threads_rate > 0)
-        return; /* each has its stack, and what its function works with */
+    if (facts->threads_rate * THREAD_BYTES >= left * facts->host_rate)
+        return;
     if (any_hidden(c))
         say(c->undecided, &c->undecided_count,
             "whether these items or native code beside them hold the memory cannot be told: leave "

@@ -377,10 +377,11 @@ static void ask_allocator(struct survey *c)
 }
 
 /* What was cut off is for nothing, and there may be no time for another one soon: where a child
- * takes less than what has been spent, it makes it at once. */
+ * takes less than what has been spent, it makes it at once. At the end there is none to follow. */
 static bool is_worth_a_fork(void)
 {
-    return state.survey->is_of_the_end || fork_ns() < EARLY_IN_PROCESS_NS;
+    const struct survey *c = state.survey;
+    return !c->is_of_the_end && spare_fork_ns(c->spare, c->spare_count) < EARLY_IN_PROCESS_NS;
 }
 
 /* Asked of torch, in C. */

@@ -44,16 +44,17 @@ static void leak_sentence(struct buf *out, const struct report_series *s)
     }
 }
 
-static bool is_growing(const struct phase *last)
+static bool is_growing(enum phase_name name)
 {
-    return last && (last->name == PHASE_GROWING || last->name == PHASE_WARM_UP);
+    return name == PHASE_GROWING || name == PHASE_WARM_UP;
 }
 
 /* What explains the growth, and whether that is over. */
 static void explained_clause(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
-    bool goes_on = is_growing(format_last_phase(a)) && !isfinite(a->warm_up_end);
+    const struct phase *last = format_last_phase(a);
+    bool goes_on = last && is_growing(last->name) && !isfinite(a->warm_up_end);
     if (a->pattern == PATTERN_BOUNDED_CACHE)
         buf_adds(out, goes_on ? "something with a bound fills" : "a cache filled");
     else
@@ -104,7 +105,7 @@ static void present_clause(struct buf *out, const struct report_series *s)
         buf_adds(out, " at the end");
         return;
     }
-    if (is_growing(last)) {
+    if (last && is_growing(name)) {
         buf_adds(out, "growing ");
         format_rate(out, last->rate, s->info);
         buf_adds(out, " at ");

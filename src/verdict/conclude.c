@@ -190,7 +190,9 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
 static bool climbs_slowly(const struct engine *e, const struct floor_line *f,
                           const struct phase *last, struct growth *ret)
 {
-    double span = last->to - last->from, error = (last->rate_high - last->rate_low) / (2 * WEAK_Z);
+    if (f->n == 0)
+        return false;
+    double span = last->to - last->from, error = (last->rate_high - last->rate_low) / (2 * Z95);
     double pace = (f->floor[f->n - 1] - f->floor[0]) / (e->last_at - e->first_at);
     if (!engine_suspects(e) || !(last->rate_low > UNFADED * fmax(pace, 0)) ||
         span < WEAK_SPAN * e->horizon || last->level_to - last->level_from <= f->tolerance)

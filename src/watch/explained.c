@@ -217,17 +217,29 @@ static bool lies_free(const struct watch *w, const struct member *m,
                                            : is_all_in_heap(&g);
 }
 
-/* Neither malloc nor the kernel has given out more: what grows is pages that are used for the first
- * time. It fits into memory once all are. */
+/* Something that becomes more among its objects may be the reason. There is a census. */
+static bool any_reason(const struct watch *w, const struct member *m,
+                       const struct grown_memory *memory)
+{
+    const struct wire_census *c = m->found->census;
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (causes_may_hold_more(&c->growing[i]) || share_of(w, m, i, memory) >= NO_REASON_SHARE)
+            return true;
+    return false;
+}
+
+/* Neither malloc nor the kernel has given out more, nor has either got back much, which would hide
+ * what it gave: what grows is pages that are used for the first time. It fits into memory once all
+ * are. */
 static bool is_touched(const struct watch *w, const struct member *m,
                        const struct grown_memory *memory)
 {
     const struct track *t = memory->track;
     struct heap_growth g;
-    if (!heap_growth(m->found, &memory->growth, &g) || !(g.anon > 0) ||
-        !(fmax(g.asked, g.in_use) < NO_REASON_SHARE * g.anon))
+    if (!heap_growth(m->found, &memory->growth, &g) || isnan(g.asked) || !(g.anon > 0) ||
+        !(fmax(fabs(g.asked), fabs(g.in_use)) < NO_REASON_SHARE * g.anon))
         return false;
-    bool is_held = m->found->census && endless_share(w, m, memory) >= NO_REASON_SHARE;
+    bool is_held = m->found->census && any_reason(w, m, memory);
     return !is_held && (!(t->limit > 0) || t->last + m->now.data - m->now.anon < t->limit);
 }
 
@@ -248,10 +260,7 @@ static bool is_little(const struct watch *w, const struct member *m,
     if (!c || (c->in_a_row < LEAST_LOOKS && !was_little) ||
         !may_end_soon(memory->track, &memory->growth))
         return false;
-    for (unsigned i = 0; i < c->growing_count; i++)
-        if (causes_may_hold_more(&c->growing[i]) || share_of(w, m, i, memory) >= NO_REASON_SHARE)
-            return false;
-    return true;
+    return !any_reason(w, m, memory);
 }
 
 static bool is_explained(const struct track *t)
@@ -458,10 +467,11 @@ bool found_fills(const struct member *m)
     return any;
 }
 
-/* A process that is part of the sum as it is now: one that has ended is no more. */
-static bool is_in_sum(const struct member *m, const struct track *sum)
+bool found_is_in_sum(const struct member *m, const struct track *sum)
 {
-    return m->has_tracks && sum->last_seconds - m->tracks[MEMBER_ANON].last_seconds < 1;
+    /* What is told from inside comes with its steps, and these may be far apart. */
+    return m->has_tracks &&
+           sum->last_seconds - fmax(m->seen_seconds, m->tracks[MEMBER_ANON].last_seconds) < 1;
 }
 
 /* Several processes grow by so little that not each of them is told by itself, as data workers do
@@ -472,7 +482,7 @@ static bool parts_lie_free(struct watch *w, struct track *sum)
     struct heap_growth all = {0}, part;
     for (size_t i = 0; i < w->member_count && growth.per_second > 0; i++) {
         const struct member *m = w->members[i];
-        if (is_in_sum(m, sum) && m->found && heap_growth(m->found, &growth, &part)) {
+        if (found_is_in_sum(m, sum) && m->found && heap_growth(m->found, &growth, &part)) {
             all.anon += part.anon;
             all.in_use += part.in_use;
             all.free += part.free;
@@ -490,7 +500,7 @@ static enum track_rule rule_of_parts(struct watch *w, struct track *sum)
     for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
         const struct track *part = &m->tracks[MEMBER_ANON];
-        if (!is_in_sum(m, sum))
+        if (!found_is_in_sum(m, sum))
             continue;
         any_wary = any_wary || track_is_wary(part);
         any_little = any_little || part->rule == TRACK_LITTLE;

@@ -60,7 +60,7 @@ static bool has_risen(const struct watch_series *s)
  * is that of all the growth up to now. As a part of the answer's rate. */
 static double pace_of_growth(const struct answer *a)
 {
-    if (a->verdict == VERDICT_LEAK || a->phase_count == 0 || !(a->rate > 0))
+    if (a->phase_count == 0 || !(a->rate > 0))
         return 1;
     const struct phase *last = &a->phases[a->phase_count - 1], *first = track_growing_since(a);
     return first == last
@@ -128,15 +128,22 @@ static const struct watch_series *growing_total(const struct watch *w, const str
     return NULL;
 }
 
+static bool is_in_sum(const struct watch *w, const struct watch_series *s)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (is_of(s, w->members[i]) && found_is_in_sum(w->members[i], &w->job[JOB_ANON]))
+            return true;
+    return false;
+}
+
 /* The sum leaks, and none of its parts by itself does; who ended before is none. */
 static double total_rate(const struct watch *w, const struct watch_view *v, enum series_clock clock)
 {
     const struct watch_series *total = growing_total(w, v);
     for (size_t i = 0; total && i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
-        bool is_part = s != total && strcmp(s->info.kind, "host.anon") == 0 &&
-                       total->answer.last_seconds - s->answer.last_seconds < 1;
-        if (is_part && is_wary(w, &s->answer))
+        if (s != total && strcmp(s->info.kind, "host.anon") == 0 && is_wary(w, &s->answer) &&
+            is_in_sum(w, s))
             return NAN;
     }
     return total ? rate_on(total, clock) : (double) NAN;

@@ -368,12 +368,16 @@ static void thin_heap(struct found *f)
     f->heap_count = HEAP_POINTS / 2;
 }
 
+/* What a process has asked for is seen from outside: so long before or after at most. */
+#define ASKED_SECONDS 1.5
+
 /* The ring and the census tell the same, and either may come first. */
 void found_add_heap(struct member *m, double seconds, double in_use, double free)
 {
     struct found *f = found_of(m);
     unsigned at = f->heap_count;
     double anon = m->has_tracks ? m->tracks[MEMBER_ANON].last : (double) NAN;
+    double asked = fabs(seconds - m->seen_seconds) < ASKED_SECONDS ? m->now.data : (double) NAN;
     if (isnan(in_use) || isnan(free) || isnan(anon))
         return;
     while (at > 0 && f->heap[at - 1].seconds >= seconds - HEAP_SAME_SECONDS)
@@ -387,7 +391,7 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
         at = f->heap_count;
     }
     memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(f->heap[0]));
-    f->heap[at] = (struct heap_point){seconds, in_use, free, anon, m->now.data};
+    f->heap[at] = (struct heap_point){seconds, in_use, free, anon, asked};
     f->heap_count++;
 }
 

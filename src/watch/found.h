@@ -8,6 +8,7 @@
 
 struct watch;
 struct member;
+struct track;
 struct ring;
 
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
@@ -63,6 +64,8 @@ void found_want(struct watch *w);
 /* Growth of a process's memory that its censuses explain without a leak is read so from now on:
  * what lies free in malloc's heap, what has a bound and fills. (explained.c) */
 void found_explain(struct watch *w);
+/* It is part of the job's sum as it is now: a process that has ended is no more. */
+bool found_is_in_sum(const struct member *m, const struct track *sum);
 /* Some of its memory grows by what has a bound: that is told, though it is no leak. */
 bool found_fills(const struct member *m);
 /* The tensors that become more are known, and take less than a kilobyte a step, or fill something

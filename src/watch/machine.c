@@ -208,29 +208,33 @@ static struct shm_files shm_files(const struct watch *w)
     return f;
 }
 
-/* Of what came lately most filled files that were as large before, as a ring of frames does. */
-#define FILLS_SHARE 0.75
-#define FORGOTTEN_EACH_LOOK 0.1
-
+/*
+ * Files that had their size before are filled, as a ring of frames is, and nothing else came: their
+ * sizes rose once at most since anything grew. It fits once all are full. What has come to an end
+ * stays explained.
+ */
 static bool shm_fills(struct watch *w, const struct shm_files *now)
 {
     struct shm_growth *g = &w->shm_growth;
-    double grown = fmax(0, now->all - g->all_before);
-    g->grown = (1 - FORGOTTEN_EACH_LOOK) * g->grown + grown;
-    g->filled =
-        (1 - FORGOTTEN_EACH_LOOK) * g->filled + fmin(grown, fmax(0, g->room_before - now->room));
-    g->all_before = now->all;
-    g->room_before = now->room;
-    return g->grown > 0 && g->filled >= FILLS_SHARE * g->grown;
+    const struct track *t = &w->job[JOB_SHM];
+    double sizes = now->all + now->room;
+    bool grows = now->all > g->all;
+    g->creations += sizes > g->sizes + LEAST_RISE;
+    g->is_filled = grows ? sizes <= g->sizes : g->is_filled;
+    g->all = now->all;
+    g->sizes = fmax(g->sizes, sizes);
+    return g->is_filled && g->creations <= 1 && !(t->limit > 0 && t->last + now->room >= t->limit);
 }
 
-/* What a process has of it is the same memory. */
-static void explain_shared(struct watch *w, enum track_rule rule)
+/* What a process has of it is the same memory, unless it has more than lies there. */
+static void explain_shared(struct watch *w, const struct shm_files *files, bool fills)
 {
-    for (size_t i = 0; i < w->member_count; i++)
-        if (w->members[i]->has_tracks)
-            w->members[i]->tracks[MEMBER_SHMEM].rule =
-                rule == TRACK_TOUCHED ? TRACK_TOUCHED : TRACK_JUDGED;
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct track *t = w->members[i]->has_tracks ? &w->members[i]->tracks[MEMBER_SHMEM] : NULL;
+        if (t)
+            t->rule = fills && t->last - t->first <= files->all + LEAST_RISE ? TRACK_TOUCHED
+                                                                             : TRACK_JUDGED;
+    }
 }
 
 /* Asked only while it grows, and not at every look: there may be many files. */
@@ -243,7 +247,7 @@ void machine_attribute_shm(struct watch *w, double seconds)
     struct shm_files files = shm_files(w);
     bool fills = shm_fills(w, &files);
     t->rule = files.theirs > files.all / 2 ? TRACK_FOREIGN : fills ? TRACK_TOUCHED : TRACK_JUDGED;
-    explain_shared(w, t->rule);
+    explain_shared(w, &files, t->rule == TRACK_TOUCHED);
 }
 
 /* ---- GPUs as torch knows them ---- */

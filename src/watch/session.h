@@ -220,8 +220,9 @@ struct watch {
     struct proc_meminfo memory_first, memory_now;
     double shm_first;
     struct shm_growth {
-        double all_before, room_before; /* at the last look: in files, and missing in them */
-        double grown, filled;           /* lately: what came, and what of it filled files */
+        double all, sizes; /* of files, at the last look: what is in them, and how large they are */
+        unsigned creations; /* looks at which they had become larger */
+        bool is_filled;     /* when there last was more in them, they had not */
     } shm_growth;
     double oom_kills_first; /* of the machine */
     struct gpu *gpu;

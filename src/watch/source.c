@@ -227,29 +227,45 @@ static bool is_adding_call(struct place p)
     return false;
 }
 
+/* The name that begins here is followed by a call of detach(). */
+static bool is_detached(struct place p, size_t length)
+{
+    p.at += length;
+    skip_blanks(&p);
+    if (peek(&p) != '.')
+        return false;
+    step(&p);
+    return is_name(&p, name_length(&p), "detach");
+}
+
 /* Whether the name stands in what is assigned, up to the end of the statement: as an attribute
- * where it is one. What is detached keeps nothing of what it was made of. */
+ * where it is one. Detached, it keeps nothing of what it was made of: h.detach(), and
+ * tuple(v.detach() for v in h). */
 static bool is_made_of(struct place p, const struct source_query *query)
 {
     const char *begin = p.at;
     char before = 0;
     int depth = 0;
-    bool is_found = false;
+    bool is_walked = false, detaches = false, after_in = false;
     while (p.at < p.end && p.at - begin < (ptrdiff_t) ASSIGNED_MOST &&
            !(depth <= 0 && (peek(&p) == '\n' || peek(&p) == ';'))) {
         size_t len = name_length(&p);
         char c = peek(&p);
-        if (len > 0 && is_name(&p, len, query->name) && (before == '.') == query->is_attribute)
-            is_found = true;
-        if (len > 0 && before == '.' && is_name(&p, len, "detach"))
-            return false;
+        bool is_it =
+            len > 0 && is_name(&p, len, query->name) && (before == '.') == query->is_attribute;
+        if (is_it && !after_in && !is_detached(p, len))
+            return true;
+        is_walked = is_walked || (is_it && after_in);
+        detaches = detaches || (len > 0 && before == '.' && is_name(&p, len, "detach"));
+        if (len > 0 && before != '.')
+            after_in = is_name(&p, len, "in") || (after_in && peek_at(&p, len) == '.');
         if (len > 0)
             p.at += len;
         else
             depth += skip_one(&p);
         before = c;
     }
-    return is_found;
+    return is_walked && !detaches;
 }
 
 /* ["outputs"], with either kind of quotes. */

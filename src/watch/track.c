@@ -398,7 +398,8 @@ static void explain_growth(const struct track *t, struct answer *a)
     a->suspect = false;
     a->alarm_at = a->suspect_at = NAN;
     a->rate_upper = NAN;
-    if (!isnan(a->forecast.limit_at)) { /* it ends before */
+    bool ends = t->rule == TRACK_FILLING || t->rule == TRACK_TOUCHED;
+    if (ends && !isnan(a->forecast.limit_at)) { /* before the limit */
         a->forecast.limit_at = a->forecast.limit_low = a->forecast.limit_high = INFINITY;
         a->forecast.limit_seconds = INFINITY;
     }
@@ -412,7 +413,9 @@ static void explain_growth(const struct track *t, struct answer *a)
 const struct phase *track_growing_since(const struct answer *a)
 {
     const struct phase *first = &a->phases[a->phase_count - 1];
-    while (first > a->phases && first[-1].name == PHASE_GROWING)
+    bool is_known = a->verdict == VERDICT_LEAK; /* and since when: that is its last phase */
+    while (!is_known && first > a->phases && first->name == PHASE_GROWING &&
+           first[-1].name == PHASE_GROWING)
         first--;
     return first;
 }

@@ -140,7 +140,8 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
 /* Growth that lasts is a leak, if there is enough of it. */
 bool track_is_judged(const struct track *t);
 
-/* The first of the phases that grow, one after the other, to the last of all. There is one. */
+/* The first of the phases that grow, one after the other, to the last of all; of a leak the last.
+ * There is one. */
 const struct phase *track_growing_since(const struct answer *a);
 
 /* By how much it has grown since it does. The answer is a leak, or is suspect. */

@@ -74,6 +74,10 @@ TEST(source__assignments_that_add)
     CHECK(find("if h == h + 1: pass", "h", NULL) == 0);
     CHECK(find("h[:] = [x]\nh.append(x)\n", "h", NULL) == 2);
     CHECK(find("h[:] = h + [x]\n", "h", NULL) == 1);
+    CHECK(find("h = torch.cat([h, x.detach()])\n", "h", NULL) == 1);
+    CHECK(find("h = [f(v) for v in h]\n", "h", NULL) == 1);
+    CHECK(find_attribute("self.h = self.h.detach()\nself.h = f(self.h)\n", "h", NULL) == 2);
+    CHECK(find_attribute("self.h = [v.detach() for v in self.h]\n", "h", NULL) == 0);
     CHECK(find("h = h.detach()\nh = tuple(v.detach() for v in h)\nh = cell(x, h)\n", "h", NULL) ==
           3);
 }
