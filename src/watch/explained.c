@@ -239,8 +239,11 @@ static bool is_touched(const struct watch *w, const struct member *m,
     if (!heap_growth(m->found, &memory->growth, &g) || isnan(g.asked) || !(g.anon > 0) ||
         !(fmax(fabs(g.asked), fabs(g.in_use)) < NO_REASON_SHARE * g.anon))
         return false;
+    /* What is not yet used is no more than was asked for, nor than malloc has given out. */
+    double given_out = m->found->heap[m->found->heap_count - 1].in_use;
+    double to_come = fmin(m->now.data - m->now.anon, given_out);
     bool is_held = m->found->census && any_reason(w, m, memory);
-    return !is_held && (!(t->limit > 0) || t->last + m->now.data - m->now.anon < t->limit);
+    return !is_held && (!(t->limit > 0) || t->last + to_come < t->limit);
 }
 
 /* So little of it may end soon. What was told stays so, and what comes with every training of a
