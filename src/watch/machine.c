@@ -226,14 +226,15 @@ static bool shm_fills(struct watch *w, const struct shm_files *now)
     return g->is_filled && g->creations <= 1 && !(t->limit > 0 && t->last + now->room >= t->limit);
 }
 
-/* What a process has of it is the same memory, unless it has more than lies there. */
-static void explain_shared(struct watch *w, const struct shm_files *files, bool fills)
+/* What a process has of it is the same memory, unless it has more than was ever to lie there. */
+static void explain_shared(struct watch *w, bool fills)
 {
     for (size_t i = 0; i < w->member_count; i++) {
         struct track *t = w->members[i]->has_tracks ? &w->members[i]->tracks[MEMBER_SHMEM] : NULL;
         if (t)
-            t->rule = fills && t->last - t->first <= files->all + LEAST_RISE ? TRACK_TOUCHED
-                                                                             : TRACK_JUDGED;
+            t->rule = fills && t->last - t->first <= w->shm_growth.sizes + LEAST_RISE
+                          ? TRACK_TOUCHED
+                          : TRACK_JUDGED;
     }
 }
 
@@ -247,7 +248,7 @@ void machine_attribute_shm(struct watch *w, double seconds)
     struct shm_files files = shm_files(w);
     bool fills = shm_fills(w, &files);
     t->rule = files.theirs > files.all / 2 ? TRACK_FOREIGN : fills ? TRACK_TOUCHED : TRACK_JUDGED;
-    explain_shared(w, &files, t->rule == TRACK_TOUCHED);
+    explain_shared(w, t->rule == TRACK_TOUCHED);
 }
 
 /* ---- GPUs as torch knows them ---- */
