@@ -172,8 +172,16 @@ def survives_a_killed_tracer(bench):
     finish(child)
 
 
+def in_a_long_call(bench, seconds):
+    """A program that has begun one."""
+    child = bench.start("long_call.py", seconds)
+    while not is_in_a_call(child.pid):
+        expect(child.poll() is None, "it ended")
+    return child
+
+
 def gives_up_on_a_long_call(bench):
-    child = bench.start("long_call.py", 3)
+    child = in_a_long_call(bench, 3)
     entry = bench.get_in(child.pid, seconds=1.5)
     expect(entry.error == -110 and "long call" in entry.why and entry.waited_aloud, entry.why)
     time.sleep(2.5)
@@ -184,9 +192,7 @@ def gives_up_on_a_long_call(bench):
 
 
 def waits_for_a_long_call(bench):
-    child = bench.start("long_call.py", 2)
-    while not is_in_a_call(child.pid):
-        expect(child.poll() is None, "it ended")
+    child = in_a_long_call(bench, 2)
     entry = bench.get_in(child.pid, seconds=10)
     expect(entry.error == 0 and entry.waited_aloud and bench.entered() == 1, entry.why)
     finish(child)
