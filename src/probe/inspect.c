@@ -292,10 +292,10 @@ static void work_in_child(void *context)
 }
 
 /* False: there are too many processes, or too little memory for one more. */
-static bool start_child(const struct tidemark_probe_listener *l, uint64_t now, bool counts)
+static bool start_child(const struct tidemark_probe_listener *l, const struct survey *c,
+                        uint64_t now, bool counts)
 {
     struct job j = {.listener = l, .now = now, .counts = counts};
-    struct survey *c = state.survey;
     struct spare spare[SURVEY_SPARE]; /* the child writes to the list of the census */
     memcpy(spare, c->spare, sizeof(spare));
     /* What the last child noted may be other memory by now, unless it is of this moment. If it is
@@ -414,10 +414,10 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
     bool was_large = is_large();
     if (was_large || !take_here(l, now)) {
         if (was_large || is_worth_a_fork())
-            start_child(l, now, true);
+            start_child(l, c, now, true);
         return;
     }
-    if (wants_search(l, c->number) && start_child(l, now, false))
+    if (wants_search(l, c->number) && start_child(l, c, now, false))
         return;
     write_report(false, pause_by_now());
     l->report(l->context, state.workshop->report, atomic_load(&state.workshop->report_len));
