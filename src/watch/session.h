@@ -220,7 +220,7 @@ struct watch {
     struct proc_meminfo memory_first, memory_now;
     double shm_first;
     struct shm_growth {
-        double all, sizes; /* of files, at the last look: what is in them, and how large they are */
+        double all, sizes;  /* what was in files at the last look; how large they were at most */
         unsigned creations; /* looks at which they had become larger */
         bool is_filled;     /* when there last was more in them, they had not */
     } shm_growth;
