@@ -3,6 +3,7 @@
 #define TIDEMARK_BASE_H
 
 #include "base/buf.h"
+#include "base/failure.h"
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/lines.h"

@@ -22,17 +22,26 @@ static void new_line(struct json *j)
     buf_repeat(j->out, " ", (size_t) j->indent * j->depth);
 }
 
-static void add_escaped(struct buf *out, unsigned char c)
+/* Beyond U+FFFF JSON wants two surrogates. */
+static void add_hexadecimal(struct buf *out, uint32_t c)
+{
+    if (c < 0x10000)
+        buf_addf(out, "\\u%04x", c);
+    else
+        buf_addf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
+}
+
+static void add_escaped(struct buf *out, uint32_t c)
 {
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 
     for (const char *s = shorts; *s; s += 2) {
-        if (c == (unsigned char) s[0]) {
+        if (c == (uint32_t) (unsigned char) s[0]) {
             buf_addf(out, "\\%c", s[1]);
             return;
         }
     }
-    buf_addf(out, "\\u%04x", c);
+    add_hexadecimal(out, c);
 }
 
 static void add_string(struct buf *out, const char *text)
@@ -40,16 +49,31 @@ static void add_string(struct buf *out, const char *text)
     buf_addc(out, '"');
     for (const char *s = text; *s;) {
         size_t len = utf8_length(s);
-        unsigned char c = (unsigned char) *s;
+        uint32_t c;
         if (len == 0)
             buf_adds(out, "\xef\xbf\xbd");
-        else if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+        else if (utf8_is_unsafe(s, len, &c) || c == '"' || c == '\\')
             add_escaped(out, c);
         else
             buf_add(out, s, len);
         s += len ? len : 1;
     }
     buf_addc(out, '"');
+}
+
+void json_add_foreign(struct buf *out, const char *text)
+{
+    for (const char *s = text; *s;) {
+        size_t len = utf8_length(s);
+        uint32_t c;
+        if (len == 0)
+            buf_adds(out, "\xef\xbf\xbd");
+        else if (*s != '\n' && *s != '\t' && utf8_is_unsafe(s, len, &c))
+            add_hexadecimal(out, c);
+        else
+            buf_add(out, s, len);
+        s += len ? len : 1;
+    }
 }
 
 /* The comma, the line and the key that come before any value. */

@@ -11,7 +11,8 @@
  * Writes into a buffer it does not own. `key` is NULL inside an array and at the top. Commas and
  * escapes are its business; with `indent` the text is laid out for a person, else it is one line.
  * A number that is not finite is *absent*: inside an object the member is left out, inside an
- * array it is null. Strings are repaired to valid UTF-8.
+ * array it is null. Strings are repaired to valid UTF-8; characters that a terminal must not get
+ * (utf8_is_unsafe()) are escaped.
  */
 struct json {
     struct buf *out;
@@ -30,5 +31,9 @@ void json_number(struct json *j, const char *key, double value);      /* shortes
 void json_integer(struct json *j, const char *key, int64_t value);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
+
+/* Adds a JSON text that a file had, as it is but for characters that a terminal must not get: they
+ * are escaped, which leaves its strings the same. */
+void json_add_foreign(struct buf *out, const char *text);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_CLI_H
 #define TIDEMARK_CLI_H
 
+#include "base/base.h"
+
 /* cli_worse() says which of two to return. */
 enum status {
     STATUS_FINE = 0,
@@ -16,6 +18,9 @@ int cli_worse(int a, int b);
 /* One line on standard error, after "tidemark: ". Names and quotes in it may come from outside:
  * the line is cleaned. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Adds the first line of a text that may come from outside, cleaned, and a line's end. */
+void cli_add_line(struct buf *out, const char *line);
 
 /*
  * The one of `names` that a mistyped word most likely meant, NULL where none is near enough.

@@ -16,6 +16,15 @@ int cli_worse(int a, int b)
     return STATUS_FINE;
 }
 
+void cli_add_line(struct buf *out, const char *line)
+{
+    struct buf text = BUF_INIT;
+    buf_add(&text, line, strcspn(line, "\n"));
+    utf8_add_clean(out, buf_text(&text), false);
+    buf_addc(out, '\n');
+    buf_release(&text);
+}
+
 void cli_say(const char *format, ...)
 {
     struct buf text = BUF_INIT, line = BUF_INIT;

@@ -9,12 +9,14 @@
 
 void table_add(struct table *t, const char *text)
 {
-    buf_add(&t->cells, text, strlen(text) + 1);
+    utf8_add_clean(&t->cells, text, false);
+    buf_addc(&t->cells, '\0');
 }
 
 void table_end_cell(struct table *t)
 {
-    table_add(t, buf_text(&t->cell));
+    buf_add(&t->cells, buf_text(&t->cell), t->cell.len);
+    buf_addc(&t->cells, '\0');
     buf_clear(&t->cell);
 }
 

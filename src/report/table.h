@@ -16,10 +16,10 @@ struct table {
 
 #define TABLE_INIT(columns_) ((struct table){(columns_), BUF_INIT, BUF_INIT})
 
-/* Adds a whole cell. */
+/* Adds a whole cell, cleaned: the text may come from outside. */
 void table_add(struct table *t, const char *text);
 
-/* Adds what was written to t->cell since the last cell. */
+/* Adds what was written to t->cell since the last cell, as it is: it may have colours. */
 void table_end_cell(struct table *t);
 
 /* Columns of its longest row. */

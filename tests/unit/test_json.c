@@ -118,6 +118,23 @@ TEST(json__escapes_keys_and_strings)
                "{\"a\\\"b\": \"quote \\\" back \\\\ line\\n tab\\t bell\\u0007 del\\u007f\"}");
 }
 
+/* They read back as they were, and nobody's terminal gets them: U+009B, U+202E, U+E0041. */
+TEST(json__escapes_what_a_terminal_must_not_get)
+{
+    struct document d;
+    begin(&d, 0);
+    json_string(&d.json, NULL, "\xc2\x9b \xe2\x80\xae \xf3\xa0\x81\x81");
+    CHECK_TEXT(finish(&d), "\"\\u009b \\u202e \\udb40\\udc41\"");
+}
+
+TEST(json__of_a_file_is_escaped_too)
+{
+    struct buf out = BUF_INIT;
+    json_add_foreign(&out, "{\n\t\"a\\n\": \"x\033[2J\xe2\x80\xae\xff\"\n}");
+    CHECK_TEXT(buf_text(&out), "{\n\t\"a\\n\": \"x\\u001b[2J\\u202e\xef\xbf\xbd\"\n}");
+    buf_release(&out);
+}
+
 TEST(json__keeps_good_utf8)
 {
     struct document d;

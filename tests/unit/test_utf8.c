@@ -33,3 +33,31 @@ TEST(utf8__keeps_a_terminal_from_being_driven)
     CHECK_WRITES(utf8_add_clean(&out, "caf\xc3\xa9 \xff\xc3", false), "caf\xc3\xa9 ??");
     CHECK_WRITES(utf8_add_clean(&out, "caf\xc3\xa9", true), "caf?");
 }
+
+/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: a name that reads backwards. */
+TEST(utf8__shows_no_text_in_another_order)
+{
+    CHECK_WRITES(utf8_add_clean(&out, "\xd8\x9c|\xe2\x80\x8e|\xe2\x80\x8f", false), "?|?|?");
+    for (unsigned char last = 0xaa; last <= 0xae; last++)
+        CHECK_WRITES(
+            utf8_add_clean(&out, (char[]){'a', '\xe2', '\x80', (char) last, 'b', 0}, false), "a?b");
+    for (unsigned char last = 0xa6; last <= 0xa9; last++)
+        CHECK_WRITES(
+            utf8_add_clean(&out, (char[]){'a', '\xe2', '\x81', (char) last, 'b', 0}, false), "a?b");
+}
+
+/* Zero-width characters, the soft hyphen, a byte order mark, line separators, tags. */
+TEST(utf8__shows_no_invisible_text)
+{
+    CHECK_WRITES(utf8_add_clean(&out, "\xe2\x80\x8b\xe2\x80\x8d\xc2\xad\xef\xbb\xbf", false),
+                 "????");
+    CHECK_WRITES(utf8_add_clean(&out, "\xe2\x80\xa8\xe2\x80\xa9\xe2\x81\xa0", false), "???");
+    CHECK_WRITES(utf8_add_clean(&out, "\xf3\xa0\x81\x81\xe3\x85\xa4", false), "??");
+}
+
+TEST(utf8__leaves_what_can_be_seen)
+{
+    static const char visible[] = "\xd9\x85\xd8\xb1 \xd7\xa9 \xe4\xb8\xad \xe2\x9d\xa4\xef\xb8\x8f "
+                                  "\xe2\x80\x93 \xc2\xb5s \xe2\x80\xa6 \xf0\x9f\x98\x80";
+    CHECK_WRITES(utf8_add_clean(&out, visible, false), visible);
+}
