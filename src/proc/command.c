@@ -47,10 +47,10 @@ static void add_quoted(struct buf *out, const char *text)
     buf_addc(out, '\'');
 }
 
-static void add_argument(struct buf *out, const char *argument, const char *previous)
+static void add_argument(struct buf *out, struct redaction *r, const char *argument)
 {
     struct buf hidden = BUF_INIT, clean = BUF_INIT;
-    redact(&hidden, argument, previous);
+    redact(r, &hidden, argument);
     add_clean(&clean, &hidden);
     if (needs_quotes(argument))
         add_quoted(out, buf_text(&clean));
@@ -67,21 +67,25 @@ void proc_add_command(struct buf *out, const char *arguments, size_t len)
         len--;
     struct buf list = BUF_INIT;
     buf_add(&list, arguments, len);
-    const char *next = buf_text(&list), *previous = NULL;
-    for (const char *a; (a = arguments_next(list.text, len, &next)); previous = a) {
-        if (previous)
+    const char *next = buf_text(&list);
+    struct redaction r = {0};
+    for (const char *a; (a = arguments_next(list.text, len, &next));) {
+        if (r.previous)
             buf_addc(out, ' ');
-        add_argument(out, a, previous);
+        add_argument(out, &r, a);
     }
     buf_release(&list);
 }
 
-void proc_add_redacted(struct buf *out, const char *const *argv, size_t count, size_t index)
+void proc_redact(const char *const *argv, size_t count, struct buf *ret)
 {
-    if (index >= count)
-        return;
-    struct buf hidden = BUF_INIT;
-    redact(&hidden, argv[index], index > 0 ? argv[index - 1] : NULL);
-    add_clean(out, &hidden);
-    buf_release(&hidden);
+    struct redaction r = {0};
+    buf_clear(ret);
+    for (size_t i = 0; i < count; i++) {
+        struct buf hidden = BUF_INIT;
+        redact(&r, &hidden, argv[i]);
+        add_clean(ret, &hidden);
+        buf_addc(ret, '\0');
+        buf_release(&hidden);
+    }
 }

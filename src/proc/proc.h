@@ -99,12 +99,14 @@ int proc_read_variable(struct proc *p, const char *name, struct buf *ret);
 /*
  * Adds the arguments as one line for people: quoted where needed, clean for a terminal, secrets
  * replaced by ***: values of telling options and variables (--token, *_KEY=), passwords in URLs,
- * well-known tokens wherever they stand. Judged word by word: --tokenizer and --max-tokens stay.
+ * cookies, well-known tokens wherever they stand. Judged word by word: --tokenizer and --max-tokens
+ * stay. What an option of one letter means is the program's: mysql -pX is hidden, ssh -p 22 is not.
  */
 void proc_add_command(struct buf *out, const char *arguments, size_t len);
 
-/* The same for an argv, one by one and not quoted: `index` tells which. */
-void proc_add_redacted(struct buf *out, const char *const *argv, size_t count, size_t index);
+/* The same for an argv, not quoted: `count` texts, each with a NUL behind it; replaces what `ret`
+ * held. */
+void proc_redact(const char *const *argv, size_t count, struct buf *ret);
 
 /* ---- the tree ---- */
 

@@ -69,7 +69,15 @@ static const char *const key_kinds[] = {
 static const char *const secret_words[] = {
     "secret",      "secrets",     "password",   "passwd",     "passphrase",    "passcode",
     "credential",  "credentials", "apikey",     "apitoken",   "authtoken",     "accesskey",
+    "cookie",      "cookies",     "storepass",  "keypass",    "sshpass",       "userpass",
     "accesstoken", "secretkey",   "privatekey", "pgpassword", "authorization", NULL,
+};
+
+/* What a pass may be in training that is no word: --num-pass, --forward_pass. */
+static const char *const pass_kinds[] = {
+    "n",       "num",      "number", "first", "second", "single", "multi", "one", "two",  "three",
+    "forward", "backward", "max",    "min",   "per",    "each",   "high",  "low", "band", "by",
+    "last",    "next",     "eval",   "train", "extra",  "render", "data",  NULL,
 };
 
 /* --use-auth-token switches something on: what follows is no value of it. */
@@ -129,6 +137,8 @@ static bool is_secret_name(struct span name, bool inside)
         return !span_in(before, token_kinds);
     if (span_is(last, "key"))
         return before.len == 0 ? !inside : span_in(before, key_kinds);
+    if (span_is(last, "pass") || span_is(last, "pw"))
+        return before.len == 0 ? !inside : !span_in(before, pass_kinds);
     /* PWD is where a shell is. */
     if (span_is(last, "pwd"))
         return before.len > 0 || (!inside && !is_variable(name));
@@ -187,12 +197,14 @@ static size_t token_length(const char *s)
     return 0;
 }
 
-/* "://user:password@": the length of what stands between; 0: none. */
+/* "://user:password@" or "://0c5f...@": the length of what stands between; 0: none. */
 static size_t userinfo_length(const char *s)
 {
     size_t len = strcspn(s, "/?# \t\n\"'");
     const char *at = memrchr(s, '@', len);
-    return at && memchr(s, ':', (size_t) (at - s)) ? (size_t) (at - s) : 0;
+    size_t user = at ? (size_t) (at - s) : 0;
+    bool is_token = user >= 16 && run_length(s, "-_") == user && looks_random(s, user);
+    return user > 0 && (is_token || memchr(s, ':', user)) ? user : 0;
 }
 
 /* ---- going through a text ---- */
@@ -210,12 +222,23 @@ static size_t quote_length(const char *s)
 
 /* The value at `s`, behind its quote if it has one: to that, or to what ends a value in code,
  * queries and shells. */
-static size_t value_length(const char *s, size_t quote, bool to_line_end)
+static size_t value_length(const char *s, size_t quote)
 {
+    static const char *const schemes[] = {"bearer", "basic", "digest", "token", "negotiate", NULL};
     char closing[] = {'\\', '\n', s[quote ? quote - 1 : 0], '\0'};
     if (quote > 0)
         return strcspn(s + quote, quote == 1 ? closing + 1 : closing);
-    return strcspn(s, to_line_end ? "\"'\n" : " \t\n\"',;&)}]\\");
+    /* "X-Auth: Bearer ..." */
+    struct span scheme = {s, run_length(s, "")};
+    size_t begin = s[scheme.len] == ' ' && span_in(scheme, schemes) ? scheme.len + 1 : 0;
+    return begin + strcspn(s + begin, " \t\n\"',;&)}]\\");
+}
+
+/* A header's value at `s` ends with its line, or with the quotes that the header is in. */
+static size_t header_length(const char *text, const char *name, const char *s)
+{
+    const char closing[] = {'\n', name > text && is_quote(name[-1]) ? name[-1] : '\0', '\0'};
+    return strcspn(s, name == text ? "\n" : closing[1] ? closing : "\"'\n");
 }
 
 /* Behind a name: what stands between it and its value; 0: it has none here. */
@@ -238,6 +261,13 @@ static bool starts_name(const char *text, const char *s)
            (s == text || (!isalnum((unsigned char) s[-1]) && s[-1] != '_'));
 }
 
+/* "Authorization: Basic ...", "Cookie: a=1; b=2": of several words. */
+static bool is_header(struct span name)
+{
+    static const char *const words[] = {"authorization", "cookie", "cookie2", NULL};
+    return span_in(cut_word(&name), words);
+}
+
 /* A name at `s` and the secret it has as its value: adds both, the secret hidden. 0: not here. */
 static size_t redact_named(struct buf *out, const char *text, const char *s)
 {
@@ -251,7 +281,8 @@ static size_t redact_named(struct buf *out, const char *text, const char *s)
         return 0;
     const char *value = s + name.len + gap;
     size_t quote = quote_length(value);
-    size_t len = value_length(value, quote, span_is(name, "authorization"));
+    size_t len =
+        quote == 0 && is_header(name) ? header_length(text, s, value) : value_length(value, quote);
     if (len == 0)
         return 0;
     buf_add(out, s, name.len + gap + quote);
@@ -276,15 +307,52 @@ static size_t redact_here(struct buf *out, const char *text, const char *s)
     return redact_named(out, text, s);
 }
 
+/* ---- commands in a text ---- */
+
+#define BLANKS " \t"
+#define BETWEEN_COMMANDS "\n;|&(`"
+#define WORD_ENDS BLANKS BETWEEN_COMMANDS ")<>\"'"
+
+static bool starts_word(const char *text, const char *s)
+{
+    return !strchr(WORD_ENDS, *s) && (s == text || strchr(WORD_ENDS, s[-1]));
+}
+
+/* An option at `s` of a program that was seen before it, in a script: adds it, its secret hidden.
+ * The number of bytes consumed, 0: it has none. */
+static size_t redact_option(struct secret_options *o, struct buf *out, const char *s)
+{
+    size_t len = strcspn(s, WORD_ENDS), at = len;
+    enum secret kind = secret_options_read(o, s, len, &at);
+    if (kind == SECRET_NONE || kind == SECRET_HEADER)
+        return 0;
+    if (at == len && strchr(BLANKS, s[at]))
+        at += strspn(s + at, BLANKS);
+    size_t quote = quote_length(s + at);
+    size_t value = quote ? value_length(s + at, quote) : strcspn(s + at, WORD_ENDS);
+    if ((len < at && s[at] == '-') || !secret_is_in(kind, s + at + quote, value))
+        return 0;
+    buf_add(out, s, at + quote);
+    buf_adds(out, STARS);
+    return at + quote + value;
+}
+
 static void redact_inside(struct buf *out, const char *text)
 {
+    struct secret_options options = {0};
     for (const char *s = text; *s;) {
-        size_t len = redact_here(out, text, s);
+        if (strchr(BETWEEN_COMMANDS, *s))
+            options = (struct secret_options){0};
+        size_t len = starts_word(text, s) ? redact_option(&options, out, s) : 0;
+        if (len == 0)
+            len = redact_here(out, text, s);
         if (len == 0)
             buf_addc(out, *s);
         s += len ? len : 1;
     }
 }
+
+/* ---- arguments ---- */
 
 /* The name of an option or assignment without its dashes: "--hf-token", "+a.b=1", "KEY=...". */
 static struct span argument_name(const char *text)
@@ -293,13 +361,14 @@ static struct span argument_name(const char *text)
     return (struct span){text, run_length(text, "_-.")};
 }
 
-/* The value of the option before it? */
+/* The value of the option before it? One dash will do, as of -passin and -token, not for letters.
+ */
 static bool is_value_of(const char *text, const char *previous)
 {
-    if (!previous || strncmp(previous, "--", 2) != 0 || strncmp(text, "--", 2) == 0)
+    if (!previous || previous[0] != '-' || strncmp(text, "--", 2) == 0)
         return false;
     struct span name = argument_name(previous);
-    return name.text[name.len] == '\0' && is_secret_name(name, false);
+    return name.len > 1 && name.text[name.len] == '\0' && is_secret_name(name, false);
 }
 
 /* Behind `sh -c` stands a whole script, of which an assignment is only the beginning. */
@@ -315,8 +384,39 @@ static bool is_assignment(struct span name)
     return name.text[name.len] == '=' && name.text[name.len + 1] && is_secret_name(name, false);
 }
 
-void redact(struct buf *out, const char *text, const char *previous)
+/* The argument, or the part of it that an option of its program has as its value. */
+static void redact_value(struct buf *out, const char *value, enum secret kind)
 {
+    if (secret_is_in(kind, value, strlen(value)))
+        buf_adds(out, STARS);
+    else
+        redact_inside(out, value);
+}
+
+/* By what its program is known to do with it. False: nothing is known. */
+static bool redact_by_program(struct redaction *r, struct buf *out, const char *text)
+{
+    enum secret kind = r->pending;
+    size_t at = 0, len = strlen(text);
+    r->pending = SECRET_NONE;
+    if (kind == SECRET_NONE || text[0] == '-') {
+        kind = secret_options_read(&r->options, text, len, &at);
+        if (kind != SECRET_NONE && at == len)
+            r->pending = kind;
+        if (kind == SECRET_NONE || at == len)
+            return false;
+    }
+    buf_add(out, text, at);
+    redact_value(out, text + at, kind);
+    return true;
+}
+
+void redact(struct redaction *r, struct buf *out, const char *text)
+{
+    const char *previous = r->previous;
+    r->previous = text;
+    if (redact_by_program(r, out, text))
+        return;
     if (*text && is_value_of(text, previous)) {
         buf_adds(out, STARS);
         return;

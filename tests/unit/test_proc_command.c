@@ -54,6 +54,15 @@ TEST(command__hides_values_of_telling_options)
         {"t|--credentials=f", "t --credentials=***"},
         {"t|+logger.wandb.api_key=x", "t +logger.wandb.api_key=***"},
         {"t|wandb.token=x|lr=1", "t wandb.token=*** lr=1"},
+        {"t|--pass=x", "t --pass=***"},
+        {"t|--pass|x", "t --pass ***"},
+        {"t|--db-pass|x", "t --db-pass ***"},
+        {"t|--pw|x", "t --pw ***"},
+        {"t|--admin_pw=x", "t --admin_pw=***"},
+        {"plink|-pw|x|host", "plink -pw *** host"},
+        {"vault|-token|x", "vault -token ***"},
+        {"keytool|-storepass|x", "keytool -storepass ***"},
+        {"wget|--cookie|a=b", "wget --cookie ***"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK_TEXT(command(texts[i][0]), texts[i][1]);
@@ -69,6 +78,8 @@ TEST(command__hides_telling_variables)
         {"env|PGPASSWORD=x", "env PGPASSWORD=***"},
         {"env|AWS_SESSION=x", "env AWS_SESSION=***"},
         {"env|DB_PWD=x", "env DB_PWD=***"},
+        {"env|DB_PASS=x|FTP_PW=y", "env DB_PASS=*** FTP_PW=***"},
+        {"env|SSHPASS=x", "env SSHPASS=***"},
         {"sh|-c|HF_TOKEN=abc python t.py --token x y",
          "sh -c 'HF_TOKEN=*** python t.py --token *** y'"},
         {"sh|-c|export A_KEY='a b'; run", "sh -c 'export A_KEY='\\''***'\\''; run'"},
@@ -91,7 +102,18 @@ TEST(command__leaves_what_is_no_secret)
         "t --master_addr=10.0.0.1 --master-port 29500",
         "t https://host/path@v1 ssh://git@host/x s3://bucket/key model@main",
         "t sk-learn-contrib-lightning-models hf_transformers task-12345678901234567890123",
-        "t -p x -t y",
+        "t -p x -t y -pfoo -u user:group",
+        "mkdir -p dir/sub",
+        "ssh -p 2222 host",
+        "nc -u 10.0.0.1:53",
+        "docker run -p 8080:80 -u 1000:1000 --user app:app image",
+        "python -m http.server -p 8080",
+        "python train.py -port 29500 -p 8080",
+        "mysql -P 3306 -u root db",
+        "curl -u name -b cookies.txt -o out.txt host",
+        "t --num-pass 3 --forward_pass=2 --two-pass x --bypass x --highpass=3",
+        "t N_PASS=3 BYPASS=1",
+        "git clone https://name@host/x",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char split[256];
@@ -119,6 +141,41 @@ TEST(command__hides_what_shows_by_itself)
         {"curl|-H|X-Api-Key: abc", "curl -H 'X-Api-Key: ***'"},
         {"curl|http://h/?a=1&token=abc&b=2", "curl 'http://h/?a=1&token=***&b=2'"},
         {"t|the bearer of news", "t 'the bearer of news'"},
+        {"curl|-H|Proxy-Authorization: Basic dXNlcg==", "curl -H 'Proxy-Authorization: ***'"},
+        {"curl|-H|X-Auth-Token: Token abc", "curl -H 'X-Auth-Token: ***'"},
+        {"t|-H|Cookie: a=1; b=\"2\"", "t -H 'Cookie: ***'"},
+        {"t|curl -H 'Cookie: a=\"1\"; b' x", "t 'curl -H '\\''Cookie: ***'\\'' x'"},
+        {"git|https://0c5f9a8b7c6d5e4f3a2b@host/x", "git https://***@host/x"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        CHECK_TEXT(command(texts[i][0]), texts[i][1]);
+}
+
+/* What -p and -u mean is for the program to say. */
+TEST(command__hides_what_its_program_takes_for_a_secret)
+{
+    static const char *texts[][2] = {
+        {"mysql|-phunter2|db", "mysql -p*** db"},
+        {"/usr/bin/mysqldump|-u|root|-phunter2|db", "/usr/bin/mysqldump -u root -p*** db"},
+        {"sudo|-u|me|mysql|-p|hunter2", "sudo -u me mysql -p ***"},
+        {"mysql|-p|-u|root", "mysql -p -u root"},
+        {"sshpass|-p|hunter2|ssh|-p|22|host", "sshpass -p *** ssh -p *** host"},
+        {"mongosh|-u|me|-p|hunter2", "mongosh -u me -p ***"},
+        {"docker|login|-u|me|-p|hunter2|host", "docker login -u me -p *** host"},
+        {"redis-cli|-a|hunter2|ping", "redis-cli -a *** ping"},
+        {"zip|-P|hunter2|a.zip|f", "zip -P *** a.zip f"},
+        {"curl|-u|user:hunter2|host", "curl -u *** host"},
+        {"curl|-uuser:hunter2|host", "curl -u*** host"},
+        {"curl|-sSu|user:hunter2|host", "curl -sSu *** host"},
+        {"timeout|9|curl|--user|user:hunter2|host", "timeout 9 curl --user *** host"},
+        {"curl|--proxy-user=user:hunter2|host", "curl --proxy-user=*** host"},
+        {"curl|-b|a=hunter2|host", "curl -b *** host"},
+        {"curl|--cookie|a=hunter2|host", "curl --cookie *** host"},
+        {"curl|-HCookie: a=hunter2|host", "curl '-HCookie: ***' host"},
+        {"sh|-c|mysql -phunter2 db; mkdir -p x", "sh -c 'mysql -p*** db; mkdir -p x'"},
+        {"sh|-c|curl -su 'me:hunter2' h; ssh -p 22 h",
+         "sh -c 'curl -su '\\''***'\\'' h; ssh -p 22 h'"},
+        {"bash|-c|cd /x && /opt/curl -b a=hunter2 h", "bash -c 'cd /x && /opt/curl -b *** h'"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK_TEXT(command(texts[i][0]), texts[i][1]);
@@ -142,11 +199,11 @@ TEST(command__hides_secrets_in_code_and_json)
 TEST(command__is_redacted_one_by_one_too)
 {
     static const char *const argv[] = {"t", "--token", "abc", "a\033b c"};
-    static const char *const want[] = {"t", "--token", "***", "a?b c", ""};
-    for (size_t i = 0; i < 5; i++) {
-        struct buf out = BUF_INIT;
-        proc_add_redacted(&out, argv, 4, i);
-        CHECK_TEXT(buf_text(&out), want[i]);
-        buf_release(&out);
-    }
+    struct buf out = BUF_INIT;
+    proc_redact(argv, 4, &out);
+    CHECK(out.len == sizeof "t\0--token\0***\0a?b c");
+    CHECK(memcmp(out.text, "t\0--token\0***\0a?b c", out.len) == 0);
+    proc_redact(argv, 0, &out);
+    CHECK(out.len == 0);
+    buf_release(&out);
 }
