@@ -2,30 +2,30 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 void run_add_command(struct buf *out, const char *const *argv, size_t argc)
 {
-    for (size_t i = 0; i < argc; i++) {
-        if (i > 0)
-            buf_addc(out, ' ');
-        proc_add_redacted(out, argv, argc, i);
-    }
+    struct buf redacted = BUF_INIT;
+    proc_redact(argv, argc, &redacted);
+    for (size_t i = 0; i + 1 < redacted.len; i++)
+        buf_addc(out, redacted.text[i] ? redacted.text[i] : ' ');
+    buf_release(&redacted);
 }
 
 void run_add_arguments(struct buf *out, const char *const *argv, size_t argc)
 {
     struct json j;
+    struct buf redacted = BUF_INIT;
+    proc_redact(argv, argc, &redacted);
     json_init(&j, out, 0);
     json_array_begin(&j, NULL);
-    for (size_t i = 0; i < argc; i++) {
-        struct buf argument = BUF_INIT;
-        proc_add_redacted(&argument, argv, argc, i);
-        json_string(&j, NULL, buf_text(&argument));
-        buf_release(&argument);
-    }
+    for (size_t i = 0; i < redacted.len; i += strlen(redacted.text + i) + 1)
+        json_string(&j, NULL, redacted.text + i);
     json_array_end(&j);
+    buf_release(&redacted);
 }
 
 static double if_told(double value)

@@ -30,7 +30,14 @@ static int io_error(sqlite3 *db)
     case EFBIG:
         return -ENOSPC;
     case EACCES:
+    case EPERM:
         return -EACCES;
+    case EMFILE:
+        return -EMFILE;
+    case ENFILE:
+        return -ENFILE;
+    case ENOMEM:
+        return -ENOMEM;
     default:
         return -EIO;
     }

@@ -342,9 +342,16 @@ static int refuse_code(struct store_error *error, int code)
     case -EBADMSG:
     case -ENODATA:
         return refuse(error, -EBADMSG, "damaged: the database cannot be read");
+    case -EBUSY:
+        return refuse(error, code, "cannot be read: another program has locked it");
     default:
-        return refuse(error, code, "cannot be read: %s", strerror(-code));
+        return refuse(error, code, "cannot be read: %s", error_words(-code));
     }
+}
+
+void store_explain(int code, struct store_error *ret)
+{
+    (void) refuse_code(ret, code);
 }
 
 /*
@@ -355,13 +362,13 @@ static int check_file(const char *path, struct store_error *error)
 {
     struct stat st;
     if (stat(path, &st) < 0)
-        return refuse(error, -errno, "cannot be opened: %s", strerror(errno));
+        return refuse(error, -errno, "cannot be opened: %s", error_words(errno));
     if (S_ISDIR(st.st_mode))
         return refuse(error, -EISDIR, "a directory, not a run file");
     if (!S_ISREG(st.st_mode))
         return refuse(error, -EINVAL, "not a run file: it is no regular file");
     if (access(path, R_OK) < 0)
-        return refuse(error, -errno, "cannot be opened: %s", strerror(errno));
+        return refuse(error, -errno, "cannot be opened: %s", error_words(errno));
     if (st.st_size == 0)
         return refuse(error, -EINVAL, "not a run file: it is empty");
     return 0;

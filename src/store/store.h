@@ -81,11 +81,15 @@ void store_set_terms(struct store *s, double limit_bytes, const char *limit_sour
                      double plan_steps, double epoch_length);
 
 /*
- * Call about once a second; thins old samples a little at a time. 0, or -errno once the file
- * cannot be written; 0 again when it can, which is tried every ten `seconds`. -EBUSY: somebody else
- * holds a lock for writing; tried again by the next call. It may wait for the disk.
+ * Call about once a second; thins old samples a little at a time, and puts the log into the file
+ * every few seconds, later once a minute: the file alone lacks no more than that. 0, or -errno once
+ * the file cannot be written; 0 again when it can, which is tried every ten `seconds`. -EBUSY:
+ * somebody else holds a lock for writing; tried again by the next call. It may wait for the disk.
  */
 int store_commit(struct store *s, double seconds);
+
+/* Why a file cannot be written, in words, for any code that the calls above return. */
+const char *store_words(int code);
 
 /*
  * The final answer: the report's JSON, and the text from which `show` makes the report again (NULL:
@@ -111,6 +115,9 @@ bool store_is_one(const char *path);
  * -EACCES, ...; error->text says it in words, to stand after the name of the file and a colon. What
  * is read later may turn out to be damaged, too: -EBADMSG from any of the calls below. */
 int store_open(const char *path, struct store **ret, struct store_error *error);
+
+/* The same words for what one of the calls below has returned. */
+void store_explain(int code, struct store_error *ret);
 
 /* Texts are owned by `s`. All but store_run() look anew: a file that is being written grows. */
 const struct store_run *store_run(const struct store *s);

@@ -12,12 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Samples that may wait for a commit; while the disk is full, the last so many. */
 #define WAITING_SAMPLES 16384
 /* Seconds until a file that could not be written is tried again. */
 #define RETRY_SECONDS 10
+/*
+ * The log goes into the file this often: at first every CHECKPOINT_LEAST seconds, then after
+ * 1/CHECKPOINT_STRETCH of the run, but not for more than CHECKPOINT_SHARE of the time, unless that
+ * would be later than CHECKPOINT_MOST seconds.
+ */
+#define CHECKPOINT_LEAST 2.0
+#define CHECKPOINT_MOST 60.0
+#define CHECKPOINT_STRETCH 16.0
+#define CHECKPOINT_SHARE 0.001
 /* Events of one kind that are kept; the rest is counted. */
 #define EVENTS_OF_A_KIND 256
 #define EVENT_KINDS 32
@@ -87,6 +97,8 @@ struct writer {
     unsigned kind_count;
     int error; /* of the last commit */
     double retry_seconds;
+    double checkpoint_seconds; /* when the log goes into the file next */
+    bool is_ahead;             /* the log has what the file lacks */
 };
 
 void writer_free(struct writer *w)
@@ -154,6 +166,7 @@ static int flush(struct store *s, double seconds)
     }
     queue_clear(&w->queue);
     w->sample_count = 0;
+    w->is_ahead = true;
     if (w->new_marks >= MARKS_TO_LOOK)
         w->new_marks = 0;
     return 0;
@@ -170,13 +183,54 @@ static int try_flush(struct store *s, double seconds)
     return w->error;
 }
 
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+/*
+ * The file alone is to be the run up to a while ago: it may be copied without its log, or survive
+ * it. A passive checkpoint waits for no reader: what one still reads in the log stays there.
+ */
+static void checkpoint(struct store *s, double seconds)
+{
+    struct writer *w = s->writer;
+    if (!w->is_ahead || seconds < w->checkpoint_seconds)
+        return;
+    int in_log = 0, in_file = 0;
+    double began = now_seconds();
+    int code = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &in_file);
+    double cost = now_seconds() - began;
+    w->is_ahead = code != SQLITE_OK || in_file < in_log;
+    double wait = fmax(seconds / CHECKPOINT_STRETCH, cost / CHECKPOINT_SHARE);
+    w->checkpoint_seconds = seconds + fmin(fmax(wait, CHECKPOINT_LEAST), CHECKPOINT_MOST);
+}
+
 int store_commit(struct store *s, double seconds)
 {
     struct writer *w = s->writer;
     /* Somebody else's lock goes away by itself, and soon. */
     if (w->error < 0 && w->error != -EBUSY && seconds < w->retry_seconds)
         return w->error;
-    return try_flush(s, seconds);
+    int r = try_flush(s, seconds);
+    if (r == 0)
+        checkpoint(s, seconds);
+    return r;
+}
+
+const char *store_words(int code)
+{
+    switch (code) {
+    case -EBADMSG:
+    case -EINVAL:
+        return "another program has damaged it";
+    case -EBUSY:
+        return "another program has locked it";
+    default:
+        return error_words(-code);
+    }
 }
 
 /* ---- rows ---- */
@@ -392,6 +446,7 @@ static int writer_new(sqlite3 *db, struct writer **ret)
     if (!w)
         return -ENOMEM;
     queue_init(&w->queue);
+    w->checkpoint_seconds = CHECKPOINT_LEAST;
     w->samples = calloc(WAITING_SAMPLES, sizeof *w->samples);
     int r = w->samples ? thin_init(&w->thin, db) : -ENOMEM;
     for (size_t i = 0; i < ROW_STATEMENTS && r == 0; i++)

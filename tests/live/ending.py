@@ -142,6 +142,28 @@ def the_watcher_is_killed(b):
     wait_until(lambda: state_of(relay) in (None, "Z"), "the end of the relay")
 
 
+def the_run_file_is_copied_without_its_log(b):
+    """While it is written and after the watcher was killed: the file alone shows the run so far."""
+    store, copy = b.folder / "run.tide", b.folder / "copies" / "copy.tide"
+    copy.parent.mkdir()
+    process = b.start(b.under(python(TICKS, 400), "-o", store), stderr=subprocess.DEVNULL)
+
+    def is_whole():
+        for path in copy.parent.iterdir():
+            path.unlink()
+        copy.write_bytes(store.read_bytes())
+        shown = b.run([str(b.tidemark), "show", str(copy)])
+        return shown.returncode == 0 and b"host.anon" in shown.stdout
+
+    wait_until(store.exists, "the run file")
+    wait_until(is_whole, "the run in the file itself", 20)
+    check(process.poll() is None, "it ended before it was copied")
+    process.kill()
+    process.wait()
+    check(is_whole(), "the file of a killed watcher")
+    check(read_store(copy)[0] > 20, "samples are missing")
+
+
 def the_watcher_is_killed_on_a_terminal(b):
     """Output still comes, and the last row is the program's again."""
     terminal, watcher = b.shell_terminal(b.under(python(TICKS, 150)))

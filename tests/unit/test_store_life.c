@@ -107,6 +107,59 @@ TEST(store__survives_its_writer)
     folder_end(&f);
 }
 
+/* ---- the file without its log ---- */
+
+/* How far a copy of the file alone goes: nothing beside it is copied. NAN: it is no run. */
+static double last_of_copy(const struct folder *f)
+{
+    char command[320];
+    struct folder copy = folder_begin();
+    snprintf(command, sizeof command, "cp '%s' '%s'", f->file, copy.file);
+    if (system(command) != 0) /* NOLINT: names of our own */
+        abort();
+    struct store *s = open_plain(&copy);
+    double last = s ? store_last_seconds(s) : (double) NAN;
+    store_free(s);
+    folder_end(&copy);
+    return last;
+}
+
+TEST(store__copied_without_its_log_lacks_a_minute_at_most)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    CHECK(write_seconds(s, series, 0, 4) == 0);
+    CHECK(last_of_copy(&f) >= 2);
+    for (int t = 4; t < 2000; t++) {
+        CHECK(write_seconds(s, series, t, t + 1) == 0);
+        if (t % 97 == 0)
+            CHECK(last_of_copy(&f) >= t - 60);
+    }
+    CHECK(file_bytes(&f, "-wal") < 1e6);
+    store_free(s);
+    folder_end(&f);
+}
+
+/* What a reader is in the middle of stays as it was for it; nobody waits. */
+TEST(store__checkpoints_beside_a_reader)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    int64_t series = add_series(s, "host.rss");
+    CHECK(write_seconds(s, series, 0, 10) == 0);
+    struct store *r = open_plain(&f);
+    CHECK(r && store_last_seconds(r) == 9);
+    CHECK(write_seconds(s, series, 10, 200) == 0);
+    CHECK(store_last_seconds(r) == 199);
+    CHECK(last_of_copy(&f) >= 139);
+    store_free(r);
+    CHECK(store_close(s, 200) == 0);
+    CHECK(file_bytes(&f, "-wal") == -1 && file_bytes(&f, "-shm") == -1);
+    CHECK(last_of_copy(&f) == 199);
+    folder_end(&f);
+}
+
 TEST(store__freed_without_an_answer_is_not_finished)
 {
     struct folder f = folder_begin();
@@ -281,6 +334,16 @@ static struct rlimit limit_files(rlim_t bytes)
     return before;
 }
 
+/* A reader in the middle of a transaction: what comes after it has to stay in the log. */
+static sqlite3 *begin_reading(const struct folder *f)
+{
+    sqlite3 *db = NULL;
+    if (sqlite3_open_v2(f->file, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        sqlite3_exec(db, "BEGIN; SELECT count(*) FROM sample", NULL, NULL, NULL) != SQLITE_OK)
+        abort();
+    return db;
+}
+
 TEST(store__makes_room_by_emptying_its_log)
 {
     struct folder f = folder_begin();
@@ -288,8 +351,11 @@ TEST(store__makes_room_by_emptying_its_log)
     int64_t series[200];
     CHECK(s);
     add_200(s, series);
+    CHECK(store_commit(s, 0) == 0);
+    sqlite3 *reader = begin_reading(&f);
     struct rlimit before = limit_files(300000);
     int full = fill(s, series, 0, 2000);
+    sqlite3_close(reader);
     int still = store_commit(s, full + 9), again = store_commit(s, full + 10);
     CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
     CHECK(full > 5 && still == -ENOSPC && again == 0);
