@@ -46,7 +46,7 @@ struct status_row {
     bool held;      /* the last row is kept from scrolling */
     char line[512]; /* as shown; empty: none */
 
-    enum { ROW_TEXT, ROW_ESCAPE, ROW_DESIGNATE, ROW_CONTROL, ROW_STRING, ROW_STRING_END } state;
+    enum { ROW_TEXT, ROW_ESCAPE, ROW_DESIGNATE, ROW_CONTROL, ROW_STRING } state;
     unsigned follow;   /* bytes that the character still lacks */
     char sequence[16]; /* the parameters of a control sequence, as far as they fit */
     unsigned sequence_len;

@@ -38,7 +38,8 @@ static void end_control(struct status_row *s, char final)
         s->saved_cursor = false;
     else if (final == 'p' && sequence_is(s, "!"))
         reset(s);
-    if (final != 'r' || (!plain && strchr("?<=>", s->sequence[0])))
+    bool private = !plain && s->sequence[0] >= '<' && s->sequence[0] <= '?';
+    if (final != 'r' || private)
         return;
     /* The program has taken the region; when it gives it back, ours has to be set again. */
     s->own_region = !plain;
@@ -51,7 +52,7 @@ static void end_escape(struct status_row *s, char c)
     if (c == '[') {
         s->state = ROW_CONTROL;
         s->sequence_len = 0;
-    } else if (strchr("]PX^_", c)) {
+    } else if (c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_') {
         s->state = ROW_STRING;
     } else if (c >= ' ' && c <= '/') {
         s->state = ROW_DESIGNATE;
@@ -88,24 +89,28 @@ static void feed_escape(struct status_row *s, char c)
         s->sequence[s->sequence_len++] = c;
     } else if (s->state == ROW_STRING && c == '\a') {
         s->state = ROW_TEXT;
-    } else if (s->state == ROW_STRING_END) {
-        s->state = c == '\\' ? ROW_TEXT : ROW_STRING;
+    }
+}
+
+/* ESC begins a sequence wherever it stands, also in a string, which it ends. */
+static void feed(struct status_row *s, char c)
+{
+    if (c == '\030' || c == '\032' || c == '\033') {
+        s->state = c == '\033' ? ROW_ESCAPE : ROW_TEXT;
+        s->follow = 0;
+    } else if (s->state == ROW_TEXT) {
+        feed_text(s, (unsigned char) c);
+    } else {
+        feed_escape(s, c);
     }
 }
 
 void status_row_feed(struct status_row *s, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (c == '\030' || c == '\032')
-            s->state = ROW_TEXT; /* abandons a sequence */
-        else if (c == '\033')
-            s->state = s->state == ROW_STRING ? ROW_STRING_END : ROW_ESCAPE;
-        else if (s->state == ROW_TEXT)
-            feed_text(s, (unsigned char) c);
-        else
-            feed_escape(s, c);
-    }
+    /* A terminal drops NULs, whatever it is in the middle of. */
+    for (size_t i = 0; i < len; i++)
+        if (text[i] != '\0')
+            feed(s, text[i]);
 }
 
 bool status_row_is_between(const struct status_row *s)

@@ -64,6 +64,41 @@ TEST(status_row__an_abandoned_sequence_is_over)
     CHECK(!is_between("\033\033"));
 }
 
+/* A terminal drops them. As a terminator of nothing one was taken for every character of a set. */
+TEST(status_row__ignores_nul)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        bool between;
+    } cases[] = {
+        {"\033\0[31m", 6, true},      {"\033\0", 2, false},
+        {"\033\0(B", 4, true},        {"\033[\0r", 4, true},
+        {"\033[\0002;10r", 8, false}, {"\033[?10\00049h", 9, false},
+        {"\033]0;t\0\a", 7, true},    {"a\0b", 3, true},
+        {"\033\0c", 3, true},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct status_row s = row(24, 80);
+        status_row_feed(&s, cases[i].text, cases[i].len);
+        if (status_row_is_between(&s) != cases[i].between)
+            printf("  case %u\n", i);
+        CHECK(status_row_is_between(&s) == cases[i].between);
+    }
+    struct status_row s = row(24, 80);
+    status_row_feed(&s, "\0", 1);
+    CHECK(!s.mid_line);
+}
+
+/* What ends a string in a terminal ends it here: the row would never be drawn again. */
+TEST(status_row__a_sequence_ends_a_string_and_half_a_character)
+{
+    CHECK(is_between("\033]0;title without an end\033[0m"));
+    CHECK(is_between("\xe2\033[0m"));
+    CHECK(is_between("\xe2\030"));
+    CHECK(!is_between("\033]0;title\033[?1049h"));
+}
+
 TEST(status_row__waits_on_the_other_screen)
 {
     CHECK(!is_between("\033[?1049h"));
