@@ -1,8 +1,9 @@
 /* probe/allocator.c: glibc's own account of its heap. */
 #include "probe/allocator.h"
 
+#include "probe/libc.h"
+
 #include <dlfcn.h>
-#include <link.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static const void *library_of(const char *function)
     Dl_info info;
     const ElfW(Sym) *symbol = NULL;
     void *address = dlsym(RTLD_DEFAULT, function);
-    if (!address || !dladdr1(address, &info, (void **) &symbol, RTLD_DL_SYMENT))
+    if (!address || !libc_symbol(address, &info, &symbol))
         return NULL;
     if (symbol && symbol->st_shndx != SHN_UNDEF)
         return info.dli_fbase;

@@ -1,6 +1,7 @@
 /* probe/ask.c: what a program asks about its own objects. */
 #include "probe/allocator.h"
 #include "probe/inspect.h"
+#include "probe/libc.h"
 #include "probe/report.h"
 #include "probe/ring.h"
 #include "wire/wire.h"
@@ -20,7 +21,7 @@ struct tidemark_probe_growth {
 
 static void heed_forks(void)
 {
-    (void) pthread_atfork(NULL, NULL, inspect_forget);
+    (void) libc_at_fork(inspect_forget);
 }
 
 SHOWN void tidemark_probe_step(const struct tidemark_probe_listener *l)

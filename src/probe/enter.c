@@ -5,12 +5,20 @@
  * ours, of which Python knows nothing, asks the interpreter now and then to call us when it is next
  * between two instructions, in its main thread; all else is done there. It also looks whether there
  * is a watcher. When there is none, everything is taken out again, and the thread ends last.
+ *
+ * Before Python 3.13 a main thread that never lets go of the GIL does not notice a call that
+ * another thread has queued: it looks for calls when it takes the GIL back. So the thread takes and
+ * releases the GIL, once for each call that is still waiting when the thread next looks. It may do
+ * so only while there is an interpreter: the function that `atexit` calls, before the interpreter
+ * begins to end, waits until the thread keeps out of it and takes everything out.
  */
 #include "probe/enter.h"
 
 #include "probe/child.h"
+#include "probe/ending.h"
 #include "probe/frames.h"
 #include "probe/heap.h"
+#include "probe/libc.h"
 #include "probe/ring.h"
 #include "probe/torch.h"
 #include "probe/whole.h"
@@ -30,6 +38,7 @@
 #define PATIENCE_NS UINT64_C(3000000000) /* for the first step, and after the last */
 #define PLACE_NS UINT64_C(500000000)     /* for a moment as far out as the ones before */
 #define SEARCH_NS 5000000                /* between two looks meanwhile */
+#define OUT_NS 100000                    /* between two looks whether the thread keeps out */
 #define STACK_BYTES ((size_t) 128 << 10)
 
 #define THREAD_NAME "tidemark"
@@ -38,6 +47,8 @@ typedef int pending_call(void *context);
 
 static int (*add_pending_call)(pending_call *function, void *context);
 static atomic_bool is_pending;
+
+#define NOTICED_SINCE 13 /* minor version of Python 3: a busy main thread notices such a call */
 
 /* From entering to leaving. The thread and the interpreter's side both know it; the thread, where
  * there is one, frees it. */
@@ -49,11 +60,15 @@ struct stay {
     atomic_bool is_over;        /* the interpreter's side is out: `ring` is the thread's to close */
     struct wire_ring *ring;
     bool has_thread;
-    bool is_hooked;   /* to torch */
-    bool is_counted;  /* everything, as far as that was wanted */
-    pid_t whole;      /* the child that does; 0: none */
-    uint64_t checked; /* whether it is deserted, by enter_step() */
-    unsigned depth;   /* of the functions at the moments that count; 0: none yet */
+    atomic_bool is_inside; /* the thread is at work with the interpreter */
+    atomic_bool keeps_out; /* and is not to be any more: the interpreter is about to end */
+    bool may_nudge;        /* it is needed here, and the end of the interpreter will be heard */
+    bool is_nudged;        /* for the call that is pending; the thread alone knows it */
+    bool is_hooked;        /* to torch */
+    bool is_counted;       /* everything, as far as that was wanted */
+    pid_t whole;           /* the child that does; 0: none */
+    uint64_t checked;      /* whether it is deserted, by enter_step() */
+    unsigned depth;        /* of the functions at the moments that count; 0: none yet */
     uint64_t last_place;
     atomic_bool seeks_place; /* a moment is due, and the ones that came were none */
 };
@@ -91,6 +106,8 @@ static void end_count(struct stay *s, bool wait)
     }
 }
 
+static void before_the_end(void);
+
 /* Where torch is at work with its hooks it is tried again at the next look. */
 static void leave(void)
 {
@@ -99,12 +116,32 @@ static void leave(void)
         return;
     end_count(s, true);
     inspect_leave();
+    ending_forget(before_the_end);
     stay = NULL;
     s->ring = ring_leave();
     if (s->has_thread)
         atomic_store(&s->is_over, true);
     else
         end_stay(s);
+}
+
+/*
+ * Called by `atexit`, with the GIL. The thread may be waiting for the GIL, and gets it here: later
+ * it would be ended while it waits, or find no interpreter. A thread that asks for the GIL after
+ * that has seen that it is to keep out.
+ */
+static void before_the_end(void)
+{
+    if (!stay)
+        return;
+    atomic_store(&stay->keeps_out, true);
+    if (atomic_load(&stay->is_inside)) {
+        void *thread = py.PyEval_SaveThread();
+        while (atomic_load(&stay->is_inside))
+            nanosleep(&(struct timespec){.tv_nsec = OUT_NS}, NULL);
+        py.PyEval_RestoreThread(thread);
+    }
+    leave();
 }
 
 /* ---- moments ---- */
@@ -174,11 +211,14 @@ static int on_pending(void *context)
     return py.PyErr_CheckSignals() < 0 ? -1 : 0;
 }
 
-static void ask(void)
+/* False: it is asked already. */
+static bool ask(void)
 {
-    if (py.Py_IsInitialized() && !atomic_exchange(&is_pending, true) &&
-        add_pending_call(on_pending, NULL) != 0)
+    if (atomic_exchange(&is_pending, true))
+        return false;
+    if (add_pending_call(on_pending, NULL) != 0)
         atomic_store(&is_pending, false);
+    return true;
 }
 
 void enter_step(void)
@@ -197,6 +237,29 @@ void enter_step(void)
 }
 
 /* ---- the thread ---- */
+
+/* One is enough: a main thread that is in a call without the GIL looks when it takes it back. */
+static void nudge(struct stay *s)
+{
+    if (!s->may_nudge || s->is_nudged)
+        return;
+    s->is_nudged = true;
+    py.PyGILState_Release(py.PyGILState_Ensure());
+}
+
+/* Nobody waits for a thread that is ended in here: the interpreter does that after the functions of
+ * `atexit` have been called. */
+static void approach(struct stay *s)
+{
+    atomic_store(&s->is_inside, true);
+    if (!atomic_load(&s->keeps_out) && py.Py_IsInitialized()) {
+        if (ask())
+            s->is_nudged = false;
+        else
+            nudge(s);
+    }
+    atomic_store(&s->is_inside, false);
+}
 
 /* At first for torch to be hooked, and for what the watcher wants. */
 static bool is_due(const struct stay *s, uint64_t now)
@@ -220,7 +283,7 @@ static void *keep_watch(void *context)
                 atomic_store(&s->is_deserted, true);
         }
         if (atomic_load(&s->is_deserted) || is_due(s, now))
-            ask();
+            approach(s);
     }
     end_stay(s);
     return NULL;
@@ -263,13 +326,14 @@ static void in_child(void)
     atomic_store(&is_pending, false);
     if (stay) {
         stay->has_thread = false;
+        atomic_store(&stay->is_inside, false);
         stay->whole = 0;
     }
 }
 
 static void heed_forks(void)
 {
-    (void) pthread_atfork(NULL, NULL, in_child);
+    (void) libc_at_fork(in_child);
 }
 
 /* Is somebody here already, or on the way out? */
@@ -305,6 +369,8 @@ static int begin_stay(const char *directory)
     torch_forget();
     s->since = wire_now();
     stay = s;
+    ending_import();
+    s->may_nudge = ending_hear(before_the_end) && python_minor_version() < NOTICED_SINCE;
     if (!start_thread(s)) {
         leave();
         return -EAGAIN;

@@ -267,8 +267,7 @@ static void *innermost(void *thread)
 
 static const struct layout *layout_of_this(void)
 {
-    const char *version = py.Py_GetVersion();
-    int minor = strncmp(version, "3.", 2) == 0 ? atoi(version + 2) : 0;
+    int minor = python_minor_version();
     for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
         if (layouts[i].minor == minor)
             return &layouts[i];

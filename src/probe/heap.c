@@ -206,12 +206,6 @@ static bool find_lists(int minor)
 
 /* ---- learning ---- */
 
-static int minor_version(void)
-{
-    const char *version = py.Py_GetVersion(); /* "3.11.2 (main, ..." */
-    return strncmp(version, "3.", 2) == 0 ? atoi(version + 2) : 0;
-}
-
 /* A deque is made with a limit that is not met by chance, and the limit looked for in it. */
 #define UNLIKELY 0x5a17e5
 
@@ -336,7 +330,7 @@ static void learn_code(void)
 
 static bool learn(void)
 {
-    int minor = minor_version();
+    int minor = python_minor_version();
     void *address = symbol("PyUnstable_GC_VisitObjects");
     memcpy(&known.visit_objects, &address, sizeof(address));
     address = symbol("_PyDict_SizeOf");

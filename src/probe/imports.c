@@ -10,6 +10,7 @@
  */
 #include "probe/imports.h"
 
+#include "probe/libc.h"
 #include "probe/python.h"
 
 #include <dlfcn.h>
@@ -40,9 +41,9 @@ static int on_event(const char *event, py_object *args, void *context);
 static bool find_runtime(uintptr_t **ret_words, size_t *ret_count)
 {
     Dl_info info;
-    ElfW(Sym) *symbol = NULL;
+    const ElfW(Sym) *symbol = NULL;
     void *runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
-    if (!runtime || dladdr1(runtime, &info, (void **) &symbol, RTLD_DL_SYMENT) == 0 || !symbol)
+    if (!runtime || !libc_symbol(runtime, &info, &symbol) || !symbol)
         return false;
     *ret_words = runtime;
     *ret_count = symbol->st_size / sizeof(uintptr_t);

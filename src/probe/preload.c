@@ -1,11 +1,11 @@
 /* probe/preload.c: brought into every process of a job, awake only where there is a Python. */
 #include "probe/imports.h"
+#include "probe/libc.h"
 #include "probe/lines.h"
 #include "probe/python.h"
 #include "probe/ring.h"
 #include "probe/torch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 static void in_child(void)
@@ -19,9 +19,10 @@ static void in_child(void)
  * would without us. */
 __attribute__((constructor)) static void on_load(void)
 {
-    if (!getenv(WIRE_DIRECTORY_VARIABLE) || !python_find() || py.Py_IsInitialized())
+    if (!libc_is_glibc() || !getenv(WIRE_DIRECTORY_VARIABLE) || !python_find() ||
+        py.Py_IsInitialized())
         return;
     bool hears_imports = imports_watch("torch", torch_hook), hears_lines = lines_watch();
     if (hears_imports || hears_lines)
-        pthread_atfork(NULL, NULL, in_child);
+        (void) libc_at_fork(in_child);
 }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct python py;
@@ -34,6 +35,12 @@ bool python_find(void)
     all = all && !strstr(py.Py_GetVersion(), "free-threading");
     state = all ? FOUND : MISSING;
     return all;
+}
+
+int python_minor_version(void)
+{
+    const char *version = py.Py_GetVersion(); /* "3.11.2 (main, ..." */
+    return strncmp(version, "3.", 2) == 0 ? atoi(version + 2) : 0;
 }
 
 void python_drop(py_object *o)

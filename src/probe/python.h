@@ -77,6 +77,10 @@ struct py_method { /* PyMethodDef */
     X(py_object *, PyEval_GetBuiltins, (void) )                                                    \
     X(py_object *, PyEval_GetFrame, (void) )                                                       \
     X(void *, PyThreadState_Get, (void) )                                                          \
+    X(void *, PyEval_SaveThread, (void) )                                                          \
+    X(void, PyEval_RestoreThread, (void *thread))                                                  \
+    X(int, PyGILState_Ensure, (void) )                                                             \
+    X(void, PyGILState_Release, (int state))                                                       \
     X(void *, PyInterpreterState_Get, (void) )                                                     \
     X(void *, PyInterpreterState_ThreadHead, (void *interpreter))                                  \
     X(void *, PyThreadState_Next, (void *thread))                                                  \
@@ -133,6 +137,9 @@ extern struct python py;
 
 /* True: this process is a Python, or has one linked in, and `py` is complete. */
 bool python_find(void);
+
+/* Of Python 3, as in 3.11; 0: it is another. */
+int python_minor_version(void);
 
 /* ---- shorthand; each leaves no error behind, and NULL means "not so" ---- */
 

@@ -16,94 +16,10 @@ import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-PROGRAMS = HERE / "programs"
-
-
-class Failed(Exception):
-    pass
-
-
-def expect(true, said):
-    if not true:
-        raise Failed(said)
-
-
-class Entry:
-    """What `enter` tells of one attempt."""
-
-    def __init__(self, text):
-        self.waited_aloud = "waiting: " in text
-        line = [l for l in text.splitlines() if not l.startswith("waiting: ")][-1]
-        fields = line.split(" ", 7)
-        self.error, self.answer, self.python = int(fields[0]), int(fields[1]), fields[2]
-        self.stopped, self.longest = float(fields[3]), float(fields[4])
-        self.stops, self.waited = int(fields[5]), float(fields[6])
-        self.why = fields[7] if len(fields) > 7 else ""
-
-
-class Bench:
-    def __init__(self, build, python, long):
-        self.build, self.python, self.many = build, python, 10 if long else 1
-        self.folder = tempfile.mkdtemp(prefix="attach-")
-        os.chmod(self.folder, 0o777)
-        self.count = os.path.join(self.folder, "count")
-        self.enter = str(build / "tests" / "enter")
-        self.guest = str(build / "tests" / "libguest.so")
-        self.children = []
-        self.notes = []
-
-    def close(self):
-        for child in self.children:
-            if child.poll() is None:
-                child.kill()
-            child.wait()
-            child.stdout.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def start(self, program, *args, python=None, prefix=()):
-        """A program of ours, once it says that it is ready."""
-        env = dict(os.environ, PYTHONPATH=str(PROGRAMS), PYTHONDONTWRITEBYTECODE="1")
-        child = subprocess.Popen([*prefix, python or self.python, str(PROGRAMS / program), *map(str, args)],
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                 cwd=self.folder, env=env)
-        self.children.append(child)
-        expect(child.stdout.readline() == "ready\n", "%s does not begin" % program)
-        return child
-
-    def get_in(self, pid, *, seconds=10, times=1, library=None, entry="guest_enter", prefix=(), count=None):
-        done = subprocess.run([*prefix, self.enter, str(pid), library or self.guest, entry,
-                               count or self.count, str(seconds), str(times)],
-                              text=True, capture_output=True, timeout=100 + seconds * times)
-        expect(done.stdout, "enter died: %d %s" % (done.returncode, done.stderr))
-        return Entry(done.stdout) if times == 1 else [
-            Entry(l) for l in done.stdout.splitlines() if not l.startswith("waiting")]
-
-    def check(self, pid, prefix=()):
-        done = subprocess.run([*prefix, self.enter, "--check", str(pid)], text=True,
-                              capture_output=True, timeout=20)
-        code, _, why = done.stdout.strip().partition(" ")
-        return int(code), why
-
-    def entered(self):
-        try:
-            return len(pathlib.Path(self.count).read_text().splitlines())
-        except FileNotFoundError:
-            return 0
-
-
-def finish(child, seconds=60):
-    """The program, asked to end, says that all its results were right."""
-    child.send_signal(signal.SIGUSR2)
-    try:
-        out, _ = child.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise Failed("the program hangs")
-    expect(child.returncode == 0 and out.splitlines()[-1:] == ["right"],
-           "the program ended with %d: %s" % (child.returncode, out[-500:]))
+import visits
+from bench import PROGRAMS, Bench, Entry, Failed, build_embedding, expect, finish
 
 
 def tail_of(child):
@@ -499,15 +415,6 @@ def refuses_musl(bench):
     expect_refused(bench, child.pid, -95, "musl")
 
 
-def build_embedding(bench):
-    ask = "import sysconfig as s; print(s.get_path('include'), s.get_config_var('LIBDIR'), s.get_config_var('LDVERSION'))"
-    include, libdir, version = subprocess.run([bench.python, "-c", ask], text=True, capture_output=True).stdout.split()
-    program = os.path.join(bench.folder, "embed")
-    subprocess.run(["gcc", str(PROGRAMS / "embed.c"), "-I", include, "-L", libdir, "-Wl,-rpath," + libdir,
-                    "-lpython" + version, "-o", program], check=True)
-    return program
-
-
 # ---- help for the cases ----
 
 def is_in_a_call(pid):
@@ -560,7 +467,7 @@ def interpreters():
 
 HOW = ("sleep", "poll", "read", "futex", "epoll", "select", "wait", "condition")
 EVERYWHERE = [enters_a_busy_loop, enters_threads_signals_forks, survives_a_killed_tracer,
-              enters_from_several_sides_at_once, survives_every_moment_of_death]
+              enters_from_several_sides_at_once, survives_every_moment_of_death, *visits.EVERYWHERE]
 ONCE = [waits_for_a_long_call, gives_up_on_a_long_call, survives_every_moment_of_death_blocked, survives_every_moment_of_death_busy,
         survives_every_moment_of_death_in_a_storm, loses_no_signal_to_a_killed_tracer,
         survives_exec_and_short_threads, survives_stops_and_continues, enters_a_virtual_environment, enters_a_program_whose_file_is_gone,
@@ -568,7 +475,7 @@ ONCE = [waits_for_a_long_call, gives_up_on_a_long_call, survives_every_moment_of
         refuses_seccomp, refuses_musl, says_why_a_library_cannot_be_loaded]
 AS_ROOT = [enters_another_mount_namespace, enters_another_pid_namespace, refuses_other_users,
            enters_where_the_library_may_not_be_read]
-SHARED = [enters_an_embedding_program]
+SHARED = [enters_an_embedding_program, *visits.SHARED]
 for name in HOW:
     ONCE.append(functools.partial(enters_what_blocks, how=name))
     ONCE[-1].__name__ = "enters_what_blocks_in_" + name

@@ -14,7 +14,6 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import run
@@ -410,7 +409,7 @@ def no_more_processes(b):
     if os.geteuid() == 0:
         text = "import os\nos.setgid(65534); os.setuid(65534)\n"
         os.chmod(b.folder, 0o777)
-        os.chmod(b.rings, 0o777)
+        os.chown(b.rings, 65534, 65534)
     else:
         text = ""
     b.ends_well("import resource\n" + text + "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))\n"
@@ -450,12 +449,12 @@ for i in range(300):
     time.sleep(.001)
 """
     b.ends_well(text % "shutil.rmtree(os.environ['TIDEMARK_RUN'])")
-    os.makedirs(b.rings, exist_ok=True)
+    os.makedirs(b.rings, 0o700, exist_ok=True)
     if os.geteuid() != 0:
         return
     b.ends_well(text % "os.setuid(65534); os.chmod" if False else
                 text % "os.chmod(os.environ['TIDEMARK_RUN'], 0o500); os.setuid(65534)")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200k,mode=777", "none", b.rings],
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200k,mode=700", "none", b.rings],
                              capture_output=True).returncode == 0
     if mounted:
         try:

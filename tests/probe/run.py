@@ -55,7 +55,7 @@ class Bench:
         self.build, self.python, self.real = build, python, real
         self.folder = tempfile.mkdtemp(prefix="probe-")
         self.rings = os.path.join(self.folder, "rings")
-        os.mkdir(self.rings)
+        os.mkdir(self.rings, 0o700)
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
