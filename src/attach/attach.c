@@ -137,7 +137,12 @@ static bool is_over(uint32_t state)
     return state == REGION_DONE || state == REGION_FAILED || state == REGION_CANCELLED;
 }
 
-/* Until the call is over, or `seconds` are: its state; -ESRCH. */
+static bool is_cancelled(const struct attach_options *o)
+{
+    return o && o->is_cancelled && atomic_load(o->is_cancelled);
+}
+
+/* Until the call is over, or `seconds` are, or it is cancelled: its state; -ESRCH. */
 static int wait_for(const struct injection *i, double seconds, const struct attach_options *o)
 {
     struct region_data d = {0};
@@ -147,7 +152,7 @@ static int wait_for(const struct injection *i, double seconds, const struct atta
         if (read_head(i, &d) < 0 || d.nonce != i->data.nonce)
             return -ESRCH;
         double waited = now() - begun;
-        if (is_over(d.state) || waited >= seconds)
+        if (is_over(d.state) || waited >= seconds || is_cancelled(o))
             return (int) d.state;
         if (!told && o && o->waiting && waited >= long_wait) {
             o->waiting(o->context, "the main thread is inside a long call");
@@ -191,6 +196,13 @@ static int explain_end(int state, const struct injection *i, const struct attach
         buf_addf(why, "Process %d (%s) could not load the library: %s.", (int) t->pid, t->name,
                  d.error[0] ? d.error : "no reason given");
         return -ELIBBAD;
+    }
+    if (is_cancelled(o)) {
+        buf_addf(why,
+                 "You stopped tidemark while the main thread of process %d (%s) was inside a long "
+                 "call. Nothing will be done in it; %u KB of its memory stay in use.",
+                 (int) t->pid, t->name, REGION_LEN / 1024);
+        return -ECANCELED;
     }
     buf_addf(
         why,
@@ -247,18 +259,18 @@ static int enter_with(struct injection *i, const char *library, const struct att
 }
 
 /* With the library as it is; if it cannot be loaded from there, with a copy. */
-static int enter_placed(struct injection *i, const struct attach_options *o,
+static int enter_placed(struct injection *i, const struct deputy *d, const struct attach_options *o,
                         struct attach_result *ret, struct buf *why)
 {
     int r = 0;
     for (int must_copy = 0; must_copy <= 1; must_copy++) {
         struct place place = PLACE_INIT;
         struct buf words = BUF_INIT;
-        r = place_library(i->target, o->library, must_copy, &place, &words);
+        r = place_library(i->target, d, o->library, must_copy, &place, &words);
         bool last = must_copy || r < 0 || strcmp(place.path, o->library) != 0;
         if (r == 0)
             r = enter_with(i, place.path, o, ret, &words);
-        place_release(&place);
+        place_release(&place, d);
         bool done = r != -ELIBBAD || last;
         if (r < 0 && done)
             buf_adds(why, buf_text(&words));
@@ -269,27 +281,38 @@ static int enter_placed(struct injection *i, const struct attach_options *o,
     return r;
 }
 
+/* The processes that trace share what they do with this one. */
+static int enter_as(const struct deputy *d, struct target *t, struct python *p,
+                    const struct attach_options *o, struct attach_result *ret, struct buf *why)
+{
+    struct injection *i =
+        mmap(NULL, sizeof *i, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (i == MAP_FAILED) {
+        buf_adds(why, "Out of memory.");
+        return -ENOMEM;
+    }
+    i->target = t;
+    i->python = p;
+    int r = enter_placed(i, d, o, ret, why);
+    munmap(i, sizeof *i);
+    return r;
+}
+
 int attach_enter(pid_t pid, const struct attach_options *o, struct attach_result *ret,
                  struct buf *why)
 {
     struct target t;
     struct python p;
+    struct deputy *d = NULL;
     *ret = (struct attach_result){.pid = pid};
     int r = look(pid, &t, &p, why);
     if (r == 0) {
         snprintf(ret->python, sizeof ret->python, "%s", p.version);
-        struct injection *i =
-            mmap(NULL, sizeof *i, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (i == MAP_FAILED) {
-            r = -ENOMEM;
-            buf_adds(why, "Out of memory.");
-        } else {
-            i->target = &t;
-            i->python = &p;
-            r = enter_placed(i, o, ret, why);
-            munmap(i, sizeof *i);
-        }
+        r = deputy_new(pid, &d, why);
     }
+    if (r == 0)
+        r = enter_as(d, &t, &p, o, ret, why);
+    deputy_free(d);
     target_release(&t);
     return r;
 }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 /*
@@ -18,6 +19,8 @@ struct attach_options {
     const char *entry;    /* int entry(const char *argument): 0 or -errno of its own */
     const char *argument; /* valid for the entry during the call only */
     double seconds;       /* how long to wait for the main thread to get to it */
+    /* Set by another thread: give up now. May be NULL. */
+    const atomic_bool *is_cancelled;
     /* Told once when it takes longer than a second; may be NULL. */
     void (*waiting)(void *context, const char *what);
     void *context;
@@ -39,8 +42,9 @@ struct attach_result {
  * -ESRCH: there is no such process, or it has ended; -EPERM: not allowed; -EBUSY: stopped, or
  * traced by another; -ENOTSUP: not a process this can be done to; -EAGAIN: its interpreter is just
  * starting, or no thread came to a place where this is safe; -ETIMEDOUT: the main thread did not
- * get to it: it will not be done later either; -ELIBBAD: the library could not be loaded there;
- * -EIO: anything else. `ret` is set as far as it is known, in failure too.
+ * get to it: it will not be done later either; -ECANCELED: the same, on demand; -ELIBBAD: the
+ * library could not be loaded there; -EIO: anything else. `ret` is set as far as it is known, in
+ * failure too.
  */
 int attach_enter(pid_t pid, const struct attach_options *o, struct attach_result *ret,
                  struct buf *why);

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,12 +17,15 @@ static bool has_capability(const struct status *s)
     return s->capabilities >> CAP_SYS_PTRACE & 1;
 }
 
+/* The kernel compares our effective id with the target's real, effective and saved one. */
+static bool are_all(const long ids[4], long id)
+{
+    return ids[0] == id && ids[1] == id && ids[2] == id;
+}
+
 static bool is_same_user(const struct status *self, const struct status *target)
 {
-    for (unsigned i = 0; i < 3; i++)
-        if (target->uid[i] != self->uid[1] || target->gid[i] != self->gid[1])
-            return false;
-    return true;
+    return are_all(target->uid, self->uid[1]) && are_all(target->gid, self->gid[1]);
 }
 
 static void ask_for_capability(const struct permission *p, struct buf *why)
@@ -50,14 +54,46 @@ static void explain_yama(const struct permission *p, struct buf *why)
     buf_adds(why, ".");
 }
 
+/* A set-user-id program, or one that has put rights aside for a while. */
+static void explain_mixed(const struct permission *p, const char *what, const long ids[4],
+                          struct buf *why)
+{
+    buf_addf(why,
+             "its %s ids differ (real %ld, effective %ld, saved %ld), so the kernel protects it "
+             "from its own user. To get in, ",
+             what, ids[0], ids[1], ids[2]);
+    ask_for_capability(p, why);
+    buf_adds(why, ".");
+}
+
+static void explain_ids(const struct permission *p, struct buf *why)
+{
+    const struct status *self = p->self, *target = p->target;
+    bool mixed_users = !are_all(target->uid, target->uid[0]);
+    if (mixed_users || !are_all(target->gid, target->gid[0])) {
+        explain_mixed(p, mixed_users ? "user" : "group", mixed_users ? target->uid : target->gid,
+                      why);
+        return;
+    }
+    bool other_user = target->uid[0] != self->uid[1];
+    if (other_user)
+        buf_addf(why, "it belongs to user %ld, and you are user %ld. To get in, ", target->uid[0],
+                 self->uid[1]);
+    else
+        buf_addf(why,
+                 "it is yours, but runs with group %ld, and you run with group %ld; the kernel "
+                 "wants both to match. To get in, ",
+                 target->gid[0], self->gid[1]);
+    ask_for_capability(p, why);
+    buf_adds(why, other_user ? "; or run tidemark as that user."
+                             : "; or run tidemark with that group (sg GROUP -c 'tidemark ...').");
+}
+
 void permission_explain(const struct permission *p, struct buf *why)
 {
     buf_addf(why, "Not allowed to get into process %d (%s): ", (int) p->pid, p->target->name);
     if (!is_same_user(p->self, p->target) && !has_capability(p->self)) {
-        buf_addf(why, "it belongs to user %ld, and you are user %ld. To get in, ",
-                 p->target->uid[0], p->self->uid[1]);
-        ask_for_capability(p, why);
-        buf_addf(why, "; or run tidemark as that user.");
+        explain_ids(p, why);
     } else if (p->yama >= 3 || (p->yama > 0 && !has_capability(p->self))) {
         explain_yama(p, why);
     } else if (p->not_dumpable && !has_capability(p->self)) {
@@ -112,6 +148,12 @@ int permission_check(pid_t pid, const struct status *target, struct buf *why)
     if (fd >= 0) {
         close(fd);
         return 0;
+    }
+    /* Only these two are a refusal; too many open files, say, are none. */
+    if (errno != EACCES && errno != EPERM) {
+        int error = errno;
+        buf_addf(why, "%s cannot be opened: %s.", path, strerror(error));
+        return -error;
     }
     explain(pid, target, why);
     return -EPERM;

@@ -7,7 +7,8 @@
 
 #include <sys/types.h>
 
-/* Asks the kernel, without touching the process. 0; -EPERM and the words. */
+/* Asks the kernel, without touching the process. 0; -EPERM: it refuses; -errno: it could not be
+ * asked. Both with the words. */
 int permission_check(pid_t pid, const struct status *target, struct buf *why);
 
 /* What holds us off. */

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,7 +72,7 @@ static int advise_on(const struct advise *a, const char *path, struct store *sto
     int r = evidence_init(&evidence, recording, view, a->limit, failed);
     if (r < 0) {
         watch_view_release(&kept);
-        cli_say("%s: cannot be read: %s", path, strerror(-r));
+        load_run_explain(path, r);
         return r;
     }
     const struct report_advice report = {
@@ -109,7 +108,7 @@ static int advise_recorded(const struct advise *a, const char *path, struct stor
             recording_free(recording);
     }
     if (r < 0) {
-        cli_say("%s: cannot be read: %s", path, strerror(-r));
+        load_run_explain(path, r);
         return r;
     }
     r = advise_on(a, path, store, recording, &view);

@@ -57,7 +57,7 @@ static int flush(struct exporter *x)
         ssize_t n = write(x->fd, x->out.text + done, x->out.len - done);
         if (n < 0 && errno != EINTR) {
             int error = errno;
-            cli_say("%s: %s", x->output, strerror(error));
+            cli_say("%s: %s", x->output, error_words(error));
             x->failed = true;
             return -error;
         }
@@ -87,11 +87,11 @@ static int open_output(struct exporter *x)
         cli_say("%s: is the run file itself: choose another name", x->output);
         return -EEXIST;
     }
-    x->fd = open(x->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    x->fd = open(x->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (x->fd >= 0)
         return 0;
     int error = errno;
-    cli_say("%s: cannot be written: %s", x->output, strerror(error));
+    cli_say("%s: cannot be written: %s", x->output, error_words(error));
     return -error;
 }
 
@@ -112,12 +112,15 @@ static void add_number(struct buf *out, double value)
 /* Texts of a stranger's file may hold anything. */
 static void add_text(struct buf *out, const char *text)
 {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    struct buf clean = BUF_INIT;
+    utf8_add_clean(&clean, text, false);
+    bool quoted = strpbrk(buf_text(&clean), ",\"") != NULL;
     if (quoted)
         buf_addc(out, '"');
-    for (const char *s = text; *s; s++)
+    for (const char *s = buf_text(&clean); *s; s++)
         buf_repeat(out, (char[]){*s, '\0'}, *s == '"' ? 2 : 1);
     buf_adds(out, quoted ? "\"," : ",");
+    buf_release(&clean);
 }
 
 /* Between two marks steps are guessed: what is finer than this says nothing. */
@@ -283,7 +286,7 @@ static int export_series(struct exporter *x)
         r = x->csv ? csv_series(x, i) : jsonl_series(x, i);
     }
     if (r < 0 && !x->failed)
-        cli_say("%s: cannot be read: %s", x->path, strerror(-r));
+        load_run_explain(x->path, r);
     if (r == 0 && chosen == 0 && x->series) {
         cli_say("%s: no series is called '%s'", x->path, x->series);
         return -EINVAL;
@@ -298,12 +301,12 @@ static int export_run(struct exporter *x)
         return r;
     r = recording_new(x->store, &x->recording);
     if (r < 0)
-        cli_say("%s: cannot be read: %s", x->path, strerror(-r));
+        load_run_explain(x->path, r);
     else if ((r = open_output(x)) == 0)
         r = export_series(x);
     if (x->fd > STDERR_FILENO && close(x->fd) < 0 && r == 0) {
         r = -errno;
-        cli_say("%s: %s", x->output, strerror(-r));
+        cli_say("%s: %s", x->output, error_words(-r));
     }
     recording_free(x->recording);
     store_free(x->store);

@@ -6,8 +6,8 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ static const char help[] =
     "example: tidemark objects --pid 4242\n";
 
 #define PATIENCE_SECONDS 30.0
-#define COUNT_SECONDS 60.0 /* after it was entered */
+#define COUNT_SECONDS 60.0 /* after the last was entered */
 #define LOOK_NS 20000000
 
 struct objects {
@@ -39,6 +39,8 @@ struct objects {
     struct watch *watch;
     struct entering *entering;
     struct timespec began;
+    size_t entered;
+    double entered_at; /* the last of them */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -58,9 +60,11 @@ static double now(const struct objects *o)
 
 static void tell(void *context, const char *line)
 {
+    struct buf clean = BUF_INIT;
     (void) context;
-    ssize_t n = write(STDERR_FILENO, line, strlen(line));
-    (void) n;
+    cli_add_line(&clean, line);
+    fputs(buf_text(&clean), stderr);
+    buf_release(&clean);
 }
 
 /* ---- waiting for it ---- */
@@ -79,9 +83,19 @@ static bool is_counted(struct objects *o)
     return all;
 }
 
+static double deadline(struct objects *o)
+{
+    size_t entered = entering_count(o->entering);
+    if (entered > o->entered) {
+        o->entered = entered;
+        o->entered_at = now(o);
+    }
+    return o->entered_at + COUNT_SECONDS + (entered > 0 ? 0 : PATIENCE_SECONDS);
+}
+
 static void count(struct objects *o)
 {
-    while (!is_interrupted && now(o) < PATIENCE_SECONDS + COUNT_SECONDS) {
+    while (!is_interrupted && now(o) < deadline(o)) {
         watch_tick(o->watch, now(o));
         entering_tick(o->entering, o->watch);
         if (watch_alive(o->watch) == 0 || is_counted(o))
@@ -91,6 +105,34 @@ static void count(struct objects *o)
 }
 
 /* ---- telling it ---- */
+
+static void say_uncounted(const struct watch_entered *e)
+{
+    struct buf text = BUF_INIT;
+    report_entry_end(&text, e);
+    cli_say("objects: %s was not counted: %s", e->process, buf_text(&text));
+    buf_release(&text);
+}
+
+/* Who was entered and could not be understood (another version's probe is in it) has its reason. */
+static bool say_whys(const struct watch_found *f)
+{
+    bool said = false;
+    for (size_t i = 0; i < f->entered_count; i++) {
+        if (f->entered[i].why)
+            cli_say("objects: %s: %s", f->entered[i].process, f->entered[i].why);
+        said = said || f->entered[i].why;
+    }
+    return said;
+}
+
+static void say_nobody(const struct objects *o, const struct watch_found *f)
+{
+    if (entering_is_refused(o->entering) || say_whys(f) || entering_count(o->entering) > 0)
+        return;
+    const char *why = watch_alive(o->watch) == 0 ? "the process has ended" : "no Python was found";
+    cli_say("objects: nothing was counted: %s", is_interrupted ? "interrupted" : why);
+}
 
 static int print(struct objects *o)
 {
@@ -107,15 +149,16 @@ static int print(struct objects *o)
         const struct wire_census *c = watch_census(o->watch, (pid_t) e->pid);
         if (c)
             list[told++] = (struct report_objects){c, e};
+        else if (e->python)
+            say_uncounted(e);
     }
     if (o->json)
         report_objects_json(&out, list, told, &view.found);
     for (size_t i = 0; i < told && !o->json; i++)
         report_objects_text(&out, &list[i], &style);
     int status = told > 0 && terminal_write(&out) == 0 ? STATUS_FINE : STATUS_ERROR;
-    if (told == 0 && !entering_is_refused(o->entering))
-        cli_say("objects: %s", is_interrupted ? "ended before anything was counted"
-                                              : "the process did not tell what it holds");
+    if (told == 0)
+        say_nobody(o, &view.found);
     buf_release(&out);
     free(list);
     watch_view_release(&view);
@@ -132,7 +175,7 @@ static int look_at(struct objects *o, pid_t pid)
     if (r == 0)
         r = watch_add_root(o->watch, pid, false);
     if (r < 0) {
-        cli_say("objects: process %d cannot be looked at: %s", (int) pid, strerror(-r));
+        cli_say("objects: process %d cannot be looked at: %s", (int) pid, error_words(-r));
         watch_free(o->watch);
         return STATUS_ERROR;
     }

@@ -70,7 +70,7 @@ static void wait_unwatched(struct relay *relay, int *ret_status)
 
 static int say_not_run(const char *command, int error)
 {
-    cli_say("run: %s: cannot be run: %s", command, strerror(error));
+    cli_say("run: %s: cannot be run: %s", command, error_words(error));
     return error == ENOENT ? 127 : 126;
 }
 

@@ -71,7 +71,7 @@ static int show_json(const struct show *s, const char *json)
     enum verdict verdict;
     enum severity severity;
     read_verdict(json, &verdict, &severity);
-    buf_adds(&out, json);
+    json_add_foreign(&out, json);
     return print(&out, fail_on_status(&s->fail_on, verdict, severity));
 }
 
@@ -121,7 +121,7 @@ static int show_run(const struct show *s, const char *path)
     int r = store_answer(store, &json, &report), status = -1;
     struct watch_view view;
     if (r < 0) {
-        cli_say("%s: cannot be read: %s", path, strerror(-r));
+        load_run_explain(path, r);
         status = STATUS_ERROR;
     } else if (!json) {
         cli_say("%s: this run has no final answer: the watcher ended before the job, or still "

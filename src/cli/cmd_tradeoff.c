@@ -466,8 +466,8 @@ static bool is_empty(const char *path)
 
 static int make_kept_folder(const char *path)
 {
-    if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-        cli_say("tradeoff: --keep: %s: cannot be made: %s", path, strerror(errno));
+    if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+        cli_say("tradeoff: --keep: %s: cannot be made: %s", path, error_words(errno));
         return -errno;
     }
     if (!is_empty(path)) {
@@ -484,7 +484,7 @@ static char *make_own_folder(void)
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s/tidemark-tradeoff-XXXXXX", base && base[0] ? base : "/tmp");
     if (!mkdtemp(path.text)) {
-        cli_say("tradeoff: %s: cannot be made: %s", buf_text(&path), strerror(errno));
+        cli_say("tradeoff: %s: cannot be made: %s", buf_text(&path), error_words(errno));
         buf_release(&path);
     }
     return path.text;
@@ -498,7 +498,7 @@ static int measure_in_own_folder(struct tradeoff_command *c)
     c->job.folder = folder;
     int status = measure(c);
     if (rmdir(folder) < 0)
-        cli_say("tradeoff: %s: cannot be removed: %s", folder, strerror(errno));
+        cli_say("tradeoff: %s: cannot be removed: %s", folder, error_words(errno));
     free(folder);
     return status;
 }

@@ -258,7 +258,7 @@ static void add_failed(struct doctor *d, int error, int status)
     if (error == -ETIMEDOUT)
         doctor_set(c, DOCTOR_NO, "no answer within %.0f s: the driver hangs", PATIENCE_SECONDS);
     else if (error < 0)
-        doctor_set(c, DOCTOR_NO, "could not be asked (%s)", strerror(-error));
+        doctor_set(c, DOCTOR_NO, "could not be asked (%s)", error_words(-error));
     else
         doctor_set(c, DOCTOR_NO, "its library crashed (%s)",
                    WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "without a word");

@@ -138,7 +138,7 @@ static void set_traced(struct doctor_check *c, int child, int stranger, int scop
     if (child == 0)
         doctor_set(c, DOCTOR_LIMITED, "allowed only for what tidemark started itself%s", rule);
     else
-        doctor_set(c, DOCTOR_NO, "refused%s: %s", rule, strerror(-child));
+        doctor_set(c, DOCTOR_NO, "refused%s: %s", rule, error_words(-child));
     advise_access(&c->advice, scope);
 }
 
@@ -189,7 +189,7 @@ static void check_reading(struct doctor *d)
         doctor_set(c, DOCTOR_OK, "works on a process of our own");
         return;
     }
-    doctor_set(c, DOCTOR_NO, "refused (process_vm_readv: %s)", strerror(-r));
+    doctor_set(c, DOCTOR_NO, "refused (process_vm_readv: %s)", error_words(-r));
     advise_access(&c->advice, read_scope());
 }
 
@@ -217,7 +217,7 @@ static void check_end(struct doctor *d)
         doctor_set(c, DOCTOR_OK, "is told at once (pidfd_open)");
         return;
     }
-    doctor_set(c, DOCTOR_LIMITED, "is not told (pidfd_open: %s)", strerror(-r));
+    doctor_set(c, DOCTOR_LIMITED, "is not told (pidfd_open: %s)", error_words(-r));
     buf_adds(&c->advice, "nothing to do: it is seen at the next look, up to a second later");
 }
 
@@ -239,7 +239,7 @@ void doctor_check_attach(struct doctor *d)
     long long tracer = status_number(pid, "TracerPid", 10);
     int r = try_access(d->pid);
     if (r < 0) {
-        doctor_set(c, DOCTOR_NO, "refused (%s)", strerror(-r));
+        doctor_set(c, DOCTOR_NO, "refused (%s)", error_words(-r));
         advise_access(&c->advice, read_scope());
     } else if (tracer > 0) {
         doctor_set(c, DOCTOR_NO, "process %lld is attached to it already", tracer);

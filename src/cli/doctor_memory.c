@@ -20,7 +20,7 @@ static void check_ram(struct doctor *d)
     struct proc_meminfo m;
     int r = proc_meminfo_read("/proc", &m);
     if (r < 0) {
-        doctor_set(c, DOCTOR_LIMITED, "not told (/proc/meminfo: %s)", strerror(-r));
+        doctor_set(c, DOCTOR_LIMITED, "not told (/proc/meminfo: %s)", error_words(-r));
         buf_adds(&c->advice, "say how much there is, for forecasts: --limit 32GB");
         return;
     }
@@ -64,7 +64,7 @@ static void check_kills(struct doctor *d)
 static void set_no_cgroup(struct doctor_check *c, int error)
 {
     doctor_set(c, DOCTOR_LIMITED, "none that counts memory here%s%s%s",
-               error == -ENOENT ? "" : " (", error == -ENOENT ? "" : strerror(-error),
+               error == -ENOENT ? "" : " (", error == -ENOENT ? "" : error_words(-error),
                error == -ENOENT ? "" : ")");
     buf_adds(&c->advice, "RAM is taken as the limit; if the container or batch system sets a lower "
                          "one, say it: --limit 32GB");
@@ -152,7 +152,7 @@ static void check_shm(struct doctor *d)
     double used, size;
     int r = proc_tmpfs_read("/dev/shm", &used, &size);
     if (r < 0) {
-        doctor_set(c, DOCTOR_LIMITED, "not there or not in memory (%s)", strerror(-r));
+        doctor_set(c, DOCTOR_LIMITED, "not there or not in memory (%s)", error_words(-r));
         buf_adds(&c->advice, "torch's data workers pass batches through it: mount a tmpfs there");
         return;
     }

@@ -64,7 +64,7 @@ static void check_list(struct doctor *d, pid_t *ret_foreign)
     int r = count < 0 ? count : proc_stat_read("/proc", getpid(), &own);
     c->is_vital = true;
     if (r < 0) {
-        doctor_set(c, DOCTOR_NO, "/proc does not show processes (%s)", strerror(-r));
+        doctor_set(c, DOCTOR_NO, "/proc does not show processes (%s)", error_words(-r));
         buf_adds(&c->advice, "run and watch read it: as root, mount -t proc proc /proc");
         return;
     }
@@ -155,7 +155,7 @@ static void check_kinds(struct doctor *d, struct proc *self)
     c->is_vital = true;
     if (r < 0 || isnan(status.rss)) {
         doctor_set(c, DOCTOR_NO, "the memory of a process cannot be read (%s)",
-                   r < 0 ? strerror(-r) : "the kernel does not tell it");
+                   r < 0 ? error_words(-r) : "the kernel does not tell it");
         buf_adds(&c->advice, "run and watch need /proc/PID/status with VmRSS");
     } else if (isnan(status.anon) || isnan(status.shmem)) {
         doctor_set(c, DOCTOR_LIMITED, "only the total (RSS), not what is in it");
@@ -217,7 +217,7 @@ static double measure_rollup(struct proc *self)
 static void set_no_rollup(struct doctor_check *c, int error)
 {
     doctor_set(c, DOCTOR_LIMITED, "cannot be read (%s)",
-               error == -ENOSYS ? "the kernel has no smaps_rollup" : strerror(-error));
+               error == -ENOSYS ? "the kernel has no smaps_rollup" : error_words(-error));
     buf_adds(&c->advice, "what processes share counts for each of them: sums over data workers "
                          "look too large. Linux 4.14 or newer tells the shares");
 }
@@ -244,7 +244,7 @@ static void check_fds(struct doctor *d, struct proc *self)
     double count;
     int r = proc_read_fds(self, &count);
     if (r < 0) {
-        doctor_set(c, DOCTOR_LIMITED, "cannot be counted (%s)", strerror(-r));
+        doctor_set(c, DOCTOR_LIMITED, "cannot be counted (%s)", error_words(-r));
         buf_adds(&c->advice, "a leak of files or sockets is not seen; memory is");
         return;
     }
@@ -262,7 +262,7 @@ void doctor_check_processes(struct doctor *d)
     if (r < 0) {
         struct doctor_check *c = doctor_add(d, "kinds", "memory by kind");
         c->is_vital = true;
-        doctor_set(c, DOCTOR_NO, "not even our own process can be read (%s)", strerror(-r));
+        doctor_set(c, DOCTOR_NO, "not even our own process can be read (%s)", error_words(-r));
         buf_adds(&c->advice, "run and watch need /proc/PID/stat and status");
         return;
     }
@@ -278,7 +278,7 @@ void doctor_check_processes(struct doctor *d)
 static void set_refused(struct doctor_check *c, enum doctor_state state, int error)
 {
     doctor_set(c, state, "cannot be read (%s)",
-               error == -ENOSYS ? "the kernel does not tell it" : strerror(-error));
+               error == -ENOSYS ? "the kernel does not tell it" : error_words(-error));
     if (error == -ESRCH)
         buf_adds(&c->advice, "it has ended meanwhile");
     else

@@ -10,7 +10,6 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -50,7 +49,7 @@ static void check_terminal(struct doctor *d)
         doctor_set(c, DOCTOR_OK, "a command under run can have one of its own");
         return;
     }
-    doctor_set(c, DOCTOR_LIMITED, "none can be made for a command (%s)", strerror(-r));
+    doctor_set(c, DOCTOR_LIMITED, "none can be made for a command (%s)", error_words(-r));
     buf_adds(&c->advice, "send the output elsewhere: tidemark run -- python train.py 2>&1 | cat; "
                          "or as root mount -t devpts devpts /dev/pts");
 }
@@ -114,7 +113,7 @@ static void check_run_file(struct doctor *d)
     if (r != -EEXIST)
         remove_trial(path);
     if (r < 0) {
-        doctor_set(c, DOCTOR_LIMITED, "cannot be written in this folder (%s)", strerror(-r));
+        doctor_set(c, DOCTOR_LIMITED, "cannot be written in this folder (%s)", error_words(-r));
         buf_adds(&c->advice, "run and watch work and record nothing; to record, change to another "
                              "folder or name the file: --output=/tmp/NAME.tide");
     } else if (!wal) {
@@ -165,7 +164,7 @@ static void check_disk(struct doctor *d)
     struct statfs s;
     if (statfs(".", &s) < 0) {
         doctor_set(c, DOCTOR_LIMITED, "the current folder cannot be looked at (%s)",
-                   strerror(errno));
+                   error_words(errno));
         buf_adds(&c->advice, "change to a folder that exists");
         return;
     }
@@ -197,7 +196,7 @@ static void check_files(struct doctor *d)
     struct doctor_check *c = doctor_add(d, "files", "files at once");
     struct rlimit before, most;
     if (getrlimit(RLIMIT_NOFILE, &before) < 0) {
-        doctor_set(c, DOCTOR_LIMITED, "the limit is not told (%s)", strerror(errno));
+        doctor_set(c, DOCTOR_LIMITED, "the limit is not told (%s)", error_words(errno));
         buf_adds(&c->advice, "nothing to do for a job of a few processes");
         return;
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define LEAVE_SECONDS 3.0
 
@@ -61,6 +62,8 @@ static void note(struct entering *e, struct watch *w, const struct visit_result 
     struct buf line = BUF_INIT;
     buf_adds(&line, "tidemark: entered ");
     watch_name_process(w, r->pid, &line);
+    if (r->uid != geteuid())
+        buf_addf(&line, " for user %u, whose rights its files are handled with", (unsigned) r->uid);
     buf_adds(&line, "; it stood still for ");
     units_add_short_time(&line, r->stopped);
     buf_addc(&line, '\n');
@@ -76,7 +79,7 @@ static void begin(struct entering *e, struct watch *w)
     if (count == 0)
         return;
     int r = visit_prepare(e->visit, pids[0], &why);
-    if (r == 0 && watch_use_rings(w, visit_directory(e->visit)) < 0)
+    if (r == 0 && watch_use_rings(w, visit_folder(e->visit)) < 0)
         buf_adds(&why, "No rings can be made for it.");
     else if (r == 0 && visit_enter(e->visit, pids, count) < 0)
         buf_adds(&why, "No thread can be started for it.");
@@ -110,6 +113,7 @@ bool entering_is_refused(const struct entering *e)
 void entering_end(struct entering *e, struct watch *w)
 {
     struct visit_result r;
+    visit_cancel(e->visit);
     while (visit_await(e->visit, &r))
         note(e, w, &r);
     watch_leave(w, LEAVE_SECONDS);

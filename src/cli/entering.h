@@ -22,7 +22,7 @@ void entering_tick(struct entering *e, struct watch *w);
 size_t entering_count(const struct entering *e);    /* so many were entered so far */
 bool entering_is_refused(const struct entering *e); /* all that were tried could not be */
 
-/* After watch_finish(): waits for who is being entered, and leaves all. */
+/* After watch_finish(): gives up on who is being entered, and leaves all. */
 void entering_end(struct entering *e, struct watch *w);
 
 #endif

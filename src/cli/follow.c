@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ static int catch_signals(int fd)
     null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null_fd < 0) {
         int error = errno;
-        cli_say("/dev/null: cannot be opened: %s", strerror(error));
+        cli_say("/dev/null: cannot be opened: %s", error_words(error));
         return -error;
     }
     /* A read that is begun again reads what the source has become; a write is not cut short. */

@@ -166,12 +166,15 @@ static void tell(struct live *l, const char *text)
 static void tell_of_entering(void *context, const char *line)
 {
     struct live *l = context;
-    if (!l->job->term) {
-        tell(l, line);
-        return;
+    struct buf clean = BUF_INIT;
+    cli_add_line(&clean, line);
+    if (l->job->term) {
+        clear_row(l);
+        write_text(STDERR_FILENO, buf_text(&clean), clean.len);
+    } else {
+        tell(l, buf_text(&clean));
     }
-    clear_row(l);
-    write_text(STDERR_FILENO, line, strlen(line));
+    buf_release(&clean);
 }
 
 static void show_status(struct live *l, double seconds)
@@ -262,7 +265,7 @@ static void run_on_leak(struct live *l, const struct watch_view *view, const str
     if (pid == 0)
         become_helper(l, s, input);
     if (pid < 0)
-        cli_say("--on-leak: cannot be started: %s", strerror(errno));
+        cli_say("--on-leak: cannot be started: %s", error_words(errno));
     else
         *slot = pid;
     if (input >= 0)
@@ -394,9 +397,9 @@ static void check_term(struct live *l, double seconds)
     if (!has_time || !has_steps)
         return;
     if (steps >= t->steps && t->steps > 0)
-        end_term(l, "left after %.0f steps: the job goes on", steps);
+        end_term(l, "profiled for %.0f steps: the job goes on", steps);
     else
-        end_term(l, "left after %.0f s: the job goes on", since);
+        end_term(l, "profiled for %.0f s: the job goes on", since);
 }
 
 /* ---- events ---- */
@@ -578,9 +581,9 @@ static void open_log(struct live *l)
 {
     if (!l->options->log)
         return;
-    l->log = open(l->options->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    l->log = open(l->options->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (l->log < 0)
-        cli_say("--log: %s: %s", l->options->log, strerror(errno));
+        cli_say("--log: %s: %s", l->options->log, error_words(errno));
 }
 
 static int start_watch(struct live *l, const char *command, const char *arguments)
@@ -615,7 +618,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
     for (size_t i = 0; r == 0 && i < l->job->pid_count; i++)
         r = watch_add_root(l->watch, l->job->pids[i], false);
     if (r < 0)
-        cli_say("cannot be watched: %s", strerror(-r));
+        cli_say("cannot be watched: %s", error_words(-r));
     else if (o->stop_after_steps > 0)
         watch_wake_at(l->watch, o->stop_after_steps);
     return r;
@@ -627,9 +630,9 @@ static void write_json(struct live *l, const struct watch_view *view)
 {
     const char *path = l->options->json;
     bool to_output = strcmp(path, "-") == 0;
-    int fd = to_output ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = to_output ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) {
-        cli_say("--json: %s: %s", path, strerror(errno));
+        cli_say("--json: %s: %s", path, error_words(errno));
         return;
     }
     struct buf json = BUF_INIT;
@@ -644,7 +647,7 @@ static void finish_run_file(struct live *l, double seconds, const struct watch_v
 {
     int r = l->store ? run_file_finish(l->store, seconds, view) : 0;
     if (r < 0)
-        cli_say("the run file lacks the final answer: %s", strerror(-r));
+        cli_say("the run file lacks the final answer: %s", store_words(r));
     l->store = NULL;
 }
 

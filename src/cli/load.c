@@ -230,7 +230,7 @@ static int open_source(struct load *l)
         if (error == ENOENT)
             cli_say("%s: no such file; give a log, a table or - for standard input", l->path);
         else
-            cli_say("%s: cannot be opened: %s", l->path, strerror(error));
+            cli_say("%s: cannot be opened: %s", l->path, error_words(error));
         return -error;
     }
     struct stat st;
@@ -292,7 +292,7 @@ static void say_error(const struct load *l, int error)
 {
     const struct input_summary *summary = input_summary(l->input);
     if (error != -EINVAL || !summary->error[0])
-        cli_say("%s: cannot be read: %s", l->path, strerror(-error));
+        cli_say("%s: cannot be read: %s", l->path, error_words(-error));
     else if (summary->error_line > 0)
         cli_say("%s: line %llu: %s", l->path, (unsigned long long) summary->error_line,
                 summary->error);

@@ -19,6 +19,13 @@ int load_run_open(const char *path, struct store **ret)
     return r;
 }
 
+void load_run_explain(const char *path, int code)
+{
+    struct store_error error;
+    store_explain(code, &error);
+    cli_say("%s: %s", path, error.text);
+}
+
 int load_run_recall(struct store *store, struct watch_view *ret)
 {
     const char *json, *report = NULL;
@@ -116,7 +123,7 @@ static int judge(struct load *l, struct recording *recording)
         abort();
     int r = recording_judge(recording, &options, l->run);
     if (r < 0)
-        cli_say("%s: cannot be read: %s", l->path, strerror(-r));
+        load_run_explain(l->path, r);
     return r < 0 ? r : check_found(l, recording);
 }
 
@@ -142,7 +149,7 @@ int load_run_read(struct load *l)
         return r;
     r = recording_new(store, &recording);
     if (r < 0) {
-        cli_say("%s: cannot be read: %s", l->path, strerror(-r));
+        load_run_explain(l->path, r);
     } else {
         r = judge(l, recording);
         recording_free(recording);

@@ -7,6 +7,9 @@
 /* Opens a run file. -errno, said. The caller frees *ret. */
 int load_run_open(const char *path, struct store **ret);
 
+/* Says why a run file that was opened cannot be read: what a call of the store has returned. */
+void load_run_explain(const char *path, int code);
+
 /* The view that a run has kept at its end, as it was told then. The caller releases it. -ENODATA:
  * there is none; -EINVAL: it cannot be read. */
 int load_run_recall(struct store *store, struct watch_view *ret);

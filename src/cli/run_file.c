@@ -91,5 +91,5 @@ void cli_create_run_file(const char *path, const struct watch_options *options,
                 path);
     else if (r < 0)
         cli_say("%s: cannot be written (%s): this run is not recorded",
-                path ? path : "the run file", strerror(-r));
+                path ? path : "the run file", store_words(r));
 }

@@ -60,7 +60,7 @@ int terminal_write(struct buf *text)
     int error = errno;
     /* Whoever read us has gone: nothing to say, and nobody to say it to. */
     if (error != EPIPE)
-        cli_say("standard output: %s", strerror(error));
+        cli_say("standard output: %s", error_words(error));
     return -error;
 }
 

@@ -135,7 +135,7 @@ static _Noreturn void become_run(const struct under_way *u, int log)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     execv("/proc/self/exe", arguments_of(u, steps));
-    cli_say("/proc/self/exe: cannot be run: %s", strerror(errno));
+    cli_say("/proc/self/exe: cannot be run: %s", error_words(errno));
     _exit(STATUS_ERROR);
 }
 
@@ -164,7 +164,7 @@ static int run_command(struct under_way *u)
 {
     int log = open(buf_text(&u->log), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
     if (log < 0) {
-        cli_say("tradeoff: %s: %s", buf_text(&u->log), strerror(errno));
+        cli_say("tradeoff: %s: %s", buf_text(&u->log), error_words(errno));
         return -errno;
     }
     pid_t pid = fork();
@@ -173,7 +173,7 @@ static int run_command(struct under_way *u)
     int error = errno;
     close(log);
     if (pid < 0) {
-        cli_say("tradeoff: no process can be made: %s", strerror(error));
+        cli_say("tradeoff: no process can be made: %s", error_words(error));
         return -error;
     }
     wait_for(u, pid);
@@ -321,10 +321,12 @@ static int measure_store(const struct under_way *u, struct store *store, struct 
     }
     if (r == 0)
         r = load_run_recall(store, &view);
-    if (r < 0) {
-        cli_say("tradeoff: %s: cannot be read: %s", buf_text(&u->run_file), strerror(-r));
+    if (r == -ENODATA || r == -EINVAL)
+        cli_say("tradeoff: %s: this run has no final answer", buf_text(&u->run_file));
+    else if (r < 0)
+        load_run_explain(buf_text(&u->run_file), r);
+    if (r < 0)
         return r;
-    }
     ret->steps = view.steps;
     ret->seconds = view.seconds;
     r = check_run(u, &view, &ret->measured);

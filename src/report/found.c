@@ -12,15 +12,6 @@
 #define COST_SHARE 0.005
 #define SHORT_RUN 24.0
 
-static void add_clean(struct buf *out, const char *label, struct buf *text,
-                      const struct report_style *style)
-{
-    struct buf clean = BUF_INIT;
-    utf8_add_clean(&clean, buf_text(text), style->ascii);
-    buf_release(text);
-    text_fact(out, label, &clean, style);
-}
-
 static void add_reason(struct buf *out, const char *before, const char *text,
                        const struct report_style *style)
 {
@@ -37,7 +28,7 @@ static void add_finding(struct buf *out, const char *label, const struct watch_f
 {
     struct buf text = BUF_INIT;
     buf_adds(&text, f->sentence);
-    add_clean(out, label, &text, style);
+    text_fact(out, label, &text, style);
     for (unsigned i = 0; i < f->evidence_count; i++)
         add_reason(out, "", f->evidence[i], style);
     for (unsigned i = 0; i < f->also_count; i++)
@@ -71,7 +62,7 @@ void found_text(struct buf *out, const struct watch_found *f, const struct repor
     for (unsigned i = 0; i < f->undecided_count; i++) {
         struct buf text = BUF_INIT;
         buf_adds(&text, f->undecided[i]);
-        add_clean(out, i == 0 ? "open" : "", &text, style);
+        text_fact(out, i == 0 ? "open" : "", &text, style);
     }
     for (size_t i = 0; i < f->cache_count && i < FINDINGS_SHOWN; i++)
         add_finding(out, i == 0 ? "cache" : "", &f->caches[i], style);
@@ -118,7 +109,7 @@ static void add_tensors(struct buf *out, const struct watch_view *v, const struc
         buf_adds(&text, ", as far as the last census came");
     if (v->found.census_count > 1)
         buf_addf(&text, ", in %s", c->process);
-    add_clean(out, "tensors", &text, style);
+    text_fact(out, "tensors", &text, style);
 }
 
 static void add_purposes(struct buf *out, const struct watch_census *c,
@@ -133,7 +124,7 @@ static void add_purposes(struct buf *out, const struct watch_census *c,
         units_add_bytes(&text, p->bytes);
         buf_addf(&text, "%s%s%s", p->device[0] ? " (" : "", p->device, p->device[0] ? ")" : "");
     }
-    add_clean(out, "purpose", &text, style);
+    text_fact(out, "purpose", &text, style);
 }
 
 /* The process whose tensors take most. */
@@ -200,23 +191,36 @@ static void add_notes(struct buf *out, const struct watch_found *f,
         for (unsigned k = 0; k < f->censuses[i].note_count; k++) {
             struct buf text = BUF_INIT;
             buf_addf(&text, "%s: %s", f->censuses[i].process, f->censuses[i].notes[k]);
-            add_clean(out, "", &text, style);
+            text_fact(out, "", &text, style);
         }
 }
 
 /* ---- processes that were entered while they ran ---- */
+
+void report_entry_end(struct buf *out, const struct watch_entered *e)
+{
+    if (e->ended) {
+        buf_adds(out, "it has ended since");
+    } else if (e->left) {
+        buf_adds(out, "left again: it holds one idle library and nothing else");
+    } else {
+        buf_adds(out,
+                 e->counted ? "no safe point came to detach at" : "no safe point came within ");
+        if (!e->counted)
+            units_add_duration(out, e->attached_seconds);
+        buf_adds(out, ": its main thread is inside one long call. The probe and its thread stay in "
+                      "the process until that call returns, then they detach by themselves");
+    }
+}
 
 static void add_stay(struct buf *text, const struct watch_entered *e)
 {
     buf_addf(text, "%s (Python %s), and stood still for ", e->process, e->python);
     units_add_short_time(text, e->stopped_seconds);
     buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
-    if (e->ended)
-        buf_adds(text, "it has ended since");
-    else if (e->left)
-        buf_adds(text, "left again: it holds one idle library and nothing else");
-    else
-        buf_adds(text, "what was brought in leaves as soon as its main thread runs Python again");
+    if (!e->counted && !e->ended && !e->left)
+        buf_adds(text, "nothing was counted: ");
+    report_entry_end(text, e);
 }
 
 void found_entered(struct buf *out, const struct watch_entered *list, size_t count,
@@ -229,7 +233,7 @@ void found_entered(struct buf *out, const struct watch_entered *list, size_t cou
             add_stay(&text, e);
         else
             buf_addf(&text, "%s: %s", e->process, e->why);
-        add_clean(out, e->python ? "entered" : "not entered", &text, style);
+        text_fact(out, e->python ? "entered" : "not entered", &text, style);
     }
 }
 

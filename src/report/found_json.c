@@ -62,6 +62,7 @@ static const struct member entered_numbers[] = {
     MEMBER(watch_entered, stops),
     MEMBER(watch_entered, stopped_seconds),
     MEMBER(watch_entered, longest_stop_seconds),
+    MEMBER(watch_entered, attached_seconds),
 };
 
 static const double *number_in(const void *of, const struct member *m)
@@ -157,6 +158,8 @@ static void add_entered(struct json *j, const struct watch_entered *e)
     json_integer(j, "pid", e->pid);
     add_texts(j, e, entered_texts, COUNT_OF(entered_texts));
     add_numbers(j, e, entered_numbers, COUNT_OF(entered_numbers));
+    if (e->python)
+        json_bool(j, "counted", e->counted);
     json_bool(j, "left", e->left);
     json_bool(j, "ended", e->ended);
     json_object_end(j);
@@ -416,6 +419,8 @@ static int read_entered_member(struct json_reader *r, const struct json_token *k
         return read_number(r, number_at(e, m));
     if (json_token_is(key, "pid"))
         return read_integer(r, 1e10, &e->pid);
+    if (json_token_is(key, "counted"))
+        return read_bool(r, &e->counted);
     if (json_token_is(key, "left"))
         return read_bool(r, &e->left);
     if (json_token_is(key, "ended"))

@@ -48,7 +48,8 @@ static void add_verdict(struct buf *out, const struct watch_status *s, double se
     buf_adds(out, bar);
     if (s->verdict == VERDICT_LEAK || s->suspect) {
         format_color(out, s->verdict == VERDICT_LEAK ? FORMAT_RED : FORMAT_YELLOW, style);
-        buf_addf(out, "%s: %s", s->verdict == VERDICT_LEAK ? "LEAK" : "suspect", s->series.name);
+        buf_adds(out, s->verdict == VERDICT_LEAK ? "LEAK: " : "suspect: ");
+        utf8_add_clean(out, s->series.name, style->ascii);
     } else if (s->verdict == VERDICT_NO_LEAK) {
         format_color(out, FORMAT_GREEN, style);
         buf_adds(out, "no leak so far");

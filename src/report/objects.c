@@ -141,7 +141,7 @@ static void add_head(struct buf *out, const struct report_objects *o,
                      const struct report_style *style)
 {
     const struct wire_census *c = o->census;
-    struct buf line = BUF_INIT;
+    struct buf line = BUF_INIT, clean = BUF_INIT;
     buf_addf(&line, "%s: ", o->entered->process);
     units_add_count(&line, c->objects, 0);
     buf_adds(&line, " Python objects");
@@ -154,7 +154,9 @@ static void add_head(struct buf *out, const struct report_objects *o,
     if (!c->complete)
         buf_adds(&line, " (as far as it came)");
     buf_addc(out, '\n');
-    format_wrapped(out, buf_text(&line), 0, style);
+    utf8_add_clean(&clean, buf_text(&line), style->ascii);
+    format_wrapped(out, buf_text(&clean), 0, style);
+    buf_release(&clean);
     buf_release(&line);
 }
 

@@ -118,6 +118,9 @@ struct report_objects {
 /* `objects`: types by memory and count, tensors, what they are for. */
 void report_objects_text(struct buf *out, const struct report_objects *o,
                          const struct report_style *style);
+/* What became of a process that was attached to: it has ended, it was left, or what stays in it and
+ * why. No full stop. */
+void report_entry_end(struct buf *out, const struct watch_entered *e);
 /* Of several processes, with all that were entered or could not be. */
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
                          const struct watch_found *found);

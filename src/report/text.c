@@ -35,10 +35,13 @@ static void fact_label(struct buf *out, const char *label, const struct report_s
 void text_fact(struct buf *out, const char *label, struct buf *sentence,
                const struct report_style *style)
 {
+    struct buf clean = BUF_INIT;
     if (sentence->len > 0) {
+        utf8_add_clean(&clean, buf_text(sentence), style->ascii);
         fact_label(out, label, style);
-        format_wrapped(out, buf_text(sentence), LABEL_WIDTH, style);
+        format_wrapped(out, buf_text(&clean), LABEL_WIDTH, style);
     }
+    buf_release(&clean);
     buf_release(sentence);
 }
 

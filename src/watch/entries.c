@@ -18,6 +18,11 @@ static struct process_entry *find_entry(const struct watch *w, struct proc_id id
     return NULL;
 }
 
+bool entries_have(const struct watch *w, struct proc_id id)
+{
+    return find_entry(w, id) != NULL;
+}
+
 #define AGAIN_SECONDS 60
 
 /* It was not tried yet, or that was in vain and some time ago. */
@@ -92,6 +97,7 @@ void watch_note_entry(struct watch *w, const struct watch_entry *e)
                                 .stopped = e->stopped,
                                 .longest_stop = e->longest_stop,
                                 .stops = e->stops,
+                                .at = w->last_tick,
                                 .again =
                                     e->passes ? w->last_tick + AGAIN_SECONDS : (double) INFINITY};
     member_label(m, x->label);
@@ -151,7 +157,7 @@ static bool look_who_left(struct watch *w)
         struct process_entry *e = &w->entries[i];
         e->left = e->left || (e->python && has_left(w, e));
         e->ended = e->ended || has_ended(w, e);
-        all = all && (!e->python || e->left || e->ended);
+        all = all && (!e->python || e->left || e->ended || rings_are_foreign(w, e->id));
     }
     return all;
 }
@@ -174,15 +180,18 @@ void entries_view(const struct watch *w, struct watch_found *ret)
     for (size_t i = 0; i < w->entry_count; i++) {
         const struct process_entry *e = &w->entries[i];
         struct watch_entered *x = &ret->entered[ret->entered_count++];
+        const char *why = rings_are_foreign(w, e->id) ? "It " RINGS_FOREIGN "." : e->why;
         *x = (struct watch_entered){
             .pid = e->id.pid,
             .process = strdup(e->label),
             .command = strdup(e->command),
-            .python = e->python ? strdup(e->python) : NULL,
-            .why = e->why ? strdup(e->why) : NULL,
+            .python = why ? NULL : strdup(e->python),
+            .why = why ? strdup(why) : NULL,
             .stops = e->stops,
-            .stopped_seconds = e->python ? e->stopped : (double) NAN,
-            .longest_stop_seconds = e->python ? e->longest_stop : (double) NAN,
+            .stopped_seconds = why ? (double) NAN : e->stopped,
+            .longest_stop_seconds = why ? (double) NAN : e->longest_stop,
+            .attached_seconds = why ? (double) NAN : w->last_tick - e->at,
+            .counted = !why && watch_census(w, e->id.pid),
             .left = e->left,
             .ended = e->ended,
         };

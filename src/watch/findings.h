@@ -70,8 +70,10 @@ struct watch_entered {
     char *python;                                        /* its version; NULL: it was not entered */
     char *why;                                           /* why not, and what to do */
     double stops, stopped_seconds, longest_stop_seconds; /* it stood still */
-    bool left;  /* all that was brought in is out again, but for the library */
-    bool ended; /* it has ended meanwhile */
+    double attached_seconds;                             /* from attaching to the last look */
+    bool counted; /* it has counted its objects at least once: it came to a safe point */
+    bool left;    /* all that was brought in is out again, but for the library */
+    bool ended;   /* it has ended meanwhile */
 };
 
 struct watch_found {

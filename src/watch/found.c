@@ -76,21 +76,59 @@ static bool has_lines(const struct wire_census_holder *h)
                           is_kind(h, "class") || is_kind(h, "global") || is_kind(h, "closure"));
 }
 
-/* As the process sees it, which may be in a container; else as we do. */
-static int look_into(const struct watch *w, const struct member *m, const char *file,
-                     const struct source_query *query)
+/* ---- its source ---- */
+
+struct source_file {
+    char *text;
+    size_t len;
+};
+
+/* As the process sees it, which may be in another root; else as we do. */
+static int load_with_own_rights(const struct watch *w, const struct member *m, const char *file,
+                                struct source_file *ret)
 {
     char path[4096];
     int len = snprintf(path, sizeof(path), "%s/%d/%s/%s", w->options.proc_root, (int) m->id.pid,
                        file[0] == '/' ? "root" : "cwd", file);
-    int line = len < (int) sizeof(path) ? source_read_addition(path, query) : 0;
-    return line > 0 ? line : source_read_addition(file, query);
+    int r = len < (int) sizeof(path) ? source_load(path, &ret->text, &ret->len) : -ENAMETOOLONG;
+    return r < 0 ? source_load(file, &ret->text, &ret->len) : r;
 }
+
+/* Of a process that has ended nobody knows any more whose it was: unless it is root who looks, it
+ * was our own, or one whose files are closed to us. */
+static bool was_ours(const struct member *m)
+{
+    return m->is_ours || geteuid() != 0;
+}
+
+/*
+ * What a process calls its source is its own choice, "/etc/shadow" too. The source of another
+ * user's process is read with that user's rights.
+ */
+static int load_source(const struct watch *w, struct member *m, const char *file,
+                       struct source_file *ret)
+{
+    struct deputy *d = NULL;
+    struct proc_stat stat;
+    bool is_there = deputy_new(m->id.pid, &d, NULL) == 0 &&
+                    proc_stat_read(w->options.proc_root, m->id.pid, &stat) == 0 &&
+                    proc_id_equal(stat.id, m->id);
+    int r = -EACCES;
+    if (is_there)
+        m->is_ours = !deputy_is_foreign(d);
+    if (is_there && deputy_is_foreign(d))
+        r = deputy_read(d, file, SOURCE_MOST, &ret->text, &ret->len);
+    else if (is_there || was_ours(m))
+        r = load_with_own_rights(w, m, file, ret);
+    deputy_free(d);
+    return r;
+}
+
+/* ---- the line ---- */
 
 /* What is looked for. */
 struct line_search {
-    const struct watch *watch;
-    const struct member *member;
+    struct source_file file;
     const struct wire_census_holder *holder;
     struct source_name names[SOURCE_NAMES];
     unsigned count;
@@ -116,7 +154,7 @@ static struct source_query query_for(const struct line_search *s, unsigned name)
 static int look_by(const struct line_search *s, struct source_query query, enum source_by by)
 {
     query.by = by;
-    return look_into(s->watch, s->member, s->holder->file, &query);
+    return source_find_addition(s->file.text, s->file.len, &query);
 }
 
 /* By the key of the item, then by the name alone; then who stands before it: `q.put(x)` adds to
@@ -192,15 +230,17 @@ static bool leave_out_module(struct line_search *s)
     return true;
 }
 
-static int find_line(const struct watch *w, const struct member *m,
-                     const struct wire_census_holder *h)
+static int find_line(const struct watch *w, struct member *m, const struct wire_census_holder *h)
 {
-    struct line_search s = {.watch = w, .member = m, .holder = h};
+    struct line_search s = {.holder = h};
     s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
-    if (s.count == 0)
+    if (s.count == 0 || load_source(w, m, h->file, &s.file) < 0)
         return 0;
     int line = look_for(&s);
-    return line == 0 && leave_out_module(&s) ? look_for(&s) : line;
+    if (line == 0 && leave_out_module(&s))
+        line = look_for(&s);
+    free(s.file.text);
+    return line;
 }
 
 static bool same_holder(const struct wire_census_holder *a, const struct wire_census_holder *b)
@@ -220,7 +260,7 @@ static int known_line(const struct found *f, const struct wire_census_holder *h)
     return -1;
 }
 
-static void find_lines(const struct watch *w, const struct member *m, const struct found *before,
+static void find_lines(const struct watch *w, struct member *m, const struct found *before,
                        const struct wire_census *c, int ret[WIRE_CENSUS_GROWING])
 {
     unsigned looked_into = 0;
@@ -476,10 +516,10 @@ void found_read(struct watch *w, struct ring *r)
         fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
         (r->member->found && same_file(&st, &r->member->found->file)))
         return;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = wire_open_beneath(directory, name, S_IFREG, O_RDONLY, &st);
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t) st.st_size <= WIRE_CENSUS_MOST_BYTES)
+    if ((size_t) st.st_size <= WIRE_CENSUS_MOST_BYTES)
         read_file(w, r->member, fd, &st);
     close(fd);
 }

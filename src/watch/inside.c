@@ -67,30 +67,56 @@ int inside_find_probe(struct buf *ret_path, struct buf *ret_why)
 
 /* ---- the directory ---- */
 
-static bool is_abandoned(int place, const char *name)
+/* One of our own user, root or not: what is somebody else's is theirs to remove. */
+static int open_own(int place, const char *name, struct stat *ret)
 {
-    char wake[NAME_MAX + 16];
-    struct stat st;
-    if (strncmp(name, DIRECTORY_NAME, strlen(DIRECTORY_NAME)) != 0 ||
-        fstatat(place, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
-        (st.st_uid != geteuid() && geteuid() != 0) || time(NULL) - st.st_mtime < ABANDONED_SECONDS)
+    int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, ret) == 0 && ret->st_uid == geteuid())
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool is_abandoned(int directory, const struct stat *st)
+{
+    if (time(NULL) - st->st_mtime < ABANDONED_SECONDS)
         return false;
-    snprintf(wake, sizeof(wake), "%s/" WIRE_WAKE_FILE, name);
-    int fd = openat(place, wake, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(directory, WIRE_WAKE_FILE, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0)
         close(fd);
     return fd < 0 && (errno == ENXIO || errno == ENOENT);
 }
 
-void inside_sweep(const char *place)
+/* Takes over the descriptor. */
+static void empty(int directory)
+{
+    struct dirent *entry;
+    DIR *folder = fdopendir(directory);
+    while (folder && (entry = readdir(folder)) != NULL)
+        unlinkat(directory, entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    else
+        close(directory);
+}
+
+/* Removes what is left of runs that were killed with all that could have done so. */
+static void sweep(const char *place)
 {
     DIR *folder = opendir(place);
     struct dirent *entry;
     while (folder && (entry = readdir(folder)) != NULL) {
-        char path[PATH_MAX];
-        int len = snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
-        if (len < (int) sizeof(path) && is_abandoned(dirfd(folder), entry->d_name))
-            inside_remove(path);
+        struct stat st;
+        if (strncmp(entry->d_name, DIRECTORY_NAME, strlen(DIRECTORY_NAME)) != 0)
+            continue;
+        int fd = open_own(dirfd(folder), entry->d_name, &st);
+        if (fd >= 0 && is_abandoned(fd, &st)) {
+            empty(fd);
+            unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
+        } else if (fd >= 0) {
+            close(fd);
+        }
     }
     if (folder)
         closedir(folder);
@@ -107,7 +133,7 @@ static char *make_directory(void)
         if (asprintf(&path, "%s/" DIRECTORY_NAME "XXXXXX", places[i]) < 0)
             abort();
         if (mkdtemp(path)) {
-            inside_sweep(places[i]);
+            sweep(places[i]);
             return path;
         }
         free(path);
@@ -117,17 +143,11 @@ static char *make_directory(void)
 
 void inside_remove(const char *directory)
 {
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
+    struct stat st;
+    int fd = open_own(AT_FDCWD, directory, &st);
+    if (fd < 0)
         return;
-    }
-    struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL)
-        unlinkat(fd, entry->d_name, 0);
-    closedir(folder);
+    empty(fd);
     rmdir(directory);
 }
 

@@ -25,30 +25,34 @@
 #define RINGS_MOST 4096u
 #define RECORDS_MOST 4096u /* read of one ring at a time */
 
+/* Whatever a process of the job puts into the directory, and however often it calls: so many files
+ * are looked at (a ring, a census, and the next one's draft), in this part of the time where that
+ * takes longer than a moment; so much is read from the fifo at once, so often in a second. */
+#define LISTED_MOST (3 * RINGS_MOST)
+#define LISTING_REST 50
+#define LISTING_MOMENT 0.002
+#define WAKE_READS 16u
+#define WAKINGS_MOST 250u
+
 /* ---- beginning and end ---- */
 
-/* It is for the owner of the directory, who may be another than we. */
-static int make_fifo(const struct rings *s, const char *name)
+/* What has its name by now may be something else. */
+static int open_fifo(const struct rings *s, const char *name, int flags)
 {
     struct stat st;
-    if (mkfifoat(s->directory, name, 0600) < 0)
-        return -errno;
-    if (fstat(s->directory, &st) == 0 && st.st_uid != geteuid() &&
-        fchownat(s->directory, name, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    return 0;
+    int fd = wire_open_beneath(s->directory, name, S_IFIFO, flags, &st);
+    return fd < 0 ? -1 : fd;
 }
 
 static void open_fifos(struct watch *w)
 {
     struct rings *s = &w->rings;
-    int e = make_fifo(s, WIRE_WAKE_FILE);
-    if (e < 0 && e != -EEXIST)
+    if (mkfifoat(s->directory, WIRE_WAKE_FILE, 0600) < 0)
         return;
-    s->wake = openat(s->directory, WIRE_WAKE_FILE, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    s->wake_held = openat(s->directory, WIRE_WAKE_FILE, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (w->options.speaks && make_fifo(s, WIRE_VOICE_FILE) == 0)
-        s->voice = openat(s->directory, WIRE_VOICE_FILE, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    s->wake = open_fifo(s, WIRE_WAKE_FILE, O_RDONLY);
+    s->wake_held = open_fifo(s, WIRE_WAKE_FILE, O_WRONLY);
+    if (w->options.speaks && mkfifoat(s->directory, WIRE_VOICE_FILE, 0600) == 0)
+        s->voice = open_fifo(s, WIRE_VOICE_FILE, O_RDONLY);
 }
 
 void rings_open(struct watch *w)
@@ -62,15 +66,18 @@ void rings_open(struct watch *w)
         open_fifos(w);
 }
 
-int watch_use_rings(struct watch *w, int directory)
+int watch_use_rings(struct watch *w, struct deputy_folder *folder)
 {
-    if (w->rings.directory >= 0)
+    struct rings *s = &w->rings;
+    if (s->directory >= 0)
         return 0;
-    w->rings.directory = fcntl(directory, F_DUPFD_CLOEXEC, 3);
-    if (w->rings.directory < 0)
+    s->directory = fcntl(folder->directory, F_DUPFD_CLOEXEC, 3);
+    if (s->directory < 0)
         return -errno;
-    open_fifos(w);
-    return w->rings.wake >= 0 ? 0 : -EACCES;
+    s->wake = folder->fifo;
+    s->wake_held = folder->fifo_held;
+    folder->fifo = folder->fifo_held = -1;
+    return 0;
 }
 
 void rings_hang_up(struct watch *w)
@@ -97,6 +104,7 @@ void rings_release(struct watch *w)
     for (size_t i = 0; i < s->count; i++)
         ring_free(s->list[i]);
     free(s->list);
+    free(s->foreign);
     int files[] = {s->directory, s->wake, s->wake_held, s->voice};
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (files[i] >= 0)
@@ -105,7 +113,7 @@ void rings_release(struct watch *w)
 
 int watch_wake_fd(const struct watch *w)
 {
-    return w->rings.wake;
+    return w->rings.woken < WAKINGS_MOST ? w->rings.wake : -1;
 }
 
 /* ---- coming and going ---- */
@@ -209,6 +217,55 @@ static DIR *open_folder(const struct rings *s)
     return folder;
 }
 
+bool rings_are_foreign(const struct watch *w, struct proc_id id)
+{
+    for (size_t i = 0; i < w->rings.foreign_count; i++)
+        if (proc_id_equal(w->rings.foreign[i], id))
+            return true;
+    return false;
+}
+
+/* By the name of its file it is a ring of this process. */
+static void note_foreign(struct watch *w, const char *file)
+{
+    struct rings *s = &w->rings;
+    int pid;
+    unsigned long long start;
+    if (s->foreign_count == RINGS_MOST || sscanf(file, "%d-%llu", &pid, &start) != 2)
+        return;
+    struct proc_id id = {.pid = pid, .start = start};
+    const struct member *m = member_find(w, id);
+    if (!m && !w->options.rings)
+        m = find_by_inner_pid(w, id);
+    w->wants_scan = w->wants_scan || !m;
+    if (!m || rings_are_foreign(w, m->id))
+        return;
+    s->foreign = reallocarray(s->foreign, s->foreign_count + 1, sizeof(*s->foreign));
+    if (!s->foreign)
+        abort();
+    s->foreign[s->foreign_count++] = m->id;
+}
+
+static void look_at_file(struct watch *w, const char *file)
+{
+    struct rings *s = &w->rings;
+    struct wire_reader *reader;
+    if (!has_suffix(file, WIRE_RING_SUFFIX) || is_known(s, file))
+        return;
+    int e = wire_reader_open(s->directory, file, &reader);
+    if (e == -EPROTONOSUPPORT)
+        note_foreign(w, file);
+    if (e < 0)
+        return;
+    if (is_over(w, reader)) {
+        wire_reader_free(reader);
+        return;
+    }
+    add(w, reader, file);
+    if (!is_met(w, s->list[s->count - 1]))
+        w->wants_scan = true;
+}
+
 static void look_for_new(struct watch *w)
 {
     struct rings *s = &w->rings;
@@ -216,36 +273,38 @@ static void look_for_new(struct watch *w)
     if (!folder)
         return;
     struct dirent *entry;
-    while ((entry = readdir(folder)) != NULL && s->count < RINGS_MOST) {
-        struct wire_reader *reader;
-        if (!has_suffix(entry->d_name, WIRE_RING_SUFFIX) || is_known(s, entry->d_name) ||
-            wire_reader_open(s->directory, entry->d_name, &reader) < 0)
-            continue;
-        if (is_over(w, reader)) {
-            wire_reader_free(reader);
-            continue;
-        }
-        add(w, reader, entry->d_name);
-        if (!is_met(w, s->list[s->count - 1]))
-            w->wants_scan = true;
-    }
+    for (size_t i = 0; i < LISTED_MOST && s->count < RINGS_MOST && (entry = readdir(folder)); i++)
+        look_at_file(w, entry->d_name);
     closedir(folder);
 }
 
-static bool was_woken(const struct rings *s)
+static bool was_woken(struct rings *s, double seconds)
 {
     char bytes[4096];
     bool woken = false;
-    while (s->wake >= 0 && read(s->wake, bytes, sizeof(bytes)) > 0)
+    if (!(seconds - s->woken_since < 1)) {
+        s->woken_since = seconds;
+        s->woken = 0;
+    }
+    for (unsigned i = 0; i < WAKE_READS && s->wake >= 0 && read(s->wake, bytes, sizeof(bytes)) > 0;
+         i++)
         woken = true;
+    s->woken += woken;
     return woken;
 }
 
 void rings_find(struct watch *w, double seconds)
 {
-    bool woken = was_woken(&w->rings);
-    if (w->rings.directory >= 0 && (woken || seconds >= w->next_scan))
-        look_for_new(w);
+    struct rings *s = &w->rings;
+    bool woken = was_woken(s, seconds);
+    s->wants_listing = s->wants_listing || woken || seconds >= w->next_scan;
+    if (s->directory < 0 || !s->wants_listing || seconds < s->next_listing)
+        return;
+    double before = watch_cpu_seconds();
+    look_for_new(w);
+    double took = watch_cpu_seconds() - before;
+    s->wants_listing = false;
+    s->next_listing = took > LISTING_MOMENT ? seconds + LISTING_REST * took : 0;
 }
 
 /* What the process left is of no use to anybody any more. */
@@ -309,7 +368,7 @@ double rings_bytes(const struct watch *w, dev_t device)
     DIR *folder = open_folder(&w->rings);
     struct dirent *entry;
     double bytes = 0;
-    while (folder && (entry = readdir(folder)) != NULL)
+    for (size_t i = 0; folder && i < LISTED_MOST && (entry = readdir(folder)) != NULL; i++)
         if (fstatat(w->rings.directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode))
             bytes += 512.0 * (double) st.st_blocks;

@@ -104,6 +104,7 @@ struct member {
     double pss_first;
     int rollup_error;
     bool copies_told;    /* of what its data workers copy */
+    bool is_ours;        /* of our user, and sees the files that we see; false: not known */
     struct found *found; /* what it tells of its objects; NULL: nothing */
 };
 
@@ -137,6 +138,14 @@ struct rings {
     int voice;           /* -1: we do not speak */
     struct ring **list;
     size_t count;
+
+    struct proc_id *foreign; /* processes whose rings were made by another version of the probe */
+    size_t foreign_count;
+
+    double woken_since; /* the second of which the wakings are counted */
+    unsigned woken;
+    bool wants_listing;  /* somebody has called since the directory was last listed */
+    double next_listing; /* not before: one that takes long is listed more rarely */
     double next;         /* when they are to be read again, lest something is overwritten */
     double next_objects; /* when to look for what processes tell of their objects */
 };
@@ -196,6 +205,7 @@ struct process_entry {
     double stopped, longest_stop;
     unsigned stops;
     bool left, ended;
+    double at;    /* when it was tried */
     double again; /* when it is worth another try; INFINITY: never */
 };
 
@@ -360,9 +370,14 @@ double rings_bytes(const struct watch *w, dev_t device);
 
 /* From now on nobody reads: processes that were entered leave. */
 void rings_hang_up(struct watch *w);
+/* Nothing that this process tells can be read: it has the probe of another version loaded. */
+bool rings_are_foreign(const struct watch *w, struct proc_id id);
+#define RINGS_FOREIGN                                                                              \
+    "still has the probe of another tidemark version loaded. Restart it, or use that version"
 
 /* entries.c */
 void entries_view(const struct watch *w, struct watch_found *ret);
+bool entries_have(const struct watch *w, struct proc_id id); /* it was entered, or was to be */
 void entries_release(struct watch *w);
 
 /* phases.c */

@@ -1,13 +1,13 @@
 /* watch/source.c: the line of a Python source that adds to a variable. */
 #include "watch/source.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MOST ((off_t) 4 << 20)
 #define ASSIGNED_MOST 400u /* characters of an assignment that are looked at */
 
 /* ---- a path ---- */
@@ -494,27 +494,31 @@ int source_find_addition(const char *text, size_t len, const struct source_query
 
 /* ---- files ---- */
 
-static int find_in(int fd, off_t size, const struct source_query *query)
+static int read_whole(int fd, size_t size, char **ret_text, size_t *ret_len)
 {
-    char *text = malloc((size_t) size + 1);
+    char *text = malloc(size + 1);
+    ssize_t n = 1;
+    size_t len = 0;
     if (!text)
-        return 0;
-    ssize_t n, len = 0;
-    while (len < size && (n = read(fd, text + len, (size_t) (size - len))) > 0)
-        len += n;
-    int line = source_find_addition(text, (size_t) len, query);
-    free(text);
-    return line;
+        return -ENOMEM;
+    while (len < size && n > 0) {
+        n = read(fd, text + len, size - len);
+        len += n > 0 ? (size_t) n : 0;
+    }
+    *ret_text = text;
+    *ret_len = len;
+    return 0;
 }
 
-int source_read_addition(const char *path, const struct source_query *query)
+int source_load(const char *path, char **ret_text, size_t *ret_len)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), line = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return 0;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MOST)
-        line = find_in(fd, st.st_size, query);
+        return -errno;
+    int r = -EINVAL;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t) st.st_size <= SOURCE_MOST)
+        r = read_whole(fd, (size_t) st.st_size, ret_text, ret_len);
     close(fd);
-    return line;
+    return r;
 }

@@ -50,7 +50,9 @@ bool source_module(const char *file, char ret[SOURCE_NAME_LENGTH]);
  */
 int source_find_addition(const char *text, size_t len, const struct source_query *query);
 
-/* The same in a file. 0: it cannot be read, is none, or too large; or there is no such line. */
-int source_read_addition(const char *path, const struct source_query *query);
+/* The text of a file, opened with our own rights; the caller frees it. -errno: it cannot be read,
+ * is no regular file, or larger than SOURCE_MOST. */
+#define SOURCE_MOST ((size_t) 4 << 20)
+int source_load(const char *path, char **ret_text, size_t *ret_len);
 
 #endif

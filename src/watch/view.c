@@ -458,6 +458,18 @@ static void add_clock_note(const struct watch *w, struct watch_view *v)
                     "--step-regex 'step ([0-9]+)' says how; tidemark.Watcher counts any loop's");
 }
 
+/* Of those that were entered their entries say it. */
+static void add_foreign_notes(const struct watch *w, struct watch_view *v)
+{
+    for (size_t i = 0; i < w->rings.foreign_count; i++) {
+        struct buf name = BUF_INIT;
+        watch_name_process(w, w->rings.foreign[i].pid, &name);
+        if (!entries_have(w, w->rings.foreign[i]))
+            add_note(v, "%s " RINGS_FOREIGN, buf_text(&name));
+        buf_release(&name);
+    }
+}
+
 static void add_notes(struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
@@ -467,6 +479,7 @@ static void add_notes(struct watch *w, struct watch_view *v)
         add_note(v,
                  "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
     add_clock_note(w, v);
+    add_foreign_notes(w, v);
     struct buf copies = BUF_INIT;
     if (workers_describe(w, &copies))
         add_note(v, "%s", buf_text(&copies));
@@ -487,7 +500,7 @@ static void add_notes(struct watch *w, struct watch_view *v)
                  without, without == 1 ? "" : "es");
     add_cleanup_notes(w, v);
     if (w->store_error < 0)
-        add_note(v, "the run file lacks the end: %s", strerror(-w->store_error));
+        add_note(v, "the run file lacks the end: %s", store_words(w->store_error));
     if (isfinite(w->ended) && w->end.known && w->alive > 0)
         add_note(v, "%zu process%s of the job still run%s", w->alive, w->alive == 1 ? "" : "es",
                  w->alive == 1 ? "s" : "");

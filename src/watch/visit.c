@@ -3,33 +3,27 @@
 #include "watch/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define ENTRY "tidemark_probe_enter"
-#define DIRECTORY_NAME "tidemark-"
 
 struct visit {
     struct buf library;
     double patience;
 
-    int place;      /* the folder that holds the directory; -1: there is none yet */
-    int directory;  /* -1: there is none yet */
-    char *name;     /* of the directory, in its place */
-    char *as_seen;  /* its path, as the processes see it */
-    struct stat st; /* of the directory */
+    struct deputy *deputy; /* of the first process; NULL: there is no folder yet */
+    struct deputy_folder folder;
 
     pthread_t thread;
     bool has_thread;
     atomic_bool is_done;
+    atomic_bool is_cancelled;
     atomic_bool has_to_wait; /* it takes long, and nobody was told yet */
     pid_t pids[VISIT_MOST];
     size_t count;
@@ -43,92 +37,27 @@ struct visit *visit_new(double patience)
     struct visit *v = calloc(1, sizeof(*v));
     if (!v)
         abort();
-    v->place = v->directory = -1;
+    v->folder = DEPUTY_FOLDER_NONE;
     v->patience = patience;
     return v;
 }
 
 /* ---- the directory ---- */
 
-/* Whose it is to be: the user that the process acts as. */
-static int owner_of(pid_t pid, uid_t *ret_uid, gid_t *ret_gid)
-{
-    char path[64], line[256];
-    unsigned uid = UINT_MAX, gid = UINT_MAX;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return -ESRCH;
-    while (fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "Uid: %*u %u", &uid) != 1)
-            (void) sscanf(line, "Gid: %*u %u", &gid);
-    }
-    fclose(file);
-    *ret_uid = uid;
-    *ret_gid = gid;
-    return uid == UINT_MAX || gid == UINT_MAX ? -ESRCH : 0;
-}
-
-static bool make_in(struct visit *v, pid_t pid, const char *folder)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "/proc/%d/root%s", (int) pid, folder);
-    int place = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (place < 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d/" DIRECTORY_NAME "XXXXXX", place);
-    if (!mkdtemp(path)) {
-        close(place);
-        return false;
-    }
-    char swept[64];
-    snprintf(swept, sizeof(swept), "/proc/self/fd/%d", place);
-    inside_sweep(swept);
-    v->place = place;
-    v->name = strdup(strrchr(path, '/') + 1);
-    if (!v->name || asprintf(&v->as_seen, "%s/%s", folder, v->name) < 0)
-        abort();
-    v->directory = openat(place, v->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return true;
-}
-
-static void remove_directory(struct visit *v)
-{
-    char path[PATH_MAX];
-    if (v->place < 0)
-        return;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", v->place, v->name);
-    inside_remove(path);
-    if (v->directory >= 0)
-        close(v->directory);
-    close(v->place);
-    free(v->name);
-    free(v->as_seen);
-    v->name = v->as_seen = NULL;
-    v->place = v->directory = -1;
-}
-
-/* In memory where that is possible, as for `run`; where the process sees it, and for its user. */
+/* In memory where that is possible, as for `run`; where the process sees it, and of its user. */
 static int make_directory(struct visit *v, pid_t pid, struct buf *why)
 {
-    uid_t uid;
-    gid_t gid;
-    if (owner_of(pid, &uid, &gid) < 0) {
-        buf_adds(why, "It has ended.");
-        return -ESRCH;
+    int r = deputy_new(pid, &v->deputy, why);
+    if (r < 0)
+        return r;
+    r = deputy_make_folder(v->deputy, WIRE_WAKE_FILE, &v->folder);
+    if (r < 0) {
+        buf_addf(why, "No folder for it can be made in its /dev/shm%s as its user (%u): %s.",
+                 deputy_is_foreign(v->deputy) ? "" : " or /tmp", (unsigned) deputy_uid(v->deputy),
+                 strerror(-r));
+        v->deputy = deputy_free(v->deputy);
     }
-    if (!make_in(v, pid, "/dev/shm") && !make_in(v, pid, "/tmp")) {
-        buf_addf(why, "No directory can be made in its /dev/shm or /tmp: %s.", strerror(errno));
-        return -EACCES;
-    }
-    if (v->directory < 0 || (uid != geteuid() && fchown(v->directory, uid, gid) < 0) ||
-        fstat(v->directory, &v->st) < 0) {
-        buf_addf(why, "The directory for it cannot be given to its user (%u): %s.", (unsigned) uid,
-                 strerror(errno));
-        remove_directory(v);
-        return -EPERM;
-    }
-    return 0;
+    return r;
 }
 
 /* Whether it may be entered at all is asked first: that has the better reasons. */
@@ -136,46 +65,37 @@ int visit_prepare(struct visit *v, pid_t pid, struct buf *why)
 {
     if (v->library.len == 0 && inside_find_probe(&v->library, why) < 0)
         return -ENOENT;
-    if (v->directory >= 0)
+    if (v->deputy)
         return 0;
     int r = attach_check(pid, why);
     return r < 0 ? r : make_directory(v, pid, why);
 }
 
-int visit_directory(const struct visit *v)
+struct deputy_folder *visit_folder(struct visit *v)
 {
-    return v->directory;
+    return &v->folder;
 }
 
 /* ---- one process ---- */
 
 /* It may be in another container, or another user's. */
-static bool sees_directory(const struct visit *v, pid_t pid)
+static bool sees_directory(const struct visit *v, const struct deputy *d)
 {
-    char path[PATH_MAX];
-    struct stat st;
-    uid_t uid;
-    gid_t gid;
-    snprintf(path, sizeof(path), "/proc/%d/root%s", (int) pid, v->as_seen);
-    return stat(path, &st) == 0 && st.st_dev == v->st.st_dev && st.st_ino == v->st.st_ino &&
-           owner_of(pid, &uid, &gid) == 0 && (uid == v->st.st_uid || uid == 0);
+    return deputy_uid(d) == v->folder.st.st_uid && deputy_sees(d, v->folder.path, &v->folder.st);
 }
 
-/* The directory of a `tidemark run` that it was started under, if that still watches. */
-static bool is_watched(pid_t pid)
+/* By a `tidemark run` that it was started under, if that still watches. */
+static bool is_watched(pid_t pid, const struct deputy *d)
 {
     struct proc_stat stat;
     struct proc *proc = NULL;
-    struct buf run = BUF_INIT, path = BUF_INIT;
-    bool watched = false;
-    if (proc_stat_read("/proc", pid, &stat) == 0 && proc_open("/proc", stat.id, &proc) == 0 &&
-        proc_read_variable(proc, WIRE_DIRECTORY_VARIABLE, &run) == 0) {
-        buf_addf(&path, "/proc/%d/root%s", (int) pid, buf_text(&run));
-        watched = wire_has_reader(buf_text(&path));
-    }
+    struct buf run = BUF_INIT;
+    bool watched = proc_stat_read("/proc", pid, &stat) == 0 &&
+                   proc_open("/proc", stat.id, &proc) == 0 &&
+                   proc_read_variable(proc, WIRE_DIRECTORY_VARIABLE, &run) == 0 &&
+                   deputy_has_reader(d, buf_text(&run), WIRE_WAKE_FILE);
     proc_free(proc);
     buf_release(&run);
-    buf_release(&path);
     return watched;
 }
 
@@ -205,7 +125,7 @@ static void say_answer(const struct visit *v, int answer, struct buf *why)
         buf_adds(why, "This build of Python lacks what is needed, as free-threaded ones do.");
         break;
     default:
-        buf_addf(why, "It could not use %s: %s.", v->as_seen, strerror(-answer));
+        buf_addf(why, "It could not use %s: %s.", v->folder.path, strerror(-answer));
     }
 }
 
@@ -215,27 +135,42 @@ static void note_waiting(void *context, const char *what)
     atomic_store(&((struct visit *) context)->has_to_wait, true);
 }
 
-static int enter(struct visit *v, struct visit_result *r, struct buf *why)
+/* Whether it can tell us anything: nobody else is in it, and it can reach the folder. */
+static int check(const struct visit *v, struct visit_result *r, struct buf *why)
 {
-    if (is_watched(r->pid)) {
+    struct deputy *d;
+    int e = deputy_new(r->pid, &d, why);
+    if (e < 0)
+        return e;
+    r->uid = deputy_uid(d);
+    if (is_watched(r->pid, d)) {
         say_watched(why);
-        return -EALREADY;
-    }
-    if (!sees_directory(v, r->pid)) {
+        e = -EALREADY;
+    } else if (!sees_directory(v, d)) {
         buf_adds(why, "It is in another container, or another user's, than the first that was "
                       "entered. Give its own pid.");
-        return -EXDEV;
+        e = -EXDEV;
     }
+    deputy_free(d);
+    return e;
+}
+
+static int enter(struct visit *v, struct visit_result *r, struct buf *why)
+{
+    int e = check(v, r, why);
+    if (e < 0)
+        return e;
     const struct attach_options options = {
         .library = buf_text(&v->library),
         .entry = ENTRY,
-        .argument = v->as_seen,
+        .argument = v->folder.path,
         .seconds = v->patience,
+        .is_cancelled = &v->is_cancelled,
         .waiting = note_waiting,
         .context = v,
     };
     struct attach_result entered = {.answer = 0};
-    int e = attach_enter(r->pid, &options, &entered, why);
+    e = attach_enter(r->pid, &options, &entered, why);
     snprintf(r->python, sizeof(r->python), "%s", entered.python);
     r->stopped = entered.stopped;
     r->longest_stop = entered.longest_stop;
@@ -252,7 +187,7 @@ static int enter(struct visit *v, struct visit_result *r, struct buf *why)
 static void *work(void *context)
 {
     struct visit *v = context;
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < v->count && !atomic_load(&v->is_cancelled); i++) {
         struct visit_result *r = &v->results[i];
         struct buf why = BUF_INIT;
         *r = (struct visit_result){.pid = v->pids[i]};
@@ -286,6 +221,11 @@ static void end_thread(struct visit *v)
     if (v->has_thread)
         pthread_join(v->thread, NULL);
     v->has_thread = false;
+}
+
+void visit_cancel(struct visit *v)
+{
+    atomic_store(&v->is_cancelled, true);
 }
 
 bool visit_is_busy(const struct visit *v)
@@ -324,7 +264,9 @@ struct visit *visit_free(struct visit *v)
     if (!v)
         return NULL;
     end_thread(v);
-    remove_directory(v);
+    if (v->deputy)
+        deputy_remove_folder(v->deputy, &v->folder);
+    deputy_free(v->deputy);
     buf_release(&v->library);
     free(v);
     return NULL;

@@ -4,6 +4,7 @@
 
 #include "advice/advice.h"
 #include "base/base.h"
+#include "deputy/deputy.h"
 #include "proc/proc.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
@@ -345,11 +346,9 @@ const char *inside_directory(const struct inside *s);
 char *const *inside_environment(const struct inside *s); /* for the command and nobody else */
 const char *inside_why(const struct inside *s);          /* the probe is there and cannot be used */
 
-/* For those who are left when we are gone. Does nothing where it is not there any more. */
+/* For those who are left when we are gone. Does nothing where it is not there any more, or another
+ * user's. */
 void inside_remove(const char *directory);
-
-/* Removes from a folder what is left of runs that were killed with all that could have done so. */
-void inside_sweep(const char *place);
 
 /* Where the probe is. -ENOENT, -EINVAL: *ret_why says it in words. */
 int inside_find_probe(struct buf *ret_path, struct buf *ret_why);
@@ -358,8 +357,8 @@ int inside_find_probe(struct buf *ret_path, struct buf *ret_why);
 
 /*
  * Processes that were not started by `run` can be entered while they run (attach/attach.h): the
- * probe is brought in, and tells what it would have told from the start. A directory for their
- * rings is made where they see it, and for their user.
+ * probe is brought in, and tells what it would have told from the start. A folder for their rings
+ * is made where they see it, by a deputy with their user's rights (deputy/deputy.h).
  */
 struct visit;
 
@@ -367,21 +366,25 @@ struct visit;
 
 /* So long it is waited for the main thread of each to get to it, in seconds. */
 struct visit *visit_new(double patience);
-/* Waits for who is being entered, and removes the directory; accepts NULL, returns NULL. */
+/* Waits for who is being entered, and removes the folder; accepts NULL, returns NULL. */
 struct visit *visit_free(struct visit *v);
 
-/* Makes the directory, where there is none yet. -errno: *why says it in words. */
+/* Makes the folder, where there is none yet. -errno: *why says it in words. */
 int visit_prepare(struct visit *v, pid_t pid, struct buf *why);
-int visit_directory(const struct visit *v); /* for watch_use_rings(), before anybody is entered */
+/* For watch_use_rings(), before anybody is entered. */
+struct deputy_folder *visit_folder(struct visit *v);
 
 /* Enters these, one after the other, in a thread of its own. -errno: there is none. */
 int visit_enter(struct visit *v, const pid_t *pids, size_t count);
 /* Some have not been tried yet, or not been asked for by visit_next(). */
 bool visit_is_busy(const struct visit *v);
 bool visit_has_to_wait(struct visit *v); /* it takes long; true once for each time it does */
+/* Who is being entered is let go, and nobody else is tried: soon, visit_await() has no more. */
+void visit_cancel(struct visit *v);
 
 struct visit_result {
     pid_t pid;
+    uid_t uid; /* for whom files were handled; meaningful where error is 0 */
     int error; /* 0, or -errno: `why` says it in words, with the way out */
     char why[400];
     char python[32];
@@ -401,9 +404,9 @@ bool visit_await(struct visit *v, struct visit_result *ret);
  */
 size_t watch_worth_entering(struct watch *w, bool all, pid_t *ret, size_t most);
 
-/* Where the rings of processes are that were not started with one; its descriptor is copied. Does
+/* Where the rings of processes are that were not started with one: takes the fifo over. Does
  * nothing where there is such a place already. -errno. */
-int watch_use_rings(struct watch *w, int directory);
+int watch_use_rings(struct watch *w, struct deputy_folder *folder);
 
 /* A process was entered, or, with `why`, could not be: for the report. Texts are copied. */
 struct watch_entry {

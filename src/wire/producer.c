@@ -84,46 +84,56 @@ static int map(int fd, struct wire_layout **ret)
     return 0;
 }
 
-/* Room is taken at once: a full file system shall not surprise us in the middle of a write. */
-static int create(const char *path, uint64_t start, struct wire_layout **ret)
+/* A file of this process in the directory of the job. */
+static void name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *suffix)
 {
-    char draft[4096 + 8];
-    snprintf(draft, sizeof(draft), "%s.new", path);
-    int fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    int r = -posix_fallocate(fd, 0, sizeof(struct wire_layout));
-    if (r == 0)
-        r = map(fd, ret);
-    if (r == 0) {
-        fill(*ret, start);
-        if (link(draft, path) < 0) {
-            r = -errno;
-            munmap(*ret, sizeof(struct wire_layout));
-        }
-    }
-    unlink(draft);
-    close(fd);
-    return r;
+    snprintf(ret, WIRE_FILE_LENGTH, "%d-%llu%s", (int) getpid(), (unsigned long long) start,
+             suffix);
 }
 
-static int reopen(const char *path, struct wire_layout **ret)
+/* Room is taken at once: a full file system shall not surprise us in the middle of a write. */
+static int create(int place, struct wire_ring *r, uint64_t start)
 {
-    struct stat st;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    char draft[WIRE_FILE_LENGTH];
+    name_file(draft, start, WIRE_RING_SUFFIX ".new");
+    int fd = openat(place, draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;
-    int r = fstat(fd, &st) < 0 ? -EIO : map(fd, ret);
+    struct wire_layout *layout = NULL;
+    int e = -posix_fallocate(fd, 0, sizeof(struct wire_layout));
+    if (e == 0)
+        e = map(fd, &layout);
+    if (e == 0) {
+        fill(layout, start);
+        if (linkat(place, draft, place, r->file, 0) < 0) {
+            e = -errno;
+            munmap(layout, sizeof(*layout));
+        }
+    }
+    unlinkat(place, draft, 0);
     close(fd);
-    if (r < 0)
-        return r;
-    if ((size_t) st.st_size != sizeof(struct wire_layout) ||
-        atomic_load_explicit(&(*ret)->magic, memory_order_acquire) != WIRE_MAGIC ||
-        (*ret)->version != WIRE_VERSION) {
-        munmap(*ret, sizeof(struct wire_layout));
+    if (e == 0)
+        r->layout = layout;
+    return e;
+}
+
+static int reopen(int place, struct wire_ring *r)
+{
+    struct wire_layout *layout;
+    int fd = wire_open_own_ring(place, r->file);
+    if (fd < 0)
+        return fd;
+    int e = map(fd, &layout);
+    close(fd);
+    if (e < 0)
+        return e;
+    if (atomic_load_explicit(&layout->magic, memory_order_acquire) != WIRE_MAGIC ||
+        layout->version != WIRE_VERSION) {
+        munmap(layout, sizeof(*layout));
         return -EPROTO;
     }
-    begin_image(*ret);
+    begin_image(layout);
+    r->layout = layout;
     return 0;
 }
 
@@ -133,9 +143,7 @@ static int reopen(const char *path, struct wire_layout **ret)
  */
 void wire_wake(const struct wire_ring *r)
 {
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, r->directory);
-    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    int fd = wire_open_wake(r->directory, O_RDWR);
     if (fd < 0)
         return;
     ssize_t n = write(fd, "", 1);
@@ -143,40 +151,32 @@ void wire_wake(const struct wire_ring *r)
     close(fd);
 }
 
-/* A file of this process in the directory of the job; NULL: no memory. */
-static char *own_file(const char *directory, uint64_t start, const char *suffix)
+static int open_at(int place, struct wire_ring *r, uint64_t start)
 {
-    char *path;
-    int length = asprintf(&path, "%s/%d-%llu%s", directory, (int) getpid(),
-                          (unsigned long long) start, suffix);
-    return length < 0 ? NULL : path;
-}
-
-static int name_files(const char *directory, uint64_t start, struct wire_ring *r)
-{
-    r->directory = strdup(directory);
-    r->census = own_file(directory, start, WIRE_CENSUS_SUFFIX);
-    r->census_draft = own_file(directory, start, WIRE_CENSUS_SUFFIX ".new");
-    return r->directory && r->census && r->census_draft ? 0 : -ENOMEM;
+    int e = reopen(place, r);
+    if (e != -ENOENT)
+        return e;
+    e = create(place, r, start);
+    if (e == 0)
+        wire_wake(r);
+    return e == -EEXIST ? reopen(place, r) : e;
 }
 
 static int open_in(const char *directory, struct wire_ring *r)
 {
-    char path[4096];
     uint64_t start = own_start();
-    int length = snprintf(path, sizeof(path), "%s/%d-%llu" WIRE_RING_SUFFIX, directory,
-                          (int) getpid(), (unsigned long long) start);
-    if (length >= (int) sizeof(path))
-        return -ENAMETOOLONG;
-    if (name_files(directory, start, r) < 0)
+    name_file(r->file, start, WIRE_RING_SUFFIX);
+    name_file(r->census, start, WIRE_CENSUS_SUFFIX);
+    name_file(r->census_draft, start, WIRE_CENSUS_SUFFIX ".new");
+    r->directory = strdup(directory);
+    if (!r->directory)
         return -ENOMEM;
-    int e = reopen(path, &r->layout);
-    if (e != -ENOENT)
-        return e;
-    e = create(path, start, &r->layout);
-    if (e == 0)
-        wire_wake(r);
-    return e == -EEXIST ? reopen(path, &r->layout) : e;
+    int place = wire_open_place(directory);
+    if (place < 0)
+        return place;
+    int e = open_at(place, r, start);
+    close(place);
+    return e;
 }
 
 static void free_ring(struct wire_ring *r)
@@ -184,8 +184,6 @@ static void free_ring(struct wire_ring *r)
     if (!r)
         return;
     free(r->directory);
-    free(r->census);
-    free(r->census_draft);
     free(r);
 }
 

@@ -1,4 +1,8 @@
-/* wire/ring.h: how a ring lies in memory. Private to wire/; a change is a new WIRE_VERSION. */
+/*
+ * wire/ring.h: how a ring lies in memory. Private to wire/. A change of it is a new WIRE_VERSION,
+ * and so is one of what the probe does when it is entered: by this number a watcher notices that a
+ * process has the probe of another version loaded. Magic, version and slots stay where they are.
+ */
 #ifndef TIDEMARK_WIRE_RING_H
 #define TIDEMARK_WIRE_RING_H
 
@@ -8,7 +12,7 @@
 #include <stdlib.h>
 
 #define WIRE_MAGIC UINT64_C(0x314b5249544d5454)
-#define WIRE_VERSION 5u
+#define WIRE_VERSION 6u
 
 /*
  * A record in the ring. `sequence` tells how far record N (from 0) is, and only ever grows: odd
@@ -60,6 +64,8 @@ struct wire_layout {
     struct wire_phase_slot phases[WIRE_PHASES];
 };
 
+#define WIRE_FILE_LENGTH 64u
+
 /* A phase as its producer knows it. */
 struct wire_phase_state {
     unsigned depth; /* so many have begun and not ended; 0: it is not in it */
@@ -71,13 +77,26 @@ struct wire_phase_state {
 
 struct wire_ring {
     struct wire_layout *layout;
-    int host_anon;            /* the number of that counter; negative: none */
-    _Atomic uint64_t telling; /* steps has taken so many ns */
-    char *directory;          /* NULL: memory of this process */
-    char *census; /* its file, and that of the next before it takes its place; NULL: none */
-    char *census_draft;
+    int host_anon;                       /* the number of that counter; negative: none */
+    _Atomic uint64_t telling;            /* steps has taken so many ns */
+    char *directory;                     /* NULL: memory of this process */
+    char file[WIRE_FILE_LENGTH];         /* in it */
+    char census[WIRE_FILE_LENGTH];       /* beside it */
+    char census_draft[WIRE_FILE_LENGTH]; /* the next one, before it takes its place */
     struct wire_phase_state phases[WIRE_PHASES];
 };
+
+/*
+ * place.c, for the producer. When a watch has ended, anybody may make a directory of its name, and
+ * to map somebody else's file would be deadly: he can cut it. So the directory must be this user's
+ * and nobody else's, and is never used again by its path without that check. A descriptor, or
+ * -errno; -EPERM: somebody else's. They take no lock and no memory.
+ */
+int wire_open_place(const char *directory);
+/* One that is there. It can be mapped: -EPROTO where it has not the size of a ring. */
+int wire_open_own_ring(int place, const char *name);
+/* The fifo of the reader; `flags`: O_WRONLY or O_RDWR. */
+int wire_open_wake(const char *directory, int flags);
 
 /* producer.c, for phases.c */
 

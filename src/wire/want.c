@@ -28,27 +28,31 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-static int replace(const struct wire_ring *r, const char *text, size_t len)
+static int replace(int place, const struct wire_ring *r, const char *text, size_t len)
 {
     /* One that did not come to its end may have left its draft. */
-    unlink(r->census_draft);
-    int fd = open(r->census_draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlinkat(place, r->census_draft, 0);
+    int fd =
+        openat(place, r->census_draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;
     int e = write_all(fd, text, len);
     close(fd);
-    if (e == 0 && rename(r->census_draft, r->census) < 0)
+    if (e == 0 && renameat(place, r->census_draft, place, r->census) < 0)
         e = -errno;
     if (e < 0)
-        unlink(r->census_draft);
+        unlinkat(place, r->census_draft, 0);
     return e;
 }
 
 int wire_census_replace(struct wire_ring *r, const char *text, size_t len)
 {
-    if (!r->census)
+    if (!r->directory)
         return -ENOENT;
-    int kept = errno, e = replace(r, text, len);
+    int kept = errno, place = wire_open_place(r->directory);
+    int e = place < 0 ? place : replace(place, r, text, len);
+    if (place >= 0)
+        close(place);
     errno = kept;
     return e;
 }
@@ -65,10 +69,7 @@ void wire_own_shared(struct wire_ring *r, size_t bytes)
 
 bool wire_has_reader(const char *directory)
 {
-    int kept = errno;
-    char path[4096];
-    snprintf(path, sizeof(path), "%s/" WIRE_WAKE_FILE, directory);
-    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    int kept = errno, fd = wire_open_wake(directory, O_WRONLY);
     if (fd >= 0)
         close(fd);
     errno = kept;
@@ -78,13 +79,17 @@ bool wire_has_reader(const char *directory)
 /* With what forks of this process have left there: nobody will read it. */
 static void remove_directory(const char *directory)
 {
-    DIR *folder = opendir(directory);
+    int place = wire_open_place(directory);
+    DIR *folder = place < 0 ? NULL : fdopendir(place);
     struct dirent *entry;
     while (folder && (entry = readdir(folder)) != NULL)
-        unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
+        unlinkat(place, entry->d_name, 0);
+    if (folder) {
         closedir(folder);
-    rmdir(directory);
+        rmdir(directory);
+    } else if (place >= 0) {
+        close(place);
+    }
 }
 
 void wire_say_left(struct wire_ring *r)

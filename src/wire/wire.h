@@ -7,15 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
  * Every process of a job that has something to tell keeps one ring: a file in the directory that
- * the environment variable TIDEMARK_RUN names, mapped by both sides. The producer never waits,
- * never allocates, and does not notice whether anybody reads: what is not read in time is
- * overwritten, and the counts in the records go on so that nothing is counted wrongly. Any number
- * of threads may write, any number of readers may read. Without a directory the ring is memory of
- * the process alone, for a program that watches itself.
+ * the environment variable TIDEMARK_RUN names, which must be its user's alone (0700). The process
+ * maps it; who watches from outside reads it as a file. The producer never waits, never allocates,
+ * and does not notice whether anybody reads: what is not read in time is overwritten, and the
+ * counts in the records go on so that nothing is counted wrongly. Any number of threads may write,
+ * any number of readers may read. Without a directory the ring is memory of the process alone, for
+ * a program that watches itself.
  *
  * This module needs the C library and nothing else: it is part of the probe.
  */
@@ -63,7 +65,8 @@ struct wire_name {
 struct wire_ring;
 
 /* The ring of this process: in the directory of the job, or memory of its own where there is
- * none. The same one again where the process already has one there. -errno. */
+ * none. The same one again where the process already has one there. -errno; -EPERM: the directory,
+ * or what has the ring's name there, is another user's or open to others. */
 int wire_open(const char *directory, struct wire_ring **ret);
 
 /*
@@ -162,7 +165,8 @@ void wire_census_by(struct wire_ring *r, pid_t pid);
 
 /*
  * Of a process that was entered while it ran: is somebody still there who reads? A reader that is
- * gone, by whatever end, has left the fifo "wake" without one. Takes no lock; errno stays.
+ * gone, by whatever end, has left the fifo "wake" without one. In a directory that is not this
+ * user's alone nobody is. Takes no lock; errno stays.
  */
 bool wire_has_reader(const char *directory);
 
@@ -184,7 +188,20 @@ struct wire_record {
 
 struct wire_reader;
 
-/* -EPROTO: written by another version, or no ring at all. -ENOENT. */
+/*
+ * Opens a file of a directory that a process of the job may change at any moment, and make
+ * something else of: no link is followed, no mount is entered, nobody is waited for. It has that
+ * type (S_IFREG, S_IFIFO) and belongs to the owner of the directory. A descriptor, or -errno;
+ * -EPERM: it is of another type, or somebody else's.
+ */
+int wire_open_beneath(int directory_fd, const char *name, mode_t type, int flags, struct stat *ret);
+
+/*
+ * The ring of another process is never mapped: it could be cut under the reader at any moment. It
+ * is read and written as a file, and all that is in it may be wrong, or gone: then it tells
+ * nothing. -EPROTONOSUPPORT: it was made by another version, see ring.h; -EPROTO: no ring at all.
+ * -ENOENT.
+ */
 int wire_reader_open(int directory_fd, const char *file, struct wire_reader **ret);
 /* A ring of this very process. It must outlive the reader. */
 int wire_reader_attach(struct wire_ring *r, struct wire_reader **ret);
@@ -193,14 +210,15 @@ struct wire_reader *wire_reader_free(struct wire_reader *r); /* accepts NULL */
 pid_t wire_reader_pid(const struct wire_reader *r);
 uint64_t wire_reader_start(const struct wire_reader *r); /* start time of the process, in ticks */
 
-/* The next record, in the order of writing. False: nothing new. */
+/* The next record, in the order of writing. False: nothing new, or so much was in vain that
+ * somebody else should have his turn: whatever is written meanwhile, there is an end. */
 bool wire_read(struct wire_reader *r, struct wire_record *ret);
 
 /* Records that were overwritten before they were read. */
 uint64_t wire_reader_lost(const struct wire_reader *r);
 
 /* Copies what a counter is called. False: no such counter. */
-bool wire_reader_name(const struct wire_reader *r, unsigned name, struct wire_name *ret);
+bool wire_reader_name(struct wire_reader *r, unsigned name, struct wire_name *ret);
 
 /* Copies what is counted of a phase, exact at any time. False: no such phase. */
 struct wire_phase_count {

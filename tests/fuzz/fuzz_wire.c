@@ -4,6 +4,7 @@
 #include "report/report.h"
 #include "wire/ring.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,25 +20,70 @@ static void poke(struct wire_ring *ring, uint32_t place, const uint8_t *bytes)
     memcpy((uint8_t *) ring->layout + (place & ~7u), bytes, 8);
 }
 
+/* The same bytes as the ring of another process. NULL: they are refused. */
+static struct wire_reader *open_as_file(const struct wire_ring *ring)
+{
+    static const char name[] = "1-1" WIRE_RING_SUFFIX;
+    char directory[] = "/tmp/fuzz_wire.XXXXXX";
+    struct wire_reader *reader = NULL;
+    int folder = mkdtemp(directory) ? open(directory, O_RDONLY | O_DIRECTORY) : -1;
+    int fd = openat(folder, name, O_WRONLY | O_CREAT, 0600);
+    ssize_t size = sizeof(*ring->layout);
+    if (fd < 0 || write(fd, ring->layout, (size_t) size) != size)
+        abort();
+    if (wire_reader_open(folder, name, &reader) < 0)
+        reader = NULL;
+    unlinkat(folder, name, 0);
+    rmdir(directory);
+    close(fd);
+    close(folder);
+    return reader;
+}
+
+static bool is_same(const struct wire_record *a, const struct wire_record *b)
+{
+    return a->time == b->time && a->kind == b->kind && a->source == b->source &&
+           a->name == b->name && a->value == b->value;
+}
+
+/* Whether it is memory of our own or another's file makes no difference. */
+static void read_records(struct wire_reader *memory, struct wire_reader *file)
+{
+    struct wire_record x, y;
+    while (wire_read(memory, &x)) {
+        if (x.name >= WIRE_NAMES || !(x.value - x.value == 0))
+            abort();
+        if (file && (!wire_read(file, &y) || !is_same(&x, &y)))
+            abort();
+    }
+    if (file && (wire_read(file, &y) || wire_reader_lost(file) != wire_reader_lost(memory)))
+        abort();
+}
+
+static void read_names(struct wire_reader *r)
+{
+    struct wire_name name;
+    struct wire_phase_count phase;
+    for (unsigned i = 0; i <= WIRE_NAMES; i++)
+        if (wire_reader_name(r, i, &name) && strlen(name.kind) >= sizeof(name.kind))
+            abort();
+    for (unsigned i = 0; i <= WIRE_PHASES; i++)
+        if (wire_reader_phase(r, i, &phase) && strlen(phase.name) >= sizeof(phase.name))
+            abort();
+}
+
 /* What is read from a ring alone, in whatever state it is. */
 static void read_alone(struct wire_ring *ring)
 {
-    struct wire_reader *reader;
-    struct wire_record x;
-    struct wire_name name;
-    struct wire_phase_count phase;
-    if (wire_reader_attach(ring, &reader) < 0)
+    struct wire_reader *memory, *file = open_as_file(ring);
+    if (wire_reader_attach(ring, &memory) < 0)
         abort();
-    while (wire_read(reader, &x))
-        if (x.name >= WIRE_NAMES || !(x.value - x.value == 0))
-            abort();
-    for (unsigned i = 0; i <= WIRE_NAMES; i++)
-        if (wire_reader_name(reader, i, &name) && strlen(name.kind) >= sizeof(name.kind))
-            abort();
-    for (unsigned i = 0; i <= WIRE_PHASES; i++)
-        if (wire_reader_phase(reader, i, &phase) && strlen(phase.name) >= sizeof(phase.name))
-            abort();
-    wire_reader_free(reader);
+    read_records(memory, file);
+    read_names(memory);
+    if (file)
+        read_names(file);
+    wire_reader_free(memory);
+    wire_reader_free(file);
 }
 
 static void report(struct watch *w, double seconds)

@@ -310,6 +310,62 @@ def objects_are_counted(b):
     _end(b, job)
 
 
+# ---- no safe point ----
+
+# As soon as the library is in, a call that keeps the GIL; a signal ends it.
+LONG_CALL = """\
+import ctypes, signal
+signal.signal(signal.SIGUSR1, lambda *_: None)
+while "libtidemark_probe" not in open("/proc/self/maps").read():
+    pass
+open("called", "w").write("1")
+ctypes.PyDLL(None).sleep(3600)
+""" + LOOP
+
+
+def _start_long_call(b):
+    job = _start(b, LONG_CALL)
+    wait_until(lambda: b"job.py" in pathlib.Path("/proc/%d/cmdline" % job.pid).read_bytes(), "it")
+    time.sleep(0.5)
+    return job
+
+
+def _end_long_call(b, job):
+    """It was said that the thread stays until then, and leaves by itself."""
+    check("tidemark" in _traces(job.pid), "no thread has stayed", _traces(job.pid))
+    job.send_signal(signal.SIGUSR1)
+    _check_left(job.pid)
+    _end(b, job)
+
+
+def no_safe_point_to_count_objects_at(b):
+    """It is said, with how long it was waited for and what stays in the process."""
+    job = _start_long_call(b)
+    objects = b.start([str(b.tidemark), "objects", "--pid", str(job.pid)], stderr=subprocess.PIPE)
+    b.wait_for_file("called")
+    time.sleep(2)
+    objects.send_signal(signal.SIGINT)
+    said = objects.communicate(timeout=20)[1].decode()
+    equal(objects.returncode, 1, "status", said)
+    check(re.search(r"not counted: no safe point came within [0-9.]+ s: .* The probe and its thread stay",
+                    said), "words", said)
+    _end_long_call(b, job)
+
+
+def no_safe_point_to_profile_at(b):
+    """The report does not say that the process was left, and nor does the JSON."""
+    job = _start_long_call(b)
+    done = _tidemark(b, "profile", job.pid, "--seconds", 2, "-o", "kept.tide")
+    equal(done.returncode, 0, "status", done.stderr.decode())
+    words = " ".join(done.stdout.decode().split())
+    check("nothing was counted: no safe point came within 2" in words and "left again" not in words,
+          "words", words)
+    shown = b.run([str(b.tidemark), "show", "--json", "kept.tide"])
+    (entered,) = load_json(shown.stdout.decode())["entered"]
+    equal((entered["counted"], entered["left"]), (False, False), "JSON", entered)
+    _end_long_call(b, job)
+
+
 # ---- watch ----
 
 

@@ -143,6 +143,23 @@ def the_mode_of_the_run_file(b):
         equal(process.wait(5), 0, "status")
 
 
+def the_mode_of_what_is_beside_it(b):
+    """--json and --log make files of mode 0600; one that is there keeps its own."""
+    new, old = [b.folder / "new.json", b.folder / "new.log"], [b.folder / "j", b.folder / "l"]
+    for path in old:
+        path.touch()
+        path.chmod(0o644)
+
+    def before():
+        plain_signals()
+        os.umask(0)
+
+    for files, mode in ((new, 0o600), (old, 0o644)):
+        b.run(b.under(["sleep", "0.2"], "--json", files[0], "--log", files[1]), preexec_fn=before)
+        for path in files:
+            equal(stat.S_IMODE(path.stat().st_mode), mode, path.name)
+
+
 def a_folder_that_cannot_be_written(b):
     """An ordinary user in a folder of mode 0555: said once, watched and run all the same."""
     who = b.nobody()

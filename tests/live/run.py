@@ -16,6 +16,7 @@ import copies
 import ending
 import entering
 import found
+import hostile
 import inside
 import options
 import phases
@@ -27,7 +28,7 @@ import watching
 
 PARALLEL = 2
 MODULES = (ending, streams, signals, terminals, options, inside, found, phases, tradeoff, watching,
-           copies, entering)
+           copies, entering, hostile)
 
 
 def cases():

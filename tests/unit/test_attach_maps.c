@@ -120,6 +120,30 @@ TEST(permission__names_the_other_user)
     CHECK(says(&p, "--cap-add SYS_PTRACE"));
 }
 
+/* The user is the same: it must not be said that he is another. */
+TEST(permission__names_the_other_group)
+{
+    struct status self = user(1002), target = user(1002);
+    target.gid[0] = target.gid[1] = target.gid[2] = 50;
+    struct permission p = {.self = &self, .target = &target, .pid = 7, .yama = 0};
+    CHECK(!says(&p, "belongs to user"));
+    CHECK(says(&p, "runs with group 50, and you run with group 1002"));
+    CHECK(says(&p, "or run tidemark with that group"));
+    CHECK(!says(&p, "as that user"));
+}
+
+TEST(permission__names_ids_that_differ_in_the_process)
+{
+    struct status self = user(1002), target = user(1002);
+    struct permission p = {.self = &self, .target = &target, .pid = 7, .yama = 0};
+    target.uid[2] = 0;
+    CHECK(says(&p, "its user ids differ (real 1002, effective 1002, saved 0)"));
+    CHECK(!says(&p, "as that user"));
+    target = user(1002);
+    target.gid[1] = 50;
+    CHECK(says(&p, "its group ids differ (real 1002, effective 50, saved 1002)"));
+}
+
 TEST(permission__names_the_exact_setting_of_yama)
 {
     struct status self = user(1000), target = user(1000);

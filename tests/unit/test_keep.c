@@ -209,6 +209,8 @@ TEST(keep__knows_who_was_entered_and_who_was_not)
                                      .stops = 2,
                                      .stopped_seconds = 0.0004,
                                      .longest_stop_seconds = 0.0003,
+                                     .attached_seconds = 31.5,
+                                     .counted = true,
                                      .left = true};
     list[1] = (struct watch_entered){.pid = 43,
                                      .process = strdup("rank 1"),
@@ -216,6 +218,7 @@ TEST(keep__knows_who_was_entered_and_who_was_not)
                                      .why = strdup("There is no Python in it."),
                                      .stopped_seconds = NAN,
                                      .longest_stop_seconds = NAN,
+                                     .attached_seconds = NAN,
                                      .ended = true};
     v.found.entered = list;
     v.found.entered_count = 2;

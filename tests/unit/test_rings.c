@@ -1,11 +1,13 @@
 /* tests/unit/test_rings.c: what processes tell from inside reaches their series and the clock. */
 #include "watch/watch.h"
+#include "wire/ring.h"
 
 #include "store_files.h"
 #include "unit.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -890,5 +892,59 @@ TEST(rings__that_are_none_are_passed_over)
     watch_tick(j.watch, job_now(&j));
     watch_finish(j.watch, job_now(&j), &(struct watch_end){0});
     CHECK(isnan(watch_steps(j.watch)));
+    job_end(&j);
+}
+
+/* As a process leaves it whose probe is older than this watcher. */
+static pid_t start_old_one(const struct job *j)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    struct wire_ring *ring;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (wire_open(NULL, &ring) < 0)
+        _exit(1);
+    ring->layout->version = WIRE_VERSION - 1;
+    char draft[128], path[160];
+    snprintf(draft, sizeof(draft), "%s/draft", j->folder.path);
+    snprintf(path, sizeof(path), "%s/%d-%llu" WIRE_RING_SUFFIX, j->folder.path, (int) getpid(),
+             (unsigned long long) ring->layout->start);
+    int fd = open(draft, O_WRONLY | O_CREAT, 0600);
+    if (write(fd, ring->layout, sizeof(*ring->layout)) < 0 || rename(draft, path) < 0)
+        _exit(1);
+    pause();
+    _exit(0);
+}
+
+static bool has_note(const struct watch_view *v, const char *text)
+{
+    for (unsigned i = 0; i < v->note_count; i++)
+        if (strstr(v->notes[i], text))
+            return true;
+    return false;
+}
+
+TEST(rings__of_an_old_probe_are_named_in_the_report)
+{
+    struct job j;
+    struct watch_view view;
+    CHECK(job_start(&j, -1));
+    pid_t pid = start_old_one(&j);
+    CHECK(wait_open(&j, pid));
+    for (int i = 0; i < 100 && watch_alive(j.watch) == 0; i++)
+        watch_tick(j.watch, job_now(&j) + i);
+    watch_tick(j.watch, job_now(&j) + 200);
+    watch_view_init(j.watch, job_now(&j) + 200, &view);
+    CHECK(has_note(&view, "still has the probe of another tidemark version loaded. Restart it"));
+    watch_view_release(&view);
+    /* Of a process that was entered its entry says so. */
+    watch_note_entry(j.watch, &(struct watch_entry){.pid = pid, .python = "3.11.2"});
+    watch_view_init(j.watch, job_now(&j) + 201, &view);
+    CHECK(!has_note(&view, "another tidemark version"));
+    CHECK(view.found.entered_count == 1 && view.found.entered[0].why &&
+          strstr(view.found.entered[0].why, "another tidemark version"));
+    watch_view_release(&view);
+    trainer_end(pid);
     job_end(&j);
 }

@@ -168,10 +168,12 @@ TEST(source__odd_texts_end)
 
 TEST(source__a_file_that_is_none_tells_nothing)
 {
-    struct source_query q = {.name = "h"};
-    CHECK(source_read_addition("/nonexistent/file.py", &q) == 0);
-    CHECK(source_read_addition("/dev/zero", &q) == 0);
-    CHECK(source_read_addition("/tmp", &q) == 0);
+    char *text = NULL;
+    size_t len = 0;
+    CHECK(source_load("/nonexistent/file.py", &text, &len) < 0);
+    CHECK(source_load("/dev/zero", &text, &len) < 0);
+    CHECK(source_load("/tmp", &text, &len) < 0);
+    CHECK(text == NULL && len == 0);
 }
 
 TEST(source__the_item_that_is_added_to)
