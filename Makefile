@@ -20,7 +20,7 @@ demo: ## training with and without a leak (SCENARIO=correct|leak, FULL=1: three 
 	@tools/build build
 	@tools/demo build $(or $(SCENARIO),both) $(if $(FULL),full)
 
-bench: build ## what the engine and watching cost, beside psutil and psrecord (5 minutes, 10 GB)
+bench: build ## what the engine and watching cost, beside psutil and psrecord (15 minutes, 10 GB)
 	@tools/install-packages --check bench
 	@bench/run build
 

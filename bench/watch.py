@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What watching costs, the watcher and the watched, beside psutil and psrecord on the same job.
 
-  bench/watch.py build                   # what `make bench` runs: about six minutes
+  bench/watch.py build                   # what `make bench` runs: about twelve minutes
   bench/watch.py build --seconds 60      # longer windows, steadier numbers
-  bench/watch.py build --only tree       # one part: tree, many, instructions, relay
+  bench/watch.py build --only tree       # one part: tree, many, forks, instructions, relay
 
 One job lives through all of it: 25 processes, 8 GB, every page touched. The watchers come one after
 another and then again in the opposite order, between them nobody, and the job's own stop-watch says
@@ -13,6 +13,7 @@ psutil and psrecord come from PyPI into BUILD/bench-venv.
 
 import argparse
 import ctypes
+import json
 import os
 import pathlib
 import pty
@@ -32,6 +33,8 @@ PEERS = ["psutil", "psrecord"]
 PROCESSES = 25
 TREE_MB = 8192
 MANY = 500
+FORKS = (50, 500, 2000)  # that share a parent's memory, all of them young
+FORKS_SECONDS = 60
 
 WARM_SECONDS = 30  # what stands still is read ever more rarely
 PEER_WARM_SECONDS = 3
@@ -289,6 +292,58 @@ def bench_many(build, folder, seconds):
     print("asked for: at most 100 MB")
 
 
+# A process of 150 MB forks others over the first 20 s; each reads of it, which copies pages (their
+# reference counts), as data workers do. What the parent gets done is the job's own stop-watch.
+FORKING = """\
+import os, sys, time
+n, end = int(sys.argv[1]), time.monotonic() + float(sys.argv[2])
+data, began, work = [str(i) for i in range(1_500_000)], time.monotonic(), 0
+children = []
+for i in range(n):
+    children.append(os.fork())
+    if children[-1] == 0:
+        k = 0
+        while time.monotonic() < end:
+            sum(map(len, data[k:k + 2000]))
+            k += 2000
+            time.sleep(max(1, n / 100))
+        os._exit(0)
+    time.sleep(max(0, began + 20 * (i + 1) / n - time.monotonic()))
+while time.monotonic() < end:
+    sum(range(20000))
+    work += 1
+    time.sleep(.005)
+print("work", work)
+for pid in children:
+    os.kill(pid, 9)
+"""
+
+
+def work_done(command):
+    out = subprocess.run(command, capture_output=True, text=True).stdout
+    return int(re.search(r"^work (\d+)", out, re.M)[1])
+
+
+def bench_forks(build, folder):
+    script = folder / "forking.py"
+    script.write_text(FORKING)
+    form = "%-30s %9s %12s %12s %10s"
+    print(form % ("young forks, from the start", "CPU, s", "% of core", "held up, ms", "work"))
+    for count in FORKS:
+        job = [sys.executable, str(script), str(count), str(FORKS_SECONDS)]
+        answer = folder / "forks.json"
+        run = [str(build / "tidemark"), "run", "-o", str(new_run_file(folder)), "--json",
+               str(answer), "--", *job]
+        alone = work_done(job)
+        watched = work_done(run)
+        found = json.loads(answer.read_text())["job"]
+        cpu = found["overhead"]["watcher_cpu_seconds"]
+        print(form % (f"{count} processes", "%.2f" % cpu, "%.2f" % (100 * cpu / found["seconds"]),
+                      "%.0f" % (1000 * found["overhead"]["target_stall_seconds"]),
+                      "%.2f" % (watched / alone)), flush=True)
+    print("asked for: about 1 % of a core; work: what the parent got done, against nobody's")
+
+
 # ---- instructions ----
 
 FUNCTIONS = {
@@ -422,12 +477,13 @@ def main():
     parser = argparse.ArgumentParser(description="what watching costs")
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=16, help="a window of tidemark (16)")
-    parser.add_argument("--only", choices=["tree", "many", "instructions", "relay"])
+    parser.add_argument("--only", choices=["tree", "many", "forks", "instructions", "relay"])
     o = parser.parse_args()
     build = o.build.resolve()
     parts = {
         "tree": lambda folder: bench_tree(build, folder, o.seconds),
         "many": lambda folder: bench_many(build, folder, o.seconds),
+        "forks": lambda folder: bench_forks(build, folder),
         "instructions": lambda folder: bench_instructions(build, folder),
         "relay": lambda folder: bench_relay(build, folder),
     }

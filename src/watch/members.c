@@ -22,6 +22,11 @@
  * share of it. */
 #define OWN_TIME_SHARE 0.0002
 
+/* All shares together may cost so much of a core, after a first burst: enough for the processes of
+ * an ordinary job, and a bound for one of thousands, whose rounds take longer instead. */
+#define SHARES_SHARE 0.005
+#define SHARES_BURST 0.1
+
 /* A fork copies most while it is young: it is looked at again when it is twice as old, as long as
  * that costs no more of a core than this, which is not the training's own. */
 #define YOUNG_SHARE 0.02
@@ -492,6 +497,19 @@ static double rollup_spacing(const struct watch *w, const struct member *m, doub
     return m->forked && !w->inside ? fmin(spacing, young) : spacing;
 }
 
+/* Half of what may be spent is for those that were never read. */
+static bool can_afford_rollup(const struct watch *w, const struct member *m, double seconds)
+{
+    double allowed = SHARES_BURST + SHARES_SHARE * seconds;
+    return w->shares_cpu < (isnan(m->rollup_seconds) ? allowed : allowed / 2);
+}
+
+bool member_awaits_shares(const struct watch *w, const struct member *m)
+{
+    return m->has_tracks && m->rollup_error == 0 && isnan(m->rollup_seconds) &&
+           w->last_tick > m->next_rollup + 1;
+}
+
 static void read_rollup(struct watch *w, struct member *m, double seconds)
 {
     double begin = monotonic(), cpu = watch_cpu_seconds();
@@ -500,6 +518,7 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     cpu = watch_cpu_seconds() - cpu;
     w->stall_seconds += took;
     w->rollup_cpu += cpu;
+    w->shares_cpu += cpu;
     w->next_round = w->inside ? seconds + took / OWN_TIME_SHARE : 0;
     m->rollup_rest = rollup_spacing(w, m, seconds, took, cpu);
     /* Those that came at the same time are spread over the round. */
@@ -667,6 +686,8 @@ static void look_at_shares(struct watch *w, struct member *m, double seconds)
 {
     if (rings_have_copy(w, m)) {
         m->next_rollup = seconds + CENSUS_SECONDS;
+    } else if (!can_afford_rollup(w, m, seconds)) {
+        return;
     } else if (shares_have_changed(w, m, seconds)) {
         read_rollup(w, m, seconds);
     } else {
@@ -699,7 +720,7 @@ static void tick(struct watch *w, struct member *m, double seconds)
  * What it adds to the job's memory. A forked process begins with its parent's pages: they are there
  * once, so only what came since counts. That a page of them becomes private is no growth either.
  */
-static double own_anon(const struct member *m)
+double member_own_anon(const struct member *m)
 {
     return m->forked ? fmax(0, held(m) - m->inherited) : held(m);
 }
@@ -718,7 +739,7 @@ void members_look(struct watch *w)
             w->wants_scan = true;
         if (m->has_tracks)
             see_anon(w, m);
-        anon += isnan(m->now.anon) ? 0 : own_anon(m);
+        anon += isnan(m->now.anon) ? 0 : member_own_anon(m);
     }
     phases_see(w, &w->job[JOB_ANON], anon);
 }
@@ -732,7 +753,7 @@ void members_tick(struct watch *w, double seconds)
         if (!member_is_alive(m))
             continue;
         tick(w, m, seconds);
-        anon += isnan(m->now.anon) ? 0 : own_anon(m);
+        anon += isnan(m->now.anon) ? 0 : member_own_anon(m);
         double share = member_pss(m);
         whole = whole && (!isnan(share) || !m->has_tracks);
         pss += isnan(share) ? 0 : share;

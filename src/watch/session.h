@@ -189,6 +189,7 @@ struct sheet {
     struct watch_row *rows;
     size_t count;
     struct watch_row total;
+    unsigned unread; /* processes whose shares wait for their turn */
 };
 
 /* What the run file was last told. */
@@ -258,6 +259,7 @@ struct watch {
     double anon_at_review; /* what the job held */
     double tick_cost;      /* CPU seconds of one tick, smoothed, without those of shares */
     double rollup_cpu;     /* of this tick, for shares */
+    double shares_cpu;     /* of all ticks, for shares */
     double cpu_seconds;    /* of all ticks */
 
     double stall_seconds; /* what the rounds may have held up */
@@ -327,10 +329,12 @@ void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind);                 /* MEMBER_KINDS: none of them */
 bool member_is_trainer(const struct member *m);                    /* or a rank */
 void member_label(const struct member *m, char ret[MEMBER_LABEL]); /* "trainer 4242" */
-bool member_is_wary(const struct member *m);
-bool member_is_told_soon(const struct member *m);
-/* one of its series is a leak, or may be one */ /* one of its series leaks or is suspect */
+bool member_is_wary(const struct member *m); /* one of its series leaks or is suspect */
+bool member_is_told_soon(const struct member *m); /* one of its series is a leak, or may be one */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
+double member_own_anon(const struct member *m); /* of a fork: what it got since */
+/* Its shares are due, and wait for their turn: there are too many processes to read them all. */
+bool member_awaits_shares(const struct watch *w, const struct member *m);
 
 /* steps.c */
 

@@ -23,18 +23,36 @@ static double present(double value)
     return isfinite(value) ? value : 0;
 }
 
-/* Without PSS, resident memory is all there is: too much, where pages are shared. */
+/* Its shares; without them a fork counts what it got since, the rest being its parent's, and any
+ * other process what is resident: too much, where pages are shared. */
+static struct proc_rollup shares_of(const struct member *m)
+{
+    struct proc_rollup r = m->rollup;
+    if (isfinite(r.pss)) {
+        double moved = m->now.anon - m->anon_at_rollup;
+        r.pss += moved;
+        r.pss_anon = present(r.pss_anon) + moved;
+        return r;
+    }
+    const struct proc_status *s = &m->now;
+    if (m->forked && m->rollup_error == 0)
+        return (struct proc_rollup){.pss = present(member_own_anon(m)),
+                                    .pss_anon = present(member_own_anon(m))};
+    return (struct proc_rollup){.pss = present(s->rss),
+                                .pss_anon = present(s->anon),
+                                .pss_file = present(s->file),
+                                .pss_shmem = present(s->shmem)};
+}
+
 static void add_member(struct watch_row *row, const struct member *m)
 {
-    const struct proc_rollup *r = &m->rollup;
-    bool has_pss = isfinite(r->pss);
-    double moved = has_pss ? m->now.anon - m->anon_at_rollup : 0;
+    struct proc_rollup r = shares_of(m);
     row->processes++;
-    row->pss += has_pss ? r->pss + moved : present(m->now.rss);
-    row->pss_first += has_pss ? m->pss_first : present(m->now.rss);
-    row->anon += has_pss ? present(r->pss_anon) + moved : present(m->now.anon);
-    row->file += has_pss ? present(r->pss_file) : present(m->now.file);
-    row->shmem += has_pss ? present(r->pss_shmem) : present(m->now.shmem);
+    row->pss += r.pss;
+    row->pss_first += isfinite(m->pss_first) ? m->pss_first : r.pss;
+    row->anon += present(r.pss_anon);
+    row->file += present(r.pss_file);
+    row->shmem += present(r.pss_shmem);
     row->swap += present(m->now.swap);
     row->rss += present(m->now.rss);
     for (size_t i = 0; i < m->gpu_count; i++)
@@ -112,6 +130,8 @@ static void fill(struct watch *w, struct sheet *s)
             add_alone(s, w->members[i]);
     for (enum proc_role role = ROLE_UNKNOWN; role <= ROLE_HELPER; role++)
         add_role(w, s, role);
+    for (size_t i = 0; i < w->member_count; i++)
+        s->unread += member_is_alive(w->members[i]) && member_awaits_shares(w, w->members[i]);
 }
 
 static bool is_teardown(const struct sheet *last, const struct sheet *now)

@@ -27,20 +27,72 @@ static bool is_worker_of(const struct member *m, const struct member *parent, bo
            is_child_of(m, parent);
 }
 
-/* The most of them that there were at a time. */
+static int least_first(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+    return x < y ? -1 : x > y ? 1 : 0;
+}
+
+static double *new_numbers(size_t count)
+{
+    double *numbers = calloc(count + 1, sizeof(*numbers));
+    if (!numbers)
+        abort();
+    return numbers;
+}
+
+/* The most of them that there were at a time: at some worker's beginning. One that ended in the
+ * same look in which another came went before it. */
 static unsigned most_at_a_time(const struct watch *w, const struct member *parent, bool spawned)
 {
-    unsigned most = 0;
+    double *began = new_numbers(w->member_count), *ended = new_numbers(w->member_count);
+    size_t count = 0, gone = 0, most = 0;
     for (size_t i = 0; i < w->member_count; i++) {
-        unsigned count = 0;
-        if (!is_worker_of(w->members[i], parent, spawned))
+        const struct member *m = w->members[i];
+        if (!is_worker_of(m, parent, spawned))
             continue;
-        for (size_t k = 0; k < w->member_count; k++)
-            count += is_worker_of(w->members[k], parent, spawned) &&
-                     member_was_there(w->members[k], w->members[i]->joined);
-        most = count > most ? count : most;
+        began[count] = m->joined;
+        ended[count++] = member_is_alive(m) ? INFINITY : m->ended;
     }
-    return most;
+    qsort(began, count, sizeof(*began), least_first);
+    qsort(ended, count, sizeof(*ended), least_first);
+    for (size_t i = 0; i < count; i++) {
+        while (gone < count && ended[gone] <= began[i])
+            gone++;
+        if (i + 1 > gone + most)
+            most = i + 1 - gone;
+    }
+    free(began);
+    free(ended);
+    return (unsigned) most;
+}
+
+static struct member **new_members(const struct watch *w)
+{
+    struct member **members = calloc(w->member_count + 1, sizeof(*members));
+    if (!members)
+        abort();
+    return members;
+}
+
+/* Those that have workers, each once. */
+static size_t find_parents(const struct watch *w, struct member **ret)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < w->member_count; i++) {
+        const struct member *m = w->members[i];
+        if (m->role.role != ROLE_DATA_WORKER || !m->has_tracks)
+            continue;
+        size_t k = 0;
+        while (k < count && !is_child_of(m, ret[k]))
+            k++;
+        for (size_t p = 0; k == count && p < w->member_count; p++)
+            if (is_child_of(m, w->members[p])) {
+                ret[count++] = w->members[p];
+                break;
+            }
+    }
+    return count;
 }
 
 /* ---- what they have ---- */
@@ -84,18 +136,15 @@ static void find_growth(struct watch *w, struct member *m, struct copy_facts *re
 
 static int largest_first(const void *a, const void *b)
 {
-    double x = *(const double *) a, y = *(const double *) b;
-    return x < y ? 1 : x > y ? -1 : 0;
+    return least_first(b, a);
 }
 
 /* Workers of many epochs follow each other: as many as there were at a time stand for them. */
 static void find_amounts(struct watch *w, const struct member *parent, struct copy_facts *ret)
 {
-    double *amounts = calloc(w->member_count + 1, sizeof(*amounts));
+    double *amounts = new_numbers(w->member_count);
     struct member *largest = NULL;
     unsigned measured = 0;
-    if (!amounts)
-        abort();
     for (size_t i = 0; i < w->member_count; i++) {
         struct member *m = w->members[i];
         if (!is_worker_of(m, parent, ret->spawned) || isnan(amount_of(m)))
@@ -174,8 +223,10 @@ bool workers_gather(struct watch *w, const struct member *parent, bool spawned,
 void workers_review(struct watch *w)
 {
     struct worker_copies found;
-    for (size_t i = 0; w->member_count > 1 && i < w->member_count; i++) {
-        struct member *m = w->members[i];
+    struct member **parents = new_members(w);
+    size_t count = find_parents(w, parents);
+    for (size_t i = 0; i < count; i++) {
+        struct member *m = parents[i];
         for (int spawned = 0; spawned <= 1 && !m->copies_told; spawned++) {
             if (!workers_gather(w, m, spawned, &found) || !found.judged.matter)
                 continue;
@@ -186,6 +237,7 @@ void workers_review(struct watch *w)
             m->copies_told = true;
         }
     }
+    free(parents);
 }
 
 static bool matters(const struct copies *c, bool perhaps)
@@ -199,19 +251,22 @@ static unsigned find_most(struct watch *w, bool perhaps, struct worker_copies *r
     bool most_spawned = false;
     double most_bytes = 0;
     unsigned count = 0;
-    for (size_t i = 0; i < w->member_count; i++)
+    struct member **parents = new_members(w);
+    size_t parent_count = find_parents(w, parents);
+    for (size_t i = 0; i < parent_count; i++)
         for (int spawned = 0; spawned <= 1; spawned++) {
-            if (!workers_gather(w, w->members[i], spawned, ret) || !matters(&ret->judged, perhaps))
+            if (!workers_gather(w, parents[i], spawned, ret) || !matters(&ret->judged, perhaps))
                 continue;
             count++;
             if (ret->facts.all <= most_bytes)
                 continue;
-            most = w->members[i];
+            most = parents[i];
             most_spawned = spawned;
             most_bytes = ret->facts.all;
         }
     if (most)
         workers_gather(w, most, most_spawned, ret);
+    free(parents);
     return count;
 }
 

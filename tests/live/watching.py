@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -53,6 +54,27 @@ def many_processes(b):
     equal(process.wait(20), 0, "status")
     check(share < 0.25, "the watcher takes %.0f %% of a core" % (100 * share))
     load_json(answer.read_text())
+
+
+def many_forks_of_a_large_process(b):
+    """Reading the shares of all of them would cost too much: the report counts the unread ones,
+    and their parent's memory once."""
+    answer = b.folder / "answer"
+    program = ("import os, time\ndata, children = [str(i) for i in range(1_500_000)], []\n"
+               "for i in range(300):\n"
+               "    children.append(os.fork())\n"
+               "    if children[-1] == 0: time.sleep(60)\n"
+               "    time.sleep(0.01)\n"
+               "time.sleep(4)\n"
+               "for pid in children: os.kill(pid, 9)\n")
+    done = b.run(b.under(python(program), "--json", answer))
+    found = load_json(answer.read_text())
+    said = done.stderr.decode()
+    unread = [n for n in found["notes"] if "were not read" in n]
+    check(unread and re.search(r"of \d+ of \d+ processes", unread[0]), "no note", said)
+    total = next(row for row in found["balance"] if row["role"] == "job")
+    check(total["last"] < 0.1 * total["rss"], "pages counted more than once", total, said)
+    check(not any("if that is the training" in n for n in found["notes"]), "a wrong process", said)
 
 
 def processes_that_become_more(b):
