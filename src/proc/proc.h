@@ -153,6 +153,10 @@ void proc_tree_exclude_name(struct proc_tree *t, const char *name);
 /* Finds who came and who left. The number of members, or -errno. */
 int proc_tree_scan(struct proc_tree *t);
 
+/* Whether a process descends from a member or a root as far as it shows: neither it nor its parents
+ * need be known, since they may have come after the last scan. */
+bool proc_tree_claims(struct proc_tree *t, pid_t pid);
+
 /*
  * Whether a scan would find somebody who came since the last one; much cheaper than to look. Pids
  * are given in order, and the kernel tells the last (/proc/loadavg): only those in between can be

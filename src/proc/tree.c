@@ -491,9 +491,7 @@ static bool is_thread(struct proc_tree *t, pid_t pid)
            group != (double) pid;
 }
 
-/* Whether one that began since the last scan descends from a member or a root, as far as it shows:
- * neither it nor its parents need be known. */
-static bool is_of_job(struct proc_tree *t, pid_t pid)
+bool proc_tree_claims(struct proc_tree *t, pid_t pid)
 {
     struct proc_stat stat;
     for (int i = 0; i < TREE_DEPTH; i++) {
@@ -520,7 +518,7 @@ bool proc_tree_has_grown(struct proc_tree *t)
         /* Its number was another's. */
         if (known && known->kind != ENTRY_MEMBER)
             *known = (struct entry){.pid = pid};
-        if (may_be_of_job(t, pid) && is_of_job(t, pid) && !is_thread(t, pid))
+        if (may_be_of_job(t, pid) && proc_tree_claims(t, pid) && !is_thread(t, pid))
             return true;
     }
     t->sure_pid = before;

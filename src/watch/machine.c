@@ -460,23 +460,12 @@ static bool is_ours(void *context, struct proc_id id, const char *comm)
     return id.pid == getpid();
 }
 
-/* Its parent is a process of the job: it has come since the last scan. */
-static bool is_new_child(const struct watch *w, struct proc_id id)
-{
-    struct proc_stat stat;
-    if (proc_stat_read(w->options.proc_root, id.pid, &stat) < 0)
-        return false;
-    for (size_t i = 0; i < w->member_count; i++)
-        if (member_is_alive(w->members[i]) && w->members[i]->id.pid == stat.parent)
-            return true;
-    return false;
-}
-
 static void name_grower(struct watch *w, const struct proc_survey *now, double system, double tree)
 {
     struct proc_grower g;
     if (proc_survey_grower(w->survey_first, now, is_ours, w, &g) < 0 ||
-        g.now - g.before < (1 - ELSEWHERE_SHARE) / 2 * system || is_new_child(w, g.id))
+        g.now - g.before < (1 - ELSEWHERE_SHARE) / 2 * system ||
+        proc_tree_claims(w->tree, g.id.pid))
         return;
     struct buf text = BUF_INIT;
     buf_adds(&text, "the system uses ");

@@ -22,8 +22,9 @@
  * share of it. */
 #define OWN_TIME_SHARE 0.0002
 
-/* All shares together may cost so much of a core, after a first burst: enough for the processes of
- * an ordinary job, and a bound for one of thousands, whose rounds take longer instead. */
+/* Reading all shares together may hold processes up for so much of the time, and so take no more of
+ * a core either, after a first burst: enough for the processes of an ordinary job, and a bound for
+ * one of thousands, whose rounds take longer instead. */
 #define SHARES_SHARE 0.005
 #define SHARES_BURST 0.1
 
@@ -501,7 +502,7 @@ static double rollup_spacing(const struct watch *w, const struct member *m, doub
 static bool can_afford_rollup(const struct watch *w, const struct member *m, double seconds)
 {
     double allowed = SHARES_BURST + SHARES_SHARE * seconds;
-    return w->shares_cpu < (isnan(m->rollup_seconds) ? allowed : allowed / 2);
+    return w->stall_seconds < (isnan(m->rollup_seconds) ? allowed : allowed / 2);
 }
 
 bool member_awaits_shares(const struct watch *w, const struct member *m)
@@ -518,7 +519,6 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     cpu = watch_cpu_seconds() - cpu;
     w->stall_seconds += took;
     w->rollup_cpu += cpu;
-    w->shares_cpu += cpu;
     w->next_round = w->inside ? seconds + took / OWN_TIME_SHARE : 0;
     m->rollup_rest = rollup_spacing(w, m, seconds, took, cpu);
     /* Those that came at the same time are spread over the round. */

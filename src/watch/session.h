@@ -259,7 +259,6 @@ struct watch {
     double anon_at_review; /* what the job held */
     double tick_cost;      /* CPU seconds of one tick, smoothed, without those of shares */
     double rollup_cpu;     /* of this tick, for shares */
-    double shares_cpu;     /* of all ticks, for shares */
     double cpu_seconds;    /* of all ticks */
 
     double stall_seconds; /* what the rounds may have held up */

@@ -500,8 +500,8 @@ static void add_notes(struct watch *w, struct watch_view *v)
                  without, without == 1 ? "" : "es");
     if (w->sheet.unread > 0)
         add_note(v,
-                 "the shares (PSS) of %u of %u processes were not read: so many would take more "
-                 "than 0.5 %% of a core. A fork without them counts what it allocated itself",
+                 "the shares (PSS) of %u of %u processes were not read: reading so many would hold "
+                 "the job up. A fork without them counts what it allocated itself",
                  w->sheet.unread, w->sheet.total.processes);
     add_cleanup_notes(w, v);
     if (w->store_error < 0)
