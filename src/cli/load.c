@@ -478,9 +478,13 @@ void judgement_init(struct judgement *j, const struct load *l)
     j->job.answer = &j->answer;
     j->job.source = l->path;
     j->job.watched = l->run != NULL;
+    if (!l->run)
+        return;
     /* Of a job that does not leak, as it is judged now, nothing is accused. */
-    if (l->run && j->answer.verdict != VERDICT_NO_LEAK)
+    if (j->answer.verdict != VERDICT_NO_LEAK || l->run->found.count == 0)
         j->job.found = &l->run->found;
+    j->job.patterns = l->run->patterns;
+    j->job.pattern_count = l->run->pattern_count;
 }
 
 void judgement_release(struct judgement *j)

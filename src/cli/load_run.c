@@ -127,7 +127,7 @@ static int judge(struct load *l, struct recording *recording)
     return r < 0 ? r : check_found(l, recording);
 }
 
-/* What grew in its processes was seen while they ran: it is as the run's own report has it. */
+/* A file from before censuses were kept: what grew is as the run's own report has it. */
 static void recall_found(struct load *l, struct store *store)
 {
     const char *json, *report;
@@ -147,14 +147,16 @@ int load_run_read(struct load *l)
     int r = load_run_open(l->path, &store);
     if (r < 0)
         return r;
+    bool has_evidence = false;
     r = recording_new(store, &recording);
     if (r < 0) {
         load_run_explain(l->path, r);
     } else {
         r = judge(l, recording);
+        has_evidence = recording_has_evidence(recording);
         recording_free(recording);
     }
-    if (r == 0)
+    if (r == 0 && !has_evidence)
         recall_found(l, store);
     if (r == 0 && !l->options->quiet)
         say_found(l, store);

@@ -246,6 +246,20 @@ void report_json_all_series(struct json *j, const struct report_job *job)
     json_array_end(j);
 }
 
+void report_json_patterns(struct json *j, const struct watch_pattern *patterns, unsigned count)
+{
+    if (count == 0)
+        return;
+    json_array_begin(j, "patterns");
+    for (unsigned i = 0; i < count; i++) {
+        json_object_begin(j, NULL);
+        json_string(j, "pattern", pattern_name(patterns[i].pattern));
+        json_string(j, "text", patterns[i].text);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 void report_json(struct buf *out, const struct report_job *job)
 {
     struct json j;
@@ -255,5 +269,6 @@ void report_json(struct buf *out, const struct report_job *job)
     report_json_all_series(&j, job);
     if (job->found)
         found_json(&j, job->found);
+    report_json_patterns(&j, job->patterns, job->pattern_count);
     report_json_end(&j);
 }

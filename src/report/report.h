@@ -29,6 +29,8 @@ struct report_job {
     const char *source; /* file name; NULL: absent */
     bool watched;       /* a running job: the one series that matters most is always named */
     const struct watch_found *found; /* what was found to grow; NULL: nobody looked */
+    const struct watch_pattern *patterns;
+    unsigned pattern_count;
 };
 
 /* The report of `analyze`: the verdict in one sentence, then for each series, or of many for those

@@ -405,20 +405,6 @@ static void add_json_job(struct json *j, const struct watch_view *v)
     json_object_end(j);
 }
 
-static void add_json_patterns(struct json *j, const struct watch_view *v)
-{
-    if (v->pattern_count == 0)
-        return;
-    json_array_begin(j, "patterns");
-    for (unsigned i = 0; i < v->pattern_count; i++) {
-        json_object_begin(j, NULL);
-        json_string(j, "pattern", pattern_name(v->patterns[i].pattern));
-        json_string(j, "text", v->patterns[i].text);
-        json_object_end(j);
-    }
-    json_array_end(j);
-}
-
 static void add_json_row(struct json *j, const struct watch_row *r, const char *role)
 {
     json_object_begin(j, NULL);
@@ -448,7 +434,7 @@ void report_run_json(struct buf *out, const struct watch_view *v)
     add_json_job(&j, v);
     report_json_all_series(&j, &job.job);
     found_json(&j, &v->found);
-    add_json_patterns(&j, v);
+    report_json_patterns(&j, v->patterns, v->pattern_count);
     phases_json(&j, v);
     json_array_begin(&j, "balance");
     for (size_t i = 0; i < v->row_count; i++)

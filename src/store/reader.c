@@ -105,6 +105,8 @@ struct caller {
         int (*sample)(void *c, const struct store_sample *x);
         int (*mark)(void *c, double seconds, double step, double epoch);
         int (*event)(void *c, double seconds, const char *what, const char *text);
+        int (*look)(void *c, int64_t process, const struct store_look *x);
+        int (*census)(void *c, int64_t process, const struct store_census *x);
     };
     void *context;
 };
@@ -252,6 +254,67 @@ double store_last_seconds(const struct store *s)
                    " (SELECT max(seconds) FROM block))",
                    &last);
     return r < 0 ? (double) NAN : last;
+}
+
+/* ---- evidence ---- */
+
+static int visit_look(void *c, sqlite3_stmt *row)
+{
+    const struct caller *caller = c;
+    struct store_look x = {
+        .seconds = sqlite3_column_double(row, 1),
+        .anon = column_real(row, 2),
+        .heap_used = column_real(row, 3),
+        .heap_free = column_real(row, 4),
+        .data = column_real(row, 5),
+    };
+    return caller->look(caller->context, sqlite3_column_int64(row, 0), &x);
+}
+
+static int visit_census(void *c, sqlite3_stmt *row)
+{
+    const struct caller *caller = c;
+    struct store_census x = {
+        .searched = sqlite3_column_int64(row, 1) != 0,
+        .origin = (uint64_t) sqlite3_column_int64(row, 2),
+        .text = column_needed(row, 3),
+    };
+    return caller->census(caller->context, sqlite3_column_int64(row, 0), &x);
+}
+
+/* The tables came after the first files of this schema. */
+static bool has_evidence(const struct store *s)
+{
+    double tables = 0;
+    return db_ask(s->db,
+                  "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+                  " AND name IN ('look','census')",
+                  &tables) == 0 &&
+           tables == 2;
+}
+
+int store_each_look(struct store *s,
+                    int (*visit)(void *c, int64_t process, const struct store_look *x), void *c)
+{
+    struct caller caller = {.look = visit, .context = c};
+    if (!has_evidence(s))
+        return 0;
+    return each(s,
+                "SELECT process, seconds, anon, heap_used, heap_free, data FROM look"
+                " ORDER BY process, seconds",
+                visit_look, &caller);
+}
+
+int store_each_census(struct store *s,
+                      int (*visit)(void *c, int64_t process, const struct store_census *x), void *c)
+{
+    struct caller caller = {.census = visit, .context = c};
+    if (!has_evidence(s))
+        return 0;
+    return each(s,
+                "SELECT process, searched, origin, text FROM census"
+                " ORDER BY process, searched DESC",
+                visit_census, &caller);
 }
 
 /* ---- run and answer ---- */

@@ -34,6 +34,17 @@ const char db_schema[] =
     "CREATE TABLE event ("
     " id INTEGER PRIMARY KEY, seconds REAL NOT NULL, what TEXT NOT NULL, text TEXT);"
 
+    "CREATE TABLE look ("
+    " process INTEGER NOT NULL REFERENCES process (id), seconds REAL NOT NULL,"
+    " anon REAL, heap_used REAL, heap_free REAL, data REAL,"
+    " PRIMARY KEY (process, seconds)) WITHOUT ROWID;"
+
+    /* The last for which holders were searched, and a later one: each carries its own past. */
+    "CREATE TABLE census ("
+    " process INTEGER NOT NULL REFERENCES process (id), searched INTEGER NOT NULL,"
+    " origin INTEGER NOT NULL, text TEXT NOT NULL,"
+    " PRIMARY KEY (process, searched)) WITHOUT ROWID;"
+
     "CREATE TABLE answer (json TEXT NOT NULL, report TEXT);"
 
     "CREATE VIEW reading AS"

@@ -50,6 +50,21 @@ struct store_series {
     const char *rule; /* how its growth is to be read, as last known; NULL: not told */
 };
 
+/* What was measured of one process at one moment; NAN: not known. */
+struct store_look {
+    double seconds;
+    double anon;                 /* its anonymous memory */
+    double heap_used, heap_free; /* what malloc has given out, and has free */
+    double data;                 /* what it asked the kernel for, touched or not */
+};
+
+/* A census of a process, as wire/census.h defines the text. */
+struct store_census {
+    bool searched;   /* holders were searched for */
+    uint64_t origin; /* second 0 of the run, on the clock of the text's times */
+    const char *text;
+};
+
 /* ---- writing ---- */
 
 /* -EEXIST: there is such a file (never overwritten); -errno otherwise, and no file is left. */
@@ -74,6 +89,13 @@ void store_update_series(struct store *s, int64_t series, double limit, const ch
 void store_add_sample(struct store *s, int64_t series, double seconds, double value);
 void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);
+
+/* All looks at a process that are to be kept, in place of those before: at most some dozens. */
+void store_set_looks(struct store *s, int64_t process, const struct store_look *looks,
+                     size_t count);
+/* In place of the one before, of the same process and the same `searched`; one that was searched
+ * takes the place of both. */
+void store_set_census(struct store *s, int64_t process, const struct store_census *census);
 
 /* What turns out while it runs: the memory there is, how many steps the program itself says it will
  * make, how long its epochs are. NAN and NULL: as it was. */
@@ -143,6 +165,13 @@ int store_each_sample(struct store *s, int64_t series,
                       int (*visit)(void *c, const struct store_sample *x), void *c);
 int store_each_mark(struct store *s,
                     int (*visit)(void *c, double seconds, double step, double epoch), void *c);
+/* In the order of process and time: a census that was searched for comes before a later one that
+ * was not. A run file from before evidence was kept has none. */
+int store_each_look(struct store *s,
+                    int (*visit)(void *c, int64_t process, const struct store_look *x), void *c);
+int store_each_census(struct store *s,
+                      int (*visit)(void *c, int64_t process, const struct store_census *x),
+                      void *c);
 int store_each_event(struct store *s,
                      int (*visit)(void *c, double seconds, const char *what, const char *text),
                      void *c);

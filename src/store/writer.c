@@ -43,6 +43,10 @@ enum {
     ROW_SAMPLE,
     ROW_MARK,
     ROW_EVENT,
+    ROW_NO_LOOKS,
+    ROW_LOOK,
+    ROW_NO_COUNT,
+    ROW_CENSUS,
     ROW_ANSWER,
     ROW_BEGIN,
     ROW_COMMIT,
@@ -65,6 +69,10 @@ static const char *const row_texts[ROW_STATEMENTS] = {
     [ROW_SAMPLE] = "INSERT OR IGNORE INTO sample VALUES (?,?,?)",
     [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
     [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
+    [ROW_NO_LOOKS] = "DELETE FROM look WHERE process = ?",
+    [ROW_LOOK] = "INSERT OR REPLACE INTO look VALUES (?,?,?,?,?,?)",
+    [ROW_NO_COUNT] = "DELETE FROM census WHERE process = ? AND searched = 0",
+    [ROW_CENSUS] = "INSERT OR REPLACE INTO census VALUES (?,?,?,?)",
     [ROW_ANSWER] = "INSERT OR REPLACE INTO answer (rowid, json, report) VALUES (1,?,?)",
     [ROW_BEGIN] = "BEGIN IMMEDIATE",
     [ROW_COMMIT] = "COMMIT",
@@ -404,6 +412,49 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
     queue_real(q, seconds);
     queue_text(q, what, QUEUE_TEXT_BYTES);
     queue_text(q, text, QUEUE_TEXT_BYTES);
+    (void) queue_end(q);
+}
+
+static void add_look(struct queue *q, int64_t process, const struct store_look *x)
+{
+    queue_begin(q, ROW_LOOK);
+    queue_integer(q, process);
+    queue_real(q, x->seconds);
+    queue_real(q, x->anon);
+    queue_real(q, x->heap_used);
+    queue_real(q, x->heap_free);
+    queue_real(q, x->data);
+    (void) queue_end(q);
+}
+
+void store_set_looks(struct store *s, int64_t process, const struct store_look *looks, size_t count)
+{
+    struct queue *q = &s->writer->queue;
+    if (process <= 0 || !queue_has_room(q, false))
+        return;
+    queue_begin(q, ROW_NO_LOOKS);
+    queue_integer(q, process);
+    (void) queue_end(q);
+    for (size_t i = 0; i < count; i++)
+        if (isfinite(looks[i].seconds))
+            add_look(q, process, &looks[i]);
+}
+
+void store_set_census(struct store *s, int64_t process, const struct store_census *census)
+{
+    struct queue *q = &s->writer->queue;
+    if (process <= 0 || !queue_has_room(q, false))
+        return;
+    if (census->searched) {
+        queue_begin(q, ROW_NO_COUNT);
+        queue_integer(q, process);
+        (void) queue_end(q);
+    }
+    queue_begin(q, ROW_CENSUS);
+    queue_integer(q, process);
+    queue_integer(q, census->searched);
+    queue_integer(q, (int64_t) census->origin);
+    queue_text(q, census->text, SIZE_MAX);
     (void) queue_end(q);
 }
 

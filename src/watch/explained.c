@@ -240,8 +240,10 @@ static bool is_touched(const struct watch *w, const struct member *m,
         !(fmax(fabs(g.asked), fabs(g.in_use)) < NO_REASON_SHARE * g.anon))
         return false;
     /* What is not yet used is no more than was asked for, nor than malloc has given out. */
-    double given_out = m->found->heap[m->found->heap_count - 1].in_use;
-    double to_come = fmin(m->now.data - m->now.anon, given_out);
+    const struct heap_point *last = &m->found->heap[m->found->heap_count - 1];
+    while (isnan(last->asked)) /* one is known, or nothing would be of its growth */
+        last--;
+    double to_come = fmin(last->asked - last->anon, last->in_use);
     bool is_held = m->found->census && any_reason(w, m, memory);
     return !is_held && (!(t->limit > 0) || t->last + to_come < t->limit);
 }

@@ -434,7 +434,7 @@ static void describe_growth(const struct process_facts *p, const struct causes *
     bool whole = is_all_there_is(all, c);
     struct finding_facts facts = {
         .growing = c->growth->growing,
-        .line = p->member->found->lines[p->places[i]],
+        .line = c->growth->growing->addition,
         .clock = p->clock,
         .count_rate = c->growth->count_rate,
         .host_rate = whole && p->facts.host_rate > 0 ? p->facts.host_rate : c->growth->host_rate,
@@ -507,7 +507,7 @@ static void add_cache(struct watch_found *all, const struct process_facts *p, un
     const struct growth_facts growth = growth_of(g, r);
     const struct finding_facts facts = {
         .growing = g,
-        .line = p->member->found->lines[place],
+        .line = g->addition,
         .clock = p->clock,
         .count_rate = r->rate,
         .host_rate = growth.host_rate,

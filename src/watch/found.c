@@ -32,6 +32,8 @@ struct found *found_free(struct found *f)
         return NULL;
     wire_census_free(f->census);
     wire_census_free(f->searched);
+    free(f->last_text);
+    free(f->searched_text);
     free(f->steps);
     free(f);
     return NULL;
@@ -255,25 +257,24 @@ static int known_line(const struct found *f, const struct wire_census_holder *h)
     for (unsigned i = 0; f->census && i < f->census->growing_count; i++) {
         const struct wire_census_growing *g = &f->census->growing[i];
         if (g->holder_count > 0 && same_holder(&g->holders[0], h))
-            return f->lines[i];
+            return g->addition;
     }
     return -1;
 }
 
 static void find_lines(const struct watch *w, struct member *m, const struct found *before,
-                       const struct wire_census *c, int ret[WIRE_CENSUS_GROWING])
+                       struct wire_census *c)
 {
     unsigned looked_into = 0;
     for (unsigned i = 0; i < c->growing_count; i++) {
-        ret[i] = 0;
-        if (c->growing[i].holder_count == 0)
+        struct wire_census_growing *g = &c->growing[i];
+        if (g->holder_count == 0)
             continue;
-        const struct wire_census_holder *h = &c->growing[i].holders[0];
-        int known = known_line(before, h);
+        int known = known_line(before, &g->holders[0]);
         if (known > 0)
-            ret[i] = known;
+            g->addition = known;
         else if (looked_into++ < SOURCES_MOST)
-            ret[i] = find_line(w, m, h);
+            g->addition = find_line(w, m, &g->holders[0]);
     }
 }
 
@@ -333,6 +334,7 @@ static void take_over(struct wire_census_growing *g, const struct wire_census_gr
     g->view = known->view;
     g->tensors = known->tensors;
     g->grad_fn = known->grad_fn;
+    g->addition = known->addition;
     if (isnan(g->bound))
         g->bound = known->bound;
 }
@@ -433,28 +435,114 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
     memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(f->heap[0]));
     f->heap[at] = (struct heap_point){seconds, in_use, free, anon, asked};
     f->heap_count++;
+    f->heap_is_new = true;
 }
 
-void found_take(struct watch *w, struct member *m, const char *text, size_t len)
+/* True: its holders were searched for. Takes over the census. */
+static bool take(struct found *f, struct wire_census *c)
 {
-    struct wire_census *c;
-    int lines[WIRE_CENSUS_GROWING];
-    if (wire_census_parse(text, len, &c) < 0)
-        return;
-    struct found *f = found_of(m);
-    note_tensors(f, c);
     bool has_own = is_searched(c);
     if (!has_own)
         borrow_holders(f, c);
-    find_lines(w, m, f, c, lines);
-    memcpy(f->lines, lines, sizeof(lines));
+    note_tensors(f, c);
+    return has_own;
+}
+
+/* The last one that was searched for stays: its texts are those of the holders. */
+static void replace(struct found *f, struct wire_census *c, bool has_own)
+{
     if (f->census != f->searched)
         wire_census_free(f->census);
     if (has_own)
         f->searched = wire_census_free(f->searched);
     f->census = c;
+}
+
+/* For the run file, with the lines that were found in the sources: these may be others by the time
+ * it is read. */
+static void keep_text(char **to, const struct wire_census *c, const char *text, size_t len)
+{
+    struct buf kept = BUF_INIT;
+    buf_add(&kept, text, len);
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (c->growing[i].addition > 0)
+            buf_addf(&kept, "addition\t%llu\t%d\n", (unsigned long long) c->growing[i].id,
+                     c->growing[i].addition);
+    free(*to);
+    *to = strdup(buf_text(&kept));
+    if (!*to)
+        abort();
+    buf_release(&kept);
+}
+
+void found_take(struct watch *w, struct member *m, const char *text, size_t len)
+{
+    struct wire_census *c;
+    if (wire_census_parse(text, len, &c) < 0)
+        return;
+    struct found *f = found_of(m);
+    bool has_own = take(f, c);
+    find_lines(w, m, f, c);
+    replace(f, c, has_own);
     w->holders_known = w->holders_known || has_own;
     found_add_heap(m, found_seconds(w, c->time), c->heap_in_use, c->heap_free);
+    if (!w->options.store)
+        return;
+    free(f->last_text);
+    f->last_text = NULL;
+    keep_text(has_own ? &f->searched_text : &f->last_text, c, text, len);
+}
+
+/* ---- in the run file ---- */
+
+static void store_text(struct watch *w, const struct member *m, char **text, bool searched)
+{
+    const struct store_census census = {searched, w->options.began, *text};
+    if (*text)
+        store_set_census(w->options.store, m->stored, &census);
+    free(*text);
+    *text = NULL;
+}
+
+static void store_heap(struct watch *w, struct member *m)
+{
+    struct found *f = m->found;
+    struct store_look looks[HEAP_POINTS];
+    for (unsigned i = 0; i < f->heap_count; i++) {
+        const struct heap_point *p = &f->heap[i];
+        looks[i] = (struct store_look){p->seconds, p->anon, p->in_use, p->free, p->asked};
+    }
+    store_set_looks(w->options.store, m->stored, looks, f->heap_count);
+    f->heap_is_new = false;
+}
+
+void found_store(struct watch *w, struct member *m)
+{
+    struct found *f = m->found;
+    if (!w->options.store || !f || m->stored == 0)
+        return;
+    if (f->heap_is_new)
+        store_heap(w, m);
+    store_text(w, m, &f->searched_text, true);
+    store_text(w, m, &f->last_text, false);
+}
+
+void found_restore_look(struct member *m, const struct heap_point *look)
+{
+    struct found *f = found_of(m);
+    if (f->heap_count < HEAP_POINTS)
+        f->heap[f->heap_count++] = *look;
+}
+
+/* The file may be of another machine: no source is looked into. */
+void found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text)
+{
+    struct wire_census *c;
+    if (wire_census_parse(text, strlen(text), &c) < 0)
+        return;
+    w->options.began = origin;
+    struct found *f = found_of(m);
+    replace(f, c, take(f, c));
 }
 
 int watch_take_census(struct watch *w, pid_t pid, const char *text, size_t len)

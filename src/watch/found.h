@@ -25,19 +25,18 @@ typedef double found_steps[WIRE_CENSUS_POINTS];
 
 #define FOUND_TENSORS 3u /* censuses */
 
-/*
- * What a process last told of its objects. `lines` are where the sources add to what grows, by
- * its place in the census; 0: not found.
- */
+/* What a process last told of its objects. */
 struct found {
     struct wire_census *census;   /* NULL: none yet */
     struct wire_census *searched; /* an earlier one, whose holders it has; NULL: none */
     struct stat file;             /* that it was read from */
-    int lines[WIRE_CENSUS_GROWING];
-    found_steps *steps; /* of each that grows, once the process has ended; NULL before */
+    found_steps *steps;           /* of each that grows, once the process has ended; NULL before */
     struct heap_point heap[HEAP_POINTS];
     unsigned heap_count;
-    double tensors[FOUND_TENSORS]; /* of the last censuses, the newest first; NAN: none */
+    /* What the run file lacks: points, the last census, and the last that was searched for. */
+    bool heap_is_new;
+    char *last_text, *searched_text; /* owned; NULL: nothing */
+    double tensors[FOUND_TENSORS];   /* of the last censuses, the newest first; NAN: none */
 };
 
 struct found *found_free(struct found *f); /* accepts NULL, returns NULL */
@@ -46,6 +45,11 @@ struct found *found_free(struct found *f); /* accepts NULL, returns NULL */
 void found_read(struct watch *w, struct ring *r);
 /* The same of a text that the process has handed over. */
 void found_take(struct watch *w, struct member *m, const char *text, size_t len);
+/* What the run file lacks of it goes there. */
+void found_store(struct watch *w, struct member *m);
+/* What a run file has of it. */
+void found_restore_look(struct member *m, const struct heap_point *look);
+void found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text);
 /* What malloc told of its heap. */
 void found_add_heap(struct member *m, double seconds, double in_use, double free);
 /* Waits, a second and a half at most, for a child of the process that still works on its census. */

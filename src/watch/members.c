@@ -331,6 +331,7 @@ void members_left(void *context, struct proc_member *found)
     w->alive--;
     member_catch_up(w, m);
     store_member(w, m);
+    found_store(w, m);
     member_each_track(w, m, finish_track, NULL);
     if (!m->has_tracks)
         for (size_t i = w->member_count; i-- > 0;)

@@ -31,6 +31,7 @@ struct recording {
     size_t mark_count;
     struct entry *entries;
     size_t count;
+    bool has_evidence; /* censuses: what grows and who holds it can be derived anew */
 };
 
 /* The array with room for one more; it doubles at powers of two. */
@@ -226,6 +227,33 @@ static void find_judged(struct recording *r)
     }
 }
 
+/* ---- evidence ---- */
+
+static int add_look(void *context, int64_t process, const struct store_look *x)
+{
+    struct member *m = member_of(context, process);
+    const struct heap_point look = {x->seconds, x->heap_used, x->heap_free, x->anon, x->data};
+    if (m)
+        found_restore_look(m, &look);
+    return 0;
+}
+
+static int add_census(void *context, int64_t process, const struct store_census *x)
+{
+    struct recording *r = context;
+    struct member *m = member_of(r, process);
+    if (m) {
+        found_restore_census(&r->watch, m, x->origin, x->text);
+        r->has_evidence = true;
+    }
+    return 0;
+}
+
+bool recording_has_evidence(const struct recording *r)
+{
+    return r->has_evidence;
+}
+
 int recording_new(struct store *store, struct recording **ret)
 {
     struct recording *r = calloc(1, sizeof(*r));
@@ -249,6 +277,10 @@ int recording_new(struct store *store, struct recording **ret)
     }
     if (e == 0)
         e = measure(r);
+    if (e == 0)
+        e = store_each_look(store, add_look, r);
+    if (e == 0)
+        e = store_each_census(store, add_census, r);
     if (e < 0) {
         recording_free(r);
         return e;
@@ -475,6 +507,7 @@ struct player {
     struct recording *r;
     struct track *track;
     const struct mark *next, *end;
+    struct store_sample last; /* count 0: none yet */
 };
 
 /* As steps_mark() does for all tracks at once. */
@@ -507,6 +540,25 @@ static void play_marks(struct player *p, double until)
         play_mark(p->r, p->track, p->next);
 }
 
+/* A value that stayed the same was read many times and written twice. In a short run that is most
+ * of what was seen: where it stayed for a good part of it, so many of the readings are put back. */
+#define REPEATED 16
+#define REPEATED_SHARE (1.0 / 64)
+
+static void play_repeated(struct player *p, const struct store_sample *x)
+{
+    const struct store_sample *last = &p->last;
+    double gap = x->seconds - last->seconds;
+    if (last->count != 1 || x->count != 1 || x->value != last->value ||
+        gap < REPEATED_SHARE * x->seconds)
+        return;
+    for (int i = 1; i < REPEATED; i++) {
+        double seconds = last->seconds + gap * i / REPEATED;
+        play_marks(p, seconds);
+        track_push(p->track, &p->r->watch.terms, seconds, x->value);
+    }
+}
+
 /*
  * A block stands for its samples by its floor, its mean and its peak. By the floor alone the single
  * samples that follow would look like growth, by the mean alone a floor under spikes would be lost.
@@ -514,6 +566,8 @@ static void play_marks(struct player *p, double until)
 static int play_sample(void *context, const struct store_sample *x)
 {
     struct player *p = context;
+    play_repeated(p, x);
+    p->last = *x;
     play_marks(p, x->seconds);
     track_push(p->track, &p->r->watch.terms, x->seconds, x->floor);
     if (x->count > 1) {
@@ -534,6 +588,20 @@ static int play(struct recording *r, const struct entry *e, bool by_time)
     return result;
 }
 
+/* Where all steps were, for the points of the censuses. */
+static void play_clock(struct recording *r, bool by_time)
+{
+    struct step_clock *clock = &r->watch.clock;
+    clock_init(clock);
+    for (size_t i = 0; i < r->mark_count && !by_time; i++) {
+        const struct mark *m = &r->marks[i];
+        if (begins_count(m))
+            clock_begin_count(clock);
+        else if (isfinite(m->step))
+            clock_mark(clock, m->seconds, m->step);
+    }
+}
+
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret)
 {
@@ -547,6 +615,14 @@ int recording_judge(struct recording *r, const struct recording_options *options
             return result;
     }
     *ret = (struct watch_view){0};
+    if (r->has_evidence) {
+        play_clock(r, options->by_time);
+        found_explain(&r->watch);
+    }
     watch_judge(&r->watch, ret);
+    if (r->has_evidence) {
+        findings_view(&r->watch, ret);
+        patterns_view(&r->watch, ret);
+    }
     return 0;
 }

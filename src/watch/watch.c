@@ -263,6 +263,12 @@ static void finish_track(struct watch *w, struct track *t, void *c)
     track_finish(t);
 }
 
+static void store_evidence(struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        found_store(w, w->members[i]);
+}
+
 void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
 {
     w->ended = w->last_tick = seconds;
@@ -278,8 +284,10 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
         member_catch_up(w, w->members[i]);
     watch_each_track(w, finish_track, NULL);
     found_explain(w);
-    if (w->options.store)
+    if (w->options.store) {
+        store_evidence(w);
         record_terms(w, true);
+    }
 }
 
 /* ---- the step clock ---- */
@@ -537,6 +545,7 @@ static void commit(struct watch *w, double seconds)
         return;
     w->unsaved = false;
     w->last_commit = seconds;
+    store_evidence(w);
     int r = store_commit(w->options.store, seconds);
     if (r < 0 && w->store_error == 0)
         watch_add_news(w, NEWS_STORE, 0, "the run file cannot be written (%s): watching goes on",

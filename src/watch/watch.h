@@ -260,6 +260,7 @@ struct recording *recording_free(struct recording *r);          /* accepts NULL,
 size_t recording_count(const struct recording *r);
 const struct recorded_series *recording_series(const struct recording *r, size_t index);
 bool recording_has_steps(const struct recording *r);
+bool recording_has_evidence(const struct recording *r); /* censuses of its processes */
 double recording_steps(const struct recording *r); /* between the first and the last; NAN: none */
 /* Where it would be by then at its mean pace; 0: not known. */
 double recording_step_by(const struct recording *r, double seconds);

@@ -270,22 +270,42 @@ static void take_growing(struct wire_census *c, const char *const *f)
     take_points(g, f[8]);
 }
 
+/* NULL: there is none of that id. */
+static struct wire_census_growing *growing_of(struct wire_census *c, uint64_t id)
+{
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (c->growing[i].id == id)
+            return &c->growing[i];
+    return NULL;
+}
+
+#define MOST_LINES 10000000
+
+static int line_of(const char *field)
+{
+    uint64_t line = integer_of(field);
+    return line < MOST_LINES ? (int) line : 0;
+}
+
+static void take_addition(struct wire_census *c, const char *const *f)
+{
+    struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
+    if (g)
+        g->addition = line_of(f[2]);
+}
+
 static void take_holder(struct wire_census *c, const char *const *f)
 {
-    uint64_t id = integer_of(f[1]), line = integer_of(f[7]);
-    unsigned i = 0;
-    while (i < c->growing_count && c->growing[i].id != id)
-        i++;
-    if (i == c->growing_count || c->growing[i].holder_count == WIRE_CENSUS_HOLDERS_MOST || !f[3][0])
+    struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
+    if (!g || g->holder_count == WIRE_CENSUS_HOLDERS_MOST || !f[3][0])
         return;
-    struct wire_census_growing *g = &c->growing[i];
     g->holders[g->holder_count++] = (struct wire_census_holder){
         .share = number_of(f[2]),
         .kind = f[3],
         .path = f[4],
         .function = f[5],
         .file = f[6],
-        .line = line < 10000000 ? (int) line : 0,
+        .line = line_of(f[7]),
     };
 }
 
@@ -302,6 +322,7 @@ static void take_line(struct wire_census *c, char *line)
         {"large", take_large},       {"heap", take_heap},     {"growing", take_growing},
         {"holder", take_holder},     {"note", take_note},     {"acted", take_act},
         {"profiler", take_profiler}, {"graphs", take_graphs}, {"ended", take_ended},
+        {"addition", take_addition},
     };
     struct record r;
     split(line, &r);

@@ -22,6 +22,7 @@
  *   acted    NAME TIMES OBJECTS BYTES NS       "gc" or "trim": what that gave back, in all
  *   growing  ID FORM WHAT ITEM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
  *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
+ *   addition ID LINE               where the source adds to it: the watcher's, in what it keeps
  *   profiler 1                     torch's is switched on
  *   graphs WALKS NODES             how often they were walked; nodes of the largest
  *   ended 1                        the program had come to its end
@@ -108,6 +109,7 @@ struct wire_census_growing {
     unsigned point_count;
     struct wire_census_holder holders[WIRE_CENSUS_HOLDERS_MOST];
     unsigned holder_count;
+    int addition; /* the line of the holder's source that adds to it; 0: not found */
 };
 
 struct wire_census {

@@ -21,7 +21,7 @@ TEST(report_json__names_what_programs_rely_on)
     make_leak(&m);
     m.info.pid = 7;
     struct job_answer answer = {.verdict = VERDICT_LEAK, .severity = SEVERITY_LOW, .leaks = 1};
-    struct report_job job = {&m.s, 1, &answer, "a \"b\".log", false, NULL};
+    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = "a \"b\".log"};
     struct buf out = BUF_INIT;
     report_json(&out, &job);
     const char *text = buf_text(&out);
@@ -66,7 +66,7 @@ TEST(report_json__says_what_is_missing)
     struct made_series m;
     make_run_1(&m);
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .inconclusives = 1};
-    struct report_job job = {&m.s, 1, &answer, NULL, false, NULL};
+    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = NULL};
     struct buf out = BUF_INIT;
     report_json(&out, &job);
     CHECK(is_json(buf_text(&out)));
@@ -85,7 +85,7 @@ TEST(report_json__names_times_on_the_other_clock)
     m.answer.alarm_at = 120;
     m.answer.needs.at_least = 900;
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .inconclusives = 1};
-    struct report_job job = {&m.s, 1, &answer, NULL, false, NULL};
+    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = NULL};
     struct buf out = BUF_INIT;
     report_json(&out, &job);
     CHECK(holds(buf_text(&out), "\"clock\": \"s\""));
@@ -102,7 +102,7 @@ TEST(report_json__tells_a_limit_that_is_never_reached)
     struct made_series m;
     make_run_2(&m);
     struct job_answer answer = {.verdict = VERDICT_NO_LEAK, .no_leaks = 1};
-    struct report_job job = {&m.s, 1, &answer, NULL, false, NULL};
+    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = NULL};
     struct buf out = BUF_INIT;
     report_json(&out, &job);
     CHECK(holds(buf_text(&out), "\"reaches_limit\": false"));
@@ -117,7 +117,7 @@ TEST(report_json__knows_that_a_limit_is_passed)
     struct made_series m;
     make_run_2(&m);
     struct job_answer answer = {.verdict = VERDICT_NO_LEAK};
-    struct report_job job = {&m.s, 1, &answer, "a.log", false, NULL};
+    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = "a.log"};
     struct buf out = BUF_INIT;
     report_json(&out, &job);
     CHECK(holds(buf_text(&out), "\"reaches_limit\": false"));
