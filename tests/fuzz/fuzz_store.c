@@ -61,6 +61,15 @@ static void write_run(const char *path)
             abort();
     }
     store_add_event(s, 5, "note", "text");
+    store_set_looks(s, p, (struct store_look[]){{1, 9, 5, 1, 9}, {2, 9, 5, 1, 9}, {3, 9, 6, 1, 9}},
+                    3);
+    store_set_census(
+        s, p,
+        &(struct store_census){true, 0,
+                               "tidemark census 1\ncensus\t4\t2999000000000\t9\t1\t4\n"
+                               "growing\t1\tcontainer\tlist\ttensor\t600\t0\t\t"
+                               "100000000000:1 900000000000:9 1900000000000:19 2900000000000:29\n"
+                               "holder\t1\t1\tlocal\tx\tf\t/x.py\t3\naddition\t1\t4\n"});
     store_set_answer(s, "{}", "{}");
     if (store_close(s, 3000) < 0)
         abort();
@@ -126,6 +135,21 @@ static int on_event(void *c, double seconds, const char *what, const char *text)
     return 0;
 }
 
+static int on_look(void *c, int64_t process, const struct store_look *x)
+{
+    (void) c;
+    return x->seconds + (double) process > 1e300 ? -1 : 0;
+}
+
+static int on_census(void *c, int64_t process, const struct store_census *x)
+{
+    (void) c;
+    (void) process;
+    if (!x->text)
+        abort();
+    return 0;
+}
+
 static void judge(struct store *s)
 {
     struct recording_options options = {0};
@@ -151,6 +175,8 @@ static void read_all(struct store *s)
     (void) store_each_sample(s, 1, on_sample, NULL);
     (void) store_each_mark(s, on_mark, NULL);
     (void) store_each_event(s, on_event, NULL);
+    (void) store_each_look(s, on_look, NULL);
+    (void) store_each_census(s, on_census, NULL);
     judge(s);
     store_free(s);
 }

@@ -124,6 +124,48 @@ TEST(recording__names_series_as_a_view_does)
     folder_end(&f);
 }
 
+/* A list gains a tensor a step for 1,000 steps, the process 600 KB a step: a leak with a name. */
+static void write_evidence(const struct folder *f, bool with_census)
+{
+    struct store *s = create_plain(f);
+    int64_t trainer = add_trainer(s), anon = add_of(s, trainer, "host.anon", SERIES_BYTES);
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "tidemark census 1\ncensus\t9\t1100000000000\t5000\t1\t9\n"
+                    "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t600000\t0\tgrad_fn\t");
+    for (int t = 0; t <= 1000; t++) {
+        store_add_mark(s, t, t, NAN);
+        store_add_sample(s, anon, t, 1e8 + 6e5 * t);
+        if (t % 100 == 50)
+            buf_addf(&text, "%d000000000:%d ", 100 + t, t);
+        CHECK(store_commit(s, t) == 0);
+    }
+    buf_adds(&text, "\nholder\t1\t1\tlocal\tlosses\ttrain\t/x/train.py\t3\naddition\t1\t7\n");
+    if (with_census)
+        store_set_census(s, trainer, &(struct store_census){true, 100000000000, buf_text(&text)});
+    buf_release(&text);
+    CHECK(store_close(s, 1000) == 0);
+}
+
+TEST(recording__derives_the_cause_from_the_evidence)
+{
+    for (int with_census = 0; with_census <= 1; with_census++) {
+        struct folder f = folder_begin();
+        struct recording_options none = {0};
+        struct watch_view v = {0};
+        write_evidence(&f, with_census);
+        CHECK(judge(&f, &none, &v) == 0 && v.answer.verdict == VERDICT_LEAK);
+        CHECK(v.found.count == (size_t) with_census);
+        if (v.found.count == 1) {
+            CHECK_TEXT(v.found.findings[0].holder, "list 'losses'");
+            CHECK_TEXT(v.found.findings[0].cause, "retained-loss");
+            CHECK(v.found.findings[0].line == 7);
+            CHECK(fabs(v.found.findings[0].count_per_step - 1) < 0.01);
+        }
+        watch_view_release(&v);
+        folder_end(&f);
+    }
+}
+
 struct steps {
     double seconds[8], step[8];
     unsigned count;

@@ -21,7 +21,8 @@ TEST(report_json__names_what_programs_rely_on)
     make_leak(&m);
     m.info.pid = 7;
     struct job_answer answer = {.verdict = VERDICT_LEAK, .severity = SEVERITY_LOW, .leaks = 1};
-    struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = "a \"b\".log"};
+    struct report_job job = {
+        .series = &m.s, .count = 1, .answer = &answer, .source = "a \"b\".log"};
     struct buf out = BUF_INIT;
     report_json(&out, &job);
     const char *text = buf_text(&out);

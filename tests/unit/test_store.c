@@ -201,6 +201,61 @@ TEST(store__gives_back_marks_and_events)
     folder_end(&f);
 }
 
+static int hear_look(void *c, int64_t process, const struct store_look *x)
+{
+    return hear(c, "%d at %g: %g %g %g %g\n", (int) process, x->seconds, x->anon, x->heap_used,
+                x->heap_free, x->data);
+}
+
+static int hear_census(void *c, int64_t process, const struct store_census *x)
+{
+    return hear(c, "%d %d %llu %s\n", (int) process, x->searched, (unsigned long long) x->origin,
+                x->text);
+}
+
+TEST(store__keeps_the_last_looks_and_censuses_of_a_process)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    static const struct store_look before[] = {{1, 10, 5, 2, 20}, {2, 11, 6, 2, 20}};
+    static const struct store_look after[] = {{2, 11, 6, 2, 20}, {3, 12, NAN, NAN, NAN}};
+    store_set_looks(s, 1, before, 2);
+    store_set_looks(s, 2, before, 1);
+    store_set_looks(s, 1, after, 2);
+    store_set_looks(s, 0, before, 2);
+    store_set_census(s, 1, &(struct store_census){true, 7, "holders"});
+    store_set_census(s, 1, &(struct store_census){false, 7, "counted"});
+    store_set_census(s, 1, &(struct store_census){false, 7, "counted again"});
+    store_set_census(s, 2, &(struct store_census){false, 1ull << 62, "counted"});
+    store_set_census(s, 2, &(struct store_census){true, 1ull << 62, "holders"});
+    s = reopen(&f, s, 4);
+    struct heard h = {0};
+    CHECK(store_each_look(s, hear_look, &h) == 0);
+    CHECK(store_each_census(s, hear_census, &h) == 0);
+    CHECK_TEXT(h.text, "1 at 2: 11 6 2 20\n1 at 3: 12 nan nan nan\n2 at 1: 10 5 2 20\n"
+                       "1 1 7 holders\n1 0 7 counted again\n2 1 4611686018427387904 holders\n");
+    store_free(s);
+    folder_end(&f);
+}
+
+/* The first files of this schema had no evidence. */
+TEST(store__reads_a_file_without_evidence)
+{
+    struct folder f = folder_begin();
+    CHECK(store_close(create_plain(&f), 1) == 0);
+    sqlite3 *db;
+    CHECK(sqlite3_open(f.file, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "DROP TABLE look; DROP TABLE census", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    struct store *s = open_plain(&f);
+    struct heard h = {0};
+    CHECK(s && store_each_look(s, hear_look, &h) == 0);
+    CHECK(s && store_each_census(s, hear_census, &h) == 0);
+    CHECK_TEXT(h.text, "");
+    store_free(s);
+    folder_end(&f);
+}
+
 TEST(store__keeps_one_final_answer)
 {
     struct folder f = folder_begin();
