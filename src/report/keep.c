@@ -285,6 +285,12 @@ void report_keep(struct buf *out, const struct watch_view *v)
     for (size_t i = 0; i < v->phase_count; i++)
         keep_phase(&j, &v->phases[i]);
     json_array_end(&j);
+    json_array_begin(&j, "patterns");
+    for (unsigned i = 0; i < v->pattern_count; i++) {
+        json_integer(&j, NULL, v->patterns[i].pattern);
+        json_string(&j, NULL, v->patterns[i].text);
+    }
+    json_array_end(&j);
     json_object_begin(&j, "found");
     found_json(&j, &v->found);
     json_object_end(&j);
@@ -703,6 +709,24 @@ static int read_notes(struct json_reader *r, struct watch_view *v)
     return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
 }
 
+/* Pairs of a pattern and what it is the pattern of. */
+static int read_patterns(struct json_reader *r, struct watch_view *v)
+{
+    struct json_token t;
+    if (keep_expect(r, JSON_ARRAY_BEGIN) < 0)
+        return -EINVAL;
+    while (keep_next_is(r, JSON_NUMBER, &t)) {
+        if (v->pattern_count == WATCH_PATTERNS || !keep_is_within(t.number, PATTERN_ACCELERATING))
+            return -EINVAL;
+        struct watch_pattern *p = &v->patterns[v->pattern_count];
+        *p = (struct watch_pattern){.pattern = (enum pattern) t.number};
+        if (keep_read_text(r, (const char **) &p->text) < 0)
+            return -EINVAL;
+        v->pattern_count++;
+    }
+    return t.type == JSON_ARRAY_END ? 0 : -EINVAL;
+}
+
 static int read_job(struct json_reader *r, struct watch_view *v)
 {
     double n[11];
@@ -749,6 +773,8 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
         return read_objects(r, read_series, v);
     if (json_token_is(key, "phases"))
         return read_objects(r, read_phase, v);
+    if (json_token_is(key, "patterns"))
+        return read_patterns(r, v);
     if (json_token_is(key, "found"))
         return found_read_json(r, &v->found);
     return json_skip(r);

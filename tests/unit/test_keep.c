@@ -114,6 +114,8 @@ static struct watch_view make_view(void)
     strcpy(a->spikes.during[0].name, "evaluate");
     a->spikes.during[0].count = 11;
     a->spikes.during_count = 1;
+    v.patterns[v.pattern_count++] = (struct watch_pattern){
+        PATTERN_BOUNDED_CACHE, copy("bounded-cache: trainer 7 host.anon, from 1 MB to 2 MB")};
     return v;
 }
 
