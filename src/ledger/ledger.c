@@ -1,0 +1,252 @@
+/* ledger/ledger.c: from the evidence of one window to its parts, and to a judgement. */
+#include "ledger/ledger.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Of the growth: less than this share is no leak whatever it is, and more than that one is no
+ * explanation any more. */
+#define LEAK_SHARE 0.05
+#define OPEN_SHARE 0.25
+
+/* A native pool fills and stops: what nothing explains has to last so many horizons. */
+#define PATIENT_HORIZONS 3
+
+/* Of what is endless a named part may be this share: then it is the cause until one is found that
+ * explains more. */
+#define NAMED_SHARE 0.5
+
+/* Native code holds it where this share of the growth is malloc's, and no object has it. */
+#define NATIVE_SHARE 0.5
+
+const char *fate_name(enum fate fate)
+{
+    static const char *const names[] = {
+        [FATE_ENDLESS] = "endless",
+        [FATE_ENDS] = "ends",
+        [FATE_KEPT_FREE] = "kept free",
+        [FATE_UNKNOWN] = "unknown",
+    };
+    return names[fate];
+}
+
+static double positive(double value)
+{
+    return value > 0 ? value : 0;
+}
+
+static struct interval clamp(struct interval x, double most)
+{
+    return (struct interval){fmin(positive(x.low), most), fmin(positive(x.high), most)};
+}
+
+/* ---- parts ---- */
+
+static void add(struct ledger *l, struct ledger_part part)
+{
+    if (l->count < LEDGER_PARTS - 1 && part.bytes.high > 0)
+        l->parts[l->count++] = part;
+}
+
+/* A holder without a bound is endless only once the growth has outlasted the horizon. */
+static enum fate fate_of(const struct ledger_holder *h, const struct ledger_evidence *e)
+{
+    if (!isnan(h->missing) || h->is_collected)
+        return FATE_ENDS;
+    return e->engine == ENGINE_LASTING ? FATE_ENDLESS : FATE_UNKNOWN;
+}
+
+static void add_holder(struct ledger *l, const struct ledger_evidence *e,
+                       const struct ledger_holder *h)
+{
+    double missing = isnan(h->missing) ? 0 : positive(h->missing);
+    add(l, (struct ledger_part){
+               .kind = LEDGER_HOLDER,
+               .fate = fate_of(h, e),
+               .bytes = clamp((struct interval){h->gained * h->each.low, h->gained * h->each.high},
+                              l->total),
+               .to_come = {missing * h->each.low, missing > 0 ? missing * h->each.high : 0},
+               .source = h->source,
+           });
+}
+
+/* Free bytes count as far as they are resident: what the process asked for and has not touched may
+ * be among them. Memory that was freed in the window shows up as free heap too, but the process did
+ * not grow by it. */
+static void add_free_heap(struct ledger *l, const struct ledger_evidence *e)
+{
+    double free = e->heap_free + fmin(e->heap_used, 0);
+    double not_resident = positive(e->asked - e->growth);
+    if (free > 0)
+        add(l, (struct ledger_part){
+                   .kind = LEDGER_FREE_HEAP,
+                   .fate = FATE_KEPT_FREE,
+                   .bytes = clamp((struct interval){free - not_resident, free}, l->total),
+               });
+}
+
+/* The process grew by more than it asked for: pages that it had. Those that malloc gave out in the
+ * window may be a holder's. */
+static void add_first_touch(struct ledger *l, const struct ledger_evidence *e)
+{
+    double touched = e->growth - positive(e->asked);
+    if (isnan(e->asked) || isnan(e->heap_used) || !(touched > 0))
+        return;
+    add(l,
+        (struct ledger_part){
+            .kind = LEDGER_FIRST_TOUCH,
+            .fate = FATE_ENDS,
+            .bytes = clamp((struct interval){touched - positive(e->heap_used), touched}, l->total),
+            .to_come = {0, positive(e->untouched)},
+        });
+}
+
+static int largest_first(const void *a, const void *b)
+{
+    const struct ledger_part *x = a, *y = b;
+    double left = x->bytes.low + x->bytes.high, right = y->bytes.low + y->bytes.high;
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* Parts overlap where each was measured by itself: the lower ends, from the most certain on, are
+ * cut to what is left, and an upper end to what the others' lower ends leave. */
+static void fit(struct ledger *l)
+{
+    double left = l->total, lows = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+        struct interval *x = &l->parts[i].bytes;
+        x->low = fmin(x->low, left);
+        left -= x->low;
+        lows += x->low;
+    }
+    for (unsigned i = 0; i < l->count; i++) {
+        struct interval *x = &l->parts[i].bytes;
+        x->high = fmax(x->low, fmin(x->high, l->total - (lows - x->low)));
+    }
+}
+
+static struct interval sum_of(const struct ledger *l, bool (*counts)(const struct ledger_part *p))
+{
+    struct interval sum = {0, 0};
+    for (unsigned i = 0; i < l->count; i++)
+        if (counts(&l->parts[i])) {
+            sum.low += l->parts[i].bytes.low;
+            sum.high += l->parts[i].bytes.high;
+        }
+    return sum;
+}
+
+static bool is_any(const struct ledger_part *p)
+{
+    return p->kind != LEDGER_REST;
+}
+
+static bool is_excused(const struct ledger_part *p)
+{
+    return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE;
+}
+
+static bool is_endless(const struct ledger_part *p)
+{
+    return p->fate == FATE_ENDLESS;
+}
+
+static void add_rest(struct ledger *l, const struct ledger_evidence *e)
+{
+    struct interval named = sum_of(l, is_any);
+    struct interval bytes = {positive(l->total - named.high), positive(l->total - named.low)};
+    bool is_native = e->is_censused && bytes.low > NATIVE_SHARE * l->total &&
+                     e->heap_used > NATIVE_SHARE * l->total;
+    l->rest = !e->is_censused ? REST_NOT_EXAMINED : is_native ? REST_NATIVE : REST_NOT_FOUND;
+    l->parts[l->count++] =
+        (struct ledger_part){.kind = LEDGER_REST, .fate = FATE_UNKNOWN, .bytes = bytes};
+}
+
+void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
+{
+    *ret = (struct ledger){.growth = e->growth};
+    ret->total =
+        positive(e->growth) + (e->heap_free < 0 ? fmin(-e->heap_free, positive(e->heap_used)) : 0);
+    for (size_t i = 0; i < e->holder_count && i < LEDGER_PARTS - 4; i++)
+        add_holder(ret, e, &e->holders[i]);
+    add_free_heap(ret, e);
+    add_first_touch(ret, e);
+    qsort(ret->parts, ret->count, sizeof(ret->parts[0]), largest_first);
+    fit(ret);
+    add_rest(ret, e);
+    struct interval excused = sum_of(ret, is_excused);
+    ret->endless.low = fmax(positive(ret->total - excused.high), sum_of(ret, is_endless).low);
+    ret->endless.high = fmax(ret->endless.low, positive(ret->total - excused.low));
+    for (unsigned i = 0; i < ret->count; i++) {
+        ret->to_come.low += ret->parts[i].to_come.low;
+        ret->to_come.high += ret->parts[i].to_come.high;
+    }
+}
+
+/* ---- the rule ---- */
+
+static size_t widest_of(const struct ledger *l)
+{
+    size_t widest = SIZE_MAX;
+    double most = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+        double width = l->parts[i].bytes.high - l->parts[i].bytes.low;
+        if (width > most) {
+            most = width;
+            widest = i;
+        }
+    }
+    return widest;
+}
+
+static void decide(struct ledger_judgement *j, enum verdict verdict, enum ledger_rule rule,
+                   double value, double bound)
+{
+    j->verdict = verdict;
+    j->rule = rule;
+    j->value = value;
+    j->bound = bound;
+}
+
+/* Nearly all of it ends or lies free; then what is to come has to fit. */
+static void excuse(const struct ledger *l, const struct ledger_evidence *e,
+                   struct ledger_judgement *j)
+{
+    double full = e->level + l->to_come.high;
+    bool fits = !(e->limit > 0) || full < e->limit;
+    decide(j, fits ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE,
+           fits ? RULE_EXPLAINED : RULE_DOES_NOT_FIT, fits ? l->endless.high : full,
+           fits ? fmax(e->resolution, OPEN_SHARE * l->total) : e->limit);
+}
+
+/* What is endless and has a name is surely enough, or may be most of it. */
+static void accuse(const struct ledger *l, const struct ledger_evidence *e,
+                   struct ledger_judgement *j)
+{
+    struct interval named = sum_of(l, is_endless);
+    double least = fmax(e->resolution, LEAK_SHARE * l->total);
+    if (named.low > least || named.high >= NAMED_SHARE * l->endless.low)
+        decide(j, VERDICT_LEAK, RULE_ENDLESS, l->endless.low, least);
+    else if (e->horizons >= PATIENT_HORIZONS)
+        decide(j, VERDICT_LEAK, RULE_LASTING, e->horizons, PATIENT_HORIZONS);
+    else
+        decide(j, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, PATIENT_HORIZONS);
+}
+
+void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
+                  struct ledger_judgement *ret)
+{
+    double least = fmax(e->resolution, LEAK_SHARE * l->total);
+    *ret = (struct ledger_judgement){.widest = widest_of(l)};
+    if (e->engine == ENGINE_NO_GROWTH)
+        decide(ret, VERDICT_NO_LEAK, RULE_NO_GROWTH, l->growth, e->resolution);
+    else if (l->endless.high < fmax(e->resolution, OPEN_SHARE * l->total))
+        excuse(l, e, ret);
+    else if (e->engine == ENGINE_LASTING && l->endless.low > least)
+        accuse(l, e, ret);
+    else if (e->engine == ENGINE_LASTING)
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, least);
+    else
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
+}

@@ -1,0 +1,121 @@
+/* ledger/ledger.h: what growth is made of, and what follows from that. Pure: no I/O, no clock. */
+#ifndef TIDEMARK_LEDGER_H
+#define TIDEMARK_LEDGER_H
+
+#include "verdict/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The engine says whether a series grows. A ledger says what the growth is made of: parts with
+ * intervals that add up to it, each with a fate. What no part explains is a part too. One rule
+ * turns a ledger into a judgement. docs/LEDGER.md has the reasons.
+ */
+
+/* `high` INFINITY: not all of it could be measured. */
+struct interval {
+    double low, high;
+};
+
+enum fate {
+    FATE_ENDLESS,   /* has outlasted the horizon, still grows, nothing bounds it */
+    FATE_ENDS,      /* bounded: `to_come` says what is still missing */
+    FATE_KEPT_FREE, /* free inside an allocator, reusable */
+    FATE_UNKNOWN,   /* measured, not explained, or not for long enough */
+};
+
+const char *fate_name(enum fate fate); /* "endless" */
+
+enum ledger_kind {
+    LEDGER_HOLDER,      /* items that a named holder gained */
+    LEDGER_FREE_HEAP,   /* free bytes of malloc's */
+    LEDGER_FIRST_TOUCH, /* pages that were mapped before and are used for the first time */
+    LEDGER_REST,        /* what nothing explains */
+};
+
+/* Why nothing explains the rest. */
+enum ledger_rest {
+    REST_NOT_EXAMINED, /* no complete census */
+    REST_NOT_FOUND,    /* censuses name nothing */
+    REST_NATIVE,       /* malloc gave out most of the growth, and no Python object has it */
+};
+
+/* ---- evidence: all amounts are differences over one window ---- */
+
+enum engine_says { ENGINE_NO_GROWTH, ENGINE_OPEN, ENGINE_LASTING };
+
+struct ledger_holder {
+    size_t source;        /* the caller's number for it */
+    double gained;        /* items */
+    struct interval each; /* bytes of an item */
+    double missing;       /* items until its bound; NAN: it has none */
+    bool is_collected;    /* the collector was seen to free such */
+};
+
+struct ledger_evidence {
+    enum engine_says engine;
+    double growth;       /* of the series */
+    double resolution;   /* least growth that its counter can be held to */
+    double horizons;     /* for so many it has grown at an undiminished rate */
+    double level, limit; /* of the series at the end; limit 0: not known */
+
+    /* NAN: not known. */
+    double heap_used, heap_free; /* malloc's */
+    double asked;                /* of the kernel, touched or not */
+    double untouched;            /* at the end: what can still be touched */
+
+    bool is_censused; /* completely, and often enough */
+    const struct ledger_holder *holders;
+    size_t holder_count;
+};
+
+/* ---- the ledger ---- */
+
+#define LEDGER_PARTS 72u
+
+struct ledger_part {
+    enum ledger_kind kind;
+    enum fate fate;
+    struct interval bytes, to_come;
+    size_t source; /* of a holder */
+};
+
+/*
+ * `total` is the growth of the series, and what filled free heap meanwhile: a slow leak inside free
+ * heap moves no process. `endless` is what is left of it once all parts that end or lie free are
+ * taken away; the parts' lower ends never add up to more than the total.
+ */
+struct ledger {
+    double growth, total;
+    struct ledger_part parts[LEDGER_PARTS]; /* the largest first, the rest last */
+    unsigned count;
+    enum ledger_rest rest;
+    struct interval endless, to_come;
+};
+
+void ledger_build(const struct ledger_evidence *e, struct ledger *ret);
+
+/* ---- the rule ---- */
+
+enum ledger_rule {
+    RULE_NO_GROWTH,    /* no leak: the engine sees none */
+    RULE_EXPLAINED,    /* no leak: nearly all of it ends or lies free, and fits */
+    RULE_DOES_NOT_FIT, /* inconclusive: what is to come may not fit */
+    RULE_ENDLESS,      /* leak: something endless is in it */
+    RULE_LASTING,      /* leak: nothing explains it, and it has lasted */
+    RULE_TOO_SHORT,    /* inconclusive: nothing explains it, and it has not lasted */
+    RULE_TOO_WIDE,     /* inconclusive: the intervals leave both open */
+};
+
+struct ledger_judgement {
+    enum verdict verdict;
+    enum ledger_rule rule;
+    double value, bound; /* what decided, and what it was held against */
+    size_t widest;       /* the part whose interval leaves most open; SIZE_MAX: none does */
+};
+
+void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
+                  struct ledger_judgement *ret);
+
+#endif

@@ -1,0 +1,246 @@
+/* tests/unit/test_ledger.c: what growth is made of, and what follows from that. */
+#include "ledger/ledger.h"
+
+#include "unit.h"
+
+#include <math.h>
+
+#define MB 1e6
+
+static const struct interval exactly_1_kb = {1000, 1000};
+
+/* 100 MB of growth that has outlasted the horizon once, a complete census that names nothing, and a
+ * heap that is not known. */
+static struct ledger_evidence growing(void)
+{
+    return (struct ledger_evidence){
+        .engine = ENGINE_LASTING,
+        .growth = 100 * MB,
+        .resolution = MB,
+        .horizons = 1.5,
+        .level = 1000 * MB,
+        .heap_used = NAN,
+        .heap_free = NAN,
+        .asked = NAN,
+        .untouched = NAN,
+        .is_censused = true,
+    };
+}
+
+static struct ledger_holder holder(double gained, struct interval each)
+{
+    return (struct ledger_holder){.gained = gained, .each = each, .missing = NAN};
+}
+
+static struct ledger_judgement judge(const struct ledger_evidence *e, struct ledger *l)
+{
+    struct ledger_judgement j;
+    ledger_build(e, l);
+    ledger_judge(l, e, &j);
+    return j;
+}
+
+static struct ledger_judgement judge_with(struct ledger_evidence e, const struct ledger_holder *h,
+                                          struct ledger *l)
+{
+    e.holders = h;
+    e.holder_count = 1;
+    return judge(&e, l);
+}
+
+/* The parts' lower ends are within the total, and with the rest's upper end reach it. */
+static bool adds_up(const struct ledger *l)
+{
+    double lows = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+        const struct interval *x = &l->parts[i].bytes;
+        if (x->low < 0 || x->high < x->low)
+            return false;
+        lows += x->low;
+    }
+    double named = lows - l->parts[l->count - 1].bytes.low;
+    return lows <= l->total * (1 + 1e-9) &&
+           fabs(named + l->parts[l->count - 1].bytes.high - l->total) <= 1e-9 * l->total;
+}
+
+TEST(ledger__a_list_without_a_bound_is_a_leak)
+{
+    struct ledger l;
+    struct ledger_holder list = holder(95000, exactly_1_kb);
+    struct ledger_judgement j = judge_with(growing(), &list, &l);
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
+    CHECK(l.count == 2 && l.parts[0].fate == FATE_ENDLESS && l.parts[0].bytes.low == 95 * MB);
+    CHECK(fabs(l.parts[1].bytes.low - 5 * MB) < 1 && l.rest == REST_NOT_FOUND);
+    CHECK(adds_up(&l));
+}
+
+/* Its length is not known, and the growth has not outlasted the horizon. */
+TEST(ledger__a_dict_in_the_first_epoch_is_open)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder dict = holder(100000, exactly_1_kb);
+    e.engine = ENGINE_OPEN;
+    e.horizons = 0.6;
+    struct ledger_judgement j = judge_with(e, &dict, &l);
+    CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_SHORT);
+    CHECK(l.parts[0].fate == FATE_UNKNOWN && adds_up(&l));
+}
+
+TEST(ledger__a_bounded_cache_that_fits_is_no_leak)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder deque = holder(95000, exactly_1_kb);
+    deque.missing = 50000;
+    e.limit = 2000 * MB;
+    struct ledger_judgement j = judge_with(e, &deque, &l);
+    CHECK(j.verdict == VERDICT_NO_LEAK && j.rule == RULE_EXPLAINED);
+    CHECK(l.to_come.high == 50 * MB && l.parts[0].fate == FATE_ENDS);
+    e.limit = 1020 * MB;
+    j = judge_with(e, &deque, &l);
+    CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_DOES_NOT_FIT && j.bound == e.limit);
+}
+
+/* It is full, and its items grow: it gains none, so it explains nothing. */
+TEST(ledger__a_full_container_explains_nothing)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder deque = holder(0, exactly_1_kb);
+    deque.missing = 0;
+    e.horizons = 4;
+    struct ledger_judgement j = judge_with(e, &deque, &l);
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_LASTING && l.count == 1);
+}
+
+TEST(ledger__free_heap_is_no_leak)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.heap_used = 2 * MB;
+    e.heap_free = 96 * MB;
+    e.asked = 100 * MB;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_NO_LEAK && l.parts[0].fate == FATE_KEPT_FREE && adds_up(&l));
+    e.asked = 180 * MB; /* 80 MB of what is free need not be resident */
+    j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_WIDE && j.widest == 0);
+}
+
+/* The process does not move: what a list keeps fills what was free. */
+TEST(ledger__a_slow_leak_inside_free_heap_is_seen)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder list = holder(6000, exactly_1_kb);
+    e.growth = 0;
+    e.heap_used = 6 * MB;
+    e.heap_free = -6 * MB;
+    struct ledger_judgement j = judge_with(e, &list, &l);
+    CHECK(l.total == 6 * MB && adds_up(&l));
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
+}
+
+TEST(ledger__retention_beside_a_slow_leak_is_a_leak)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder list = holder(30000, exactly_1_kb);
+    e.heap_used = 30 * MB;
+    e.heap_free = 68 * MB;
+    e.asked = 100 * MB;
+    struct ledger_judgement j = judge_with(e, &list, &l);
+    CHECK(j.verdict == VERDICT_LEAK && l.endless.low >= 30 * MB && adds_up(&l));
+}
+
+/* np.zeros() that is filled: neither malloc nor the kernel gives out more. */
+TEST(ledger__pages_touched_for_the_first_time_end)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.heap_used = e.heap_free = e.asked = 0;
+    e.untouched = 300 * MB;
+    e.limit = 2000 * MB;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_NO_LEAK && l.parts[0].kind == LEDGER_FIRST_TOUCH);
+    CHECK(l.to_come.high == 300 * MB && adds_up(&l));
+}
+
+TEST(ledger__native_growth_has_to_last)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.heap_used = 98 * MB;
+    e.heap_free = 0;
+    e.asked = 100 * MB;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_SHORT && l.rest == REST_NATIVE);
+    e.horizons = 3.5;
+    j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_LASTING);
+}
+
+/* jemalloc: what is free is not known, so nothing can be said to be native. */
+TEST(ledger__with_another_allocator_the_rest_is_not_found)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.horizons = 5;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_LEAK && l.rest == REST_NOT_FOUND);
+}
+
+TEST(ledger__without_a_census_nothing_was_examined)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.is_censused = false;
+    e.heap_used = 98 * MB;
+    e.heap_free = 0;
+    CHECK(judge(&e, &l).verdict == VERDICT_INCONCLUSIVE && l.rest == REST_NOT_EXAMINED);
+}
+
+TEST(ledger__cycles_end_only_where_they_were_seen_to)
+{
+    struct ledger l;
+    struct ledger_holder cycles = holder(95000, exactly_1_kb);
+    CHECK(judge_with(growing(), &cycles, &l).verdict == VERDICT_LEAK); /* gc.disable() */
+    cycles.is_collected = true;
+    CHECK(judge_with(growing(), &cycles, &l).verdict == VERDICT_NO_LEAK);
+}
+
+/* A library's registry that grows beside it is not the reason. */
+TEST(ledger__a_small_holder_is_not_the_cause)
+{
+    struct ledger l;
+    struct ledger_holder registry = holder(100, exactly_1_kb);
+    struct ledger_judgement j = judge_with(growing(), &registry, &l);
+    CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_SHORT);
+    CHECK(l.parts[l.count - 1].bytes.low > 99 * MB);
+}
+
+/* Nodes of a graph cannot be weighed from Python: it may be all that nothing else explains. */
+TEST(ledger__a_graph_is_bounded_from_outside)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder both[] = {holder(1000, (struct interval){1000, INFINITY}),
+                                   holder(40000, exactly_1_kb)};
+    both[1].missing = 0;
+    e.holders = both;
+    e.holder_count = 2;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(l.parts[0].bytes.low == MB && l.parts[0].bytes.high == 60 * MB && adds_up(&l));
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
+}
+
+TEST(ledger__no_growth_needs_no_parts)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.engine = ENGINE_NO_GROWTH;
+    e.growth = -3 * MB;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_NO_LEAK && j.rule == RULE_NO_GROWTH && l.total == 0 && l.count == 1);
+}
