@@ -5,16 +5,19 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char help[] =
-    "usage: tidemark show RUN.tide [options]\n"
+    "usage: tidemark show [--why [SERIES]] RUN.tide [options]\n"
     "\n"
     "Prints the report of a run that 'tidemark run' or 'watch' has recorded. A run\n"
     "that has no final answer (it still goes on, or its watcher was killed) is judged\n"
     "by what was recorded so far.\n"
     "\n"
+    "  --why                    how the verdict comes about: for each process, or for\n"
+    "                           SERIES (a name or pid) only\n"
     "  --json                   the answer for programs, see docs/JSON.md\n"
     "  --quiet                  the verdict's sentence alone\n"
     "  --ascii, --width N, --color auto|always|never\n"
@@ -29,7 +32,7 @@ static const char help[] =
 struct show {
     struct view_options view;
     struct fail_on fail_on;
-    bool json, quiet;
+    bool json, quiet, why;
 };
 
 /* The exit status; what was to be printed is released. */
@@ -141,6 +144,85 @@ static int show_run(const struct show *s, const char *path)
     return status >= 0 ? status : judge_recorded(s, path);
 }
 
+/* ---- how it comes about ---- */
+
+/* What is said of each, in words or for programs. */
+struct whys {
+    struct buf out;
+    struct json json;
+    const struct report_style *style; /* NULL: for programs */
+    size_t count;
+};
+
+static void add_why(struct whys *x, const struct watch_series *s, const struct account *a)
+{
+    if (!x->style) {
+        report_why_json(&x->json, s->info.name, &s->answer, a);
+    } else {
+        buf_adds(&x->out, x->count > 0 ? "\n" : "");
+        report_why(&x->out, s->info.name, &s->answer, a, x->style);
+    }
+    x->count++;
+}
+
+static void add_whys(struct whys *x, struct recording *recording, const struct watch_view *v,
+                     const char *wanted)
+{
+    struct account *account = malloc(sizeof(*account));
+    if (!account)
+        abort();
+    for (size_t i = 0; i < recording_count(recording); i++) {
+        const struct series_info *info = &recording_series(recording, i)->info;
+        if ((wanted && !load_names_series(wanted, info)) ||
+            !recording_account(recording, i, account))
+            continue;
+        for (size_t k = 0; k < v->count; k++)
+            if (strcmp(v->series[k].info.name, info->name) == 0) {
+                add_why(x, &v->series[k], account);
+                break;
+            }
+    }
+    free(account);
+}
+
+static int show_why(const struct show *s, const char *path, const char *wanted)
+{
+    const struct recording_options options = {0};
+    struct report_style style = terminal_style(&s->view, STDOUT_FILENO);
+    struct whys whys = {.out = BUF_INIT, .style = s->json ? NULL : &style};
+    struct store *store;
+    struct recording *recording;
+    struct watch_view v;
+    if (load_run_open(path, &store) < 0)
+        return STATUS_ERROR;
+    json_init(&whys.json, &whys.out, 2);
+    if (s->json)
+        json_array_begin(&whys.json, NULL);
+    int r = recording_new(store, &recording);
+    if (r == 0) {
+        r = recording_judge(recording, &options, &v);
+        if (r == 0 && !recording_has_evidence(recording))
+            cli_say("%s: it holds no census: what its memory is made of cannot be examined", path);
+        if (r == 0) {
+            add_whys(&whys, recording, &v, wanted);
+            watch_view_release(&v);
+        }
+        recording_free(recording);
+    }
+    store_free(store);
+    if (s->json) {
+        json_array_end(&whys.json);
+        buf_addc(&whys.out, '\n');
+    }
+    if (r < 0)
+        load_run_explain(path, r);
+    else if (whys.count == 0 && wanted)
+        cli_say("%s: no process's memory is called '%s'", path, wanted);
+    else if (whys.count == 0)
+        cli_say("%s: no process's memory was recorded", path);
+    return print(&whys.out, whys.count > 0 ? STATUS_FINE : STATUS_ERROR);
+}
+
 int cmd_show(int argc, char **argv)
 {
     struct show s = {0};
@@ -148,6 +230,7 @@ int cmd_show(int argc, char **argv)
         VIEW_OPTIONS(&s.view),
         {"json", OPTION_FLAG, &s.json, NULL, NULL},
         {"quiet", OPTION_FLAG, &s.quiet, NULL, NULL},
+        {"why", OPTION_FLAG, &s.why, NULL, NULL},
         FAIL_ON_OPTION(&s.fail_on),
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
@@ -155,9 +238,11 @@ int cmd_show(int argc, char **argv)
         return terminal_print(help);
     if (r < 0)
         return STATUS_ERROR;
+    if (s.why && files == 2)
+        return show_why(&s, argv[2], argv[1]);
     if (files != 1) {
         cli_say("%s: got %d files, expected one run file, such as train.tide", argv[0], files);
         return STATUS_ERROR;
     }
-    return show_run(&s, argv[1]);
+    return s.why ? show_why(&s, argv[1], NULL) : show_run(&s, argv[1]);
 }

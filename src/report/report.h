@@ -37,6 +37,13 @@ struct report_job {
  * that need attention, chart, phases, forecast, reasons. */
 void report_text(struct buf *out, const struct report_job *job, const struct report_style *style);
 
+/* How the judgement of a process's memory comes about: the report's own verdict, what the engine
+ * saw, every part with its interval and fate, the rule and what it was held against. */
+void report_why(struct buf *out, const char *series, const struct answer *answer,
+                const struct account *a, const struct report_style *style);
+void report_why_json(struct json *j, const char *series, const struct answer *answer,
+                     const struct account *a);
+
 /* Its first sentence alone, with a line end and never broken: "LEAK (low): rss grows 5 MB/step". */
 void report_headline(struct buf *out, const struct report_job *job,
                      const struct report_style *style);

@@ -9,16 +9,13 @@
 #define REASON_SHARE 0.5
 #define NO_REASON_SHARE 0.25
 
-/* Two looks at the heap that differ by so little of the growth are as good as each other. */
-#define ABOUT_SHARE (1.0 / 16)
-
 /* Bytes a step, or a second where there are none. */
 #define LEAST_WITNESSED 1024.0
 
 /* Tensors: so many more a setting alone may make, as jobs that are begun one after the other. */
 #define FEW_TENSORS 16
 
-/* Looks at the heap, and points of what fills, from which on they are believed. */
+/* Points of what grows, and of what fills, from which on they are believed. */
 #define LEAST_LOOKS 3u
 #define LEAST_LOOKS_OF_BOUNDED 2u
 
@@ -41,11 +38,7 @@ static bool is_open(const struct answer *a)
 static struct pace growth_of(struct watch *w, struct track *t)
 {
     struct answer a;
-    const struct history *history;
-    enum track_rule rule = t->rule;
-    t->rule = TRACK_JUDGED; /* as it is seen without any explanation */
-    track_answer(t, &w->terms, &a, &history);
-    t->rule = rule;
+    track_plain_answer(t, &w->terms, &a);
     bool by_step = track_clock(t, &w->terms) == CLOCK_STEP;
     if (a.verdict == VERDICT_LEAK || (a.verdict == VERDICT_INCONCLUSIVE && a.suspect))
         return (struct pace){by_step ? a.rate : a.rate_per_step,
@@ -65,54 +58,9 @@ static struct pace growth_of(struct watch *w, struct track *t)
     return (struct pace){.since = NAN};
 }
 
-static double lowest_in_use(const struct heap_point *from, const struct heap_point *end)
-{
-    double low = from->in_use;
-    for (const struct heap_point *p = from; p < end; p++)
-        low = fmin(low, p->in_use);
-    return low;
-}
-
-/* By how much a process has grown, what malloc has in use there, what lies free, and what it has
- * asked the kernel for. */
-struct heap_growth {
-    double anon, in_use, free, asked;
-};
-
-/* What is in use may rise and fall: between two moments at which it was about as low as it was in
- * that half of the time, as far from each other as can be. */
-static struct heap_growth between_lows(const struct heap_point *begin, const struct heap_point *end)
-{
-    const struct heap_point *middle = begin + (end - begin) / 2, *first = begin, *last = end - 1;
-    double about = ABOUT_SHARE * fmax(last->anon - begin->anon, 0);
-    double low_first = lowest_in_use(begin, middle) + about;
-    double low_last = lowest_in_use(middle, end) + about;
-    while (first->in_use > low_first)
-        first++;
-    while (last->in_use > low_last)
-        last--;
-    return (struct heap_growth){last->anon - first->anon, last->in_use - first->in_use,
-                                last->free - first->free, last->asked - first->asked};
-}
-
-/*
- * Since it grows, without the first quarter of that: what begins fills what it needs, and keeps
- * that. What has grown and may have stopped came at any time. False: there are too few looks.
- *
- * The heap grows by leaps, and the process with it: what it has grown by is that of the same two
- * moments, not what a line through all of them says.
- */
 static bool heap_growth(const struct found *f, const struct pace *growth, struct heap_growth *ret)
 {
-    unsigned from = 0;
-    while (from < f->heap_count && f->heap[from].seconds < growth->since)
-        from++;
-    if (!growth->may_stop)
-        from += (f->heap_count - from) / 4;
-    if (f->heap_count < from + LEAST_LOOKS)
-        return false;
-    *ret = between_lows(&f->heap[from], &f->heap[f->heap_count]);
-    return true;
+    return looks_compare(f, growth->since, growth->may_stop, ret);
 }
 
 /* What was in use and was given back lies free too, and the process has not grown by that. */

@@ -20,6 +20,13 @@ struct heap_point {
     double seconds, in_use, free, anon, asked;
 };
 
+/* By how much a process has grown, what malloc has in use there, what is free, and what it has
+ * asked the kernel for; and between which moments. */
+struct heap_growth {
+    double anon, in_use, free, asked;
+    double from, to; /* seconds */
+};
+
 /* The steps at which something that grows was counted; NAN: not known. */
 typedef double found_steps[WIRE_CENSUS_POINTS];
 
@@ -64,6 +71,10 @@ bool found_tensors_rise(const struct found *f);
 bool found_is_of_late(const struct watch *w, const struct member *m);
 /* Every process shall find out what is worth its time now. */
 void found_want(struct watch *w);
+
+/* Since then (NAN: from the beginning). `may_stop`: it has grown, and whether it still does is not
+ * known. False: there are too few looks. (looks.c) */
+bool looks_compare(const struct found *f, double since, bool may_stop, struct heap_growth *ret);
 
 /* Growth of a process's memory that its censuses explain without a leak is read so from now on:
  * what lies free in malloc's heap, what has a bound and fills. (explained.c) */

@@ -626,3 +626,10 @@ int recording_judge(struct recording *r, const struct recording_options *options
     }
     return 0;
 }
+
+bool recording_account(struct recording *r, size_t index, struct account *ret)
+{
+    const struct entry *e = &r->entries[index];
+    struct member *m = member_of(r, e->process);
+    return m && e->subject.track == &m->tracks[MEMBER_ANON] && watch_account(&r->watch, m, ret);
+}

@@ -378,6 +378,9 @@ bool rings_are_foreign(const struct watch *w, struct proc_id id);
 #define RINGS_FOREIGN                                                                              \
     "still has the probe of another tidemark version loaded. Restart it, or use that version"
 
+/* account.c: false: nothing of its memory was recorded. */
+bool watch_account(struct watch *w, struct member *m, struct account *ret);
+
 /* entries.c */
 void entries_view(const struct watch *w, struct watch_found *ret);
 bool entries_have(const struct watch *w, struct proc_id id); /* it was entered, or was to be */

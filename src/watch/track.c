@@ -477,3 +477,12 @@ void track_answer(struct track *t, const struct track_terms *terms, struct answe
         wait_for_more(t, ret);
     *ret_history = engine_history(e);
 }
+
+void track_plain_answer(struct track *t, const struct track_terms *terms, struct answer *ret)
+{
+    const struct history *history;
+    enum track_rule rule = t->rule;
+    t->rule = TRACK_JUDGED;
+    track_answer(t, terms, ret, &history);
+    t->rule = rule;
+}

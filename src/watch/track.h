@@ -137,6 +137,9 @@ bool track_is_told_soon(const struct track *t);
 void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
                   const struct history **ret_history);
 
+/* The engine's own answer, without any explanation. */
+void track_plain_answer(struct track *t, const struct track_terms *terms, struct answer *ret);
+
 /* Growth that lasts is a leak, if there is enough of it. */
 bool track_is_judged(const struct track *t);
 

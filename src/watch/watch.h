@@ -5,6 +5,7 @@
 #include "advice/advice.h"
 #include "base/base.h"
 #include "deputy/deputy.h"
+#include "ledger/ledger.h"
 #include "proc/proc.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
@@ -239,6 +240,21 @@ void watch_status(struct watch *w, struct watch_status *ret);
  */
 void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy);
 
+/* ---- the account of a process's memory ---- */
+
+/* What the engine saw, what was measured over one window, the parts, and what follows. Not to be
+ * copied: the evidence points into it. */
+struct account {
+    struct answer engine;             /* of the series, or of the heap */
+    bool is_by_heap;                  /* the process stands; what malloc gave out grows inside it */
+    double from, to;                  /* the window, in seconds of the run */
+    const struct wire_census *census; /* whose holders the parts name; NULL: none. The run's own */
+    struct ledger_holder holders[WIRE_CENSUS_GROWING];
+    struct ledger_evidence evidence;
+    struct ledger ledger;
+    struct ledger_judgement judgement;
+};
+
 /* ---- a recorded run ---- */
 
 /*
@@ -291,6 +307,10 @@ struct recording_options {
  */
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret);
+
+/* After recording_judge(): the account of the process that this series is of. False: the series is
+ * no process's memory (host.anon). */
+bool recording_account(struct recording *r, size_t index, struct account *ret);
 
 /*
  * What a run took, to be compared with other runs of the same job. The first fifth of its steps is
