@@ -3,6 +3,7 @@
 score.py TIDEMARK [--workloads DIR] [--quick] [--python PYTHON] [NAME...]
 score.py TIDEMARK --record [...]        runs them, and keeps their run files in tests/recordings
 score.py TIDEMARK --replay [...]        judges those again, by `analyze`: no program is run
+score.py TIDEMARK --replay --ledger     lists where the ledger judges otherwise than the report
 
 A program here tells its truth in its first lines: `# verdict:`, `# holder:`, `# cause:` (one of
 several, with "or"), `# pattern:` of what only looks like a leak; the line that adds to the holder
@@ -116,6 +117,13 @@ def keep(run_file, path):
         kept.write(source.read())
 
 
+def ask(program, command):
+    r = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS)
+    if r.returncode != 0:
+        sys.exit("%s: no answer: %s" % (program.name, r.stderr.decode()))
+    return json.loads(r.stdout)
+
+
 def replay(program, options, extra):
     path = program.recording(extra)
     if not os.path.exists(path):
@@ -124,11 +132,10 @@ def replay(program, options, extra):
         run_file = os.path.join(folder, "run.tide")
         with lzma.open(path) as kept, open(run_file, "wb") as copy:
             copy.write(kept.read())
-        r = subprocess.run([options.tidemark, "analyze", "--json", run_file],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS)
-        if r.returncode != 0:
-            sys.exit("%s: no answer: %s" % (program.name, r.stderr.decode()))
-        return json.loads(r.stdout)
+        answer = ask(program, [options.tidemark, "analyze", "--json", run_file])
+        if options.ledger:
+            answer["whys"] = ask(program, [options.tidemark, "show", "--why", "--json", run_file])
+        return answer
 
 
 def either(expected, got):
@@ -156,7 +163,7 @@ class Result:
     def __init__(self, program, answer, fixed):
         findings = answer["findings"]
         first = findings[0] if findings else {}
-        self.program, self.answer = program, answer
+        self.program, self.answer, self.fixed = program, answer, fixed
         self.verdict = answer["verdict"].replace("_", " ")
         self.holder = first.get("holder") or ""
         self.line = first.get("line")
@@ -226,6 +233,24 @@ def show(r, options):
             print("       open: " + text)
 
 
+def show_ledgers(r):
+    """Processes whose ledger says otherwise than the report; how many."""
+    differ = 0
+    for name, answer in ((r.program.name, r.answer), (r.program.name + " --fix", r.fixed)):
+        for why in answer["whys"]:
+            ledger = why["ledger"]
+            if ledger["verdict"] == why["verdict"]:
+                continue
+            differ += 1
+            parts = ", ".join("%s %.1f to %.1f MB (%s)" % (
+                p["what"], p["bytes"]["low"] / 1e6, (p["bytes"].get("high") or 0) / 1e6, p["fate"])
+                for p in ledger["parts"][:3])
+            print("%-36s %-28s report %-12s ledger %-12s of %.1f MB, %.1f horizons: %s" % (
+                name, why["series"], why["verdict"], ledger["verdict"], ledger["growth"] / 1e6,
+                ledger["horizons"], parts))
+    return differ
+
+
 def meets_bars(results):
     """Of recordings: the shares that are right, and whether they are enough."""
     enough = True
@@ -252,8 +277,9 @@ def main():
     way = a.add_mutually_exclusive_group()
     way.add_argument("--record", action="store_true", help="keep the run files")
     way.add_argument("--replay", action="store_true", help="judge the kept ones again")
+    a.add_argument("--ledger", action="store_true", help="with --replay: where it differs")
     options = a.parse_intermixed_args()
-    results, skipped = [], 0
+    results, skipped, differ = [], 0, 0
     at_once = os.cpu_count() if options.replay else 1
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
         chosen = list(programs(options))
@@ -264,7 +290,13 @@ def main():
                                              else "something it needs is missing"))
                 continue
             results.append(r)
-            show(r, options)
+            if options.ledger:
+                differ += show_ledgers(r)
+            else:
+                show(r, options)
+    if options.ledger:
+        print("%d processes of %d programs differ" % (differ, len(results)))
+        return 0
     right = sum(all(r.checks.values()) for r in results)
     print("%d of %d%s" % (right, len(results), ", %d skipped" % skipped if skipped else ""))
     if options.replay:
