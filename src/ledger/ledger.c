@@ -241,6 +241,8 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
     *ret = (struct ledger_judgement){.widest = widest_of(l)};
     if (e->engine == ENGINE_NO_GROWTH)
         decide(ret, VERDICT_NO_LEAK, RULE_NO_GROWTH, l->growth, e->resolution);
+    else if (e->engine == ENGINE_OPEN && e->horizons < 1)
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
     else if (l->endless.high < fmax(e->resolution, OPEN_SHARE * l->total))
         excuse(l, e, ret);
     else if (e->engine == ENGINE_LASTING && l->endless.low > least)

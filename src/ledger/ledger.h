@@ -57,7 +57,7 @@ struct ledger_evidence {
     enum engine_says engine;
     double growth;       /* of the series */
     double resolution;   /* least growth that its counter can be held to */
-    double horizons;     /* for so many it has grown at an undiminished rate */
+    double horizons;     /* for so many it has grown, or was seen where that is open */
     double level, limit; /* of the series at the end; limit 0: not known */
 
     /* NAN: not known. */

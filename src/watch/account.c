@@ -104,7 +104,8 @@ static bool is_censused(const struct watch *w, const struct member *m)
            found_is_of_late(w, m);
 }
 
-/* Comparable looks where there are some; else what the engine saw since the growth began. */
+/* Comparable looks where there are some; else what the engine saw since the growth began. What
+ * lasts and has shrunk between two looks was not compared well: the program was giving back. */
 static struct window measure(const struct member *m, const struct answer *own, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
@@ -112,7 +113,8 @@ static struct window measure(const struct member *m, const struct answer *own, s
     double since = a->engine.onset_seconds;
     bool may_stop = a->engine.verdict != VERDICT_LEAK;
     e->heap_used = e->heap_free = e->asked = e->untouched = NAN;
-    if (!m->found || !looks_compare(m->found, since, may_stop, &g)) {
+    bool is_compared = m->found && looks_compare(m->found, since, may_stop, &g);
+    if (!is_compared || (!may_stop && !a->is_by_heap && !(g.anon > 0))) {
         e->growth = track_rise(own);
         return (struct window){isnan(since) ? own->first_seconds : since, own->last_seconds};
     }
@@ -142,7 +144,9 @@ bool watch_account(struct watch *w, struct member *m, struct account *ret)
     ret->to = window.to;
     struct ledger_evidence *e = &ret->evidence;
     e->engine = says(&ret->engine);
-    e->resolution = RESOLUTION;
+    /* The window is a part of the growth, and so is what matters of it. */
+    double rise = track_rise(&own);
+    e->resolution = RESOLUTION * (rise > e->growth && e->growth > 0 ? e->growth / rise : 1);
     e->horizons = horizons_of(&ret->engine);
     e->level = own.last;
     e->limit = t->limit;

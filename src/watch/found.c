@@ -485,7 +485,8 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
     find_lines(w, m, f, c);
     replace(f, c, has_own);
     w->holders_known = w->holders_known || has_own;
-    found_add_heap(m, found_seconds(w, c->time), c->heap_in_use, c->heap_free);
+    if (!c->ended) /* it gives back what it had */
+        found_add_heap(m, found_seconds(w, c->time), c->heap_in_use, c->heap_free);
     if (!w->options.store)
         return;
     free(f->last_text);

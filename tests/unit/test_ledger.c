@@ -235,6 +235,17 @@ TEST(ledger__a_graph_is_bounded_from_outside)
     CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
 }
 
+/* A worker that was seen for a moment and did not grow: nothing is known of it. */
+TEST(ledger__what_was_seen_too_shortly_is_open)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.engine = ENGINE_OPEN;
+    e.growth = 0;
+    e.horizons = 0.1;
+    CHECK(judge(&e, &l).rule == RULE_TOO_SHORT);
+}
+
 TEST(ledger__no_growth_needs_no_parts)
 {
     struct ledger l;
