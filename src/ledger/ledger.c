@@ -221,32 +221,30 @@ static void excuse(const struct ledger *l, const struct ledger_evidence *e,
 }
 
 /* What is endless and has a name is surely enough, or may be most of it. */
-static void accuse(const struct ledger *l, const struct ledger_evidence *e,
-                   struct ledger_judgement *j)
+static bool is_named(const struct ledger *l, double least)
 {
     struct interval named = sum_of(l, is_endless);
-    double least = fmax(e->resolution, LEAK_SHARE * l->total);
-    if (named.low > least || named.high >= NAMED_SHARE * l->endless.low)
-        decide(j, VERDICT_LEAK, RULE_ENDLESS, l->endless.low, least);
-    else if (e->horizons >= PATIENT_HORIZONS)
-        decide(j, VERDICT_LEAK, RULE_LASTING, e->horizons, PATIENT_HORIZONS);
-    else
-        decide(j, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, PATIENT_HORIZONS);
+    return named.low > least || named.high >= NAMED_SHARE * l->endless.low;
 }
 
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
     double least = fmax(e->resolution, LEAK_SHARE * l->total);
+    bool is_lasting = e->engine == ENGINE_LASTING && l->endless.low > least;
     *ret = (struct ledger_judgement){.widest = widest_of(l)};
     if (e->engine == ENGINE_NO_GROWTH)
         decide(ret, VERDICT_NO_LEAK, RULE_NO_GROWTH, l->growth, e->resolution);
     else if (e->engine == ENGINE_OPEN && e->horizons < 1)
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
+    else if (is_lasting && is_named(l, least))
+        decide(ret, VERDICT_LEAK, RULE_ENDLESS, l->endless.low, least);
     else if (l->endless.high < fmax(e->resolution, OPEN_SHARE * l->total))
         excuse(l, e, ret);
-    else if (e->engine == ENGINE_LASTING && l->endless.low > least)
-        accuse(l, e, ret);
+    else if (is_lasting && e->horizons >= PATIENT_HORIZONS)
+        decide(ret, VERDICT_LEAK, RULE_LASTING, e->horizons, PATIENT_HORIZONS);
+    else if (is_lasting)
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, PATIENT_HORIZONS);
     else if (e->engine == ENGINE_LASTING)
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, least);
     else

@@ -154,6 +154,21 @@ TEST(ledger__retention_beside_a_slow_leak_is_a_leak)
     CHECK(j.verdict == VERDICT_LEAK && l.endless.low >= 30 * MB && adds_up(&l));
 }
 
+/* Most of it is free heap; what a list with graphs keeps is small, certain to be there, and
+ * endless. */
+TEST(ledger__a_named_leak_is_not_hidden_by_free_heap)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder list = holder(300, (struct interval){1000, INFINITY});
+    e.heap_used = 20 * MB;
+    e.heap_free = 80 * MB;
+    e.asked = 100 * MB;
+    struct ledger_judgement j = judge_with(e, &list, &l);
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS && l.endless.high < 25 * MB);
+    CHECK(judge(&e, &l).verdict == VERDICT_NO_LEAK);
+}
+
 /* np.zeros() that is filled: neither malloc nor the kernel gives out more. */
 TEST(ledger__pages_touched_for_the_first_time_end)
 {
