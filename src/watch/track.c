@@ -79,6 +79,12 @@ static double resolution_of(const struct track *t)
     return t->parts * series_kind_resolution(t->kind);
 }
 
+/* A horizon or a plan beyond what an engine takes means the same: never. */
+static double bounded(double amount)
+{
+    return fmin(fmax(amount, 0), ENGINE_MAX_NUMBER);
+}
+
 static struct engine *new_engine(const struct track *t, const struct track_terms *terms,
                                  enum series_clock clock)
 {
@@ -86,11 +92,11 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
     struct engine_options options = {
         .clock = clock,
         .unit = t->unit,
-        .epoch_length = clock == CLOCK_STEP && epoch > 0 ? epoch : 0,
-        .horizon = terms->horizon,
-        .plan = plan_of(terms, clock),
+        .epoch_length = clock == CLOCK_STEP ? bounded(epoch) : 0,
+        .horizon = bounded(terms->horizon),
+        .plan = bounded(plan_of(terms, clock)),
         .plan_told = !(terms->plan_steps > 0),
-        .limit = t->limit,
+        .limit = bounded(t->limit),
         .resolution = resolution_of(t),
         .job_series = terms->series,
         .activities = terms->activities,

@@ -333,3 +333,17 @@ TEST(track__growth_is_that_of_all_its_phases_to_the_last)
     a.phases[2].name = PHASE_STABLE;
     CHECK_NEAR(track_rise(&a), 2 * MB, 1);
 }
+
+/* --horizon 1e40, and the same from a program that watches itself. */
+TEST(track__takes_terms_beyond_all_bounds_for_never)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    f.terms.horizon = f.terms.plan_steps = f.terms.plan_seconds = 1e40;
+    f.terms.epoch = INFINITY;
+    f.track.limit = INFINITY;
+    for (unsigned step = 1; step <= 100; step++)
+        make_step(&f, step, step * MB, (step + 1) * MB);
+    CHECK(answer(&f).verdict == VERDICT_INCONCLUSIVE);
+    track_release(&f.track);
+}
