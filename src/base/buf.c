@@ -1,6 +1,8 @@
 /* base/buf.c: a growable string. */
 #include "base/buf.h"
 
+#include "base/failure.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@ static void buf_reserve(struct buf *b, size_t more)
         cap *= 2;
     char *text = realloc(b->text, cap);
     if (!text)
-        abort();
+        base_out_of_memory();
     b->text = text;
     b->cap = cap;
 }
@@ -71,7 +73,7 @@ void buf_vaddf(struct buf *b, const char *format, va_list args)
     int len = vsnprintf(NULL, 0, format, again);
     va_end(again);
     if (len < 0)
-        abort();
+        abort(); /* a format of ours is wrong */
     buf_reserve(b, (size_t) len);
     vsnprintf(b->text + b->len, (size_t) len + 1, format, args);
     b->len += (size_t) len;

@@ -1,4 +1,4 @@
-/* base/failure.h: what is said, and done, where the system gives no more. */
+/* base/failure.h: what happens when the system has no more memory or files to give. */
 #ifndef TIDEMARK_BASE_FAILURE_H
 #define TIDEMARK_BASE_FAILURE_H
 
@@ -6,12 +6,27 @@
 #define FAILURE_STATUS 1
 
 /*
- * Ends this process: writes "tidemark: out of memory" to standard error and exits with
- * FAILURE_STATUS at once, without running exit handlers. Allocates nothing, takes no lock, may be
- * called anywhere, also in the child of a fork. Not for what runs inside other people's programs
- * unless nothing else is left.
+ * An allocation failed and the caller has no error code to return. Ends this process: writes
+ * "tidemark: out of memory" to standard error and exits with FAILURE_STATUS at once, without exit
+ * handlers. Inside base_guard() it ends only the guarded work. Allocates nothing, takes no lock,
+ * and may be called anywhere, also in the child of a fork.
  */
 _Noreturn void base_out_of_memory(void);
+
+/*
+ * Runs work(context) and returns its result. -ENOMEM: the work called base_out_of_memory() in this
+ * thread and was abandoned by longjmp(). Nothing is printed. Everything the work allocated is lost,
+ * and an object it was changing may be half changed: do not use it again, do not free it. The work
+ * may not be inside a callback of a foreign library, nor hold a lock that the caller cannot
+ * release. Guards nest. The child of a fork is not guarded: it ends.
+ *
+ * Two callers need this, because their process is not tidemark's to end:
+ * - lib/: the process is the user's own training. The watcher is given up, the call and all later
+ *   ones return -ENOMEM, and the training goes on. The loss is a few hundred KB and the end of the
+ *   run file, which stays readable up to its last commit.
+ * - `tidemark run`: its exit status is that of the command. The command goes on unwatched.
+ */
+int base_guard(int (*work)(void *context), void *context);
 
 /* An errno in words, with the way out where there is one: "too many open files: raise ulimit -n".
  * Valid until the next call in this thread. */

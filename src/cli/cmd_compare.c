@@ -86,7 +86,7 @@ static struct report_pair *find_counts(const struct judgement *a, const struct j
     struct report_pair *pairs = calloc(a->job.count + 1, sizeof(*pairs));
     size_t count = 0;
     if (!pairs)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < a->job.count; i++) {
         const struct series_info *x = a->series[i].info;
         if (x->unit != SERIES_COUNT || &a->series[i] == compared)

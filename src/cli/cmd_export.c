@@ -177,7 +177,7 @@ static void add_sample(struct samples *s, double step, double seconds, double va
     if ((s->count & (s->count - 1)) == 0) {
         s->list = reallocarray(s->list, s->count ? 2 * s->count : 1, sizeof(*s->list));
         if (!s->list)
-            abort();
+            base_out_of_memory();
     }
     s->list[s->count].step = rounded(step);
     s->list[s->count].seconds = seconds;

@@ -143,7 +143,7 @@ static int print(struct objects *o)
     watch_view_init(o->watch, now(o), &view);
     struct report_objects *list = calloc(view.found.entered_count + 1, sizeof(*list));
     if (!list)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < view.found.entered_count; i++) {
         const struct watch_entered *e = &view.found.entered[i];
         const struct wire_census *c = watch_census(o->watch, (pid_t) e->pid);

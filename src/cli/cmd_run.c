@@ -57,15 +57,35 @@ static int pass_on(int wait_status, int verdict_status)
     return status != 0 ? status : verdict_status;
 }
 
-/* It could not be watched: it runs all the same. */
+/* As live.c does: keys go to the whole group, a closed terminal only to the session's leader. */
+static void pass_signal_on(struct relay *relay)
+{
+    const struct timespec patience = {.tv_nsec = 50000000};
+    siginfo_t info;
+    sigset_t set;
+    relay_signal_set(&set);
+    int number = sigtimedwait(&set, &info, &patience);
+    if (number > 0 && (info.si_code != SI_KERNEL || (number == SIGHUP && getsid(0) == getpid())))
+        relay_signal(relay, number);
+}
+
+/* There may be no memory left to format a line with. */
+static void say_plainly(const char *line)
+{
+    ssize_t n = write(STDERR_FILENO, line, strlen(line));
+    (void) n;
+}
+
+/* The command runs all the same. Allocates nothing. */
 static void wait_unwatched(struct relay *relay, int *ret_status)
 {
     struct relay_lines lines;
     ssize_t n;
-    cli_say("run: the command goes on unwatched");
+    say_plainly("tidemark: run: the command goes on unwatched\n");
+    relay_show(relay, "");
     while ((n = relay_read(relay, &lines, ret_status)) > 0 || n == -EAGAIN)
         if (n == -EAGAIN)
-            usleep(50000);
+            pass_signal_on(relay);
 }
 
 static int say_not_run(const char *command, int error)
@@ -74,15 +94,39 @@ static int say_not_run(const char *command, int error)
     return error == ENOENT ? 127 : 126;
 }
 
+struct watching {
+    const struct live_options *options;
+    const struct live_job *job;
+    int wait_status; /* the command's */
+};
+
+static int do_watch(void *context)
+{
+    struct watching *w = context;
+    return live_watch(w->options, w->job, &w->wait_status);
+}
+
+/* The verdict is not known: that is an error only where the exit status was to depend on it. */
+static int say_out_of_memory(const struct live_options *o)
+{
+    say_plainly("tidemark: out of memory\n");
+    return o->fail_on.leak || o->fail_on.inconclusive ? STATUS_ERROR : STATUS_FINE;
+}
+
 /* Watches what the relay has started. Returns an exit status; *ret_wait is the command's. */
 static int watch_command(const struct live_options *o, const struct live_job *job, int *ret_wait)
 {
     int error = relay_exec_error(job->relay);
     if (error != 0)
         return say_not_run(job->argv[0], error);
-    int status = live_watch(o, job, ret_wait);
-    if (status == STATUS_ERROR)
-        wait_unwatched(job->relay, ret_wait);
+    struct watching watching = {.options = o, .job = job};
+    int status = base_guard(do_watch, &watching);
+    bool is_unwatched = status == STATUS_ERROR || status == -ENOMEM;
+    if (status == -ENOMEM)
+        status = say_out_of_memory(o);
+    if (is_unwatched)
+        wait_unwatched(job->relay, &watching.wait_status);
+    *ret_wait = watching.wait_status;
     return status;
 }
 

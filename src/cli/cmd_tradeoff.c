@@ -275,7 +275,7 @@ static void keep_run(struct tradeoff_command *c, size_t setting, unsigned round,
 {
     struct tradeoff_run *larger = reallocarray(c->runs, c->tradeoff.run_count + 1, sizeof(*larger));
     if (!larger)
-        abort();
+        base_out_of_memory();
     c->runs = larger;
     c->tradeoff.runs = larger;
     struct tradeoff_run *kept = &c->runs[c->tradeoff.run_count++];

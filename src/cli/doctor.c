@@ -68,7 +68,7 @@ struct doctor_check *doctor_add(struct doctor *d, const char *name, const char *
 {
     struct doctor_check *checks = realloc(d->checks, (d->count + 1) * sizeof(*checks));
     if (!checks)
-        abort();
+        base_out_of_memory();
     d->checks = checks;
     struct doctor_check *c = &checks[d->count++];
     *c = (struct doctor_check){.state = DOCTOR_OK, .detail = BUF_INIT, .advice = BUF_INIT};

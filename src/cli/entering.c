@@ -17,7 +17,7 @@ struct entering *entering_new(const struct entering_options *o)
 {
     struct entering *e = calloc(1, sizeof(*e));
     if (!e)
-        abort();
+        base_out_of_memory();
     e->options = *o;
     e->visit = visit_new(o->patience);
     return e;

@@ -37,7 +37,7 @@ static char *copy(const char *text)
 {
     char *result = text ? strdup(text) : NULL;
     if (text && !result)
-        abort();
+        base_out_of_memory();
     return result;
 }
 
@@ -82,7 +82,7 @@ static size_t free_slot(struct load *l)
         size_t capacity = l->count ? l->count * 2 : 1;
         struct loaded_series *series = realloc(l->series, capacity * sizeof(*series));
         if (!series)
-            abort();
+            base_out_of_memory();
         l->series = series;
     }
     return l->count++;
@@ -245,7 +245,7 @@ int load_open(const char *argument, const struct load_options *options, struct l
 {
     struct load *l = calloc(1, sizeof(*l));
     if (!l)
-        abort();
+        base_out_of_memory();
     l->options = options;
     l->fd = -1;
     split_argument(l, argument);
@@ -410,7 +410,7 @@ static void make_room(struct judgement *j, size_t count)
     j->parts = calloc(count + 1, sizeof(*j->parts));
     j->answers = calloc(count + 1, sizeof(*j->answers));
     if (!j->series || !j->parts || !j->answers)
-        abort();
+        base_out_of_memory();
 }
 
 static void add_loaded(struct judgement *j, const struct loaded_series *s)
@@ -455,7 +455,7 @@ static void judge(struct judgement *j)
 {
     const struct answer **answers = calloc(j->job.count + 1, sizeof(*answers));
     if (!answers)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < j->job.count; i++)
         answers[i] = j->series[i].answer;
     job_judge(answers, j->parts, j->job.count, &j->answer);

@@ -120,7 +120,7 @@ static int judge(struct load *l, struct recording *recording)
     }
     l->run = calloc(1, sizeof(*l->run));
     if (!l->run)
-        abort();
+        base_out_of_memory();
     int r = recording_judge(recording, &options, l->run);
     if (r < 0)
         load_run_explain(l->path, r);

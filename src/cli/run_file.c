@@ -52,7 +52,7 @@ static int create_named(const char *path, const struct watch_options *options,
     if (r == 0) {
         *ret_path = strdup(path);
         if (!*ret_path)
-            abort();
+            base_out_of_memory();
     }
     return r;
 }

@@ -100,7 +100,7 @@ const char **target_split(const struct buf *arguments, size_t *ret_count)
     const char *text = buf_text(arguments);
     const char **argv = calloc(arguments->len + 1, sizeof(*argv));
     if (!argv)
-        abort();
+        base_out_of_memory();
     *ret_count = 0;
     for (size_t i = 0; i < arguments->len; i += strlen(text + i) + 1)
         argv[(*ret_count)++] = text + i;

@@ -107,7 +107,7 @@ static char **arguments_of(const struct under_way *u, char steps[static 32])
         count++;
     char **argv = calloc(count + 10, sizeof(*argv));
     if (!argv)
-        abort();
+        base_out_of_memory();
     const char *own[] = {"tidemark",     "run", "--quiet",
                          "--no-inspect", "-o",  buf_text(&u->run_file)};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)

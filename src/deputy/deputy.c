@@ -108,7 +108,7 @@ int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
 {
     struct deputy *d = calloc(1, sizeof *d);
     if (!d)
-        abort();
+        base_out_of_memory();
     size_t said = why ? why->len : 0;
     *d = (struct deputy){.pid = pid, .root = -1, .cwd = -1};
     d->process = (int) syscall(SYS_pidfd_open, pid, 0);

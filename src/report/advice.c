@@ -22,7 +22,7 @@ static struct judged *judge(const struct evidence *e)
 {
     struct judged *j = calloc(1, sizeof(*j));
     if (!j)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < e->size_count; i++)
         size_judge(&e->sizes[i], &j->sizes[i]);
     settings_judge(&e->settings, &j->settings);

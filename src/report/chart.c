@@ -320,7 +320,7 @@ void report_chart(struct buf *out, const struct report_series *s, unsigned heigh
         return;
     struct chart *c = calloc(1, sizeof(*c));
     if (!c)
-        abort();
+        base_out_of_memory();
     c->style = style;
     c->across = style->ascii ? 1 : 2;
     c->down = style->ascii ? 1 : 4;

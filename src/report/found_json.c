@@ -282,7 +282,7 @@ static void *grow(void *list, size_t count, size_t size)
 {
     char *grown = reallocarray(list, count + 1, size);
     if (!grown)
-        abort();
+        base_out_of_memory();
     memset(grown + count * size, 0, size);
     return grown;
 }

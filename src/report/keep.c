@@ -379,7 +379,7 @@ char *keep_text_of(const struct json_token *t)
     char *copy = strdup(buf_text(&text));
     buf_release(&text);
     if (!copy)
-        abort();
+        base_out_of_memory();
     return copy;
 }
 
@@ -505,7 +505,7 @@ static int read_history(struct json_reader *r, struct history *h)
         if (!h->blocks)
             h->blocks = malloc(HISTORY_BLOCKS * sizeof(*h->blocks));
         if (!h->blocks)
-            abort();
+            base_out_of_memory();
         h->capacity = HISTORY_BLOCKS;
         h->blocks[h->count++] = block;
     }
@@ -563,7 +563,7 @@ static int read_series(struct json_reader *r, struct watch_view *v)
 {
     v->series = realloc(v->series, (v->count + 1) * sizeof(*v->series));
     if (!v->series)
-        abort();
+        base_out_of_memory();
     struct watch_series *s = &v->series[v->count++];
     memset(s, 0, sizeof(*s));
     answer_clear(&s->answer);
@@ -586,7 +586,7 @@ static int read_phase_series(struct json_reader *r, struct watch_phase *p)
             return -EINVAL;
         p->series = reallocarray(p->series, p->count + 1, sizeof(*p->series));
         if (!p->series)
-            abort();
+            base_out_of_memory();
         p->series[p->count++] = (struct watch_phase_series){(size_t) n[0], n[1], n[2],
                                                             (uint64_t) n[3], (uint64_t) n[4]};
     }
@@ -617,7 +617,7 @@ static int read_phase(struct json_reader *r, struct watch_view *v)
 {
     v->phases = reallocarray(v->phases, v->phase_count + 1, sizeof(*v->phases));
     if (!v->phases)
-        abort();
+        base_out_of_memory();
     struct watch_phase *p = &v->phases[v->phase_count++];
     memset(p, 0, sizeof(*p));
     if (keep_read_members(r, read_phase_member, p) < 0)
@@ -666,7 +666,7 @@ static int read_row(struct json_reader *r, struct watch_view *v)
 {
     v->rows = realloc(v->rows, (v->row_count + 1) * sizeof(*v->rows));
     if (!v->rows)
-        abort();
+        base_out_of_memory();
     struct watch_row *row = &v->rows[v->row_count++];
     memset(row, 0, sizeof(*row));
     if (keep_read_members(r, read_row_member, row) < 0)

@@ -30,7 +30,7 @@ void run_job_init(struct run_job *j, const struct watch_view *v)
 {
     j->series = calloc(v->count + 1, sizeof(*j->series));
     if (!j->series)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
         j->series[i] = (struct report_series){&s->info, &s->answer, &s->history};
@@ -272,7 +272,7 @@ static void add_table(struct buf *out, const struct watch_view *v, const struct 
 {
     struct report_series *shown = calloc(v->count + 1, sizeof(*shown));
     if (!shown)
-        abort();
+        base_out_of_memory();
     size_t count = 0;
     for (int rank = 6; rank >= 0; rank--)
         for (size_t i = 0; i < v->count && count < SUMMARY_MOST; i++)

@@ -83,7 +83,7 @@ static struct process_entry *entry_for(struct watch *w, struct proc_id id)
     }
     w->entries = reallocarray(w->entries, w->entry_count + 1, sizeof(*w->entries));
     if (!w->entries)
-        abort();
+        base_out_of_memory();
     return &w->entries[w->entry_count++];
 }
 
@@ -105,7 +105,7 @@ void watch_note_entry(struct watch *w, const struct watch_entry *e)
     x->why = e->why ? strdup(e->why) : NULL;
     x->command = strdup(m->command ? m->command : "");
     if (!x->command || (!x->python && !x->why))
-        abort();
+        base_out_of_memory();
 }
 
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out)
@@ -176,7 +176,7 @@ void entries_view(const struct watch *w, struct watch_found *ret)
 {
     ret->entered = calloc(w->entry_count + 1, sizeof(*ret->entered));
     if (!ret->entered)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < w->entry_count; i++) {
         const struct process_entry *e = &w->entries[i];
         struct watch_entered *x = &ret->entered[ret->entered_count++];
@@ -196,7 +196,7 @@ void entries_view(const struct watch *w, struct watch_found *ret)
             .ended = e->ended,
         };
         if (!x->process || !x->command || (!x->python && !x->why))
-            abort();
+            base_out_of_memory();
     }
 }
 

@@ -226,7 +226,7 @@ static void find_copies(struct evidence *e, struct watch *w)
 {
     e->copies = calloc(1, sizeof(*e->copies));
     if (!e->copies)
-        abort();
+        base_out_of_memory();
     if (workers_find_most(w, e->copies) == 0) {
         free(e->copies);
         e->copies = NULL;

@@ -15,7 +15,7 @@ static char *taken(struct buf *b)
     utf8_add_clean(&clean, buf_text(b), false);
     char *text = clean.len > 0 ? strdup(buf_text(&clean)) : NULL;
     if (clean.len > 0 && !text)
-        abort();
+        base_out_of_memory();
     buf_release(&clean);
     buf_release(b);
     return text;

@@ -18,7 +18,7 @@ static char *copy(const char *text)
     utf8_add_clean(&clean, text, false);
     char *result = strdup(buf_text(&clean));
     if (!result)
-        abort();
+        base_out_of_memory();
     buf_release(&clean);
     return result;
 }
@@ -319,7 +319,7 @@ static void append(struct watch_finding **list, size_t *count, const struct watc
 {
     *list = reallocarray(*list, *count + 1, sizeof(**list));
     if (!*list)
-        abort();
+        base_out_of_memory();
     (*list)[(*count)++] = *f;
 }
 
@@ -627,7 +627,7 @@ static void add_census(struct watch_found *all, const struct member *m)
     char label[MEMBER_LABEL];
     all->censuses = reallocarray(all->censuses, all->census_count + 1, sizeof(*all->censuses));
     if (!all->censuses)
-        abort();
+        base_out_of_memory();
     struct watch_census *x = &all->censuses[all->census_count++];
     member_label(m, label);
     *x = (struct watch_census){
@@ -773,7 +773,7 @@ void findings_view(struct watch *w, struct watch_view *v)
 {
     struct process_facts *p = malloc(sizeof(*p));
     if (!p)
-        abort();
+        base_out_of_memory();
     entries_view(w, &v->found);
     v->found.so_far = v->answer.verdict != VERDICT_LEAK;
     for (size_t i = 0; i < w->member_count; i++) {

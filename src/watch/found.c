@@ -371,7 +371,7 @@ static struct found *found_of(struct member *m)
         return m->found;
     m->found = calloc(1, sizeof(*m->found));
     if (!m->found)
-        abort();
+        base_out_of_memory();
     for (unsigned i = 0; i < FOUND_TENSORS; i++)
         m->found->tensors[i] = NAN;
     return m->found;
@@ -587,7 +587,7 @@ static void read_file(struct watch *w, struct member *m, int fd, const struct st
     char *text = malloc((size_t) st->st_size + 1);
     ssize_t n, len = 0;
     if (!text)
-        abort();
+        base_out_of_memory();
     while (len < st->st_size && (n = read(fd, text + len, (size_t) (st->st_size - len))) > 0)
         len += n;
     found_take(w, m, text, (size_t) len);
@@ -650,7 +650,7 @@ void found_end(struct watch *w, struct member *m)
         return;
     found_steps *steps = calloc(WIRE_CENSUS_GROWING, sizeof(*steps));
     if (!steps)
-        abort();
+        base_out_of_memory();
     for (unsigned i = 0; i < m->found->census->growing_count; i++)
         found_steps_of(w, m, i, steps[i]);
     m->found->steps = steps;

@@ -131,7 +131,7 @@ static char *make_directory(void)
     for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         char *path;
         if (asprintf(&path, "%s/" DIRECTORY_NAME "XXXXXX", places[i]) < 0)
-            abort();
+            base_out_of_memory();
         if (mkdtemp(path)) {
             sweep(places[i]);
             return path;
@@ -171,7 +171,7 @@ static void own_variable(struct inside *s, const char *name, const char *value)
     while (s->own[i])
         i++;
     if (asprintf(&s->own[i], "%s=%s", name, value) < 0)
-        abort();
+        base_out_of_memory();
 }
 
 /* Behind what the user has there already: theirs comes first. */
@@ -204,7 +204,7 @@ static void fill_environment(struct inside *s)
         count++;
     s->environment = calloc(count + sizeof(s->own) / sizeof(s->own[0]), sizeof(char *));
     if (!s->environment)
-        abort();
+        base_out_of_memory();
     for (; s->own[own]; own++)
         s->environment[own] = s->own[own];
     for (size_t i = 0; i < count; i++)
@@ -232,7 +232,7 @@ int inside_new(struct inside **ret)
 {
     struct inside *s = calloc(1, sizeof(*s));
     if (!s)
-        abort();
+        base_out_of_memory();
     s->directory = make_directory();
     if (!s->directory) {
         int error = errno;

@@ -268,7 +268,7 @@ static void find_cuda(struct watch *w, struct member *m)
     struct gpu_device *devices = calloc(n, sizeof(*devices));
     m->cuda = calloc(n + 1, sizeof(*m->cuda));
     if (!devices || !m->cuda)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < n; i++)
         devices[i] = *gpu_device(w->gpu, i);
     struct buf visible = BUF_INIT;
@@ -336,7 +336,7 @@ static struct track *new_tracks(struct gpu *g)
     size_t n = gpu_device_count(g);
     struct track *tracks = calloc(n, sizeof(*tracks));
     if (!tracks)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < n; i++) {
         char name[32];
         track_init(&tracks[i], "gpu.used", SERIES_BYTES, TRACK_JUDGED);

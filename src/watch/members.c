@@ -150,7 +150,7 @@ static void remember(struct watch *w, struct member *m)
         size_t capacity = w->member_count ? 2 * w->member_count : 1;
         w->members = realloc(w->members, capacity * sizeof(*w->members));
         if (!w->members)
-            abort();
+            base_out_of_memory();
     }
     w->members[w->member_count++] = m;
 }
@@ -174,7 +174,7 @@ void members_joined(void *context, struct proc_member *found)
         return;
     struct member *m = calloc(1, sizeof(*m));
     if (!m)
-        abort();
+        base_out_of_memory();
     m->id = m->origin = found->stat.id;
     m->parent = found->parent;
     format_start(m->id.start, m->start);
@@ -381,7 +381,7 @@ void members_judge_roles(struct watch *w, double seconds)
     struct role_evidence *evidence = calloc(n, sizeof(*evidence));
     struct role_finding *found = calloc(n, sizeof(*found));
     if (!evidence || !found)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < n; i++) {
         if (member_is_alive(w->members[i]) && seconds - w->members[i]->joined < 5)
             read_identity(w, w->members[i]);

@@ -172,7 +172,7 @@ static void add(struct watch_view *v, enum pattern pattern, struct buf *text)
 {
     char *copy = strdup(buf_text(text));
     if (!copy)
-        abort();
+        base_out_of_memory();
     v->patterns[v->pattern_count++] = (struct watch_pattern){pattern, copy};
     buf_release(text);
 }

@@ -48,7 +48,7 @@ static char *clean(const char *told)
     char *name = strndup(buf_text(&text), len);
     buf_release(&text);
     if (!name)
-        abort();
+        base_out_of_memory();
     return name;
 }
 
@@ -108,7 +108,7 @@ static bool has_stays(struct track *t)
 {
     if (!t->stays && t->unit == SERIES_BYTES && !track_is_silent(t) &&
         (t->stays = calloc(1, sizeof(*t->stays))) == NULL)
-        abort();
+        base_out_of_memory();
     return t->stays != NULL;
 }
 
@@ -319,7 +319,7 @@ static struct watch_phase *add_phase(struct watch_view *v)
 {
     v->phases = reallocarray(v->phases, v->phase_count + 1, sizeof(*v->phases));
     if (!v->phases)
-        abort();
+        base_out_of_memory();
     v->phases[v->phase_count] = (struct watch_phase){0};
     return &v->phases[v->phase_count++];
 }
@@ -328,7 +328,7 @@ static void add_series(struct watch_phase *p, size_t series, const struct stay *
 {
     p->series = reallocarray(p->series, p->count + 1, sizeof(*p->series));
     if (!p->series)
-        abort();
+        base_out_of_memory();
     p->series[p->count++] = (struct watch_phase_series){
         .series = series,
         .height = s->height,
@@ -349,7 +349,7 @@ void phases_view(const struct watch *w, struct track *const *tracks, struct watc
         struct watch_phase *p = add_phase(v);
         p->name = strdup(w->phases.names[i]);
         if (!p->name)
-            abort();
+            base_out_of_memory();
         p->times = totals[i].times;
         p->ended = totals[i].ended;
         p->seconds = totals[i].seconds;

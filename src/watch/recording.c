@@ -41,7 +41,7 @@ static void *grown(void *array, size_t count, size_t size)
         return array;
     void *larger = reallocarray(array, count ? 2 * count : 1, size);
     if (!larger)
-        abort();
+        base_out_of_memory();
     return larger;
 }
 
@@ -49,7 +49,7 @@ static char *copy(const char *text)
 {
     char *result = text ? strdup(text) : NULL;
     if (text && !result)
-        abort();
+        base_out_of_memory();
     return result;
 }
 
@@ -69,7 +69,7 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
     struct watch *w = &r->watch;
     struct member *m = calloc(1, sizeof(*m));
     if (!m)
-        abort();
+        base_out_of_memory();
     m->id = (struct proc_id){.pid = (pid_t) p->pid, .start = p->start};
     m->parent.pid = (pid_t) p->parent_pid;
     m->role.role = role_named(p->role);
@@ -150,7 +150,7 @@ static struct track *other_tracks(size_t count)
 {
     struct track *tracks = calloc(count + 1, sizeof(*tracks));
     if (!tracks)
-        abort();
+        base_out_of_memory();
     return tracks;
 }
 
@@ -258,7 +258,7 @@ int recording_new(struct store *store, struct recording **ret)
 {
     struct recording *r = calloc(1, sizeof(*r));
     if (!r)
-        abort();
+        base_out_of_memory();
     struct watch *w = &r->watch;
     r->store = store;
     w->terms.clock = &w->clock;

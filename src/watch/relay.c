@@ -74,7 +74,7 @@ int relay_start(const struct relay_options *options, struct relay **ret)
 {
     struct relay *r = calloc(1, sizeof(*r));
     if (!r)
-        abort();
+        base_out_of_memory();
     r->socket = -1;
     r->has_row = options->status_line;
     int error = fork_relay(r, options);

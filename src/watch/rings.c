@@ -124,7 +124,7 @@ static void add(struct watch *w, struct wire_reader *reader, const char *file)
     struct ring *r = calloc(1, sizeof(*r));
     s->list = reallocarray(s->list, s->count + 1, sizeof(struct ring *));
     if (!r || !s->list)
-        abort();
+        base_out_of_memory();
     r->reader = reader;
     r->id = (struct proc_id){.pid = wire_reader_pid(reader), .start = wire_reader_start(reader)};
     r->file = file ? strdup(file) : NULL;
@@ -242,7 +242,7 @@ static void note_foreign(struct watch *w, const char *file)
         return;
     s->foreign = reallocarray(s->foreign, s->foreign_count + 1, sizeof(*s->foreign));
     if (!s->foreign)
-        abort();
+        base_out_of_memory();
     s->foreign[s->foreign_count++] = m->id;
 }
 
@@ -386,7 +386,7 @@ static char *clean(const char *text)
     char *copy = strdup(buf_text(&out));
     buf_release(&out);
     if (!copy)
-        abort();
+        base_out_of_memory();
     return copy;
 }
 
@@ -420,7 +420,7 @@ static size_t place(struct member *m, const struct wire_name *name)
     }
     m->told = reallocarray(m->told, m->told_count + 1, sizeof(*m->told));
     if (!m->told)
-        abort();
+        base_out_of_memory();
     struct track *t = &m->told[m->told_count++];
     track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT, rule_of(name));
     t->own_kind = kind;
@@ -501,7 +501,7 @@ static void batch_add(struct batch *b, struct ring *ring, const struct wire_reco
         b->capacity = b->capacity ? 2 * b->capacity : 64;
         b->list = reallocarray(b->list, b->capacity, sizeof(*b->list));
         if (!b->list)
-            abort();
+            base_out_of_memory();
     }
     b->list[b->count] = (struct told){ring, *x, b->count};
     b->count++;

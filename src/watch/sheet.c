@@ -82,7 +82,7 @@ static void append(struct sheet *s, const struct watch_row *row)
 {
     s->rows = realloc(s->rows, (s->count + 1) * sizeof(*s->rows));
     if (!s->rows)
-        abort();
+        base_out_of_memory();
     s->rows[s->count++] = *row;
     add_row(&s->total, row);
 }

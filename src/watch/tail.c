@@ -49,7 +49,7 @@ int tail_open(const char *path, off_t from, struct tail **ret)
     }
     struct tail *t = malloc(sizeof(*t));
     if (!t)
-        abort();
+        base_out_of_memory();
     *t = (struct tail){fd, watch_changes(path), from == TAIL_END ? st.st_size : from};
     *ret = t;
     return 0;
@@ -100,7 +100,7 @@ void tail_skip(struct tail *t, const char *text, size_t len)
     size_t size = 2 * len + 4096;
     char *bytes = malloc(size);
     if (!bytes)
-        abort();
+        base_out_of_memory();
     ssize_t n = pread(t->fd, bytes, size, t->at);
     const char *found = n > 0 ? memmem(bytes, (size_t) n, text, len) : NULL;
     if (found)

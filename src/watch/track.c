@@ -3,6 +3,8 @@
 
 #include "base/base.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +52,7 @@ static void points_add(struct track_points *p, double seconds, double value)
     if (!p->points) {
         p->points = malloc(TRACK_POINTS * sizeof(*p->points));
         if (!p->points)
-            abort();
+            base_out_of_memory();
         p->every = 1;
     }
     if (++p->skipped < p->every)
@@ -102,8 +104,10 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
         .activities = terms->activities,
     };
     struct engine *e;
-    if (engine_new(&options, &e) < 0)
-        abort();
+    int r = engine_new(&options, &e);
+    if (r == -ENOMEM)
+        base_out_of_memory();
+    assert(r == 0);
     /* It may begin to move in a later epoch. */
     const struct clock_mark *begin = &terms->clock->epoch_begin, *end = &terms->clock->epoch_end;
     engine_epoch_mark(e, clock == CLOCK_STEP ? begin->step : begin->seconds);

@@ -14,7 +14,7 @@ static char *copy(const char *text)
 {
     char *result = text ? strdup(text) : NULL;
     if (text && !result)
-        abort();
+        base_out_of_memory();
     return result;
 }
 
@@ -229,7 +229,7 @@ static void copy_history(const struct history *from, struct history *ret)
         return;
     ret->blocks = malloc(from->count * sizeof(*ret->blocks));
     if (!ret->blocks)
-        abort();
+        base_out_of_memory();
     memcpy(ret->blocks, from->blocks, from->count * sizeof(*ret->blocks));
     ret->count = ret->capacity = from->count;
     ret->width = from->width;
@@ -259,7 +259,7 @@ static void add_series(struct watch *w, struct subject *s, void *context)
     v->series = reallocarray(v->series, v->count + 1, sizeof(*v->series));
     f->tracks = reallocarray(f->tracks, v->count + 1, sizeof(struct track *));
     if (!v->series || !f->tracks)
-        abort();
+        base_out_of_memory();
     f->tracks[v->count] = s->track;
     struct watch_series *series = &v->series[v->count++];
     const struct history *history;
@@ -277,7 +277,7 @@ static void judge(struct watch_view *v)
     const struct answer **answers = calloc(v->count + 1, sizeof(*answers));
     enum job_part *parts = calloc(v->count + 1, sizeof(*parts));
     if (!answers || !parts)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < v->count; i++) {
         answers[i] = &v->series[i].answer;
         parts[i] = v->series[i].part;
@@ -303,7 +303,7 @@ static void copy_sheet(const struct watch *w, struct watch_view *v)
     const struct sheet *s = &w->sheet;
     v->rows = calloc(s->count + 1, sizeof(*v->rows));
     if (!v->rows)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < s->count; i++) {
         v->rows[i] = s->rows[i];
         v->rows[i].label = copy(s->rows[i].label);

@@ -36,7 +36,7 @@ struct visit *visit_new(double patience)
 {
     struct visit *v = calloc(1, sizeof(*v));
     if (!v)
-        abort();
+        base_out_of_memory();
     v->folder = DEPUTY_FOLDER_NONE;
     v->patience = patience;
     return v;

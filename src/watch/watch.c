@@ -145,7 +145,7 @@ int watch_new(const struct watch_options *options, struct watch **ret)
 {
     struct watch *w = calloc(1, sizeof(*w));
     if (!w)
-        abort();
+        base_out_of_memory();
     w->options = *options;
     w->ended = NAN;
     clock_init(&w->clock);

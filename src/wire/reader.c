@@ -155,13 +155,14 @@ static int check(int fd, off_t size, struct head *ret)
     return 0;
 }
 
-static struct wire_reader *make(const struct wire_reader *filled)
+static int make(const struct wire_reader *filled, struct wire_reader **ret)
 {
     struct wire_reader *r = calloc(1, sizeof(*r));
     if (!r)
-        abort();
+        return -ENOMEM;
     *r = *filled;
-    return r;
+    *ret = r;
+    return 0;
 }
 
 int wire_reader_open(int directory_fd, const char *file, struct wire_reader **ret)
@@ -172,24 +173,25 @@ int wire_reader_open(int directory_fd, const char *file, struct wire_reader **re
     if (fd < 0)
         return fd;
     int e = check(fd, st.st_size, &head);
-    if (e < 0) {
+    if (e == 0)
+        e = make(
+            &(struct wire_reader){
+                .fd = fd, .pid = (pid_t) head.pid, .start = head.start, .decides = true},
+            ret);
+    if (e < 0)
         close(fd);
-        return e;
-    }
-    *ret = make(&(struct wire_reader){
-        .fd = fd, .pid = (pid_t) head.pid, .start = head.start, .decides = true});
-    return 0;
+    return e;
 }
 
 int wire_reader_attach(struct wire_ring *ring, struct wire_reader **ret)
 {
     struct wire_layout *l = ring->layout;
-    *ret = make(&(struct wire_reader){.layout = l,
+    return make(&(struct wire_reader){.layout = l,
                                       .fd = -1,
                                       .pid = (pid_t) l->pid,
                                       .start = l->start,
-                                      .decides = !ring->directory});
-    return 0;
+                                      .decides = !ring->directory},
+                ret);
 }
 
 struct wire_reader *wire_reader_free(struct wire_reader *r)

@@ -200,10 +200,10 @@ int wire_open_beneath(int directory_fd, const char *name, mode_t type, int flags
  * The ring of another process is never mapped: it could be cut under the reader at any moment. It
  * is read and written as a file, and all that is in it may be wrong, or gone: then it tells
  * nothing. -EPROTONOSUPPORT: it was made by another version, see ring.h; -EPROTO: no ring at all.
- * -ENOENT.
+ * -ENOENT, -ENOMEM.
  */
 int wire_reader_open(int directory_fd, const char *file, struct wire_reader **ret);
-/* A ring of this very process. It must outlive the reader. */
+/* A ring of this very process. It must outlive the reader. -ENOMEM. */
 int wire_reader_attach(struct wire_ring *r, struct wire_reader **ret);
 struct wire_reader *wire_reader_free(struct wire_reader *r); /* accepts NULL */
 

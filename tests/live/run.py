@@ -18,6 +18,7 @@ import entering
 import found
 import hostile
 import inside
+import memory
 import options
 import phases
 import signals
@@ -28,7 +29,7 @@ import watching
 
 PARALLEL = 2
 MODULES = (ending, streams, signals, terminals, options, inside, found, phases, tradeoff, watching,
-           copies, entering, hostile)
+           copies, entering, hostile, memory)
 
 
 def cases():
