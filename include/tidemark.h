@@ -20,7 +20,9 @@
  *
  * Errors: 0 or positive on success, -errno on failure, outputs untouched. No function prints,
  * exits, raises a signal, starts a thread or changes errno. Every function accepts a NULL watcher
- * and answers -EINVAL, so that a loop need not ask whether watching works.
+ * and answers -EINVAL, so that a loop need not ask whether watching works. -ENOMEM from any of
+ * them: memory ran out. The program goes on and the watcher does not: all later calls return
+ * -ENOMEM too, and tidemark_close() releases what it safely can. Another watcher may be opened.
  *
  * Threads: one watcher may be used by several threads; a lock of its own is held for the moment.
  * A leak's callback comes in the thread whose call found it, with that lock free. Only

@@ -111,27 +111,25 @@ static void fill_job(const struct watch_view *view, struct tidemark_verdict *ret
 
 /* ---- asked for ---- */
 
-int answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret)
+void answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret)
 {
-    int r = visit_begin(w, v);
-    if (r < 0)
-        return r;
     watcher_look_now(w, v);
     watch_view_init(w->watch, watcher_seconds(w), ret);
-    return 0;
+}
+
+static int judge(tidemark_watcher *w, struct visit *v, void *context)
+{
+    struct watch_view view;
+    struct tidemark_verdict verdict;
+    answer_look(w, v, &view);
+    fill_job(&view, &verdict);
+    watch_view_release(&view);
+    return answer_copy(context, &verdict);
 }
 
 int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret)
 {
-    struct visit v;
-    struct watch_view view;
-    struct tidemark_verdict verdict;
-    int r = ret ? answer_look(w, &v, &view) : -EINVAL;
-    if (r < 0)
-        return r;
-    fill_job(&view, &verdict);
-    watch_view_release(&view);
-    return visit_end(w, &v, answer_copy(ret, &verdict));
+    return ret ? watcher_visit(w, judge, ret) : -EINVAL;
 }
 
 /* This process's own comes before the job's and before another process's. */
@@ -152,21 +150,29 @@ static const struct watch_series *find_series(const struct watch_view *view, con
     return found;
 }
 
+struct question {
+    const char *kind, *device;
+    struct tidemark_verdict *ret;
+};
+
+static int judge_series(tidemark_watcher *w, struct visit *v, void *context)
+{
+    const struct question *q = context;
+    struct watch_view view;
+    struct tidemark_verdict verdict;
+    answer_look(w, v, &view);
+    const struct watch_series *s = find_series(&view, q->kind, q->device);
+    if (s)
+        fill_one(s, &verdict);
+    watch_view_release(&view);
+    return s ? answer_copy(q->ret, &verdict) : -ENOENT;
+}
+
 int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *device,
                           struct tidemark_verdict *ret)
 {
-    struct visit v;
-    struct watch_view view;
-    struct tidemark_verdict verdict;
-    int r = kind && ret ? answer_look(w, &v, &view) : -EINVAL;
-    if (r < 0)
-        return r;
-    const struct watch_series *s = find_series(&view, kind, device);
-    if (s)
-        fill_one(s, &verdict);
-    r = s ? answer_copy(ret, &verdict) : -ENOENT;
-    watch_view_release(&view);
-    return visit_end(w, &v, r);
+    struct question q = {kind, device, ret};
+    return kind && ret ? watcher_visit(w, judge_series, &q) : -EINVAL;
 }
 
 int answer_hand_over(struct buf *text, char **ret)
@@ -184,28 +190,32 @@ static void add_report(struct buf *out, const struct watch_view *view)
     report_run_text(out, view, &report_style);
 }
 
-static int write_all(tidemark_watcher *w, void (*add)(struct buf *out, const struct watch_view *v),
-                     char **ret)
+struct writing {
+    void (*add)(struct buf *out, const struct watch_view *v);
+    char **ret;
+};
+
+static int write_all(tidemark_watcher *w, struct visit *v, void *context)
 {
-    struct visit v;
+    const struct writing *writing = context;
     struct watch_view view;
     struct buf text = BUF_INIT;
-    int r = ret ? answer_look(w, &v, &view) : -EINVAL;
-    if (r < 0)
-        return r;
-    add(&text, &view);
+    answer_look(w, v, &view);
+    writing->add(&text, &view);
     watch_view_release(&view);
-    return visit_end(w, &v, answer_hand_over(&text, ret));
+    return answer_hand_over(&text, writing->ret);
 }
 
 int tidemark_json(tidemark_watcher *w, char **ret)
 {
-    return write_all(w, report_run_json, ret);
+    struct writing writing = {report_run_json, ret};
+    return ret ? watcher_visit(w, write_all, &writing) : -EINVAL;
 }
 
 int tidemark_report(tidemark_watcher *w, char **ret)
 {
-    return write_all(w, add_report, ret);
+    struct writing writing = {add_report, ret};
+    return ret ? watcher_visit(w, write_all, &writing) : -EINVAL;
 }
 
 void tidemark_free(void *text)
@@ -215,15 +225,24 @@ void tidemark_free(void *text)
 
 /* ---- told by itself ---- */
 
+struct listener {
+    tidemark_leak_callback *call;
+    void *context;
+};
+
+static int set_listener(tidemark_watcher *w, struct visit *v, void *context)
+{
+    const struct listener *l = context;
+    (void) v;
+    w->on_leak = l->call;
+    w->on_leak_context = l->context;
+    return 0;
+}
+
 int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context)
 {
-    struct visit v;
-    int r = visit_begin(w, &v);
-    if (r < 0)
-        return r;
-    w->on_leak = call;
-    w->on_leak_context = context;
-    return visit_end(w, &v, 0);
+    struct listener l = {call, context};
+    return watcher_visit(w, set_listener, &l);
 }
 
 static void take_leak(tidemark_watcher *w, struct visit *v, const struct watch_view *view,

@@ -53,12 +53,9 @@ static void look_around(tidemark_watcher *w)
     w->next_surroundings = end + (rest < MOST_REST ? rest : MOST_REST);
 }
 
-int tidemark_look(tidemark_watcher *w, struct tidemark_now *ret)
+static int look(tidemark_watcher *w, struct visit *v, void *context)
 {
-    struct visit v;
-    int r = ret ? visit_begin(w, &v) : -EINVAL;
-    if (r < 0)
-        return r;
+    (void) v;
     look_around(w);
     const struct surroundings *s = &w->surroundings;
     struct tidemark_now now = {
@@ -71,5 +68,10 @@ int tidemark_look(tidemark_watcher *w, struct tidemark_now *ret)
         .cpu_used = s->cpu_used,
         .gpu_used = s->gpu_used,
     };
-    return visit_end(w, &v, answer_copy(ret, &now));
+    return answer_copy(context, &now);
+}
+
+int tidemark_look(tidemark_watcher *w, struct tidemark_now *ret)
+{
+    return ret ? watcher_visit(w, look, ret) : -EINVAL;
 }

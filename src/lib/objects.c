@@ -20,33 +20,51 @@ void watcher_own_shared(tidemark_watcher *w, size_t bytes)
     wire_own_shared(w->ring, bytes);
 }
 
+static int note_counter(tidemark_watcher *w, struct visit *v, void *context)
+{
+    const pid_t *pid = context;
+    (void) v;
+    wire_census_by(w->ring, *pid);
+    watch_census_by(w->watch, *pid);
+    return 0;
+}
+
 void watcher_census_by(tidemark_watcher *w, pid_t pid)
 {
-    struct visit v;
-    if (visit_begin(w, &v) < 0)
-        return;
-    wire_census_by(w->ring, pid);
-    watch_census_by(w->watch, pid);
-    visit_end(w, &v, 0);
+    (void) watcher_visit(w, note_counter, &pid);
+}
+
+static int tell_step_at(tidemark_watcher *w, struct visit *v, void *context)
+{
+    const uint64_t *time = context;
+    (void) v;
+    watcher_tell_step(w, *time);
+    return 0;
 }
 
 void watcher_census_at(tidemark_watcher *w, uint64_t time)
 {
-    struct visit v;
-    if (visit_begin(w, &v) < 0)
-        return;
-    watcher_tell_step(w, time);
-    visit_end(w, &v, 0);
+    (void) watcher_visit(w, tell_step_at, &time);
+}
+
+struct census_text {
+    const char *text;
+    size_t len;
+};
+
+static int take_census(tidemark_watcher *w, struct visit *v, void *context)
+{
+    const struct census_text *c = context;
+    (void) v;
+    if (!w->finished)
+        watch_take_census(w->watch, getpid(), c->text, c->len);
+    return 0;
 }
 
 void watcher_take_census(tidemark_watcher *w, const char *text, size_t len)
 {
-    struct visit v;
-    if (visit_begin(w, &v) < 0)
-        return;
-    if (!w->finished)
-        watch_take_census(w->watch, getpid(), text, len);
-    visit_end(w, &v, 0);
+    struct census_text c = {text, len};
+    (void) watcher_visit(w, take_census, &c);
 }
 
 static void add_holders(struct buf *out, const struct watch_found *f, unsigned most)
@@ -58,15 +76,24 @@ static void add_holders(struct buf *out, const struct watch_found *f, unsigned m
         }
 }
 
-int watcher_holders(tidemark_watcher *w, unsigned most, char **ret)
+struct holders_wanted {
+    unsigned most;
+    char **ret;
+};
+
+static int write_holders(tidemark_watcher *w, struct visit *v, void *context)
 {
-    struct visit v;
+    const struct holders_wanted *wanted = context;
     struct watch_view view;
     struct buf text = BUF_INIT;
-    int r = answer_look(w, &v, &view);
-    if (r < 0)
-        return r;
-    add_holders(&text, &view.found, most);
+    answer_look(w, v, &view);
+    add_holders(&text, &view.found, wanted->most);
     watch_view_release(&view);
-    return visit_end(w, &v, answer_hand_over(&text, ret));
+    return answer_hand_over(&text, wanted->ret);
+}
+
+int watcher_holders(tidemark_watcher *w, unsigned most, char **ret)
+{
+    struct holders_wanted wanted = {most, ret};
+    return watcher_visit(w, write_holders, &wanted);
 }

@@ -110,29 +110,56 @@ static int open_ring(tidemark_watcher *w)
 
 /* ---- calls ---- */
 
-int visit_begin(tidemark_watcher *w, struct visit *ret)
+struct call {
+    tidemark_watcher *watcher;
+    visit_work *work;
+    void *context;
+    struct visit visit;
+    int result;
+};
+
+static int do_work(void *context)
+{
+    struct call *c = context;
+    c->result = c->work(c->watcher, &c->visit, c->context);
+    return 0;
+}
+
+/* The leak that was being described when memory ran out is not complete. */
+static void lose(struct call *c)
+{
+    c->watcher->lost = true;
+    c->visit.leak_count = 0;
+    c->result = -ENOMEM;
+}
+
+/* The lock is held, and is free afterwards. */
+static int visit_locked(tidemark_watcher *w, visit_work *work, void *context)
+{
+    struct call c = {.watcher = w, .work = work, .context = context};
+    int error = errno;
+    locale_t language = uselocale(w->plain);
+    if (w->lost || base_guard(do_work, &c) < 0)
+        lose(&c);
+    tidemark_leak_callback *on_leak = w->on_leak;
+    void *on_leak_context = w->on_leak_context;
+    uselocale(language);
+    pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < c.visit.leak_count; i++)
+        on_leak(on_leak_context, &c.visit.leaks[i]);
+    free(c.visit.leaks);
+    errno = error;
+    return c.result;
+}
+
+int watcher_visit(tidemark_watcher *w, visit_work *work, void *context)
 {
     if (!w)
         return -EINVAL;
     if (atomic_load_explicit(&w->forked, memory_order_relaxed))
         return -ECHILD;
-    *ret = (struct visit){.error = errno};
     pthread_mutex_lock(&w->lock);
-    ret->language = uselocale(w->plain);
-    return 0;
-}
-
-int visit_end(tidemark_watcher *w, struct visit *v, int result)
-{
-    tidemark_leak_callback *call = w->on_leak;
-    void *context = w->on_leak_context;
-    uselocale(v->language);
-    pthread_mutex_unlock(&w->lock);
-    for (size_t i = 0; i < v->leak_count; i++)
-        call(context, &v->leaks[i]);
-    free(v->leaks);
-    errno = v->error;
-    return result;
+    return visit_locked(w, work, context);
 }
 
 double watcher_seconds(const tidemark_watcher *w)
@@ -263,6 +290,7 @@ static void tell_terms(tidemark_watcher *w, const struct tidemark_options *o)
         wire_put(w->ring, WIRE_PLAN, WIRE_WATCHER, 0, now, o->plan_steps);
 }
 
+/* Not yet known to anybody else: no lock is needed. */
 static int begin(tidemark_watcher *w, const struct tidemark_options *o)
 {
     struct visit v = {0};
@@ -285,11 +313,14 @@ static int begin(tidemark_watcher *w, const struct tidemark_options *o)
     return 0;
 }
 
-/* In the child of a fork the watch, the store and the driver leave alone what is the parent's. */
+/* In the child of a fork the watch, the store and the driver leave alone what is the parent's. Of a
+ * watcher that is lost they may be half changed, and stay where they are. */
 static void release(tidemark_watcher *w)
 {
-    watch_free(w->watch);
-    store_free(w->store);
+    if (!w->lost) {
+        watch_free(w->watch);
+        store_free(w->store);
+    }
     wire_close(w->ring);
     proc_free(w->self);
     buf_release(&w->command);
@@ -308,6 +339,26 @@ static void give_up(tidemark_watcher *w, const char *run_file)
         (void) unlink(begun);
 }
 
+struct opening {
+    tidemark_watcher *watcher;
+    const struct tidemark_options *options;
+    int result;
+};
+
+static int do_begin(void *context)
+{
+    struct opening *o = context;
+    o->result = begin(o->watcher, o->options);
+    return 0;
+}
+
+static int begin_guarded(tidemark_watcher *w, const struct tidemark_options *o)
+{
+    struct opening opening = {.watcher = w, .options = o};
+    w->lost = base_guard(do_begin, &opening) < 0;
+    return w->lost ? -ENOMEM : opening.result;
+}
+
 static int open_watcher(const struct tidemark_options *o, tidemark_watcher **ret)
 {
     tidemark_watcher *w = calloc(1, sizeof(*w));
@@ -319,7 +370,7 @@ static int open_watcher(const struct tidemark_options *o, tidemark_watcher **ret
         return -ENOMEM;
     }
     locale_t language = uselocale(w->plain);
-    int r = begin(w, o);
+    int r = begin_guarded(w, o);
     uselocale(language);
     if (r < 0)
         give_up(w, o->run_file);
@@ -353,17 +404,28 @@ static void tell_loss(tidemark_watcher *w, double loss)
         wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, w->told, loss);
 }
 
-/* The lock is held, and is free afterwards. Apart, so that the common case stays small. */
-__attribute__((noinline)) static int step_was_told(tidemark_watcher *w, uint64_t told, double loss)
+struct step {
+    uint64_t told;
+    double loss;
+};
+
+static int step_was_told(tidemark_watcher *w, struct visit *v, void *context)
 {
-    struct visit v = {.error = errno, .language = uselocale(w->plain)};
-    w->told = told;
+    const struct step *s = context;
+    w->told = s->told;
     w->phase_told = 0;
     w->moment++;
-    if (isfinite(loss))
-        tell_loss(w, loss);
-    look_if_due(w, &v, told);
-    return visit_end(w, &v, 1);
+    if (isfinite(s->loss))
+        tell_loss(w, s->loss);
+    look_if_due(w, v, s->told);
+    return 1;
+}
+
+/* Apart, so that the common case stays small. */
+__attribute__((noinline)) static int take_step(tidemark_watcher *w, uint64_t told, double loss)
+{
+    struct step s = {told, loss};
+    return visit_locked(w, step_was_told, &s);
 }
 
 int tidemark_step(tidemark_watcher *w, double loss)
@@ -373,27 +435,29 @@ int tidemark_step(tidemark_watcher *w, double loss)
     if (atomic_load_explicit(&w->forked, memory_order_relaxed))
         return -ECHILD;
     pthread_mutex_lock(&w->lock);
-    bool over = w->finished;
+    int over = w->lost ? -ENOMEM : w->finished ? -ESHUTDOWN : 0;
     uint64_t told = over ? 0 : wire_step(w->ring, WIRE_WATCHER, w->step += 1);
     if (told)
-        return step_was_told(w, told, loss);
+        return take_step(w, told, loss);
     pthread_mutex_unlock(&w->lock);
-    return over ? -ESHUTDOWN : 0;
+    return over;
+}
+
+static int end_epoch(tidemark_watcher *w, struct visit *v, void *context)
+{
+    (void) context;
+    if (w->finished)
+        return -ESHUTDOWN;
+    uint64_t now = wire_now();
+    watcher_tell_step(w, now);
+    wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
+    look_if_due(w, v, now);
+    return 0;
 }
 
 int tidemark_epoch_end(tidemark_watcher *w)
 {
-    struct visit v;
-    int r = visit_begin(w, &v);
-    if (r < 0)
-        return r;
-    if (w->finished)
-        return visit_end(w, &v, -ESHUTDOWN);
-    uint64_t now = wire_now();
-    watcher_tell_step(w, now);
-    wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
-    look_if_due(w, &v, now);
-    return visit_end(w, &v, 0);
+    return watcher_visit(w, end_epoch, NULL);
 }
 
 /* Copies a name that can stand in a report. False: too long, or not for people. */
@@ -442,62 +506,75 @@ static void put_count(tidemark_watcher *w, unsigned name, double value)
     wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, of_step ? w->told : now, value);
 }
 
+struct counter {
+    const char *name, *device;
+    enum tidemark_unit unit;
+    double value;
+};
+
+static int count(tidemark_watcher *w, struct visit *v, void *context)
+{
+    const struct counter *c = context;
+    struct wire_name known;
+    if (w->finished)
+        return -ESHUTDOWN;
+    if (!isfinite(c->value) || !make_name(c->name, c->device, c->unit, &known))
+        return -EINVAL;
+    int number = wire_name(w->ring, &known);
+    if (number < 0)
+        return number;
+    put_count(w, (unsigned) number, c->value);
+    look_if_due(w, v, wire_now());
+    return 0;
+}
+
 int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
                    enum tidemark_unit unit, double value)
 {
-    struct wire_name known;
-    struct visit v;
-    int r = visit_begin(w, &v);
-    if (r < 0)
-        return r;
-    if (w->finished)
-        return visit_end(w, &v, -ESHUTDOWN);
-    if (!isfinite(value) || !make_name(name, device, unit, &known))
-        return visit_end(w, &v, -EINVAL);
-    int number = wire_name(w->ring, &known);
-    if (number < 0)
-        return visit_end(w, &v, number);
-    put_count(w, (unsigned) number, value);
-    look_if_due(w, &v, wire_now());
-    return visit_end(w, &v, 0);
+    struct counter c = {name, device, unit, value};
+    return watcher_visit(w, count, &c);
 }
 
 /* `tell` begins or ends it, and says when it was told. */
-static int change_phase(tidemark_watcher *w, const char *name,
-                        uint64_t (*tell)(struct wire_ring *r, unsigned phase))
+struct phase_change {
+    const char *name;
+    uint64_t (*tell)(struct wire_ring *r, unsigned phase);
+};
+
+static int change_phase(tidemark_watcher *w, struct visit *v, void *context)
 {
+    const struct phase_change *c = context;
     char known[WIRE_NAME_LENGTH];
-    struct visit v;
-    int r = visit_begin(w, &v);
-    if (r < 0)
-        return r;
     if (w->finished)
-        return visit_end(w, &v, -ESHUTDOWN);
-    if (!name || !name[0] || !copy_name(known, sizeof(known), name))
-        return visit_end(w, &v, -EINVAL);
-    uint64_t told = tell(w->ring, wire_phase(w->ring, known));
+        return -ESHUTDOWN;
+    if (!c->name || !c->name[0] || !copy_name(known, sizeof(known), c->name))
+        return -EINVAL;
+    uint64_t told = c->tell(w->ring, wire_phase(w->ring, known));
     if (told) {
         w->phase_told = told;
         watcher_tell_step(w, told);
-        look_if_due(w, &v, wire_now());
+        look_if_due(w, v, wire_now());
     }
-    return visit_end(w, &v, 0);
+    return 0;
 }
 
 int tidemark_phase_begin(tidemark_watcher *w, const char *name)
 {
-    return change_phase(w, name, wire_phase_begin);
+    struct phase_change c = {name, wire_phase_begin};
+    return watcher_visit(w, change_phase, &c);
 }
 
 int tidemark_phase_end(tidemark_watcher *w, const char *name)
 {
-    return change_phase(w, name, wire_phase_end);
+    struct phase_change c = {name, wire_phase_end};
+    return watcher_visit(w, change_phase, &c);
 }
 
 /* ---- the end ---- */
 
-static int finish(tidemark_watcher *w, struct visit *v)
+static int finish(tidemark_watcher *w, struct visit *v, void *context)
 {
+    (void) context;
     const struct watch_end end = {0};
     struct watch_view view;
     int r = 0;
@@ -520,12 +597,9 @@ static int finish(tidemark_watcher *w, struct visit *v)
 
 int tidemark_finish(tidemark_watcher *w)
 {
-    struct visit v;
-    int r = visit_begin(w, &v);
-    if (r < 0)
-        return r;
-    r = visit_end(w, &v, finish(w, &v));
-    stop_telling(w);
+    int r = watcher_visit(w, finish, NULL);
+    if (r != -EINVAL && r != -ECHILD)
+        stop_telling(w);
     return r;
 }
 

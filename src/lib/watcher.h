@@ -21,6 +21,7 @@ struct surroundings {
  */
 struct tidemark_watcher {
     atomic_bool forked; /* this process is a child of the one that opened it */
+    bool lost;          /* memory ran out in the middle of a call: watch and store are unusable */
     pthread_mutex_t lock;
     tidemark_watcher *next; /* of all that are open; for fork() */
 
@@ -58,19 +59,21 @@ struct tidemark_watcher {
 
 /* ---- calls ---- */
 
-/* One call from outside: what is put right again when it ends, and what it found. */
+/* One call from outside: what it found. */
 struct visit {
-    int error; /* errno of the caller */
-    locale_t language;
     struct tidemark_verdict *leaks; /* to be told when the lock is free */
     size_t leak_count;
 };
 
-/* 0: the lock is held until visit_end(). -EINVAL: no watcher; -ECHILD: not this process's. */
-int visit_begin(tidemark_watcher *w, struct visit *ret);
+typedef int visit_work(tidemark_watcher *w, struct visit *v, void *context);
 
-/* Lets go of the lock, then tells the leaks. Returns `result`. */
-int visit_end(tidemark_watcher *w, struct visit *v, int result);
+/*
+ * Does the work of one call from outside with the lock held and the C locale set; then releases
+ * both, restores the caller's errno and tells the leaks. Returns what `work` returns. -EINVAL: no
+ * watcher; -ECHILD: not this process's; -ENOMEM: memory ran out in `work` or in an earlier call,
+ * and the watcher is lost (base/failure.h).
+ */
+int watcher_visit(tidemark_watcher *w, visit_work *work, void *context);
 
 /* Which step it is at that time: the last that was told may be some steps ago. */
 void watcher_tell_step(tidemark_watcher *w, uint64_t time);
@@ -85,8 +88,8 @@ double watcher_seconds(const tidemark_watcher *w); /* since it was opened, until
 /* News of the watch: leaks join those of the visit, all of it the events of the run file. */
 void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds);
 
-/* Everything that is known by now. Release the view, then end the visit. */
-int answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret);
+/* Everything that is known by now. The caller releases the view. */
+void answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret);
 
 /* The text of a buffer, which is released, as the caller's own. -ENOMEM. */
 int answer_hand_over(struct buf *text, char **ret);
