@@ -171,6 +171,7 @@ static int run(const struct live_options *o, struct inside *inside, const struct
         .status_line = live_has_row(o, STDERR_FILENO) && isatty(STDOUT_FILENO),
         .environment = inside ? inside_environment(inside) : NULL,
         .directory = inside ? inside_directory(inside) : NULL,
+        .probe_copy = inside ? inside_probe_copy(inside) : NULL,
     };
     off_t out_at = bytes_in(STDOUT_FILENO), err_at = bytes_in(STDERR_FILENO);
     int r = relay_start(&relay_options, &relay);

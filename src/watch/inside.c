@@ -1,4 +1,5 @@
 /* watch/inside.c: a way for the processes of a command to tell us what they do. */
+#include "watch/probe_copy.h"
 #include "watch/watch.h"
 
 #include <dirent.h>
@@ -25,6 +26,8 @@ struct inside {
     char *directory;
     char **environment; /* NULL-terminated; entries that are ours come first */
     char *own[4];       /* of the environment, owned; as many as there are, then NULL */
+    struct buf copy;    /* the probe where every user can load it; empty: none was made */
+    int copy_lock;      /* says that the run has not ended; -1: none */
     struct buf why;
 };
 
@@ -141,14 +144,16 @@ static char *make_directory(void)
     return NULL;
 }
 
-void inside_remove(const char *directory)
+void inside_remove(const char *directory, const char *probe_copy)
 {
     struct stat st;
     int fd = open_own(AT_FDCWD, directory, &st);
-    if (fd < 0)
-        return;
-    empty(fd);
-    rmdir(directory);
+    if (fd >= 0) {
+        empty(fd);
+        rmdir(directory);
+    }
+    if (probe_copy)
+        probe_copy_remove(probe_copy);
 }
 
 /* ---- the environment ---- */
@@ -214,12 +219,30 @@ static void fill_environment(struct inside *s)
 
 /* ---- both ---- */
 
+/* Only root can start processes of other users. Without a place for a copy, the loader complains in
+ * those, and ours are watched all the same. */
+static void open_to_all(struct inside *s, struct buf *path)
+{
+    struct buf copy = BUF_INIT;
+    if (geteuid() != 0 || probe_is_readable_by_all(buf_text(path)))
+        return;
+    int r = probe_copy_make(buf_text(path), &copy, &s->copy_lock);
+    if (r > 0)
+        buf_adds(&s->copy, buf_text(&copy));
+    if (r >= 0) {
+        buf_clear(path);
+        buf_adds(path, buf_text(&copy));
+    }
+    buf_release(&copy);
+}
+
 /* That there is none is nothing to talk about: steps are read from the output then. */
 static void preload_probe(struct inside *s)
 {
     struct buf path = BUF_INIT;
     int r = inside_find_probe(&path, &s->why);
     if (r == 0) {
+        open_to_all(s, &path);
         append_to_variable(s, "LD_PRELOAD", buf_text(&path));
         append_to_variable(s, "ASAN_OPTIONS", ASAN_OPTION);
     } else if (r == -ENOENT) {
@@ -239,6 +262,7 @@ int inside_new(struct inside **ret)
         free(s);
         return -error;
     }
+    s->copy_lock = -1;
     own_variable(s, WIRE_DIRECTORY_VARIABLE, s->directory);
     preload_probe(s);
     fill_environment(s);
@@ -250,12 +274,15 @@ struct inside *inside_free(struct inside *s)
 {
     if (!s)
         return NULL;
-    inside_remove(s->directory);
+    inside_remove(s->directory, inside_probe_copy(s));
+    if (s->copy_lock >= 0)
+        close(s->copy_lock);
     for (unsigned i = 0; s->own[i]; i++)
         free(s->own[i]);
     free(s->environment);
     free(s->directory);
     buf_release(&s->why);
+    buf_release(&s->copy);
     free(s);
     return NULL;
 }
@@ -263,6 +290,11 @@ struct inside *inside_free(struct inside *s)
 const char *inside_directory(const struct inside *s)
 {
     return s->directory;
+}
+
+const char *inside_probe_copy(const struct inside *s)
+{
+    return s->copy.len > 0 ? buf_text(&s->copy) : NULL;
 }
 
 char *const *inside_environment(const struct inside *s)

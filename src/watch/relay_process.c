@@ -516,6 +516,6 @@ _Noreturn void relay_main(const struct relay_options *options, int socket, const
         serve(&r);
     /* The watcher does it, where it lives to do it. */
     if (options->directory)
-        inside_remove(options->directory);
+        inside_remove(options->directory, options->probe_copy);
     _exit(0);
 }

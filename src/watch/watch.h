@@ -361,15 +361,16 @@ void evidence_release(struct evidence *e);
 struct inside;
 
 int inside_new(struct inside **ret);          /* -errno: no directory could be made */
-struct inside *inside_free(struct inside *s); /* removes the directory; accepts NULL */
+struct inside *inside_free(struct inside *s); /* as inside_remove(); accepts NULL */
 
 const char *inside_directory(const struct inside *s);
+const char *inside_probe_copy(const struct inside *s);   /* see probe_copy.h; NULL: none was made */
 char *const *inside_environment(const struct inside *s); /* for the command and nobody else */
 const char *inside_why(const struct inside *s);          /* the probe is there and cannot be used */
 
 /* For those who are left when we are gone. Does nothing where it is not there any more, or another
- * user's. */
-void inside_remove(const char *directory);
+ * user's. The copy of the probe (NULL: none) stays while this process has children. */
+void inside_remove(const char *directory, const char *probe_copy);
 
 /* Where the probe is. -ENOENT, -EINVAL: *ret_why says it in words. */
 int inside_find_probe(struct buf *ret_path, struct buf *ret_why);
@@ -462,6 +463,7 @@ struct relay_options {
     bool status_line;         /* keep the last row of the terminal for relay_show() */
     char *const *environment; /* of the command; NULL: ours */
     const char *directory;    /* inside_remove() it when all is over; NULL: none */
+    const char *probe_copy;   /* the same; NULL: none */
 };
 
 /* The signals that are for the command, whoever gets them. */

@@ -25,11 +25,12 @@ import signals
 import streams
 import terminals
 import tradeoff
+import users
 import watching
 
 PARALLEL = 2
 MODULES = (ending, streams, signals, terminals, options, inside, found, phases, tradeoff, watching,
-           copies, entering, hostile, memory)
+           copies, entering, hostile, memory, users)
 
 
 def cases():
