@@ -603,6 +603,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .rings = l->job->rings,
         .speaks = !o->quiet && !o->log,
         .began = l->began,
+        .hears_forks = !l->job->relay, /* the relay has the orphans of its command */
         .no_inspect = l->job->no_inspect,
         .wants = l->job->enters == LIVE_ENTERS_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
         .acts = l->job->acts,

@@ -34,6 +34,9 @@ struct proc_stat {
     uint64_t cpu_ticks; /* user and system */
     uint64_t faults;    /* pages that were not there, or not to be written to, when touched */
     double rss;
+    /* Where the kernel put the program in memory, at random: a process that was forked since has
+     * the same. 0: not known, or not for us. */
+    uint64_t image_code, image_stack;
     bool is_silent; /* its parent is told nothing of its end: a fork of that kind, and no program of
                        its own since; false: where that is not known */
 };
@@ -115,8 +118,21 @@ void proc_redact(const char *const *argv, size_t count, struct buf *ret);
  * machine (0.2 ms at 580) and reads `stat` of those it has not seen before only; what is known to
  * be foreign is looked at again from time to time, since pids are reused; members in every scan.
  * A member stays one when it is reparented, and leaves as a zombie; children of members are
- * members whatever session or group they are in. Whose parent ended between two scans is found if
- * it comes to a root: a child subreaper (the relay) that was added. One owner, one thread.
+ * members whatever session or group they are in.
+ *
+ * A process whose parent ended between two scans (a daemon: fork, setsid, fork) is an orphan when
+ * the tree first sees it. It becomes a member if one of these holds:
+ * - It came to a root: a child subreaper (the relay) that was added.
+ * - The kernel reported its fork: see proc_tree_hear_forks().
+ * - A process that is or was a member leads its session. A session can only be inherited.
+ * - Such a process leads its group, and it began after the tree was made. Older ones are left out:
+ *   a shell puts all of a pipeline into the group of its first process.
+ * - An older member has the same memory layout, and no process outside the job that is as old. The
+ *   kernel picks the layout at random with every exec, and shows it to whoever may trace both.
+ * Without fork reports the tree misses an orphan in a session of its own that runs another program
+ * than any member, and one in the session and group of a leader outside the job.
+ *
+ * One owner, one thread.
  */
 struct proc_tree;
 
@@ -149,6 +165,13 @@ void proc_tree_exclude_one(struct proc_tree *t, pid_t pid);
  * forked in silence, and has the name of its parent until it comes to run: any that is silent is
  * taken for one. */
 void proc_tree_exclude_name(struct proc_tree *t, const char *name);
+
+/*
+ * Has the kernel report every fork, so that orphans are found whatever they do. Reports are read
+ * with every scan and by proc_tree_has_grown(). -ENOTSUP: before Linux 6.6 or in a container;
+ * -errno: the tree does without.
+ */
+int proc_tree_hear_forks(struct proc_tree *t);
 
 /* Finds who came and who left. The number of members, or -errno. */
 int proc_tree_scan(struct proc_tree *t);

@@ -41,6 +41,20 @@ enum { FIELD_START = 22, FIELD_VSIZE, FIELD_RSS, FIELD_END };
  * in every file of this kind. */
 #define FIELD_EXIT_SIGNAL 38
 
+/* Behind the numbers that are always there: a limit, then where code and stack of the program are.
+ * Not in every file of this kind either; the kernel shows 1 and 0 to who may not know. */
+static void parse_image(const char *s, const char *end, struct proc_stat *ret)
+{
+    uint64_t limit, code, code_end, stack;
+    uint64_t *const fields[] = {&limit, &code, &code_end, &stack};
+    ret->image_code = ret->image_stack = 0;
+    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (s >= end || *s++ != ' ' || !scan_unsigned(&s, end, fields[i]))
+            return;
+    ret->image_code = stack > 0 ? code : 0;
+    ret->image_stack = stack;
+}
+
 static bool tells_nobody(const char *s, const char *end)
 {
     for (int field = FIELD_END - 1; field < FIELD_EXIT_SIGNAL && s; field++) {
@@ -52,7 +66,7 @@ static bool tells_nobody(const char *s, const char *end)
 
 /* Negative numbers (a terminal, a nice value) count as 0: none is asked for. */
 static int parse_numbers(const char *s, const char *end, uint64_t values[FIELD_END],
-                         bool *ret_silent)
+                         const char **ret_rest)
 {
     for (int i = FIELD_PARENT; i < FIELD_END; i++) {
         if (s >= end || *s++ != ' ')
@@ -64,7 +78,7 @@ static int parse_numbers(const char *s, const char *end, uint64_t values[FIELD_E
         if (negative)
             values[i] = 0;
     }
-    *ret_silent = tells_nobody(s, end);
+    *ret_rest = s;
     return 0;
 }
 
@@ -82,14 +96,14 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 {
     const char *s = text, *end = text + len;
     uint64_t pid, values[FIELD_END];
-    bool silent;
+    const char *rest;
     if (!scan_unsigned(&s, end, &pid) || pid == 0 || pid > INT_MAX)
         return -EINVAL;
     /* The name may hold anything, parentheses and line ends too: the last one closes it. */
     const char *close = memrchr(s, ')', (size_t) (end - s));
     if (!close || end - s < 2 || memcmp(s, " (", 2) != 0 || close < s + 2)
         return -EINVAL;
-    if (end - close < 3 || close[1] != ' ' || parse_numbers(close + 3, end, values, &silent) < 0)
+    if (end - close < 3 || close[1] != ' ' || parse_numbers(close + 3, end, values, &rest) < 0)
         return -EINVAL;
     if (values[FIELD_PARENT] > INT_MAX || values[FIELD_GROUP] > INT_MAX ||
         values[FIELD_SESSION] > INT_MAX)
@@ -102,7 +116,8 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
     ret->cpu_ticks = values[FIELD_USER] + values[FIELD_SYSTEM];
     ret->faults = values[FIELD_MINOR_FAULTS] + values[FIELD_MAJOR_FAULTS];
     ret->rss = (double) values[FIELD_RSS] * (double) sysconf(_SC_PAGESIZE);
-    ret->is_silent = silent;
+    parse_image(rest, end, ret);
+    ret->is_silent = tells_nobody(rest, end);
     set_comm(s + 2, (size_t) (close - s - 2), ret);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* proc/tree.c: the processes that descend from the roots. */
 #include "proc/fields.h"
 #include "proc/file.h"
+#include "proc/forks.h"
+#include "proc/kin.h"
 #include "proc/stat.h"
 
 #include <assert.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 /* So many scans until everything that is known has been looked at again. */
@@ -72,6 +75,9 @@ struct proc_tree {
     unsigned scans;
     bool look_again; /* at everything: roots or exclusions are new */
     bool unsettled;  /* some wait for the next scan to be placed */
+    int forks;       /* forks_open(); negative: none are reported */
+    struct kin kin;
+    uint64_t began; /* clock ticks since boot */
     uint64_t seen;
     struct buf text;
 };
@@ -91,6 +97,15 @@ static int open_loadavg(int directory)
     return fd;
 }
 
+static uint64_t ticks_now(void)
+{
+    struct timespec t;
+    long hertz = sysconf(_SC_CLK_TCK);
+    if (clock_gettime(CLOCK_BOOTTIME, &t) < 0)
+        return UINT64_MAX;
+    return (uint64_t) (t.tv_sec * hertz) + (uint64_t) (t.tv_nsec / (1000000000 / hertz));
+}
+
 int proc_tree_new(const char *root, const struct proc_tree_hooks *hooks, struct proc_tree **ret)
 {
     struct proc_tree *t = calloc(1, sizeof *t);
@@ -103,6 +118,8 @@ int proc_tree_new(const char *root, const struct proc_tree_hooks *hooks, struct 
         return r;
     }
     t->loadavg = open_loadavg(dirfd(t->directory));
+    t->forks = -1;
+    t->began = ticks_now();
     if (hooks)
         t->hooks = *hooks;
     *ret = t;
@@ -121,7 +138,10 @@ struct proc_tree *proc_tree_free(struct proc_tree *t)
     free(t->roots.list);
     free(t->excluded.list);
     pids_release(&t->pids);
+    kin_release(&t->kin);
     buf_release(&t->text);
+    if (t->forks >= 0)
+        close(t->forks);
     if (t->loadavg >= 0)
         close(t->loadavg);
     closedir(t->directory);
@@ -226,6 +246,7 @@ static void leave(struct proc_tree *t, struct entry *e)
     memmove(&t->members[i], &t->members[i + 1],
             (t->member_count - i - 1) * sizeof(struct proc_member *));
     t->member_count--;
+    kin_add(&t->kin, e->pid, false, t->scans);
     if (t->hooks.left)
         t->hooks.left(t->hooks.context, m);
     free(m);
@@ -345,8 +366,120 @@ static void review(struct proc_tree *t)
     t->scans++;
 }
 
+/* ---- orphans ---- */
+
 /* What a new process is, as far as its parent is known by now. */
 enum standing { STANDING_MEMBER, STANDING_SHUT, STANDING_FOREIGN, STANDING_OPEN };
+
+static bool is_root_pid(const struct proc_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->roots.count; i++)
+        if (t->roots.list[i].id.pid == pid)
+            return true;
+    return false;
+}
+
+static bool is_member_pid(struct proc_tree *t, pid_t pid)
+{
+    const struct entry *e = find_entry(t, pid);
+    return e && e->kind == ENTRY_MEMBER;
+}
+
+/* It is of the job, or was: see struct kin for why a number is enough. */
+static bool is_kin(struct proc_tree *t, pid_t pid)
+{
+    return is_member_pid(t, pid) || kin_find(&t->kin, pid);
+}
+
+static void on_fork(void *context, pid_t parent, pid_t child)
+{
+    struct proc_tree *t = context;
+    if (is_kin(t, parent) || is_root_pid(t, parent))
+        kin_add(&t->kin, child, true, t->scans);
+    else
+        kin_remove(&t->kin, child);
+}
+
+static void hear_forks(struct proc_tree *t)
+{
+    if (t->forks >= 0)
+        forks_read(t->forks, on_fork, t);
+}
+
+static bool shares_image(const struct proc_stat *a, const struct proc_stat *b)
+{
+    return a->image_stack != 0 && a->image_stack == b->image_stack &&
+           a->image_code == b->image_code;
+}
+
+/* A member with the same image that began before it. */
+static bool has_elder_member(const struct proc_tree *t, const struct proc_stat *stat)
+{
+    for (size_t i = 0; i < t->member_count; i++) {
+        const struct proc_stat *m = &t->members[i]->stat;
+        if (m->id.start < stat->id.start && shares_image(stat, m))
+            return true;
+    }
+    return false;
+}
+
+static bool is_elder(struct proc_id a, struct proc_id b)
+{
+    return a.start < b.start || (a.start == b.start && a.pid < b.pid);
+}
+
+/* Nobody but members has the image and is as old. The rest of the machine is looked at for this,
+ * but only where a member has the image, which is rare. */
+static enum standing standing_by_image(struct proc_tree *t, const struct proc_stat *stat)
+{
+    struct proc_stat other;
+    enum standing found = STANDING_MEMBER;
+    if (!has_elder_member(t, stat))
+        return STANDING_FOREIGN;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct entry *e = &t->entries[i];
+        if (e->kind == ENTRY_MEMBER || e->pid == stat->id.pid || read_stat(t, e->pid, &other) < 0 ||
+            !shares_image(stat, &other))
+            continue;
+        if (e->kind != ENTRY_NEW && other.id.start <= stat->id.start)
+            return STANDING_FOREIGN;
+        if (is_elder(other.id, stat->id))
+            found = STANDING_OPEN; /* it may become a member itself */
+    }
+    return found;
+}
+
+/* A process whose parent is a stranger, by how it came there: see proc.h. */
+static enum standing standing_of_orphan(struct proc_tree *t, const struct proc_stat *stat)
+{
+    const struct kin_entry *known = kin_find(&t->kin, stat->id.pid);
+    bool in_session = stat->session != stat->id.pid && is_kin(t, stat->session);
+    bool in_group = stat->group != stat->id.pid && stat->id.start >= t->began;
+    if ((known && known->is_new) || in_session || (in_group && is_kin(t, stat->group)))
+        return STANDING_MEMBER;
+    return standing_by_image(t, stat);
+}
+
+static struct kin_use use_of(void *context, pid_t pid)
+{
+    struct proc_tree *t = context;
+    struct kin_use use = {.is_met = find_entry(t, pid) != NULL};
+    for (size_t i = 0; i < t->member_count && !use.leads; i++) {
+        const struct proc_stat *s = &t->members[i]->stat;
+        use.leads = s->id.pid != pid && (s->session == pid || s->group == pid);
+    }
+    return use;
+}
+
+int proc_tree_hear_forks(struct proc_tree *t)
+{
+    if (t->loadavg < 0)
+        return -ENOTSUP; /* pids of another namespace */
+    t->forks = forks_open();
+    return t->forks < 0 ? t->forks : 0;
+}
+
+/* ---- placing new ones ---- */
 
 static enum standing standing(struct proc_tree *t, const struct proc_stat *stat,
                               const struct entry *parent)
@@ -356,14 +489,14 @@ static enum standing standing(struct proc_tree *t, const struct proc_stat *stat,
     const struct root *root = roots_find(&t->roots, stat->id);
     if (root && !root->children_only)
         return STANDING_MEMBER;
-    if (!parent)
-        return STANDING_FOREIGN;
-    if (parent->kind == ENTRY_MEMBER ||
-        roots_find(&t->roots, (struct proc_id){parent->pid, parent->start}))
+    if (parent && (parent->kind == ENTRY_MEMBER ||
+                   roots_find(&t->roots, (struct proc_id){parent->pid, parent->start})))
         return STANDING_MEMBER;
-    if (parent->kind == ENTRY_SHUT)
+    if (parent && parent->kind == ENTRY_SHUT)
         return STANDING_SHUT;
-    return parent->kind == ENTRY_FOREIGN ? STANDING_FOREIGN : STANDING_OPEN;
+    if (parent && parent->kind != ENTRY_FOREIGN)
+        return STANDING_OPEN;
+    return standing_of_orphan(t, stat);
 }
 
 /* A new process that was looked at, and waits for its parent to be placed. */
@@ -384,7 +517,10 @@ static bool place(struct proc_tree *t, struct pending *p, int *error)
         return false;
     if (proc_stat_ended(&p->stat)) {
         e->kind = ENTRY_ENDED;
-        t->seen += s == STANDING_MEMBER;
+        if (s == STANDING_MEMBER) {
+            t->seen++;
+            kin_add(&t->kin, e->pid, false, t->scans);
+        }
     } else if (s == STANDING_MEMBER) {
         if (join(t, e, &p->stat, parent) < 0)
             *error = -ENOMEM;
@@ -500,7 +636,9 @@ bool proc_tree_claims(struct proc_tree *t, pid_t pid)
         const struct entry *parent = find_entry(t, stat.parent);
         if (parent && parent->kind != ENTRY_NEW) {
             struct proc_id id = {parent->pid, parent->start};
-            return parent->kind == ENTRY_MEMBER || roots_find(&t->roots, id);
+            return parent->kind == ENTRY_MEMBER || roots_find(&t->roots, id) ||
+                   (parent->kind == ENTRY_FOREIGN &&
+                    standing_of_orphan(t, &stat) != STANDING_FOREIGN);
         }
         pid = stat.parent;
     }
@@ -510,6 +648,7 @@ bool proc_tree_claims(struct proc_tree *t, pid_t pid)
 bool proc_tree_has_grown(struct proc_tree *t)
 {
     pid_t last = last_pid(t), before = t->last_pid;
+    hear_forks(t);
     if (last == 0 || before == 0 || last < before || last - t->sure_pid > FEW_PIDS ||
         t->look_again || t->unsettled)
         return true;
@@ -562,7 +701,10 @@ int proc_tree_scan(struct proc_tree *t)
     if (r < 0)
         return r;
     review(t);
+    /* After the list: whoever is on it has been reported. */
+    hear_forks(t);
     r = settle_new(t);
+    kin_prune(&t->kin, t->scans, use_of, t);
     t->sure_pid = t->last_pid = last;
     t->unsettled = any_waits(t);
     return r < 0 ? r : (int) t->member_count;

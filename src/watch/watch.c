@@ -162,6 +162,8 @@ int watch_new(const struct watch_options *options, struct watch **ret)
     };
     struct proc_tree_hooks hooks = {w, members_joined, members_left};
     int r = proc_tree_new(options->proc_root, &hooks, &w->tree);
+    if (r == 0 && options->hears_forks)
+        (void) proc_tree_hear_forks(w->tree);
     char error[160];
     if (r == 0)
         r = progress_new(options->step_regex, error, &w->progress);

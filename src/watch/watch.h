@@ -42,6 +42,7 @@ struct watch_options {
     const char *rings;      /* directory where processes of the job keep their rings */
     bool speaks;            /* leaks are told beside the output of the job */
     uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
+    bool hears_forks;       /* of the whole machine, where the kernel reports them: for orphans */
     bool no_gpu;            /* the driver is not asked */
     bool no_inspect;        /* processes do not look at their objects */
     enum wire_wanted wants; /* whatever is suspected: at least that */

@@ -163,6 +163,58 @@ def the_job_ends_while_it_is_watched(b):
     check(b"watched" in done.stdout and b"as asked" not in done.stdout, "report", done.stdout)
 
 
+# Starts a daemon when it is told to: fork, setsid, fork, and the one in between ends at once.
+DAEMONISES = """
+import os, pathlib, sys, time
+while not pathlib.Path("go").exists():
+    time.sleep(0.01)
+middle = os.fork()
+if middle == 0:
+    os.setsid()
+    if os.fork() == 0:
+        pathlib.Path("daemon.new").write_text(str(os.getpid()))
+        os.rename("daemon.new", "daemon")
+        if sys.argv[1] == "program":
+            os.execv("/bin/sleep", ["sleep", "30"])
+        kept = bytearray(8 << 20)
+        time.sleep(30)
+    os._exit(0)
+os.waitpid(middle, 0)
+time.sleep(30)
+"""
+
+
+def _daemon_is_watched(b, kind):
+    """Whether `watch` has the daemon of a job that began before it."""
+    for name in ("go", "daemon", "answer"):
+        (b.folder / name).unlink(missing_ok=True)
+    job = b.start(python(DAEMONISES, kind))
+    watch = b.start([str(b.tidemark), "watch", "--no-store", "--no-inspect", "--pid", str(job.pid),
+                     "--duration", "3", "--json", "answer"])
+    time.sleep(1.2)
+    (b.folder / "go").touch()
+    daemon = int(b.wait_for_file("daemon"))
+    b.exits.callback(lambda: state_of(daemon) and os.kill(daemon, signal.SIGKILL))
+    equal(watch.wait(30), 0, "status")
+    answer = load_json((b.folder / "answer").read_text())
+    job.kill()
+    os.kill(daemon, signal.SIGKILL)
+    return any(s.get("process", {}).get("pid") == daemon for s in answer["series"])
+
+
+def a_daemon_of_a_job(b):
+    """Its parent is gone before anybody looks: it is found as a fork of the job."""
+    check(_daemon_is_watched(b, "fork"), "the daemon is not watched")
+
+
+def a_daemon_of_another_program(b):
+    """The same where it runs another program: by what the kernel reports of forks."""
+    release = tuple(int(n) for n in os.uname().release.split("-")[0].split(".")[:2])
+    if release < (6, 6) or os.stat("/proc/self/ns/pid").st_ino != 0xEFFFFFFC:
+        raise Skipped("the kernel does not report forks here")
+    check(_daemon_is_watched(b, "program"), "the daemon is not watched")
+
+
 def a_stopped_job(b):
     """Is watched as any other."""
     sleeper = b.start(["sleep", "100"])
