@@ -77,9 +77,11 @@ void format_clean_cut(struct buf *out, const char *text, unsigned columns,
     buf_release(&clean);
 }
 
-/* A size unit belongs to the number before it and never begins a line. */
+/* A unit belongs to the number before it and never begins a line. */
 static bool is_unit(const char *word)
 {
+    if (word[0] == '%')
+        return true;
     size_t len = strspn(word, "KMGTPB");
     return len > 0 && len <= 2 && word[len - 1] == 'B' && !isalnum((unsigned char) word[len]);
 }

@@ -120,6 +120,9 @@ TEST(format__keeps_a_number_and_its_unit_together)
     CHECK_WRITES(
         format_wrapped(&out, "the level at the end of this run is 512 MB, high", 0, &narrow),
         "the level at the end of this run is\n512 MB, high\n");
+    CHECK_WRITES(
+        format_wrapped(&out, "what it takes by the end of the run is 3 % of it", 0, &narrow),
+        "what it takes by the end of the run is\n3 % of it\n");
 }
 
 TEST(format__colours_only_when_asked)
