@@ -170,7 +170,7 @@ static void add_whys(struct whys *x, struct recording *recording, const struct w
 {
     struct account *account = malloc(sizeof(*account));
     if (!account)
-        abort();
+        base_out_of_memory();
     for (size_t i = 0; i < recording_count(recording); i++) {
         const struct series_info *info = &recording_series(recording, i)->info;
         if ((wanted && !load_names_series(wanted, info)) ||

@@ -471,7 +471,7 @@ static void keep_text(char **to, const struct wire_census *c, const char *text, 
     free(*to);
     *to = strdup(buf_text(&kept));
     if (!*to)
-        abort();
+        base_out_of_memory();
     buf_release(&kept);
 }
 

@@ -37,7 +37,7 @@ static double *new_numbers(size_t count)
 {
     double *numbers = calloc(count + 1, sizeof(*numbers));
     if (!numbers)
-        abort();
+        base_out_of_memory();
     return numbers;
 }
 
@@ -71,7 +71,7 @@ static struct member **new_members(const struct watch *w)
 {
     struct member **members = calloc(w->member_count + 1, sizeof(*members));
     if (!members)
-        abort();
+        base_out_of_memory();
     return members;
 }
 
