@@ -225,7 +225,8 @@ static void train(const struct options *o, struct network *n, const struct data 
     forget(history);
 }
 
-/* 0: no leak, or not watched; 3: leak; 4: too short to tell. As `tidemark run --fail-on` has it. */
+/* 3: a leak that is not negligible; 4: too short to tell; 0: neither, or not watched. As `tidemark
+ * run --fail-on` has it. */
 static int print_verdict(tidemark_watcher *w, const struct options *o)
 {
     struct tidemark_verdict v = {.size = sizeof(v)};
@@ -233,7 +234,9 @@ static int print_verdict(tidemark_watcher *w, const struct options *o)
         return 0;
     printf("%s\n", v.summary);
     printf("truth: %zu bytes are kept a step\n", o->leak ? sizeof(struct history) : 0);
-    return v.answer == TIDEMARK_LEAK ? 3 : v.answer == TIDEMARK_NO_LEAK ? 0 : 4;
+    if (v.answer == TIDEMARK_LEAK)
+        return strcmp(v.severity, "negligible") == 0 ? 0 : 3;
+    return v.answer == TIDEMARK_NO_LEAK ? 0 : 4;
 }
 
 static int usage(void)

@@ -33,7 +33,10 @@
  * is written to a file by this library: the watcher outside hears the steps and does it.
  *
  * Versions: structs that cross this border begin with their size, set by the caller; later versions
- * add at the end only. -EINVAL: the size was not set.
+ * add at the end only. -EINVAL: the size was not set. What is promised begins with the release of
+ * 0.1.0: programs built against an earlier header have a smaller struct tidemark_verdict and are
+ * answered -EINVAL, so they never misread one. Severities and kinds are texts, so that new ones
+ * change no number: compare them, and take one you do not know for "low".
  */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
@@ -141,7 +144,7 @@ enum tidemark_answer {
 struct tidemark_verdict {
     size_t size; /* sizeof(struct tidemark_verdict), set by the caller */
     enum tidemark_answer answer;
-    char severity[8];    /* "low", "medium", "high"; empty: no leak */
+    char severity[16];   /* "negligible", "low", "medium", "high"; empty: no leak */
     double confidence;   /* 0 to 1; NAN: not given */
     char kind[48];       /* of the series that decides: "host.anon"; empty: none does */
     char device[24];     /* of it; empty: none */

@@ -29,8 +29,9 @@ static const char help[] =
     "  --json, --batch                  for programs, see docs/JSON.md\n"
     "  --quiet                          the verdict's sentence alone\n"
     "  --ascii, --width N, --color auto|always|never\n"
-    "  --fail-on WHAT[,WHAT]            exit 3 on leak[:low|medium|high], 4 on\n"
-    "                                   inconclusive (default: exit 0 on any verdict)\n"
+    "  --fail-on WHAT[,WHAT]            exit 3 on leak[:negligible|low|medium|high]\n"
+    "                                   from that severity on (default: low), 4 on\n"
+    "                                   inconclusive (without it: 0 on any verdict)\n"
     "\n"
     "example: tidemark analyze train.log --limit 32GB --plan-steps 10000\n";
 

@@ -21,8 +21,9 @@ static const char help[] =
     "  --json                   the answer for programs, see docs/JSON.md\n"
     "  --quiet                  the verdict's sentence alone\n"
     "  --ascii, --width N, --color auto|always|never\n"
-    "  --fail-on WHAT[,WHAT]    exit 3 on leak[:low|medium|high], 4 on inconclusive\n"
-    "                           (default: exit 0 on any verdict)\n"
+    "  --fail-on WHAT[,WHAT]    exit 3 on leak[:negligible|low|medium|high] from\n"
+    "                           that severity on (default: low), 4 on inconclusive\n"
+    "                           (without it: exit 0 on any verdict)\n"
     "\n"
     "'tidemark analyze RUN.tide' judges it anew, with other limits, plans or clocks;\n"
     "'tidemark export RUN.tide' gives its samples.\n"
@@ -62,7 +63,8 @@ static void read_verdict(const char *json, enum verdict *ret_verdict, enum sever
         for (int i = VERDICT_INCONCLUSIVE; i <= VERDICT_LEAK && json_token_is(&key, "verdict"); i++)
             if (json_token_is(&value, verdict_name((enum verdict) i)))
                 *ret_verdict = (enum verdict) i;
-        for (int i = SEVERITY_LOW; i <= SEVERITY_HIGH && json_token_is(&key, "severity"); i++)
+        for (int i = SEVERITY_NEGLIGIBLE; i <= SEVERITY_HIGH && json_token_is(&key, "severity");
+             i++)
             if (json_token_is(&value, severity_name((enum severity) i)))
                 *ret_severity = (enum severity) i;
     }

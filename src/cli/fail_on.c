@@ -8,12 +8,10 @@
 
 static int parse_severity(const char *text, size_t len, enum severity *ret)
 {
-    static const enum severity levels[] = {SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH};
-
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        const char *name = severity_name(levels[i]);
+    for (int i = SEVERITY_NEGLIGIBLE; i <= SEVERITY_HIGH; i++) {
+        const char *name = severity_name((enum severity) i);
         if (strlen(name) == len && memcmp(name, text, len) == 0) {
-            *ret = levels[i];
+            *ret = (enum severity) i;
             return 0;
         }
     }

@@ -9,15 +9,15 @@ struct fail_on {
     enum severity least;
 };
 
-/* Reads "leak", "leak:medium", "inconclusive", or several with commas, into a struct fail_on.
- * -EINVAL. */
+/* Reads "leak" (from low on), "leak:medium" (from medium on), "inconclusive", or several with
+ * commas, into a struct fail_on. -EINVAL. */
 int fail_on_parse(const char *text, void *target);
 
 /* The row of an option table that fills a struct fail_on. */
 #define FAIL_ON_OPTION(fail_on)                                                                    \
     {                                                                                              \
-        "fail-on", OPTION_PARSED, (fail_on), "leak, leak:low|medium|high or inconclusive",         \
-            fail_on_parse                                                                          \
+        "fail-on", OPTION_PARSED, (fail_on),                                                       \
+            "leak, leak:negligible|low|medium|high or inconclusive", fail_on_parse                 \
     }
 
 /* The exit status that a verdict means. */

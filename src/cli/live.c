@@ -57,7 +57,8 @@ static const char options_help[] =
     "  --log FILE                 log lines and warnings go there; --quiet: none at all\n"
     "  --on-leak CMD              run by the shell once for each leak as it is found, with the\n"
     "                             answer's JSON as input, TIDEMARK_PID and TIDEMARK_KIND set\n"
-    "  --fail-on WHAT[,WHAT]      exit 3 on leak[:low|medium|high], 4 on inconclusive\n"
+    "  --fail-on WHAT[,WHAT]      exit 3 on leak[:negligible|low|medium|high] from that severity\n"
+    "                             on (default: low), 4 on inconclusive\n"
     "  --ascii, --width N, --color auto|always|never\n";
 
 struct live {

@@ -115,6 +115,23 @@ enum answer_integer {
     ANSWER_INTEGERS,
 };
 
+/*
+ * The numbers of severities in run files. They are places in this table and not those of the enum,
+ * whose order may change: a new severity goes to the end. A reader that does not know a number
+ * judges the run anew.
+ */
+static const enum severity kept_severities[] = {
+    SEVERITY_NONE, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_NEGLIGIBLE,
+};
+
+static int64_t severity_kept(enum severity severity)
+{
+    int64_t number = 0;
+    while (kept_severities[number] != severity)
+        number++;
+    return number;
+}
+
 /* ---- writing ---- */
 
 /* JSON has no infinity: it is kept as a word, and what is not known is left out. */
@@ -153,7 +170,7 @@ static void keep_answer(struct json *j, const struct answer *a)
     const int64_t integers[ANSWER_INTEGERS] = {
         [ANSWER_VERDICT] = a->verdict,
         [ANSWER_SUSPECT] = a->suspect,
-        [ANSWER_SEVERITY] = a->severity,
+        [ANSWER_SEVERITY] = severity_kept(a->severity),
         [ANSWER_PATTERN] = a->pattern,
         [ANSWER_SAMPLES] = (int64_t) a->samples,
         [ANSWER_REFUSED] = (int64_t) a->refused,
@@ -248,7 +265,7 @@ static void keep_row(struct json *j, const char *key, const struct watch_row *r)
 void report_keep(struct buf *out, const struct watch_view *v)
 {
     const int64_t job[] = {v->answer.verdict,
-                           v->answer.severity,
+                           severity_kept(v->answer.severity),
                            (int64_t) v->answer.deciding,
                            v->answer.leaks,
                            v->answer.inconclusives,
@@ -424,12 +441,12 @@ static int read_answer_integers(struct json_reader *r, struct answer *a)
 {
     double v[ANSWER_INTEGERS];
     if (read_array(r, v, ANSWER_INTEGERS) < 0 || !keep_is_within(v[ANSWER_VERDICT], VERDICT_LEAK) ||
-        !keep_is_within(v[ANSWER_SEVERITY], SEVERITY_HIGH) ||
+        !keep_is_within(v[ANSWER_SEVERITY], COUNT_OF(kept_severities) - 1) ||
         !keep_is_within(v[ANSWER_PATTERN], PATTERN_ACCELERATING))
         return -EINVAL;
     a->verdict = (enum verdict) v[ANSWER_VERDICT];
     a->suspect = v[ANSWER_SUSPECT] != 0;
-    a->severity = (enum severity) v[ANSWER_SEVERITY];
+    a->severity = kept_severities[(size_t) v[ANSWER_SEVERITY]];
     a->pattern = (enum pattern) v[ANSWER_PATTERN];
     a->samples = keep_is_within(v[ANSWER_SAMPLES], 1e15) ? (uint64_t) v[ANSWER_SAMPLES] : 0;
     a->refused = keep_is_within(v[ANSWER_REFUSED], 1e15) ? (uint64_t) v[ANSWER_REFUSED] : 0;
@@ -731,10 +748,10 @@ static int read_job(struct json_reader *r, struct watch_view *v)
 {
     double n[11];
     if (read_array(r, n, 11) < 0 || !keep_is_within(n[0], VERDICT_LEAK) ||
-        !keep_is_within(n[1], SEVERITY_HIGH))
+        !keep_is_within(n[1], COUNT_OF(kept_severities) - 1))
         return -EINVAL;
     v->answer.verdict = (enum verdict) n[0];
-    v->answer.severity = (enum severity) n[1];
+    v->answer.severity = kept_severities[(size_t) n[1]];
     v->answer.deciding = keep_is_within(n[2], 1e6) ? (size_t) n[2] : SIZE_MAX;
     unsigned *counts[] = {&v->answer.leaks, &v->answer.inconclusives, &v->answer.no_leaks,
                           &v->processes, &v->most_processes};

@@ -8,9 +8,6 @@
 /* Growth is accelerating if its second half climbs so much faster than its first. */
 #define FASTER 1.3
 
-/* A seen stretch of the run stands for so much future where no plan is known. */
-#define FUTURE 10.0
-
 /* A spike rises at least so far above the floor: in noise, and as a share of the floor. */
 #define SPIKE_NOISE 6.0
 #define SPIKE_SHARE 0.05
@@ -308,21 +305,6 @@ static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
     a->forecast.limit_low = high > 0 ? a->last_at + headroom / high : INFINITY;
     a->forecast.limit_high = low > 0 ? a->last_at + headroom / low : INFINITY;
     a->forecast.limit_seconds = (a->forecast.limit_at - a->last_at) * seconds_per_unit(e);
-}
-
-/* Without a limit, doubling what is used now, and a GB at least, counts as reaching it. What is
- * only counted, and has no limit, says nothing of when memory runs out. */
-static enum severity severity_of(const struct answer *a, enum series_unit unit)
-{
-    if (unit == SERIES_COUNT && isnan(a->limit))
-        return SEVERITY_LOW;
-    double seen = a->last_at - a->first_at;
-    double future = a->plan > a->last_at ? a->plan - a->last_at : FUTURE * seen;
-    double headroom = isnan(a->limit) ? fmax(a->floor_last, 0x1p30) : a->limit - a->floor_last;
-    double added = a->rate * future;
-    if (added >= headroom)
-        return SEVERITY_HIGH;
-    return added > 0.1 * headroom ? SEVERITY_MEDIUM : SEVERITY_LOW;
 }
 
 /* What the floor itself climbs within a block. */
@@ -656,7 +638,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
         fill_forecast(e, a->verdict == VERDICT_NO_LEAK && last->name != PHASE_GROWING, a);
     }
     if (a->verdict == VERDICT_LEAK)
-        a->severity = severity_of(a, e->options.unit);
+        a->severity = severity_of(a, e->options.unit, e->options.clock);
     a->pattern = pattern_of(e, &floor, a, &course, leak.by_stairs);
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);

@@ -76,6 +76,18 @@ static bool explain_stairs_taken(const struct engine *e, struct answer *a)
     return true;
 }
 
+/* Why nobody is alarmed. */
+static void explain_negligible(const struct engine *e, struct answer *a)
+{
+    struct outlook o = outlook_of(a);
+    bool is_known = !isnan(a->limit);
+    say(a, "It is negligible: it adds %s %s%s, %.2g %% of %s%s%s.", value(e, o.added).text,
+        o.by_plan ? "by the plan's end at " : "in a run 10 times as long",
+        o.by_plan ? position(e, a->plan).text : "", 100 * o.added / o.headroom,
+        is_known ? "the " : "", value(e, o.headroom).text,
+        is_known ? " that are free" : " (no limit is known)");
+}
+
 static void explain_leak(const struct engine *e, struct answer *a)
 {
     double age = a->last_at - a->onset_at;
@@ -98,6 +110,8 @@ static void explain_leak(const struct engine *e, struct answer *a)
         say(a, "The growth is getting faster; the rate is the one it has now.");
     if (a->pattern == PATTERN_STAIRCASE)
         say(a, "It climbs in steps: something is kept now and then, not at every step.");
+    if (a->severity == SEVERITY_NEGLIGIBLE)
+        explain_negligible(e, a);
 }
 
 static void explain_previous(const struct engine *e, struct answer *a)

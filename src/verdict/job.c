@@ -43,13 +43,20 @@ struct candidate {
     enum job_part part;
 };
 
+/* Negligible parts may add up to a leak that matters: only the sum shows its rate then. */
+static bool is_more_than_parts(struct candidate sum, struct candidate part)
+{
+    return part.answer->severity == SEVERITY_NEGLIGIBLE &&
+           sum.answer->severity > SEVERITY_NEGLIGIBLE;
+}
+
 /* Between equals the part decides before the sum, and the larger: it is the one the user means. */
 static bool outweighs(struct candidate a, struct candidate b)
 {
     int wa = weight(a.answer, a.part), wb = weight(b.answer, b.part);
     bool sum_a = a.part == PART_TOTAL, sum_b = b.part == PART_TOTAL;
     if (a.answer->verdict == b.answer->verdict && sum_a != sum_b && wa > 0 && wb > 0)
-        return sum_b;
+        return sum_b ? !is_more_than_parts(b, a) : is_more_than_parts(a, b);
     return wa != wb ? wa > wb : a.answer->max > b.answer->max;
 }
 

@@ -14,9 +14,8 @@ const char *verdict_name(enum verdict verdict)
 const char *severity_name(enum severity severity)
 {
     static const char *const names[] = {
-        [SEVERITY_NONE] = "none",
-        [SEVERITY_LOW] = "low",
-        [SEVERITY_MEDIUM] = "medium",
+        [SEVERITY_NONE] = "none", [SEVERITY_NEGLIGIBLE] = "negligible",
+        [SEVERITY_LOW] = "low",   [SEVERITY_MEDIUM] = "medium",
         [SEVERITY_HIGH] = "high",
     };
     return names[severity];

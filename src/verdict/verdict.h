@@ -20,7 +20,15 @@
  */
 enum verdict { VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK, VERDICT_LEAK };
 
-enum severity { SEVERITY_NONE, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
+/* From what matters least to what matters most. Alarms and --fail-on begin at low; a negligible
+ * leak is reported, quietly. Run files keep numbers of their own for these. */
+enum severity {
+    SEVERITY_NONE,
+    SEVERITY_NEGLIGIBLE,
+    SEVERITY_LOW,
+    SEVERITY_MEDIUM,
+    SEVERITY_HIGH,
+};
 
 enum pattern {
     PATTERN_UNKNOWN,
@@ -234,7 +242,8 @@ bool engine_has_teeth(const struct engine *e);
 enum job_part {
     PART_MAIN,      /* a trainer, a GPU, a series of a log */
     PART_BYSTANDER, /* a helper, a worker: that it is undecided leaves the job decided */
-    PART_TOTAL,     /* the sum of others: named only where no other has its verdict */
+    PART_TOTAL,     /* the sum of others: named where no other has its verdict, or all that do are
+                       negligible and it is not */
 };
 
 /*

@@ -21,7 +21,7 @@ TEST(answer__calls_512_bytes_a_step_a_leak)
 {
     struct answer a = judge(BY_STEP(.epoch_length = 782, .limit = 15 * GB), 1, 2346, 1, kept_loss);
     CHECK(IS_LEAK(a) && !a.suspect);
-    CHECK(a.severity == SEVERITY_LOW && a.pattern == PATTERN_LINEAR);
+    CHECK(a.severity == SEVERITY_NEGLIGIBLE && a.pattern == PATTERN_LINEAR);
     CHECK_NEAR(a.rate, 512, 1e-6);
     CHECK_NEAR(a.rate_low, 512, 1);
     CHECK_NEAR(a.rate_high, 512, 1);
@@ -69,6 +69,8 @@ TEST(answer__grades_severity_by_plan_and_limit)
         judge(BY_STEP(.epoch_length = 782, .limit = 27 * MB, .plan = 5000), 1, 2346, 1, kept_loss);
     CHECK(IS_LEAK(a) && a.severity == SEVERITY_HIGH);
     a = judge(BY_STEP(.epoch_length = 782, .limit = 80 * GB, .plan = 5000), 1, 2346, 1, kept_loss);
+    CHECK(IS_LEAK(a) && a.severity == SEVERITY_NEGLIGIBLE);
+    a = judge(BY_STEP(.epoch_length = 782, .limit = 80 * GB, .plan = 2e6), 1, 2346, 1, kept_loss);
     CHECK(IS_LEAK(a) && a.severity == SEVERITY_LOW);
     /* Without a plan: ten times what has been seen. */
     a = judge(BY_STEP(.epoch_length = 782, .limit = 36 * MB), 1, 2346, 1, kept_loss);

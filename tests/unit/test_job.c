@@ -174,3 +174,33 @@ TEST(job__names_the_part_before_the_sum)
     job = judge_parts(answers, parts, 2);
     CHECK(job.verdict == VERDICT_LEAK && job.deciding == 0);
 }
+
+TEST(job__has_the_highest_severity_of_its_series)
+{
+    struct answer answers[] = {
+        answered(VERDICT_LEAK, SEVERITY_NEGLIGIBLE, 9 * GB),
+        answered(VERDICT_NO_LEAK, SEVERITY_NONE, 90 * GB),
+    };
+    struct job_answer job = judge_parts(answers, NULL, 2);
+    CHECK(job.verdict == VERDICT_LEAK && job.severity == SEVERITY_NEGLIGIBLE && job.deciding == 0);
+    answers[1] = answered(VERDICT_LEAK, SEVERITY_LOW, 1 * GB);
+    job = judge_parts(answers, NULL, 2);
+    CHECK(job.severity == SEVERITY_LOW && job.deciding == 1);
+}
+
+TEST(job__names_the_sum_of_negligible_parts_where_it_is_not)
+{
+    struct answer answers[] = {
+        answered(VERDICT_LEAK, SEVERITY_LOW, 9 * GB),
+        answered(VERDICT_LEAK, SEVERITY_NEGLIGIBLE, 1 * GB),
+        answered(VERDICT_LEAK, SEVERITY_NEGLIGIBLE, 2 * GB),
+    };
+    enum job_part parts[] = {PART_TOTAL, PART_MAIN, PART_MAIN};
+    struct job_answer job = judge_parts(answers, parts, 3);
+    CHECK(job.deciding == 0 && job.severity == SEVERITY_LOW);
+    enum job_part sum_last[] = {PART_MAIN, PART_MAIN, PART_TOTAL};
+    struct answer swapped[] = {answers[1], answers[2], answers[0]};
+    CHECK(judge_parts(swapped, sum_last, 3).deciding == 2);
+    answers[0].severity = SEVERITY_NEGLIGIBLE;
+    CHECK(judge_parts(answers, parts, 3).deciding == 2);
+}

@@ -161,6 +161,33 @@ TEST(keep__gives_the_same_reports_again)
     CHECK(survives(&v));
 }
 
+/* The numbers in run files are those that older versions wrote, with new ones at the end. */
+TEST(keep__numbers_severities_as_ever)
+{
+    static const struct {
+        enum severity severity;
+        const char *job, *series;
+    } known[] = {
+        {SEVERITY_LOW, "\"job\": [2, 1, ", "\"integers\": [2, 0, 1, "},
+        {SEVERITY_MEDIUM, "\"job\": [2, 2, ", "\"integers\": [2, 0, 2, "},
+        {SEVERITY_HIGH, "\"job\": [2, 3, ", "\"integers\": [2, 0, 3, "},
+        {SEVERITY_NEGLIGIBLE, "\"job\": [2, 4, ", "\"integers\": [2, 0, 4, "},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct watch_view v = make_view(), recalled;
+        struct buf kept = BUF_INIT;
+        v.answer.severity = v.series[0].answer.severity = known[i].severity;
+        report_keep(&kept, &v);
+        CHECK(holds(buf_text(&kept), known[i].job) && holds(buf_text(&kept), known[i].series));
+        CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
+        CHECK(recalled.answer.severity == known[i].severity);
+        CHECK(recalled.series[0].answer.severity == known[i].severity);
+        watch_view_release(&recalled);
+        buf_release(&kept);
+        CHECK(survives(&v));
+    }
+}
+
 TEST(keep__knows_a_job_without_series)
 {
     struct watch_view v = {.limit = NAN, .seconds = 1, .answer = {.deciding = SIZE_MAX}};

@@ -218,6 +218,7 @@ TEST(lib__a_counter_of_the_programs_own_is_judged)
     CHECK(tidemark_judge_series(w, "pool.bytes", NULL, &v) == 0);
     CHECK(v.answer == TIDEMARK_LEAK);
     CHECK_NEAR(v.rate, 16, 0.5);
+    CHECK_TEXT(v.severity, "negligible");
     CHECK_TEXT(v.device, "arena:1");
     CHECK(tidemark_judge_series(w, "pool.bytes", "arena:2", &v) == -ENOENT);
     CHECK(tidemark_judge_series(w, "cache.entries", NULL, &v) == 0);

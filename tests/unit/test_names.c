@@ -13,6 +13,7 @@ TEST(names__of_verdicts_are_those_of_the_schema)
 TEST(names__of_severities_are_those_of_the_schema)
 {
     CHECK_TEXT(severity_name(SEVERITY_NONE), "none");
+    CHECK_TEXT(severity_name(SEVERITY_NEGLIGIBLE), "negligible");
     CHECK_TEXT(severity_name(SEVERITY_LOW), "low");
     CHECK_TEXT(severity_name(SEVERITY_MEDIUM), "medium");
     CHECK_TEXT(severity_name(SEVERITY_HIGH), "high");
