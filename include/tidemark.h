@@ -166,7 +166,8 @@ TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, co
                                        struct tidemark_verdict *ret);
 
 /* Called once for every series that turns to leak while the training goes on, by the call that
- * finds it: mostly tidemark_step(), also the last look of tidemark_finish(). Not for what is a leak
+ * finds it: mostly tidemark_step(), also the last look of tidemark_finish(). Not for a negligible
+ * leak, until it becomes more: tidemark_judge() and the report name it. Not for what is a leak
  * only because nothing more will come: judge after tidemark_finish(). It may call anything but
  * tidemark_close(), and must return. NULL: no more. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);

@@ -1,5 +1,6 @@
 /* core/watcher.c: the type _core.Watcher, and the module. */
 #include "core.h"
+#include "lib/lib.h"
 
 #include <errno.h>
 #include <math.h>
@@ -117,7 +118,7 @@ static PyObject *open_inner(PyObject *self, PyObject *args)
         o.run_file = PyBytes_AsString(run_file);
     int r = w->inner ? -EALREADY : tidemark_open(&o, &w->inner);
     if (r == 0)
-        tidemark_on_leak(w->inner, keep_leak, w);
+        watcher_on_any_leak(w->inner, keep_leak, w);
     Py_DECREF(run_file);
     return none_or_failure(r);
 }

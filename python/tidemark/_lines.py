@@ -41,5 +41,10 @@ def verdict_line(verdict):
     return f"   Verdict: {verdict.summary}"
 
 
+def negligible(step, verdict):
+    """A leak that is not worth a warning."""
+    return f"   Step {step}: {verdict.summary}"
+
+
 def warning(text):
     return f"⚠️  WARNING: {text}"

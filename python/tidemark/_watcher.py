@@ -28,7 +28,7 @@ class Verdict(typing.NamedTuple):
     """An answer. What is not known is None; sizes in bytes, rates per step."""
 
     answer: str  # "leak", "no_leak", "inconclusive"
-    severity: typing.Optional[str] = None  # of a leak: "low", "medium", "high"
+    severity: typing.Optional[str] = None  # of a leak: "negligible", "low", "medium", "high"
     confidence: typing.Optional[float] = None
     kind: typing.Optional[str] = None  # of the series that decides: "host.anon", "torch.allocated"
     device: typing.Optional[str] = None
@@ -42,6 +42,11 @@ class Verdict(typing.NamedTuple):
 
     def __str__(self):
         return self.summary
+
+
+def matters(verdict):
+    """It is a leak, and not a negligible one."""
+    return verdict.answer == "leak" and verdict.severity != "negligible"
 
 
 class _Now(typing.NamedTuple):
@@ -123,7 +128,7 @@ class Watcher(WarnsOnce, _core.Watcher):
     name is chosen), one file a rank. plan_steps: the step at which training will end; horizon: the
     longest ramp, in steps, that may still be harmless; epoch_steps: steps of an epoch. logger: a
     logging.Logger, or its name, instead of sys.stdout. on_leak: called with a Verdict, once for
-    every series that turns to leak.
+    every series that turns to leak, from severity "low" on.
     """
 
     def __init__(self, window=20, print_every=100, sync_interval=10, show_gpu=True,
@@ -358,15 +363,19 @@ class Watcher(WarnsOnce, _core.Watcher):
             by_limits = verdict.kind in GPU_KINDS and (
                 self.leak_threshold_mb is not None or self.leak_streak_mb is not None)
             if self.warn_on_leak and not by_limits:
-                self._warn_of(verdict)
-            if self._on_leak:
+                self._tell_of(verdict)
+            if self._on_leak and matters(verdict):
                 self._on_leak(verdict)
 
-    def _warn_of(self, verdict):
+    def _tell_of(self, verdict):
         """Not where `tidemark run` tells it, and who holds the memory."""
-        if self._logger or not _outside.tells_leaks():
+        if not self._logger and _outside.tells_leaks():
+            return
+        if matters(verdict):
             below = self._why(verdict, may_search=True)
             self._warn(f"step {self.step_count}: {verdict.summary}{below}")
+        elif self._prints():
+            self._say(_lines.negligible(self.step_count, verdict))
 
     @shielded
     def _on_census(self, _):
@@ -380,7 +389,8 @@ class Watcher(WarnsOnce, _core.Watcher):
         """Lines for below a verdict: who holds what grows, or where to look; ""."""
         grows = verdict.answer == "leak" or (
             verdict.answer == "inconclusive" and (verdict.rate or 0) > 0)
-        if not grows:
+        is_quiet = verdict.answer == "leak" and not matters(verdict) and not self.closed
+        if not grows or is_quiet:
             return ""
         held = self._holders(may_search) if _is_memory(verdict.kind) else ""
         if verdict.answer != "leak":

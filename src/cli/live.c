@@ -55,8 +55,10 @@ static const char options_help[] =
     "  --json FILE                the final answer for programs, - for standard output\n"
     "  --print-every S            seconds between log lines (default: 5, stretching)\n"
     "  --log FILE                 log lines and warnings go there; --quiet: none at all\n"
-    "  --on-leak CMD              run by the shell once for each leak as it is found, with the\n"
-    "                             answer's JSON as input, TIDEMARK_PID and TIDEMARK_KIND set\n"
+    "  --on-leak CMD              run by the shell once for each leak as it is found, from "
+    "severity\n"
+    "                             low on; the answer's JSON is its input, TIDEMARK_PID and\n"
+    "                             TIDEMARK_KIND are set\n"
     "  --fail-on WHAT[,WHAT]      exit 3 on leak[:negligible|low|medium|high] from that severity\n"
     "                             on (default: low), 4 on inconclusive\n"
     "  --ascii, --width N, --color auto|always|never\n";
@@ -304,7 +306,7 @@ static void tell_leak(struct live *l, double seconds, size_t id)
         tell(l, buf_text(&text));
         run_file_add_news(l->store, seconds, NEWS_LEAK, buf_text(&text));
         buf_release(&text);
-        if (l->options->on_leak)
+        if (l->options->on_leak && s->answer.severity > SEVERITY_NEGLIGIBLE)
             run_on_leak(l, &view, s);
     }
     watch_view_release(&view);

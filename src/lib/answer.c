@@ -1,4 +1,5 @@
 /* lib/answer.c: what the watcher says: verdicts, news of leaks, reports. */
+#include "lib/lib.h"
 #include "lib/watcher.h"
 
 #include <errno.h>
@@ -228,6 +229,7 @@ void tidemark_free(void *text)
 struct listener {
     tidemark_leak_callback *call;
     void *context;
+    bool hears_negligible;
 };
 
 static int set_listener(tidemark_watcher *w, struct visit *v, void *context)
@@ -236,12 +238,19 @@ static int set_listener(tidemark_watcher *w, struct visit *v, void *context)
     (void) v;
     w->on_leak = l->call;
     w->on_leak_context = l->context;
+    w->hears_negligible = l->hears_negligible;
     return 0;
 }
 
 int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context)
 {
-    struct listener l = {call, context};
+    struct listener l = {call, context, false};
+    return watcher_visit(w, set_listener, &l);
+}
+
+int watcher_on_any_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context)
+{
+    struct listener l = {call, context, true};
     return watcher_visit(w, set_listener, &l);
 }
 
@@ -252,7 +261,9 @@ static void take_leak(tidemark_watcher *w, struct visit *v, const struct watch_v
     report_alarm(&text, view, index, &report_style);
     run_file_add_news(w->store, seconds, NEWS_LEAK, buf_text(&text));
     buf_release(&text);
-    if (!w->on_leak)
+    bool is_heard =
+        view->series[index].answer.severity > SEVERITY_NEGLIGIBLE || w->hears_negligible;
+    if (!w->on_leak || !is_heard)
         return;
     struct tidemark_verdict *leaks = realloc(v->leaks, (v->leak_count + 1) * sizeof(*leaks));
     if (!leaks)

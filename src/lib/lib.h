@@ -6,6 +6,9 @@
 
 #include <tidemark.h>
 
+/* As tidemark_on_leak(), and for negligible leaks too. */
+int watcher_on_any_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
+
 /* What is worth finding out about the program's objects by now. */
 enum wire_wanted watcher_wanted(tidemark_watcher *w);
 

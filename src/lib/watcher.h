@@ -49,6 +49,7 @@ struct tidemark_watcher {
 
     tidemark_leak_callback *on_leak;
     void *on_leak_context;
+    bool hears_negligible; /* it is called for negligible leaks too */
 
     struct proc *self;   /* for tidemark_look(); NULL: cannot be read */
     struct proc_cpu cpu; /* at the last look around the process */

@@ -249,7 +249,8 @@ void format_verdict(struct buf *out, enum verdict verdict, enum severity severit
                     const struct report_style *style)
 {
     if (verdict == VERDICT_LEAK) {
-        format_color(out, FORMAT_RED, style);
+        if (severity != SEVERITY_NEGLIGIBLE)
+            format_color(out, FORMAT_RED, style);
         buf_adds(out, "LEAK");
         if (severity != SEVERITY_NONE)
             buf_addf(out, " (%s)", severity_name(severity));

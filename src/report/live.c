@@ -46,7 +46,10 @@ static void add_verdict(struct buf *out, const struct watch_status *s, double se
                         const char *bar, const struct report_style *style)
 {
     buf_adds(out, bar);
-    if (s->verdict == VERDICT_LEAK || s->suspect) {
+    if (s->verdict == VERDICT_LEAK && s->severity == SEVERITY_NEGLIGIBLE) {
+        buf_adds(out, "negligible leak: ");
+        utf8_add_clean(out, s->series.name, style->ascii);
+    } else if (s->verdict == VERDICT_LEAK || s->suspect) {
         format_color(out, s->verdict == VERDICT_LEAK ? FORMAT_RED : FORMAT_YELLOW, style);
         buf_adds(out, s->verdict == VERDICT_LEAK ? "LEAK: " : "suspect: ");
         utf8_add_clean(out, s->series.name, style->ascii);
@@ -68,7 +71,8 @@ static void add_verdict(struct buf *out, const struct watch_status *s, double se
 
 static void add_limit(struct buf *out, const struct watch_status *s, const char *bar)
 {
-    if (!isfinite(s->limit_seconds) || (s->verdict != VERDICT_LEAK && !s->suspect))
+    bool grows = (s->verdict == VERDICT_LEAK && s->severity != SEVERITY_NEGLIGIBLE) || s->suspect;
+    if (!isfinite(s->limit_seconds) || !grows)
         return;
     buf_addf(out, "%slimit in ", bar);
     units_add_duration(out, s->limit_seconds);
@@ -142,21 +146,27 @@ static const char *finding_of(const struct watch_view *v, int64_t pid)
     return NULL;
 }
 
+static void add_leak_line(struct buf *out, const struct watch_series *w,
+                          const struct report_style *style)
+{
+    const struct report_series s = {&w->info, &w->answer, &w->history};
+    buf_adds(out, "tidemark: ");
+    format_verdict(out, VERDICT_LEAK, w->answer.severity, style);
+    buf_adds(out, ": ");
+    utf8_add_clean(out, w->info.name, style->ascii);
+    buf_addc(out, ' ');
+    headline_series(out, &s);
+    buf_adds(out, ".\n");
+}
+
 void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
                   const struct report_style *style)
 {
     const struct watch_series *w = &v->series[series];
-    const struct report_series s = {&w->info, &w->answer, &w->history};
     struct buf text = BUF_INIT;
-    buf_adds(out, "tidemark: ");
-    format_verdict(out, VERDICT_LEAK, w->answer.severity, style);
-    buf_adds(&text, ": ");
-    utf8_add_clean(&text, w->info.name, style->ascii);
-    buf_addc(&text, ' ');
-    headline_series(&text, &s);
-    buf_addc(&text, '.');
-    buf_addf(out, "%s\n", buf_text(&text));
-    buf_clear(&text);
+    add_leak_line(out, w, style);
+    if (w->answer.severity == SEVERITY_NEGLIGIBLE)
+        return;
     if (w->info.command) {
         buf_addf(&text, "pid %lld: ", (long long) w->info.pid);
         format_clean_cut(&text, w->info.command, 2 * format_width(style), style);

@@ -16,6 +16,7 @@
 #define SECTIONS_MOST 3u /* series shown in full */
 #define SUMMARY_MOST 12u /* lines of the table of series */
 #define INDENT 2u
+#define RANK_LEAK 8 /* see rank_of(): it is shown in full */
 
 /* Overhead is worth a sentence from so many processes and so much memory on. */
 #define OVERHEAD_PROCESSES 2
@@ -254,10 +255,13 @@ static void add_overhead(struct buf *out, const struct watch_view *v,
 
 /* ---- series ---- */
 
-/* Leaks, then what is open, then the parts that matter; the sum goes where a part says the same. */
+/* Leaks, negligible ones last, then what is open, then the parts that matter; the sum goes where a
+ * part says the same. */
 static int rank_of(const struct watch_view *v, size_t i)
 {
     const struct watch_series *s = &v->series[i];
+    if (s->answer.verdict == VERDICT_LEAK && s->answer.severity != SEVERITY_NEGLIGIBLE)
+        return s->part == PART_TOTAL ? RANK_LEAK - 1 : RANK_LEAK;
     if (s->answer.verdict == VERDICT_LEAK)
         return s->part == PART_TOTAL ? 5 : 6;
     if (i == v->answer.deciding)
@@ -274,7 +278,7 @@ static void add_table(struct buf *out, const struct watch_view *v, const struct 
     if (!shown)
         base_out_of_memory();
     size_t count = 0;
-    for (int rank = 6; rank >= 0; rank--)
+    for (int rank = RANK_LEAK; rank >= 0; rank--)
         for (size_t i = 0; i < v->count && count < SUMMARY_MOST; i++)
             if (rank_of(v, i) == rank)
                 shown[count++] = j->series[i];
@@ -293,7 +297,7 @@ static void add_sections(struct buf *out, const struct watch_view *v, const stru
 {
     unsigned shown = 0;
     for (size_t i = 0; i < v->count && shown < SECTIONS_MOST; i++) {
-        bool leaks = rank_of(v, i) == 6;
+        bool leaks = rank_of(v, i) == RANK_LEAK;
         if (!leaks && i != v->answer.deciding)
             continue;
         text_section(out, &j->series[i], style);

@@ -476,6 +476,12 @@ void text_summary(struct buf *out, const struct report_job *job, const struct re
     table_render(&t, out, INDENT);
 }
 
+/* A negligible leak has its line in the table. */
+static bool needs_attention(const struct answer *a)
+{
+    return a->verdict != VERDICT_NO_LEAK && a->severity != SEVERITY_NEGLIGIBLE;
+}
+
 /* A long list is not shown in full, or the verdict would scroll away. */
 static void add_sections(struct buf *out, const struct report_job *job,
                          const struct report_style *style)
@@ -483,7 +489,8 @@ static void add_sections(struct buf *out, const struct report_job *job,
     size_t shown = 0, left_out = 0;
     for (size_t k = 0; verdict_order[k] != VERDICT_NO_LEAK; k++) {
         for (size_t i = 0; i < job->count; i++) {
-            if (job->series[i].answer->verdict != verdict_order[k])
+            const struct answer *a = job->series[i].answer;
+            if (a->verdict != verdict_order[k] || !needs_attention(a))
                 continue;
             if (shown++ < DETAIL_MOST)
                 text_section(out, &job->series[i], style);

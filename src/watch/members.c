@@ -243,6 +243,12 @@ const struct track *member_told(const struct member *m, const char *kind)
     return NULL;
 }
 
+bool member_is_told_quietly(const struct member *m)
+{
+    const struct track *heap = member_told(m, HEAP_USED);
+    return (m->has_tracks && m->tracks[MEMBER_ANON].quiet) || (heap && heap->quiet);
+}
+
 bool member_is_told_soon(const struct member *m)
 {
     const struct track *heap = member_told(m, HEAP_USED);

@@ -328,8 +328,9 @@ void member_init_tracks(struct member *m);
 enum member_kind member_kind_of(const char *kind);                 /* MEMBER_KINDS: none of them */
 bool member_is_trainer(const struct member *m);                    /* or a rank */
 void member_label(const struct member *m, char ret[MEMBER_LABEL]); /* "trainer 4242" */
-bool member_is_wary(const struct member *m);      /* one of its series leaks or is suspect */
-bool member_is_told_soon(const struct member *m); /* one of its series is a leak, or may be one */
+bool member_is_wary(const struct member *m);         /* one of its series leaks or is suspect */
+bool member_is_told_soon(const struct member *m);    /* its memory is a leak, or may be one */
+bool member_is_told_quietly(const struct member *m); /* ... has been told to be a negligible one */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
 double member_own_anon(const struct member *m); /* of a fork: what it got since */
 /* Its shares are due, and wait for their turn: there are too many processes to read them all. */

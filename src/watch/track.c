@@ -366,7 +366,7 @@ bool track_is_wary(const struct track *t)
 
 bool track_is_told_soon(const struct track *t)
 {
-    return t->rule == TRACK_JUDGED && track_is_wary(t);
+    return t->rule == TRACK_JUDGED && !t->quiet && track_is_wary(t);
 }
 
 /* Growth that the rule explains is no leak, whatever it looks like. */

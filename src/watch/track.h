@@ -67,8 +67,10 @@ struct track {
     double stored_limit;             /* what the run file was last told */
     enum track_rule stored_rule;
     bool moves;
-    bool alarmed; /* that it leaks has been told */
-    bool asked;   /* somebody wants to see just this one */
+    bool alarmed;     /* that it leaks has been told */
+    bool quiet;       /* ... as a negligible leak, once more if it comes to matter ... */
+    double next_look; /* ... which is looked for from this second on */
+    bool asked;       /* somebody wants to see just this one */
 
     uint64_t samples;
     double first, last, min, max, sum;
@@ -127,7 +129,7 @@ bool track_is_silent(const struct track *t);
 bool track_leaks(const struct track *t);
 bool track_is_wary(const struct track *t);
 
-/* It leaks, or may turn out to: as it is, and not as a witness. */
+/* It leaks, or may turn out to: as it is, and not as a witness or a negligible leak. */
 bool track_is_told_soon(const struct track *t);
 
 /*

@@ -513,17 +513,19 @@ static void add_notes(struct watch *w, struct watch_view *v)
 
 /* ---- the status line ---- */
 
-/* A leak before a suspicion, a part of the job before the sum. */
+/* A leak before a suspicion, that before a negligible leak; a part of the job before the sum. */
 static int urgency(const struct watch *w, const struct subject *s)
 {
     const struct track *t = s->track;
     enum job_part part = part_of(w, s);
     if (!is_worth_showing(w, s) || !track_is_judged(t))
         return 0;
+    if (track_leaks(t) && !t->quiet)
+        return part == PART_TOTAL ? 10 : 11;
     if (track_leaks(t))
-        return part == PART_TOTAL ? 8 : 9;
+        return part == PART_TOTAL ? 4 : 5;
     if (track_is_wary(t))
-        return part == PART_TOTAL ? 4 : part == PART_MAIN ? 6 : 5;
+        return part == PART_TOTAL ? 6 : part == PART_MAIN ? 8 : 7;
     return part == PART_MAIN ? 3 : part == PART_TOTAL ? 2 : 0;
 }
 
@@ -552,6 +554,7 @@ void watch_status(struct watch *w, struct watch_status *ret)
     ret->floor = answer.floor_last + (ret->total - w->job[JOB_ANON].last);
     track_answer(best.track, &w->terms, &answer, &history);
     ret->verdict = answer.verdict;
+    ret->severity = answer.severity;
     ret->suspect = answer.suspect;
     ret->rate = answer.rate;
     ret->needs = answer.verdict == VERDICT_INCONCLUSIVE ? answer.needs.at_least : NAN;

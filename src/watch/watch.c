@@ -40,6 +40,11 @@
 #define NEAR_LIMIT 0.9
 #define NEAR_LIMIT_OVER 0.8
 
+/* A negligible leak is looked at again after this share of the run, and this many seconds at most:
+ * it costs a whole answer, and may have come to matter. */
+#define LOOK_AGAIN_SHARE 0.05
+#define LOOK_AGAIN_MOST 60.0
+
 /* ---- series ---- */
 
 /*
@@ -386,10 +391,10 @@ struct watch_news watch_next_news(struct watch *w)
 }
 
 /* Of one that has ended nothing more will be told. */
-static bool a_member_is_told_soon(const struct watch *w)
+static bool any_alive(const struct watch *w, bool (*has)(const struct member *m))
 {
     for (size_t i = 0; i < w->member_count; i++)
-        if (member_is_alive(w->members[i]) && member_is_told_soon(w->members[i]))
+        if (member_is_alive(w->members[i]) && has(w->members[i]))
             return true;
     return false;
 }
@@ -421,41 +426,66 @@ static struct member *member_of_heap(const struct watch *w, const struct track *
 }
 
 /* The sum is told only where none of its parts is on the way to be, and a heap where the process
- * itself is not. */
+ * itself is not. Negligible parts do not speak for a sum that may be more. */
 static bool is_told_by_another(const struct watch *w, const struct track *t)
 {
     const struct member *m = member_of_heap(w, t);
     if (m)
         return track_is_told_soon(&m->tracks[MEMBER_ANON]);
-    return t == &w->job[JOB_ANON] && a_member_is_told_soon(w);
+    return t == &w->job[JOB_ANON] && any_alive(w, member_is_told_soon);
+}
+
+/* That it is negligible is known. */
+static bool is_told_quietly(const struct watch *w, const struct track *t)
+{
+    const struct member *m = member_of_heap(w, t);
+    if (t->quiet || (m && m->tracks[MEMBER_ANON].quiet))
+        return true;
+    return t == &w->job[JOB_ANON] && any_alive(w, member_is_told_quietly);
 }
 
 static bool is_to_be_told(const struct watch *w, const struct track *t)
 {
-    return !t->alarmed && track_leaks(t) && !is_told_by_another(w, t);
+    return (!t->alarmed || t->quiet) && track_leaks(t) && !is_told_by_another(w, t);
 }
 
 /* An alarm stays set for a while after the growth has stopped: who looks late finds that. */
-static bool is_leak_by_now(struct watch *w, struct track *t)
+static enum severity severity_by_now(struct watch *w, struct track *t)
 {
     struct answer a;
     const struct history *history;
     track_answer(t, &w->terms, &a, &history);
-    return a.verdict == VERDICT_LEAK;
+    return a.severity;
+}
+
+static void note_told(struct watch *w, struct track *t, bool quiet)
+{
+    struct member *m = member_of_heap(w, t);
+    t->alarmed = true;
+    t->quiet = quiet;
+    if (m) { /* the same leak, once it has filled the heap */
+        m->tracks[MEMBER_ANON].alarmed = true;
+        m->tracks[MEMBER_ANON].quiet = quiet;
+    }
+    w->leak_told = w->leak_told || !quiet;
 }
 
 static void look_for_leak(struct watch *w, struct track *t, void *c)
 {
-    (void) c;
-    if (!is_to_be_told(w, t) || !is_leak_by_now(w, t))
+    double seconds = *(const double *) c;
+    if ((t->quiet && seconds < t->next_look) || !is_to_be_told(w, t))
+        return;
+    t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
+    enum severity severity = severity_by_now(w, t);
+    if (severity == SEVERITY_NONE)
         return;
     found_explain(w); /* by what has been read since it last was */
     if (!is_to_be_told(w, t))
         return;
-    t->alarmed = w->leak_told = true;
-    struct member *m = member_of_heap(w, t);
-    if (m)
-        m->tracks[MEMBER_ANON].alarmed = true; /* the same leak, once it has filled the heap */
+    bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_told_quietly(w, t);
+    note_told(w, t, quiet);
+    if (!is_news)
+        return;
     struct numbered n = {.wanted = t};
     watch_each_track(w, number_track, &n);
     watch_add_news(w, NEWS_LEAK, n.number, "%s", t->kind);
@@ -665,7 +695,7 @@ static double do_what_is_due(struct watch *w, double seconds)
     if (seconds >= w->next_survey)
         machine_look_elsewhere(w, seconds);
     if (ticks || w->rings.count > 0)
-        watch_each_moving_track(w, true, look_for_leak, NULL);
+        watch_each_moving_track(w, true, look_for_leak, &seconds);
     if (seconds >= w->next_commit)
         commit(w, seconds);
     return next_call(w, seconds);

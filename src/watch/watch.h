@@ -101,7 +101,8 @@ void watch_signal(struct watch *w, int number);
 
 /* What is worth telling at once. Texts are valid until the next tick. */
 enum watch_news_kind {
-    NEWS_LEAK,       /* a series has turned to leak: once for each */
+    NEWS_LEAK,       /* a series has turned to leak: once for each, and once more where it was
+                        negligible then and no longer is */
     NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */
     NEWS_ELSEWHERE,  /* the system grows and the job does not: who does */
     NEWS_COPIES,     /* data workers copy what they could share */
@@ -226,6 +227,7 @@ struct watch_status {
     double step, step_total;
     size_t processes;
     enum verdict verdict;
+    enum severity severity;
     bool suspect;
     struct series_info series; /* the one that decides; texts are valid until the next call */
     double rate;               /* of it, per unit of its clock */

@@ -118,6 +118,65 @@ def a_failing_status(b):
     equal(b.run(b.under(["sh", "-c", "exit 9"], "--fail-on", "inconclusive")).returncode, 9, "own")
 
 
+HISTORY = """\
+import sys, time
+size, steps, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+history = []
+for step in range(1, steps + 1):
+    history.append(b"x" * size)
+    if step % 10 == 0:
+        print("step", step, flush=True)
+    time.sleep(pause)
+"""
+
+
+def _history(b, size, steps, pause, *options):
+    """Of a list that keeps `size` bytes a step: the status, the answer, and what was said."""
+    answer, run_file = b.folder / "answer.json", b.folder / "history.tide"
+    run_file.unlink(missing_ok=True)
+    done = b.run(b.under(python(HISTORY, size, steps, pause), "--limit", "64GB", "--json", answer,
+                         "-o", run_file, "--on-leak", "touch alarmed", *options))
+    return done.returncode, load_json(answer.read_text()), done.stderr.decode()
+
+
+def a_leak_that_does_not_matter(b):
+    """264 B a step are reported in one line; --fail-on leak and --on-leak begin at low."""
+    status, answer, said = _history(b, 223, 8000, 0.0003, "--fail-on", "leak")
+    equal((status, answer["verdict"], answer["severity"]), (0, "leak", "negligible"), "answer", said)
+    check(not (b.folder / "alarmed").exists(), "--on-leak was run", said)
+    report = said.index("\nLEAK (negligible): ")
+    news = [line for line in said[:report].splitlines() if " · job " not in line]
+    check(len(news) == 1 and news[0].startswith("tidemark: LEAK (negligible): "), "news", said)
+    check("list `history`" in said[report:], "its holder is not named", said)
+    check("It is negligible: it adds" in " ".join(said[report:].split()), "why", said)
+
+    run_file = b.folder / "history.tide"
+    for more in ([], ["--json"]):
+        show = [str(b.tidemark), "show", str(run_file), *more, "--fail-on"]
+        shown = b.run([*show, "leak"])
+        equal(shown.returncode, 0, "show", more)
+        check(b"negligible" in shown.stdout, "show", shown.stdout)
+        equal(b.run([*show, "leak:negligible"]).returncode, 3, "show", more)
+    judged = b.run([str(b.tidemark), "analyze", "--quiet", "--fail-on", "leak", str(run_file)])
+    equal(judged.returncode, 0, "analyze", judged.stdout)
+    check(judged.stdout.startswith(b"LEAK (negligible): "), "analyze", judged.stdout)
+
+
+def a_leak_that_does_not_matter_where_any_is_asked_for(b):
+    """--fail-on leak:negligible."""
+    status, answer, said = _history(b, 223, 8000, 0.0003, "--fail-on", "leak:negligible")
+    equal((status, answer["severity"]), (3, "negligible"), "answer", said)
+
+
+def a_leak_that_matters(b):
+    """100 KB a step fail both, and run the command of --on-leak."""
+    for word in ("leak", "leak:negligible"):
+        (b.folder / "alarmed").unlink(missing_ok=True)
+        status, answer, said = _history(b, 100 * 1024, 1400, 0.003, "--fail-on", word)
+        equal((status, answer["verdict"], answer["severity"]), (3, "leak", "low"), word, said)
+        check((b.folder / "alarmed").exists(), "--on-leak was not run", said)
+
+
 def a_run_file_that_exists(b):
     """Is left alone; the command runs."""
     file = b.folder / "run.tide"

@@ -129,6 +129,19 @@ class Metrics(Case):
         self.assertEqual(metrics["memory/leak"], 1.0)
         self.assertEqual(metrics["memory/growth_mb_per_step"], 0.0625)
 
+    def test_a_negligible_leak_is_not(self):
+        training = _shared.Training(0, None, None, None, {"print_every": 0})
+        self.addCleanup(training.end)
+        training._judged = {"memory/leak": 0.0}
+        leak = ("leak", "negligible", 0.99, "host.anon", None, 264.0, None, None, None, 10, 20,
+                "LEAK")
+        training.watcher._on_leaks([leak])
+        self.assertEqual(training.metrics()["memory/leak"], 0.0)
+        training.watcher.verdict = lambda *_: Verdict("leak", "negligible")
+        self.assertEqual(training._judge()["memory/leak"], 0.0)
+        training.watcher.verdict = lambda *_: Verdict("leak", "low")
+        self.assertEqual(training._judge()["memory/leak"], 1.0)
+
 
 class Warnings(Case):
     LEAK = ("leak", "low", 0.99, "torch.allocated", "cuda:0", 512.0, None, None, None, 10, 20,
@@ -149,6 +162,22 @@ class Warnings(Case):
     def test_not_where_it_is_not_wanted(self):
         self.assertEqual(self.said(warn_on_leak=False), "")
         self.assertEqual(self.said(print_every=0), "")
+
+    NEGLIGIBLE = ("leak", "negligible", 0.99, "host.anon", None, 264.0, None, None, None, 10, 20,
+                  "LEAK (negligible): host.anon grows 264 B/step")
+
+    def test_a_negligible_leak_is_one_quiet_line(self):
+        told = []
+        self.assertEqual(self.said(self.NEGLIGIBLE, on_leak=told.append),
+                         "   Step 0: LEAK (negligible): host.anon grows 264 B/step\n")
+        self.assertEqual(told, [])
+        self.assertEqual(self.said(self.NEGLIGIBLE, warn_on_leak=False), "")
+        self.assertEqual(self.said(self.NEGLIGIBLE, print_every=0), "")
+
+    def test_a_negligible_leak_is_logged_as_information(self):
+        with self.assertLogs("quiet", "INFO") as logs:
+            self.said(self.NEGLIGIBLE, logger="quiet")
+        self.assertEqual([r.levelname for r in logs.records], ["INFO"])
 
     def test_vram_by_limits_where_they_are_given(self):
         self.assertEqual(self.said(leak_threshold_mb=10), "")

@@ -129,6 +129,12 @@ TEST(format__colours_only_when_asked)
 {
     struct report_style colour = {.width = 80, .color = true};
     CHECK_WRITES(format_verdict(&out, VERDICT_LEAK, SEVERITY_HIGH, &unicode), "LEAK (high)");
+    CHECK_WRITES(format_verdict(&out, VERDICT_LEAK, SEVERITY_LOW, &colour),
+                 "\033[1;31mLEAK (low)\033[0m");
+    CHECK_WRITES(format_verdict(&out, VERDICT_LEAK, SEVERITY_NEGLIGIBLE, &unicode),
+                 "LEAK (negligible)");
+    CHECK_WRITES(format_verdict(&out, VERDICT_LEAK, SEVERITY_NEGLIGIBLE, &colour),
+                 "LEAK (negligible)\033[0m"); /* no alarm */
     CHECK_WRITES(format_verdict(&out, VERDICT_NO_LEAK, SEVERITY_NONE, &colour),
                  "\033[1;32mNO LEAK\033[0m");
 }

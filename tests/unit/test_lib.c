@@ -230,6 +230,33 @@ TEST(lib__a_counter_of_the_programs_own_is_judged)
     tidemark_close(w);
 }
 
+static void count_leaks(void *context, const struct tidemark_verdict *v)
+{
+    *(unsigned *) context += strcmp(v->kind, "pool.bytes") == 0;
+}
+
+/* A pool that grows by so much a step leaks, and that is told so often. */
+static void check_told(double bytes_a_step, unsigned times)
+{
+    tidemark_watcher *w = open_plain_watcher(NULL);
+    struct tidemark_verdict v = {.size = sizeof(v)};
+    unsigned told = 0;
+    CHECK(tidemark_on_leak(w, count_leaks, &told) == 0);
+    for (unsigned i = 0; i < 1400; i++)
+        if (make_step(w, 0) == 1)
+            CHECK(tidemark_count(w, "pool.bytes", NULL, TIDEMARK_BYTES, bytes_a_step * i) == 0);
+    CHECK(tidemark_finish(w) == 0);
+    CHECK(tidemark_judge_series(w, "pool.bytes", NULL, &v) == 0 && isfinite(v.alarm_step));
+    CHECK(told == times);
+    tidemark_close(w);
+}
+
+TEST(lib__a_negligible_leak_is_not_told_of)
+{
+    check_told(16, 0);
+    check_told(64 * 1024, 1);
+}
+
 TEST(lib__wrong_counters_are_refused)
 {
     tidemark_watcher *w = open_plain_watcher(NULL);

@@ -197,6 +197,11 @@ TEST(text__sums_many_series_up_and_details_the_doubtful)
     CHECK(holds(text, "-- vram | torch.allocated | cuda:0 ---"));
     CHECK(holds(text, "-- Run 1 | pid 177381 ---"));
     CHECK(strstr(text, "-- other") == NULL);
+    m[3].answer.severity = SEVERITY_NEGLIGIBLE;
+    buf_clear(&out);
+    report_text(&out, &job, &style);
+    CHECK(holds(buf_text(&out), "  LEAK (negligible)  vram    linear   512 B/step"));
+    CHECK(strstr(buf_text(&out), "-- vram") == NULL);
     buf_release(&out);
     for (size_t i = 0; i < 4; i++)
         made_series_release(&m[i]);

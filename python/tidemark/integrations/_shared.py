@@ -7,7 +7,7 @@ import time
 from tidemark import _arguments, _core, _lines, _objects, _torch
 from tidemark._cleanup import came_by_signal
 from tidemark._shield import WarnsOnce, shielded
-from tidemark._watcher import Verdict, Watcher, print_text
+from tidemark._watcher import Verdict, Watcher, matters, print_text
 
 METRICS_SHARE_OF_TIME = 0.0001  # for looking, and for judging: what comes sooner is left out
 CENSUS_SHARE_OF_TIME = 0.0002
@@ -57,7 +57,8 @@ class _TrainingWatcher(Watcher):
         return self._sent.arrived()
 
     def _on_leaks(self, leaks):
-        self._leak = Verdict(*leaks[-1])
+        told = [v for v in (Verdict(*leak) for leak in leaks) if matters(v)]
+        self._leak = told[-1] if told else self._leak
         super()._on_leaks(leaks)
 
     def take_leak(self):
@@ -276,9 +277,9 @@ class Training:
         host = self.watcher.verdict("host.anon")
         if host.rate is not None:
             judged["memory/growth_mb_per_step"] = host.rate / MB
-        answer = self.watcher.verdict().answer
-        if answer != "inconclusive":
-            judged["memory/leak"] = float(answer == "leak")
+        verdict = self.watcher.verdict()
+        if verdict.answer != "inconclusive":
+            judged["memory/leak"] = float(matters(verdict))
         return judged
 
     def end(self):
