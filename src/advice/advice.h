@@ -103,6 +103,7 @@ struct size_facts {
 
 struct size {
     enum verdict verdict;
+    bool leaks;                  /* and not by a negligible amount: no size is enough */
     bool settled;                /* it stands, and is not expected to grow any more */
     double minimum, recommended; /* NAN: no size can be named, and minimum_why says why */
     double grows_until;          /* of a leak: where on its clock the capacity is used up ... */

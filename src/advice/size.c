@@ -23,6 +23,15 @@ static double growth_to_plan(const struct answer *a)
     return present(a->forecast.plan_value - a->floor_last);
 }
 
+/* What a negligible leak adds where no plan says for how long; 0: it is none. */
+static double growth_without_plan(const struct answer *a)
+{
+    bool is_negligible = a->verdict == VERDICT_LEAK && a->severity == SEVERITY_NEGLIGIBLE;
+    if (!is_negligible || isfinite(a->forecast.plan_value))
+        return 0;
+    return present(SEVERITY_FUTURE * a->rate * (a->last_at - a->first_at));
+}
+
 static struct words position(const struct size_facts *f, double at)
 {
     return words_of_position(at, f->answer->first_at, f->clock);
@@ -153,6 +162,8 @@ static void add_margins(const struct size_facts *f, struct size *s)
                growth_to_plan(a) >= LEAST_BYTES
                    ? "by which the growth to the end of the plan is uncertain."
                    : "that it may grow to the end of the plan without having been noticed so far.");
+    add_margin(s, growth_without_plan(a),
+               "that its negligible leak adds in a run 10 times as long.");
     add_margin(s, f->copies_to_come, "that data workers may still copy.");
     add_margin(
         s, f->files,
@@ -184,13 +195,14 @@ void size_judge(const struct size_facts *f, struct size *ret)
 {
     const struct answer *a = f->answer;
     *ret = (struct size){.verdict = a->verdict, .grows_until = NAN, .for_plan = NAN};
+    ret->leaks = a->verdict == VERDICT_LEAK && a->severity != SEVERITY_NEGLIGIBLE;
     ret->settled = a->verdict == VERDICT_NO_LEAK && growth_to_plan(a) < LEAST_BYTES &&
                    present(f->copies_to_come) < LEAST_BYTES;
     ret->minimum = isfinite(f->needed) ? f->needed : f->peak;
     if (isnan(f->needed) && present(f->unseen) >= LEAST_BYTES)
         ret->minimum += f->unseen;
     explain_peak(f, ret);
-    if (a->verdict == VERDICT_LEAK)
+    if (ret->leaks)
         explain_leak(f, ret);
     else if (f->failed)
         explain_failure(ret);

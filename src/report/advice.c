@@ -32,7 +32,7 @@ static struct judged *judge(const struct evidence *e)
 static bool any_leaks(const struct report_advice *a, const struct judged *j)
 {
     for (size_t i = 0; i < a->evidence->size_count; i++)
-        if (j->sizes[i].verdict == VERDICT_LEAK)
+        if (j->sizes[i].leaks)
             return true;
     return false;
 }
@@ -259,6 +259,8 @@ static void add_json_size(struct json *j, const struct size_facts *f, const stru
     json_object_begin(j, NULL);
     json_string(j, "name", f->name);
     json_string(j, "verdict", verdict_name(s->verdict));
+    if (s->verdict == VERDICT_LEAK)
+        json_string(j, "severity", severity_name(a->severity));
     json_string(j, "clock", series_clock_name(f->clock));
     json_number(j, "settled", s->settled ? f->settled : (double) NAN);
     json_number(j, "peak", f->peak);

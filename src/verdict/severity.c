@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-/* Where no plan is known, the future is this many times the run so far. */
-#define FUTURE 10.0
-
 /* Where no limit is known, doubling the memory in use, 1 GB at least, counts as reaching it. */
 #define LEAST_HEADROOM 0x1p30
 
@@ -23,7 +20,7 @@
 struct outlook outlook_of(const struct answer *a)
 {
     struct outlook o = {.by_plan = a->plan > a->last_at};
-    double ahead = o.by_plan ? a->plan - a->last_at : FUTURE * (a->last_at - a->first_at);
+    double ahead = o.by_plan ? a->plan - a->last_at : SEVERITY_FUTURE * (a->last_at - a->first_at);
     o.added = a->rate * ahead;
     o.headroom = isnan(a->limit) ? fmax(a->floor_last, LEAST_HEADROOM) : a->limit - a->floor_last;
     return o;

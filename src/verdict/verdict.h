@@ -30,6 +30,9 @@ enum severity {
     SEVERITY_HIGH,
 };
 
+/* Where no plan is known, what a leak comes to is judged over this many times the run so far. */
+#define SEVERITY_FUTURE 10.0
+
 enum pattern {
     PATTERN_UNKNOWN,
     PATTERN_FLAT,

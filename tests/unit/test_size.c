@@ -151,6 +151,30 @@ TEST(size__a_leak_with_a_plan_has_no_minimum_either)
     CHECK(says(&s.minimum_why, "To the end of the plan (step 2,000) it would take 1.86 GB."));
 }
 
+TEST(size__a_negligible_leak_has_one_with_its_growth)
+{
+    struct answer a = level_answer(VERDICT_LEAK);
+    a.severity = SEVERITY_NEGLIGIBLE;
+    a.rate = 1024;
+    struct size_facts f = host_facts(&a);
+    struct size s;
+    size_judge(&f, &s);
+    CHECK(!s.leaks && !s.settled && isnan(s.grows_until));
+    CHECK_NEAR(s.minimum, 900 * MB, 1);
+    CHECK(says(&s.recommended_why,
+               "9.76 MB that its negligible leak adds in a run 10 times as long."));
+    a.plan = 10000;
+    a.forecast.plan_value = 809 * MB;
+    a.forecast.plan_high = 809 * MB;
+    size_judge(&f, &s);
+    CHECK_NEAR(s.minimum, 909 * MB, 1);
+    CHECK(says(&s.minimum_why, "9.00 MB more by the end of the plan (step 10,000)"));
+    CHECK(!says(&s.recommended_why, "negligible leak"));
+    a.severity = SEVERITY_LOW;
+    size_judge(&f, &s);
+    CHECK(s.leaks && isnan(s.minimum));
+}
+
 TEST(size__a_run_that_is_too_short_supports_none)
 {
     struct answer a = level_answer(VERDICT_INCONCLUSIVE);
