@@ -27,9 +27,11 @@ __attribute__((format(printf, 2, 3))) static void differ(struct comparison *c, c
     va_end(args);
 }
 
-static const char *said(enum verdict verdict)
+static const char *said(const struct answer *a)
 {
-    return verdict == VERDICT_NO_LEAK ? "no leak" : verdict_name(verdict);
+    if (a->verdict == VERDICT_LEAK)
+        return a->severity == SEVERITY_NEGLIGIBLE ? "a negligible leak" : "a leak";
+    return a->verdict == VERDICT_NO_LEAK ? "no leak" : verdict_name(a->verdict);
 }
 
 /* How a run goes, without its size: does it warm up, and what does it do in the end. */
@@ -141,7 +143,7 @@ void answers_compare(const struct answer *a, const struct answer *b, enum series
     *ret = (struct comparison){.level_ratio = NAN};
     enum course ca = course_of(a), cb = course_of(b);
     if (ca != cb)
-        differ(ret, "A is %s, B is %s.", said(a->verdict), said(b->verdict));
+        differ(ret, "A is %s, B is %s.", said(a), said(b));
     compare_warm_up(a, b, ret);
     bool both_warm = isnan(a->warm_up_end) == isnan(b->warm_up_end);
     ret->same_pattern = ca == cb && ca != COURSE_OPEN && both_warm;

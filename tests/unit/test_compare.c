@@ -82,7 +82,10 @@ TEST(compare__tells_a_leak_from_a_plateau)
     struct answer a = settled(5 * GB, NAN), b = leaking(5 * GB, 3 * MB);
     struct comparison c = compare(&a, &b);
     CHECK(!c.same_pattern);
-    CHECK(says(&c, "A is no leak, B is leak.") && says(&c, "In the end B still grows"));
+    CHECK(says(&c, "A is no leak, B is a leak.") && says(&c, "In the end B still grows"));
+    b.severity = SEVERITY_NEGLIGIBLE;
+    c = compare(&a, &b);
+    CHECK(!c.same_pattern && says(&c, "A is no leak, B is a negligible leak."));
     CHECK_TEXT(c.summary, "Not the same pattern.");
 }
 
