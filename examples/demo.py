@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 MB = 1024 * 1024
@@ -189,8 +190,18 @@ def trainwatch_says(answer):
     return said
 
 
+def holder_says(answer):
+    """Lines: what holds the memory that leaks, and what to write instead; none where nobody knows."""
+    findings = answer.get("findings", []) if answer["verdict"] == "leak" else []
+    return textwrap.wrap(findings[0]["sentence"], 76) if findings else []
+
+
 def summary(names, answers):
     lines = list(table(names, answers))
+    for name, answer in zip(names, answers):
+        held = holder_says(answer)
+        lines += ["", "Holder of the leak in the %s one:" % name] if held else []
+        lines += ["  " + line for line in held]
     for name, answer in zip(names, answers):
         lines += ["", "TrainWatch's rule on the %s one:" % name]
         lines += ["  " + line for line in trainwatch_says(answer)]
