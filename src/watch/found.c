@@ -331,6 +331,10 @@ static void take_over(struct wire_census_growing *g, const struct wire_census_gr
     g->item = known->item;
     g->host_per_item = known->host_per_item;
     g->device_per_item = known->device_per_item;
+    g->host_low = known->host_low;
+    g->host_high = known->host_high;
+    g->device_low = known->device_low;
+    g->device_high = known->device_high;
     g->view = known->view;
     g->tensors = known->tensors;
     g->grad_fn = known->grad_fn;

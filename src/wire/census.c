@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS_MOST 10u
+#define FIELDS_MOST 13u
 #define NUMBER_MOST 1e18 /* no count and no size goes so far */
 
 /* One record: its fields, the first is what it is of. Missing ones are empty. */
@@ -253,6 +253,15 @@ static void take_points(struct wire_census_growing *g, const char *text)
     }
 }
 
+/* Both ends or neither: half an interval, or one upside down, says nothing. */
+static void take_interval(const char *low, const char *high, double *ret_low, double *ret_high)
+{
+    double from = number_of(low), to = strcmp(high, "inf") == 0 ? INFINITY : number_of(high);
+    bool is_interval = from <= to; /* not with NAN */
+    *ret_low = is_interval ? from : NAN;
+    *ret_high = is_interval ? to : NAN;
+}
+
 static void take_growing(struct wire_census *c, const char *const *f)
 {
     if (c->growing_count == WIRE_CENSUS_GROWING || form_of(f[2]) == WIRE_CENSUS_FORMS)
@@ -268,6 +277,8 @@ static void take_growing(struct wire_census *c, const char *const *f)
     };
     take_flags(g, f[7]);
     take_points(g, f[8]);
+    take_interval(f[9], f[10], &g->host_low, &g->host_high);
+    take_interval(f[11], f[12], &g->device_low, &g->device_high);
 }
 
 /* NULL: there is none of that id. */

@@ -21,6 +21,7 @@
  *   heap     IN_USE FREE MAPPED
  *   acted    NAME TIMES OBJECTS BYTES NS       "gc" or "trim": what that gave back, in all
  *   growing  ID FORM WHAT ITEM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
+ *            HOST_LOW HOST_HIGH DEVICE_LOW DEVICE_HIGH   "inf" for what has no upper end
  *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
  *   addition ID LINE               where the source adds to it: the watcher's, in what it keeps
  *   profiler 1                     torch's is switched on
@@ -99,6 +100,9 @@ struct wire_census_growing {
     enum wire_census_form form;
     const char *what, *item;
     double host_per_item, device_per_item; /* bytes */
+    /* Intervals for both, NAN where the probe gives none. High is INFINITY where part of an item
+     * cannot be seen from Python: the nodes of a graph, the buffers of an extension. */
+    double host_low, host_high, device_low, device_high;
     bool grad_fn, exception;
     bool function;  /* an item is one, or has one */
     bool extension; /* an item is an object of one, or has such a one */

@@ -87,6 +87,43 @@ TEST(census__what_grows_comes_with_its_points_and_holders)
     wire_census_free(c);
 }
 
+TEST(census__weights_come_with_their_intervals)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST
+                "growing\t1\tcontainer\tlist\tlist\t640000\t0\t\t1:1\t630000.5\t650000\t0\t0\n"
+                "growing\t2\tcontainer\tlist\ttensor\t600\t512\tgrad_fn\t1:"
+                "1\t600\tinf\t512\tinf\tnew\n",
+                &c) == 0);
+    const struct wire_census_growing *g = c->growing;
+    CHECK(g[0].point_count == 1);
+    CHECK_NEAR(g[0].host_low, 630000.5, 0);
+    CHECK_NEAR(g[0].host_high, 650000, 0);
+    CHECK(g[0].device_low == 0 && g[0].device_high == 0);
+    CHECK_NEAR(g[1].host_low, 600, 0);
+    CHECK_NEAR(g[1].device_low, 512, 0);
+    CHECK(isinf(g[1].host_high) && isinf(g[1].device_high));
+    wire_census_free(c);
+}
+
+TEST(census__an_interval_that_is_none_is_not_known)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "growing\t1\tsize\tx\ty\t5\t5\t\t1:1\n"
+                      "growing\t2\tsize\tx\ty\t5\t5\t\t1:1\t5\n"
+                      "growing\t3\tsize\tx\ty\t5\t5\t\t1:1\t6\t5\t\tinf\n"
+                      "growing\t4\tsize\tx\ty\t5\t5\t\t1:1\tinf\tinf\t-1\tinfinite\n",
+                &c) == 0);
+    CHECK(c->growing_count == 4);
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        const struct wire_census_growing *g = &c->growing[i];
+        CHECK(isnan(g->host_low) && isnan(g->host_high));
+        CHECK(isnan(g->device_low) && isnan(g->device_high));
+        CHECK_NEAR(g->host_per_item, 5, 0);
+    }
+    wire_census_free(c);
+}
+
 TEST(census__escapes_stand_for_what_separates)
 {
     struct wire_census *c;
