@@ -105,6 +105,12 @@ struct numbers { /* arrayobject of the module `array` */
     } * kind;
 };
 
+struct array_type { /* PyArray_Descr */
+    py_object *base[2];
+    py_object *scalar;
+    char kind, code;
+};
+
 #define ARRAY_C_ORDER 1
 #define ARRAY_FORTRAN_ORDER 2
 
@@ -420,12 +426,17 @@ void heap_visit_back(heap_visitor *visit, void *context)
     visit_list_back(&known.frozen->head, visit, context);
 }
 
-void heap_edges(py_object *o, heap_edge_visitor *visit, void *context)
+/* A class that is not the collector's would not bear being traversed. */
+bool heap_has_edges(const py_object *o)
 {
     const struct type *t = as_object(o)->type;
-    /* A class that is not the collector's would not bear it. */
-    if (t->traverse && (!t->is_collected || t->is_collected(o)))
-        t->traverse(o, visit, context);
+    return t->traverse && (!t->is_collected || t->is_collected((py_object *) o));
+}
+
+void heap_edges(py_object *o, heap_edge_visitor *visit, void *context)
+{
+    if (heap_has_edges(o))
+        as_object(o)->type->traverse(o, visit, context);
 }
 
 /* ---- what an object is ---- */
@@ -446,6 +457,19 @@ bool heap_is_foreign(const py_object *type)
          t = t->parent) {
         uintptr_t code = (uintptr_t) t->free;
         if (code < known.code_begin || code >= known.code_end)
+            return true;
+    }
+    return false;
+}
+
+/* numpy.void is a number by its ancestors, and a record by what it holds. */
+bool heap_is_scalar(const py_object *type)
+{
+    for (const struct type *t = (const struct type *) type; t; t = t->parent) {
+        if (t->flags & FLAG_ON_HEAP || strcmp(t->name, "numpy.void") == 0)
+            return false;
+        if (strcmp(t->name, "numpy.generic") == 0 || strncmp(t->name, "datetime.", 9) == 0 ||
+            strcmp(t->name, "decimal.Decimal") == 0)
             return true;
     }
     return false;
@@ -594,6 +618,37 @@ ptrdiff_t heap_most_of_cache(const py_object *dict)
     if (known.cache && known.cache_most)
         heap_visit(look_for_cache, &s);
     return s.most;
+}
+
+/* ---- arrays ---- */
+
+/* Elements that lie one behind the other; 0: they do not. */
+static size_t array_length(const struct array *a)
+{
+    size_t length = 1;
+    if (a->dimensions < 0 || !(a->flags & (ARRAY_C_ORDER | ARRAY_FORTRAN_ORDER)))
+        return 0;
+    for (int i = 0; i < a->dimensions; i++)
+        length *= a->shape[i] > 0 ? (size_t) a->shape[i] : 0;
+    return length;
+}
+
+py_object *heap_array_owner(const py_object *o)
+{
+    return heap_kind(o) == HEAP_ARRAY ? ((const struct array *) o)->owner : NULL;
+}
+
+size_t heap_array_objects(const py_object *o, py_object *const **ret_objects)
+{
+    const struct array *a = (const struct array *) o;
+    if (heap_kind(o) != HEAP_ARRAY || a->owner || !a->dtype ||
+        (uintptr_t) a->data % sizeof(py_object *) != 0)
+        return 0;
+    const struct array_type *t = (const struct array_type *) a->dtype;
+    if (t->kind != 'O' || t->code != 'O')
+        return 0;
+    *ret_objects = (py_object *const *) (const void *) a->data;
+    return array_length(a);
 }
 
 /* ---- sizes ---- */

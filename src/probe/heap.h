@@ -25,6 +25,8 @@ void heap_visit_back(heap_visitor *visit, void *context);
 /* What an object refers to; not 0 from `visit` ends it. */
 typedef int heap_edge_visitor(py_object *o, void *context);
 void heap_edges(py_object *o, heap_edge_visitor *visit, void *context);
+/* False: it is of a type that refers to nothing, as numbers and texts. */
+bool heap_has_edges(const py_object *o);
 
 /* ---- what an object is ---- */
 
@@ -34,6 +36,8 @@ const char *heap_type_name(const py_object *type);
 bool heap_is_subtype(const py_object *type, const py_object *base);
 /* Its objects are an extension's: what else belongs to them cannot be seen. */
 bool heap_is_foreign(const py_object *type);
+/* An extension's number or date: there is nothing behind it. */
+bool heap_is_scalar(const py_object *type);
 /* Its own namespace, borrowed; NULL: not to be had. */
 py_object *heap_type_dict(const py_object *type);
 /* The tuple of classes in which names are looked for, itself first; NULL: none yet. */
@@ -69,6 +73,12 @@ ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind); /* whose kind
 ptrdiff_t heap_most(const py_object *o);
 /* The same of the functools.lru_cache that keeps its results in this dict; a walk over the heap. */
 ptrdiff_t heap_most_of_cache(const py_object *dict);
+
+/* An array of numpy's refers to objects of which the collector does not know: the one whose memory
+ * it shows, NULL where that is its own; and its elements where they are objects. An element may be
+ * NULL. Of anything else there are none. */
+py_object *heap_array_owner(const py_object *o);
+size_t heap_array_objects(const py_object *o, py_object *const **ret_objects);
 
 /* Bytes of host memory that are the object's own, with what belongs to nobody else (a list's table,
  * an array's numbers). */

@@ -7,10 +7,16 @@
 
 static size_t shared_bytes;
 
+static void *map(size_t bytes, int more_flags)
+{
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE | more_flags, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 void *places_map(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    return map(bytes, 0);
 }
 
 void places_unmap(void *memory, size_t bytes)
@@ -62,16 +68,31 @@ uint64_t places_hash(uintptr_t key)
     return h ^ h >> 29;
 }
 
-bool places_init(struct places *p, size_t most, bool shared)
+static size_t slots_for(size_t most)
 {
     size_t slots = 64;
     while (slots < 2 * most)
         slots *= 2;
-    size_t bytes = slots * sizeof(struct place);
+    return slots;
+}
+
+bool places_init(struct places *p, size_t most, bool shared)
+{
+    size_t slots = slots_for(most), bytes = slots * sizeof(struct place);
     struct place *memory = shared ? places_map_shared(bytes) : places_map(bytes);
     if (!memory)
         return false;
     *p = (struct places){.slots = memory, .mask = slots - 1, .is_shared = shared};
+    return true;
+}
+
+bool places_init_at_once(struct places *p, size_t most)
+{
+    size_t slots = slots_for(most);
+    struct place *memory = map(slots * sizeof(struct place), MAP_POPULATE);
+    if (!memory)
+        return false;
+    *p = (struct places){.slots = memory, .mask = slots - 1};
     return true;
 }
 

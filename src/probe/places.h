@@ -25,6 +25,8 @@ struct places {
 /* `shared`: seen by forked children too, and not among the process's anonymous memory. Released
  * places have no room. False: no memory. */
 bool places_init(struct places *p, size_t most, bool shared);
+/* The same, not shared, with all of its memory there at once: cheaper where most will be used. */
+bool places_init_at_once(struct places *p, size_t most);
 void places_release(struct places *p); /* accepts all zero */
 void places_clear(struct places *p);
 size_t places_room(const struct places *p); /* for so many keys */
