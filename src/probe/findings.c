@@ -42,6 +42,7 @@ static void describe_graph(struct survey *c, struct finding *f)
 {
     struct tensor_facts facts;
     f->item.host = f->item.device = NAN;
+    f->item.host_high = f->item.device_high = INFINITY;
     f->item.carries_graph = true;
     survey_type_name(heap_type(c->largest_graph), f->what, sizeof(f->what));
     if (tensors_read(c->largest_graph, &facts))
@@ -220,10 +221,7 @@ static void weigh_by(struct finding *container, const struct finding *objects)
         return;
     double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
     *item = objects->item;
-    item->host *= each;
-    item->device *= each;
-    item->hidden_by_view *= each;
-    item->tensors *= each;
+    weigh_multiply(item, each);
     snprintf(item->what, sizeof(item->what), "%s of %.*s", own, (int) sizeof(own) - 5, what);
 }
 

@@ -247,6 +247,15 @@ static void add_size(struct text *out, double bytes)
         add(out, "\t");
 }
 
+static void add_interval(struct text *out, double low, double high)
+{
+    add_size(out, low);
+    if (isinf(high))
+        add(out, "\tinf");
+    else
+        add_size(out, high);
+}
+
 static void add_growing(struct text *out, size_t id, const struct finding *f)
 {
     static const char *const forms[] = {"container", "objects", "tensors", "graph", "size"};
@@ -263,6 +272,8 @@ static void add_growing(struct text *out, size_t id, const struct finding *f)
     for (unsigned i = 0; i < p->count; i++)
         add(out, "%s%llu:%llu", i ? " " : "", (unsigned long long) p->at[i].time,
             (unsigned long long) p->at[i].value);
+    add_interval(out, f->item.host_low, f->item.host_high);
+    add_interval(out, f->item.device_low, f->item.device_high);
     add(out, "\n");
 }
 

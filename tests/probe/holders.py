@@ -14,9 +14,9 @@ from run import interpreters
 PROGRAM = pathlib.Path(__file__).resolve().parent / "holders_program.py"
 
 
-def cases(python, library, names):
+def cases(python, program, library, names):
     """(name, what is wrong or None) of every case."""
-    done = subprocess.run([python, "-X", "faulthandler", PROGRAM, library, *names], text=True,
+    done = subprocess.run([python, "-X", "faulthandler", program, library, *names], text=True,
                           capture_output=True, timeout=300)
     for line in done.stdout.splitlines():
         name, _, said = line.split(" ", 1)[1].partition(": ")
@@ -25,13 +25,11 @@ def cases(python, library, names):
         yield "the program ended well", "status %d\n%s" % (done.returncode, done.stderr)
 
 
-def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    library = pathlib.Path(sys.argv[1]).resolve() / "tests" / "libholders.so"
+def run_all(program, library, names):
+    """The cases of a program that has the library, with every interpreter; the exit status."""
     counts = [0, 0]
     for version, python, _ in interpreters():
-        for name, said in cases(python, library, sys.argv[2:]):
+        for name, said in cases(python, program, library, names):
             counts[said is not None] += 1
             print("%-4s  %s %s" % ("FAIL" if said else "ok", ".".join(map(str, version)),
                                    name.replace("_", " ")), flush=True)
@@ -39,6 +37,13 @@ def main():
                 print("      | " + line, flush=True)
     print("%d passed, %d failed" % tuple(counts))
     return 1 if counts[1] or not counts[0] else 0
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    library = pathlib.Path(sys.argv[1]).resolve() / "tests" / "libholders.so"
+    return run_all(PROGRAM, library, sys.argv[2:])
 
 
 if __name__ == "__main__":
