@@ -5,9 +5,12 @@
 
 #define WALKED_MOST 200000u /* places of what can be entered at its beginning only */
 
+/* What was written to a file in memory is of its own size. */
 bool edges_any(const py_object *o)
 {
     py_object *const *objects;
+    if (heap_kind(o) == HEAP_MEMORY_FILE)
+        return false;
     return heap_has_edges(o) || heap_array_owner(o) || heap_array_objects(o, &objects) > 0;
 }
 

@@ -2,6 +2,7 @@
 #include "probe/findings.h"
 
 #include "probe/grown.h"
+#include "probe/pieces.h"
 #include "probe/roots.h"
 #include "wire/wire.h"
 
@@ -14,10 +15,20 @@
 
 /* ---- what grows ---- */
 
+/* The pieces of a large io.StringIO, which is a finding by itself. */
+static bool is_list_of_file(const struct survey *c, const py_object *o)
+{
+    for (unsigned i = 0; i < c->size_count; i++)
+        if (pieces_has(c->sizes[i].object, o))
+            return true;
+    return false;
+}
+
 /* A name that a block of a program binds is no growth of its module. */
 static bool describe_container(const struct survey *c, py_object *o, struct finding *f)
 {
-    if (!places_find(&c->lengths, (uintptr_t) o) || (c->is_pair && roots_is_namespace(o)))
+    if (!places_find(&c->lengths, (uintptr_t) o) || (c->is_pair && roots_is_namespace(o)) ||
+        is_list_of_file(c, o))
         return false;
     survey_type_name(heap_type(o), f->what, sizeof(f->what));
     weigh_container(o, &f->item);

@@ -1,6 +1,8 @@
 /* probe/heap.c: walking the collector's lists, and reading objects by their layout. */
 #include "probe/heap.h"
 
+#include "probe/pieces.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
@@ -352,6 +354,8 @@ static bool learn(void)
     learn_texts();
     learn_code();
     bool by_lists = minor >= 9 && minor <= 13 && find_lists(minor);
+    if (by_lists && known.text_file)
+        pieces_learn((py_object *) known.text_file, (size_t) known.text_file->basic_size);
     return by_lists || (known.visit_objects && minor <= 14);
 }
 
@@ -437,6 +441,8 @@ void heap_edges(py_object *o, heap_edge_visitor *visit, void *context)
 {
     if (heap_has_edges(o))
         as_object(o)->type->traverse(o, visit, context);
+    if (as_object(o)->type == known.text_file) /* which leaves them out */
+        pieces_visit(o, visit, context);
 }
 
 /* ---- what an object is ---- */

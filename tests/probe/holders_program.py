@@ -10,6 +10,7 @@ import ctypes
 import dataclasses
 import functools
 import gc
+import io
 import os
 import sys
 import threading
@@ -612,6 +613,17 @@ def held_by_c():
     expect_first(who(*addresses), "native", "", file=None)
 
 
+def pieces_of_a_text_file():
+    """Lists that an io.StringIO does not tell the collector of, to 3.11."""
+    log, piece = io.StringIO(), "a piece " * 100
+    log.write(piece)
+    lists = [o for o in gc.get_objects() if type(o) is list and len(o) == 1 and o[0] is piece]
+    expect(len(lists) == (sys.version_info < (3, 12)), lists)
+    for found in map(id, lists):
+        del lists
+        expect_first(who(found), "local", None, "pieces_of_a_text_file")
+
+
 def some_of_each():
     """Shares: three of four in a list, one in a dict."""
     kept, other = [Thing() for _ in range(3)], {"a": Thing()}
@@ -782,7 +794,7 @@ CASES = [a_local_list, a_parameter_belongs_to_the_outer_function, a_variable_of_
          a_container_in_itself, a_hundred_thousand_deep, chains, lru_caches, kept_exceptions,
          an_exception_being_handled, a_kept_frame, a_generator, a_coroutine,
          a_thread_that_has_not_begun, partials_and_methods, weak_references_hold_nothing, garbage,
-         what_a_class_is_made_of_is_no_garbage, held_by_c, some_of_each, no_code_of_the_program_runs, nothing_is_changed,
+         what_a_class_is_made_of_is_no_garbage, held_by_c, pieces_of_a_text_file, some_of_each, no_code_of_the_program_runs, nothing_is_changed,
          our_own_never_appears, modules_of_torch, parameters_are_the_models, strange_arguments]
 
 

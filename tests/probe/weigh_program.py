@@ -8,6 +8,7 @@ import collections
 import ctypes
 import datetime
 import gc
+import io
 import random
 import sys
 import time
@@ -141,6 +142,17 @@ def few_items_are_all_that_there_are():
     items = [bytes(1000), bytes(2000), bytes(6000)]
     expect_exact(weigh(items), mean(items))
     expect_exact(weigh([floats(3)]), mean([floats(3)]))
+
+
+@case
+def files_in_memory():
+    def written(file, piece):
+        for i in range(50):
+            file.write(piece)
+        return file
+    for file, piece in ((io.StringIO, "x" * 1000), (io.BytesIO, b"x" * 1000)):
+        w = weigh([written(file(), piece) for i in range(ITEMS)])
+        expect(50000 < w.host < 50500, w)
 
 
 # ---- what others hold ----
