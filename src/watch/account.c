@@ -29,16 +29,19 @@ static double count_at(const struct watch *w, const struct wire_census_growing *
     return seconds < found_seconds(w, p[0].time) ? p[0].count : count;
 }
 
-/* What an item takes is known as far as Python can see it: not what a graph saves in C++. */
+/* What an item takes, with the spread of the items that were sampled. What it leads to in C++, as a
+ * graph does, Python cannot see. */
 static struct interval weight_of(const struct wire_census_growing *g)
 {
     bool is_open = g->form == WIRE_CENSUS_GRAPH || g->grad_fn || g->extension;
-    double known = g->form == WIRE_CENSUS_SIZE    ? 1
-                   : g->form == WIRE_CENSUS_GRAPH ? 0
-                                                  : g->host_per_item;
-    if (isnan(known))
-        return (struct interval){0, INFINITY};
-    return (struct interval){known, is_open ? INFINITY : known};
+    struct interval x = {g->host_low, g->host_high};
+    if (g->form == WIRE_CENSUS_SIZE)
+        x = (struct interval){1, 1};
+    else if (g->form == WIRE_CENSUS_GRAPH || isnan(g->host_per_item))
+        x = (struct interval){0, INFINITY};
+    else if (isnan(x.low) || isnan(x.high)) /* of a probe that gave none */
+        x = (struct interval){g->host_per_item, g->host_per_item};
+    return (struct interval){x.low, is_open ? INFINITY : x.high};
 }
 
 static bool is_on_host(const struct wire_census_growing *g)
