@@ -96,8 +96,28 @@ static int load_with_own_rights(const struct watch *w, const struct member *m, c
     return r < 0 ? source_load(file, &ret->text, &ret->len) : r;
 }
 
-/* Of a process that has ended nobody knows any more whose it was: unless it is root who looks, it
- * was our own, or one whose files are closed to us. */
+/* For its file work; NULL: it has ended, or its files are closed to us. */
+static struct deputy *deputy_of(const struct watch *w, struct member *m)
+{
+    struct deputy *d = NULL;
+    struct proc_stat stat;
+    if (deputy_new(m->id.pid, &d, NULL) < 0)
+        return NULL;
+    if (proc_stat_read(w->options.proc_root, m->id.pid, &stat) < 0 ||
+        !proc_id_equal(stat.id, m->id))
+        return deputy_free(d);
+    m->is_ours = !deputy_is_foreign(d);
+    return d;
+}
+
+/* Once it has ended nobody can say any more whose it was. */
+void found_note_owner(const struct watch *w, struct member *m)
+{
+    if (geteuid() == 0)
+        deputy_free(deputy_of(w, m));
+}
+
+/* Unless it is root who looks, it was our own, or one whose files are closed to us. */
 static bool was_ours(const struct member *m)
 {
     return m->is_ours || geteuid() != 0;
@@ -110,17 +130,11 @@ static bool was_ours(const struct member *m)
 static int load_source(const struct watch *w, struct member *m, const char *file,
                        struct source_file *ret)
 {
-    struct deputy *d = NULL;
-    struct proc_stat stat;
-    bool is_there = deputy_new(m->id.pid, &d, NULL) == 0 &&
-                    proc_stat_read(w->options.proc_root, m->id.pid, &stat) == 0 &&
-                    proc_id_equal(stat.id, m->id);
+    struct deputy *d = deputy_of(w, m);
     int r = -EACCES;
-    if (is_there)
-        m->is_ours = !deputy_is_foreign(d);
-    if (is_there && deputy_is_foreign(d))
+    if (d && deputy_is_foreign(d))
         r = deputy_read(d, file, SOURCE_MOST, &ret->text, &ret->len);
-    else if (is_there || was_ours(m))
+    else if (d || was_ours(m))
         r = load_with_own_rights(w, m, file, ret);
     deputy_free(d);
     return r;

@@ -48,6 +48,8 @@ struct found {
 
 struct found *found_free(struct found *f); /* accepts NULL, returns NULL */
 
+/* Whose process it is, while it can be asked: its source may be read after its end. */
+void found_note_owner(const struct watch *w, struct member *m);
 /* Reads it where there is a new one. The ring's process is known. */
 void found_read(struct watch *w, struct ring *r);
 /* The same of a text that the process has handed over. */

@@ -192,10 +192,13 @@ static struct member *find_by_inner_pid(struct watch *w, struct proc_id id)
 /* What it told is read with its number as we know it. */
 static bool is_met(struct watch *w, struct ring *r)
 {
-    if (!r->member)
-        r->member = member_find(w, r->id);
+    if (r->member)
+        return true;
+    r->member = member_find(w, r->id);
     if (!r->member && !w->options.rings && (r->member = find_by_inner_pid(w, r->id)))
         r->id = r->member->id;
+    if (r->member)
+        found_note_owner(w, r->member);
     return r->member != NULL;
 }
 
