@@ -11,7 +11,7 @@
  * handlers. Inside base_guard() it ends only the guarded work. Allocates nothing, takes no lock,
  * and may be called anywhere, also in the child of a fork.
  */
-_Noreturn void base_out_of_memory(void);
+__attribute__((noreturn)) void base_out_of_memory(void); /* cppcheck knows no _Noreturn */
 
 /*
  * Runs work(context) and returns its result. -ENOMEM: the work called base_out_of_memory() in this
