@@ -30,6 +30,7 @@ score: build ## the verdicts against known truth, beside today's methods (BASELI
 
 score-causes: build ## who holds what grows, and why, told of programs whose truth is known (WORKLOADS=DIR: of those too)
 	@tools/install-packages --check score
+	@python3 tests/causes/score.py --replay build/tidemark
 	@python3 tests/causes/score.py build/tidemark
 	@[ -z "$(WORKLOADS)" ] || python3 tests/causes/score.py build/tidemark --workloads "$(WORKLOADS)"
 

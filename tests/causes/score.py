@@ -63,7 +63,8 @@ class Program:
     def __init__(self, path, arguments=()):
         self.path, self.arguments = path, list(arguments)
         self.name = " ".join([os.path.splitext(os.path.basename(path))[0], *arguments])
-        self.lines = open(path, encoding="utf-8").read().splitlines()
+        # Of a program of elsewhere the recording is here, and the source need not be.
+        self.lines = open(path, encoding="utf-8").read().splitlines() if os.path.exists(path) else []
         if self.name in ELSEWHERE:
             self.verdict, self.holder, self.cause, words, self.pattern = ELSEWHERE[self.name]
         else:
@@ -211,9 +212,18 @@ def programs(options):
         variants = [n.split(" ")[1:] for n in ELSEWHERE if n.split(" ")[0] == name]
         for arguments in variants or ([[]] if not options.workloads else []):
             p = Program(path, arguments)
-            wanted = options.names or (QUICK if options.quick else ())
-            if not wanted or p.name in wanted or name in wanted:
+            if is_wanted(p, options):
                 yield p
+    if options.replay and not options.workloads:
+        for name in ELSEWHERE:
+            p = Program(name.split(" ")[0] + ".py", name.split(" ")[1:])
+            if is_wanted(p, options):
+                yield p
+
+
+def is_wanted(program, options):
+    wanted = options.names or (QUICK if options.quick else ())
+    return not wanted or program.name in wanted or program.name.split(" ")[0] in wanted
 
 
 def judge(program, options):
