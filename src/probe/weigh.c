@@ -75,7 +75,8 @@ static double with_what_is_behind(const py_object *o, double bytes)
 
 static double size_of(const py_object *o)
 {
-    return (double) ((heap_size(o) + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES);
+    size_t blocks = (heap_size(o) + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    return (double) (blocks * BLOCK_BYTES);
 }
 
 static void add_tensor(struct own *w, bool has_storage)

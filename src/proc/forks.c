@@ -28,12 +28,6 @@ struct wish {
     uint32_t operation, events;
 };
 
-struct request {
-    struct nlmsghdr header;
-    struct cn_msg message;
-    struct wish wish;
-} __attribute__((packed));
-
 static bool is_known_kernel(void)
 {
     struct utsname u;
@@ -51,14 +45,18 @@ static bool is_initial_namespace(void)
 static int listen_to_forks(int fd)
 {
     const struct sockaddr_nl group = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
-    const struct request r = {
-        .header = {.nlmsg_len = sizeof r, .nlmsg_type = NLMSG_DONE},
-        .message = {.id = {.idx = CN_IDX_PROC, .val = CN_VAL_PROC}, .len = sizeof r.wish},
-        .wish = {.operation = PROC_CN_MCAST_LISTEN, .events = EVENT_FORK},
-    };
+    const struct wish wish = {.operation = PROC_CN_MCAST_LISTEN, .events = EVENT_FORK};
+    const struct cn_msg message = {.id = {.idx = CN_IDX_PROC, .val = CN_VAL_PROC},
+                                   .len = sizeof wish};
+    char request[NLMSG_HDRLEN + sizeof message + sizeof wish];
+    const struct nlmsghdr header = {.nlmsg_len = sizeof request, .nlmsg_type = NLMSG_DONE};
+    memset(request, 0, sizeof request);
+    memcpy(request, &header, sizeof header);
+    memcpy(request + NLMSG_HDRLEN, &message, sizeof message);
+    memcpy(request + NLMSG_HDRLEN + sizeof message, &wish, sizeof wish);
     const int bytes = BUFFER_BYTES;
     if (bind(fd, (const struct sockaddr *) &group, sizeof group) < 0 ||
-        send(fd, &r, sizeof r, 0) < 0)
+        send(fd, request, sizeof request, 0) < 0)
         return -errno;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);

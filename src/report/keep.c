@@ -123,6 +123,7 @@ enum answer_integer {
 static const enum severity kept_severities[] = {
     SEVERITY_NONE, SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH, SEVERITY_NEGLIGIBLE,
 };
+static const unsigned kept_severity_most = COUNT_OF(kept_severities) - 1;
 
 static int64_t severity_kept(enum severity severity)
 {
@@ -441,7 +442,7 @@ static int read_answer_integers(struct json_reader *r, struct answer *a)
 {
     double v[ANSWER_INTEGERS];
     if (read_array(r, v, ANSWER_INTEGERS) < 0 || !keep_is_within(v[ANSWER_VERDICT], VERDICT_LEAK) ||
-        !keep_is_within(v[ANSWER_SEVERITY], COUNT_OF(kept_severities) - 1) ||
+        !keep_is_within(v[ANSWER_SEVERITY], kept_severity_most) ||
         !keep_is_within(v[ANSWER_PATTERN], PATTERN_ACCELERATING))
         return -EINVAL;
     a->verdict = (enum verdict) v[ANSWER_VERDICT];
@@ -748,7 +749,7 @@ static int read_job(struct json_reader *r, struct watch_view *v)
 {
     double n[11];
     if (read_array(r, n, 11) < 0 || !keep_is_within(n[0], VERDICT_LEAK) ||
-        !keep_is_within(n[1], COUNT_OF(kept_severities) - 1))
+        !keep_is_within(n[1], kept_severity_most))
         return -EINVAL;
     v->answer.verdict = (enum verdict) n[0];
     v->answer.severity = kept_severities[(size_t) n[1]];
