@@ -218,7 +218,7 @@ class TensorGrowth(typing.NamedTuple):
 
 class ContainerGrowth(typing.NamedTuple):
     """A list, dict, set or deque that has more items. Bytes are those of its newest items, each with
-    what it alone holds, times the items that have come."""
+    what the container alone keeps alive for it, times the items that have come."""
 
     type: str
     item: str  # what they are: "float", "tensor float32 [] cpu"
@@ -377,7 +377,7 @@ def _field(text):
 
 
 class _Text:
-    """Records, as src/wire/census.h describes them."""
+    """Records, as src/wire/census.h describes them; further fields are passed over."""
 
     def __init__(self, text):
         self._records = {}
@@ -390,7 +390,7 @@ class _Text:
 
     def census(self):
         types = {}
-        for name, count, size in self._of("types"):
+        for name, count, size, *_ in self._of("types"):
             known = types.get(name, TypeCount())
             types[name] = TypeCount(known.count + int(count), known.bytes + int(size))
         heap = self._of("heap")
@@ -405,13 +405,13 @@ class _Text:
 
     def _purposes(self):
         found = {}
-        for name, device, _, size in self._of("purpose"):
+        for name, device, _, size, *_ in self._of("purpose"):
             found.setdefault(device, {})[name] = int(size)
         return found
 
     def holders(self):
         """(number of what it holds, Holder)."""
-        for number, _, kind, path, function, file, line in self._of("holder"):
+        for number, _, kind, path, function, file, line, *_ in self._of("holder"):
             yield number, Holder(kind, path, function or None, file or None, int(line) or None)
 
     def growing(self):
@@ -420,7 +420,7 @@ class _Text:
         for number, holder in self.holders():
             held.setdefault(number, holder)
         found = []
-        for number, form, what, item, host, device, flags, points in self._of("growing"):
+        for number, form, what, item, host, device, flags, points, *_ in self._of("growing"):
             first, last = (int(p.partition(":")[2]) for p in points.split())
             holder = held.get(number)
             if holder and holder.kind == "garbage" and form == "container":
@@ -437,6 +437,6 @@ class _Text:
 
 
 def _group(fields):
-    device, dtype, shape, count, size, requires_grad, grad_fn = fields
+    device, dtype, shape, count, size, requires_grad, grad_fn, *_ = fields
     return TensorCount(device, dtype, shape, requires_grad == "1", grad_fn == "1", int(count),
                        int(size))

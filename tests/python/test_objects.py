@@ -306,6 +306,18 @@ class Growth(Case):
         self.assertEqual((group.count, group.requires_grad, group.grad_fn), (10, True, True))
 
 
+class Text(Case):
+    def test_further_fields_are_passed_over(self):
+        text = _objects._Text("census\t1\t5\t100\t1\t1\tmore\ncost\t1\t0\t1000\t1000\t0\tmore\n"
+                              "types\tint\t3\t84\tmore\npurpose\tother\tcpu\t1\t64\tmore\n"
+                              "group\tcpu\tfloat32\t[2]\t1\t8\t0\t0\tmore\n"
+                              "growing\t1\tcontainer\tlist\tint\t28\t0\t\t5:1 6:4\t28\t30\t0\t0\tmore\n"
+                              "holder\t1\t1\tglobal\tkept\t\tx.py\t3\tmore\n")
+        self.assertEqual(text.census().types["int"], (3, 84))
+        [found] = text.growing()
+        self.assertEqual((found.count, found.bytes, found.holder.line), (3, 84, 3))
+
+
 class Holders(Case):
     def test_everybody_is_named_and_the_asking_variable_last(self):
         thing = Thing()
