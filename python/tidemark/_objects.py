@@ -254,13 +254,15 @@ class Growth:
         self.before = self.after = None
         self.pause_seconds = 0.0  # the program stood still for it
         self._counted = _core.Growth()
+        self._pid = os.getpid()
 
     def __enter__(self):
         self._counted.begin()
         return self
 
     def __exit__(self, kind, error, traceback):  # no tuple is made of them: it would be seen
-        self._compare(*map(_Text, self._counted.end()))
+        if os.getpid() == self._pid:  # the child of a fork unwinds the block too: it is not its own
+            self._compare(*map(_Text, self._counted.end()))
 
     def _compare(self, before, after):
         self.before, self.after = before.census(), after.census()

@@ -492,6 +492,25 @@ class Programs(Case):
             """)
         self.assertEqual((code, said.split()), (0, ["True", "50", "20"]))
 
+    def test_a_child_of_a_fork_leaves_the_block(self):
+        """The tables are the parent's, and shared: it died of what the child had made of them."""
+        code, said = run_python("""
+            import os, tidemark
+            kept = []
+            try:
+                with tidemark.growth() as g:
+                    if os.fork() == 0:
+                        kept += [[i] for i in range(200000)]
+                        raise ValueError
+                    os.wait()
+                    kept += range(1000, 1020)
+            except ValueError:
+                print(g.after, flush=True)
+                os._exit(0)
+            print(g.containers[0].count)
+            """)
+        self.assertEqual((code, said.split()), (0, ["None", "20"]))
+
     def test_a_heap_of_a_million_objects(self):
         code, said = run_python("""
             import tidemark
