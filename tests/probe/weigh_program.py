@@ -294,13 +294,17 @@ def a_chain_is_not_followed():
 
 # ---- samples ----
 
+CHANCE = 5  # standard errors: no run in a million is further off by chance
+
 
 def expect_unbiased(items, truth, part, times=60):
-    """The mean of many samples is right, and most intervals have it."""
+    """The mean of many samples is right, as far as their number can tell, and most intervals have
+    it."""
     found = [weigh(items) for i in range(times)]
     average = sum(w.host for w in found) / times
-    expect(abs(average - truth) < part * truth, "%.0f on average, not %.0f: %r" %
-           (average, truth, found[:5]))
+    error = (sum((w.host - average) ** 2 for w in found) / (times - 1) / times) ** 0.5
+    expect(abs(average - truth) < max(part * truth, CHANCE * error),
+           "%.0f +- %.0f on average, not %.0f: %r" % (average, error, truth, found[:5]))
     spread = sum(w.host_high - w.host_low for w in found) / times
     inside = sum(w.host_low <= truth <= w.host_high for w in found) / times
     expect(inside >= 0.8, "%.2f of the intervals have %.0f: %r" % (inside, truth, found[:5]))
