@@ -209,7 +209,7 @@ static void decide(struct ledger_judgement *j, enum verdict verdict, enum ledger
     j->bound = bound;
 }
 
-/* Nearly all of it ends or lies free; then what is to come has to fit. */
+/* Nearly all of it ends or is free; then what is to come has to fit. */
 static void excuse(const struct ledger *l, const struct ledger_evidence *e,
                    struct ledger_judgement *j)
 {
