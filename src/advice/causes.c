@@ -370,9 +370,9 @@ static bool holds_more(const struct wire_census_growing *g)
     return keeps_a_graph(g) || g->exception || is_native_backed(g);
 }
 
-bool causes_may_hold_more(const struct wire_census_growing *g)
+bool causes_hold_more(const struct wire_census_growing *g)
 {
-    return holds_more(g) || is_hidden(g);
+    return holds_more(g);
 }
 
 static double weight_of(const struct growth_facts *f, double share)

@@ -94,8 +94,8 @@ struct causes {
     unsigned undecided_count;
 };
 
-/* Its items may take memory that is not seen at them: a graph, or outside Python's own. */
-bool causes_may_hold_more(const struct wire_census_growing *g);
+/* Its items take memory that is not seen at them: a graph, or outside Python's own. */
+bool causes_hold_more(const struct wire_census_growing *g);
 
 /* Not for bounded containers: these are caches, and the caller tells where they end. */
 void causes_rank(const struct cause_facts *facts, struct causes *ret);

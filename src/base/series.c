@@ -94,6 +94,7 @@ double series_kind_resolution(const char *kind)
         {"heap.", 1024.0 * 1024.0},
         {"gpu.used", 2.0 * 1024.0 * 1024.0}, /* the driver hands out granules of 2 MiB */
         {"torch.", 0.0},
+        {"py.tensors", 16.0}, /* jobs that begin one after the other make some more */
         {"py.", 0.0},
         {"fds", 0.0},
         {"threads", 0.0},

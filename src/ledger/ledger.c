@@ -10,7 +10,7 @@
 #define LEAK_SHARE 0.05
 #define OPEN_SHARE 0.25
 
-/* A native pool fills and stops: what nothing explains has to last so many horizons. */
+/* A native pool fills and stops: what censuses do not explain has to last so many horizons. */
 #define PATIENT_HORIZONS 3
 
 /* Of what is endless a named part may be this share: then it is the cause until one is found that
@@ -23,10 +23,8 @@
 const char *fate_name(enum fate fate)
 {
     static const char *const names[] = {
-        [FATE_ENDLESS] = "endless",
-        [FATE_ENDS] = "ends",
-        [FATE_KEPT_FREE] = "kept free",
-        [FATE_UNKNOWN] = "unknown",
+        [FATE_ENDLESS] = "endless",   [FATE_ENDS] = "ends",       [FATE_KEPT_FREE] = "kept free",
+        [FATE_NOT_OURS] = "not ours", [FATE_UNKNOWN] = "unknown",
     };
     return names[fate];
 }
@@ -52,9 +50,9 @@ static void add(struct ledger *l, struct ledger_part part)
 /* A holder without a bound is endless only once the growth has outlasted the horizon. */
 static enum fate fate_of(const struct ledger_holder *h, const struct ledger_evidence *e)
 {
-    if (!isnan(h->missing) || h->is_collected)
+    if (!isnan(h->missing))
         return FATE_ENDS;
-    return e->engine == ENGINE_LASTING ? FATE_ENDLESS : FATE_UNKNOWN;
+    return e->engine == ENGINE_LASTING && h->is_held ? FATE_ENDLESS : FATE_UNKNOWN;
 }
 
 static void add_holder(struct ledger *l, const struct ledger_evidence *e,
@@ -68,6 +66,7 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
                               l->total),
                .to_come = {missing * h->each.low, missing > 0 ? missing * h->each.high : 0},
                .source = h->source,
+               .is_tally = h->is_tally,
            });
 }
 
@@ -86,11 +85,11 @@ static void add_free_heap(struct ledger *l, const struct ledger_evidence *e)
                });
 }
 
-/* The process grew by more than it asked for: pages that it had. Those that malloc gave out in the
- * window may be a holder's. */
+/* The process grew by more than it asked for: pages that it had. What the kernel got back hides as
+ * much that it gave, and what malloc gave out in the window may be a holder's. */
 static void add_first_touch(struct ledger *l, const struct ledger_evidence *e)
 {
-    double touched = e->growth - positive(e->asked);
+    double touched = e->growth - fabs(e->asked);
     if (isnan(e->asked) || isnan(e->heap_used) || !(touched > 0))
         return;
     add(l,
@@ -102,21 +101,33 @@ static void add_first_touch(struct ledger *l, const struct ledger_evidence *e)
         });
 }
 
+/* Tallies last: what others explain they count once more. */
 static int largest_first(const void *a, const void *b)
 {
     const struct ledger_part *x = a, *y = b;
+    if (x->is_tally != y->is_tally)
+        return x->is_tally ? 1 : -1;
     double left = x->bytes.low + x->bytes.high, right = y->bytes.low + y->bytes.high;
     return left < right ? 1 : left > right ? -1 : 0;
+}
+
+/* Of a tally only what no holder can have is its own. */
+static double own_of_tallies(const struct ledger *l)
+{
+    double held = 0;
+    for (unsigned i = 0; i < l->count; i++)
+        held += l->parts[i].is_tally ? 0 : l->parts[i].bytes.high;
+    return positive(l->total - held);
 }
 
 /* Parts overlap where each was measured by itself: the lower ends, from the most certain on, are
  * cut to what is left, and an upper end to what the others' lower ends leave. */
 static void fit(struct ledger *l)
 {
-    double left = l->total, lows = 0;
+    double left = l->total, lows = 0, own = own_of_tallies(l);
     for (unsigned i = 0; i < l->count; i++) {
         struct interval *x = &l->parts[i].bytes;
-        x->low = fmin(x->low, left);
+        x->low = fmin(x->low, l->parts[i].is_tally ? fmin(left, own) : left);
         left -= x->low;
         lows += x->low;
     }
@@ -144,7 +155,7 @@ static bool is_any(const struct ledger_part *p)
 
 static bool is_excused(const struct ledger_part *p)
 {
-    return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE;
+    return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE || p->fate == FATE_NOT_OURS;
 }
 
 static bool is_endless(const struct ledger_part *p)
@@ -210,14 +221,14 @@ static void decide(struct ledger_judgement *j, enum verdict verdict, enum ledger
 }
 
 /* Nearly all of it ends or is free; then what is to come has to fit. */
-static void excuse(const struct ledger *l, const struct ledger_evidence *e,
+static void excuse(const struct ledger *l, const struct ledger_evidence *e, double bound,
                    struct ledger_judgement *j)
 {
     double full = e->level + l->to_come.high;
     bool fits = !(e->limit > 0) || full < e->limit;
     decide(j, fits ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE,
            fits ? RULE_EXPLAINED : RULE_DOES_NOT_FIT, fits ? l->endless.high : full,
-           fits ? fmax(e->resolution, OPEN_SHARE * l->total) : e->limit);
+           fits ? bound : e->limit);
 }
 
 /* What is endless and has a name is surely enough, or may be most of it. */
@@ -227,26 +238,56 @@ static bool is_named(const struct ledger *l, double least)
     return named.low > least || named.high >= NAMED_SHARE * l->endless.low;
 }
 
+/* Where nobody looked, the engine alone has to know: it is held to that on bare series. */
+static void judge_unnamed(const struct ledger_evidence *e, struct ledger_judgement *j)
+{
+    double required = e->has_census ? PATIENT_HORIZONS : 0;
+    if (e->rise < e->unnamed)
+        decide(j, VERDICT_INCONCLUSIVE, RULE_LITTLE, e->rise, e->unnamed);
+    else if (e->horizons < required)
+        decide(j, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, required);
+    else
+        decide(j, VERDICT_LEAK, RULE_LASTING, e->horizons, required);
+}
+
+static enum ledger_kind excuse_of(const struct ledger *l)
+{
+    for (unsigned i = 0; i < l->count; i++)
+        if (is_excused(&l->parts[i]) && l->parts[i].bytes.high > 0)
+            return l->parts[i].kind;
+    return LEDGER_REST;
+}
+
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
     double least = fmax(e->resolution, LEAK_SHARE * l->total);
-    bool is_lasting = e->engine == ENGINE_LASTING && l->endless.low > least;
-    *ret = (struct ledger_judgement){.widest = widest_of(l)};
+    bool is_open = e->engine == ENGINE_OPEN;
+    /* Growth that is open is no less open for being small. */
+    double excusable = is_open ? OPEN_SHARE * l->total : fmax(e->resolution, OPEN_SHARE * l->total);
+    *ret = (struct ledger_judgement){.widest = widest_of(l), .excuse = excuse_of(l)};
     if (e->engine == ENGINE_NO_GROWTH)
         decide(ret, VERDICT_NO_LEAK, RULE_NO_GROWTH, l->growth, e->resolution);
-    else if (e->engine == ENGINE_OPEN && e->horizons < 1)
+    else if (is_open && e->horizons < 1)
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
-    else if (is_lasting && is_named(l, least))
+    else if (!is_open && l->endless.low > least && is_named(l, least))
         decide(ret, VERDICT_LEAK, RULE_ENDLESS, l->endless.low, least);
-    else if (l->endless.high < fmax(e->resolution, OPEN_SHARE * l->total))
-        excuse(l, e, ret);
-    else if (is_lasting && e->horizons >= PATIENT_HORIZONS)
-        decide(ret, VERDICT_LEAK, RULE_LASTING, e->horizons, PATIENT_HORIZONS);
-    else if (is_lasting)
-        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, PATIENT_HORIZONS);
-    else if (e->engine == ENGINE_LASTING)
+    else if (l->endless.high < excusable)
+        excuse(l, e, excusable, ret);
+    else if (is_open)
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
+    else if (!(l->endless.low > least))
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, least);
     else
-        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
+        judge_unnamed(e, ret);
+}
+
+struct ledger_judgement ledger_excuse(enum ledger_kind kind)
+{
+    return (struct ledger_judgement){
+        .verdict = VERDICT_NO_LEAK,
+        .rule = RULE_EXPLAINED,
+        .widest = SIZE_MAX,
+        .excuse = kind,
+    };
 }

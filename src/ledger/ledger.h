@@ -21,7 +21,8 @@ struct interval {
 enum fate {
     FATE_ENDLESS,   /* has outlasted the horizon, still grows, nothing bounds it */
     FATE_ENDS,      /* bounded: `to_come` says what is still missing */
-    FATE_KEPT_FREE, /* free inside an allocator, reusable */
+    FATE_KEPT_FREE, /* free inside an allocator, or kept by the kernel: reusable */
+    FATE_NOT_OURS,  /* another job's */
     FATE_UNKNOWN,   /* measured, not explained, or not for long enough */
 };
 
@@ -31,7 +32,12 @@ enum ledger_kind {
     LEDGER_HOLDER,      /* items that a named holder gained */
     LEDGER_FREE_HEAP,   /* free bytes of malloc's */
     LEDGER_FIRST_TOUCH, /* pages that were mapped before and are used for the first time */
+    LEDGER_FILE_PAGES,  /* pages of files, which the kernel takes back */
+    LEDGER_COPIED,      /* pages shared at a fork that have become private */
+    LEDGER_RESERVED,    /* what torch's allocator keeps */
+    LEDGER_OTHERS,      /* shared memory of other jobs */
     LEDGER_REST,        /* what nothing explains */
+    LEDGER_KINDS,
 };
 
 /* Why nothing explains the rest. */
@@ -50,13 +56,16 @@ struct ledger_holder {
     double gained;        /* items */
     struct interval each; /* bytes of an item */
     double missing;       /* items until its bound; NAN: it has none */
-    bool is_collected;    /* the collector was seen to free such */
+    bool is_held;  /* false: nobody was found who holds them, or the collector may take them */
+    bool is_tally; /* counted by their type: they may be another holder's items, once more */
 };
 
 struct ledger_evidence {
     enum engine_says engine;
-    double growth;       /* of the series */
+    double growth;       /* of the series, over the window */
+    double rise;         /* of the series, since it grows */
     double resolution;   /* least growth that its counter can be held to */
+    double unnamed;      /* a rise of less, of which censuses name nothing, may end soon */
     double horizons;     /* for so many it has grown, or was seen where that is open */
     double level, limit; /* of the series at the end; limit 0: not known */
 
@@ -65,6 +74,7 @@ struct ledger_evidence {
     double asked;                /* of the kernel, touched or not */
     double untouched;            /* at the end: what can still be touched */
 
+    bool has_census;  /* any */
     bool is_censused; /* completely, and often enough */
     const struct ledger_holder *holders;
     size_t holder_count;
@@ -79,6 +89,7 @@ struct ledger_part {
     enum fate fate;
     struct interval bytes, to_come;
     size_t source; /* of a holder */
+    bool is_tally;
 };
 
 /*
@@ -105,17 +116,32 @@ enum ledger_rule {
     RULE_ENDLESS,      /* leak: something endless is in it */
     RULE_LASTING,      /* leak: nothing explains it, and it has lasted */
     RULE_TOO_SHORT,    /* inconclusive: nothing explains it, and it has not lasted */
+    RULE_LITTLE,       /* inconclusive: nothing explains it, and libraries keep as much */
     RULE_TOO_WIDE,     /* inconclusive: the intervals leave both open */
 };
 
 struct ledger_judgement {
     enum verdict verdict;
     enum ledger_rule rule;
-    double value, bound; /* what decided, and what it was held against */
-    size_t widest;       /* the part whose interval leaves most open; SIZE_MAX: none does */
+    double value, bound;     /* what decided, and what it was held against */
+    size_t widest;           /* the part whose interval leaves most open; SIZE_MAX: none does */
+    enum ledger_kind excuse; /* the largest part that is excused; LEDGER_REST: none */
+    struct ledger_weight {
+        double each, level, limit; /* bytes: of an object, of the memory they are in, its limit */
+    } weight;                      /* where the series counts objects; each 0: it does not */
 };
 
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret);
+
+/* All growth of a counter is such a part, by what it counts: a ledger of one part. */
+struct ledger_judgement ledger_excuse(enum ledger_kind kind);
+
+/*
+ * The engine's answer with the judgement's verdict, pattern and reasons; the numbers stay the
+ * engine's. `has_grown`: by enough to speak of.
+ */
+void ledger_answer(const struct ledger_judgement *j, enum series_clock clock, bool has_grown,
+                   struct answer *a);
 
 #endif

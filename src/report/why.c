@@ -101,7 +101,7 @@ static void name_part(struct buf *out, const struct account *a, const struct led
     };
     switch (p->kind) {
     case LEDGER_HOLDER:
-        name_holder(out, &a->census->growing[p->source]);
+        name_holder(out, a->growing[p->source]);
         break;
     case LEDGER_FREE_HEAP:
         buf_adds(out, "free heap memory (malloc's count)");
@@ -109,6 +109,19 @@ static void name_part(struct buf *out, const struct account *a, const struct led
     case LEDGER_FIRST_TOUCH:
         buf_adds(out, "pages used for the first time");
         break;
+    case LEDGER_FILE_PAGES:
+        buf_adds(out, "pages of files");
+        break;
+    case LEDGER_COPIED:
+        buf_adds(out, "pages copied since the fork");
+        break;
+    case LEDGER_RESERVED:
+        buf_adds(out, "memory that torch's allocator keeps");
+        break;
+    case LEDGER_OTHERS:
+        buf_adds(out, "shared memory of other jobs");
+        break;
+    case LEDGER_KINDS:
     case LEDGER_REST:
         buf_adds(out, rests[a->ledger.rest]);
         break;
@@ -161,8 +174,13 @@ static void add_rule(struct buf *out, const struct account *a, const struct repo
                  buf_text(&bound));
         break;
     case RULE_LASTING:
-        buf_addf(&text, "nothing explains it, and it has lasted %.1f horizons; %.0f are required",
-                 j->value, j->bound);
+        buf_addf(&text, "nothing explains it, and it has lasted %.1f horizons", j->value);
+        if (j->bound > 0)
+            buf_addf(&text, "; %.0f are required", j->bound);
+        break;
+    case RULE_LITTLE:
+        buf_addf(&text, "nothing explains it, and libraries keep as much: %s of %s",
+                 buf_text(&value), buf_text(&bound));
         break;
     case RULE_TOO_SHORT:
         buf_addf(&text, "it has lasted %.1f horizons; %.0f %s required", j->value, j->bound,

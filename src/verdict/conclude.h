@@ -76,12 +76,6 @@ struct outlook {
 /* Of an answer whose rate, floor, plan and limit are known. */
 struct outlook outlook_of(const struct answer *a);
 
-/*
- * How much a leak matters. A count is never negligible: it says nothing of the memory behind it.
- * Without a limit it is low, because it does not say when memory runs out either.
- */
-enum severity severity_of(const struct answer *a, enum series_unit unit, enum series_clock clock);
-
 /* Fills the sentences of an answer whose numbers are complete. */
 void explain(const struct engine *e, const struct conclusion *c, struct answer *a);
 

@@ -239,6 +239,12 @@ void engine_answer(const struct engine *e, struct answer *ret);
  * steps of a job stand still, in an evaluation, is seen by the seconds alone. */
 bool engine_has_teeth(const struct engine *e);
 
+/*
+ * How much a leak matters. A count is never negligible: it says nothing of the memory behind it.
+ * Without a limit it is low, because it does not say when memory runs out either.
+ */
+enum severity severity_of(const struct answer *a, enum series_unit unit, enum series_clock clock);
+
 /* ---- the job ---- */
 
 /* What a series is to its job. */

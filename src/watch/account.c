@@ -1,4 +1,4 @@
-/* watch/account.c: the evidence of a process's memory, and the ledger that follows from it. */
+/* watch/account.c: the evidence of what grows, and the ledger that follows from it. */
 #include "watch/rise.h"
 #include "watch/session.h"
 
@@ -6,10 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The window that everything is measured over. */
-struct window {
-    double from, to; /* seconds */
-};
+/* What the memory of a process creeps by; and what counts that are exact can be held to. */
+#define MEMORY_RESOLUTION 0x1p20
+#define COUNT_RESOLUTION 0x1p18
+
+/* Libraries keep records of their first calls, some thousands of them, and then of the last ones
+ * only: a rank of torch.distributed grows by less than this, and stops. */
+#define LIBRARY_RECORDS 0x1p22
+
+/* Rates that differ by less are the same. */
+#define FOLLOWS_SHARE 0.25
 
 /* ---- holders ---- */
 
@@ -29,48 +35,95 @@ static double count_at(const struct watch *w, const struct wire_census_growing *
     return seconds < found_seconds(w, p[0].time) ? p[0].count : count;
 }
 
-/* What an item takes, with the spread of the items that were sampled. What it leads to in C++, as a
- * graph does, Python cannot see. */
-static struct interval weight_of(const struct wire_census_growing *g)
+/* Of a probe that gave no interval the mean is all there is. */
+static struct interval measured(double mean, double low, double high)
 {
-    bool is_open = g->form == WIRE_CENSUS_GRAPH || g->grad_fn || g->extension;
-    struct interval x = {g->host_low, g->host_high};
+    if (isnan(low) || isnan(high))
+        return (struct interval){mean, mean};
+    return (struct interval){low, high};
+}
+
+/* What an item leads to outside Python's own memory, as a graph does, cannot be seen. */
+static struct interval opened(struct interval x, const struct wire_census_growing *g)
+{
+    return (struct interval){x.low, causes_hold_more(g) ? INFINITY : x.high};
+}
+
+static bool is_on_device(const struct wire_census_growing *g)
+{
+    return g->device_per_item > 0;
+}
+
+/* What an item takes of the host's memory, and of a device's. */
+static struct interval host_weight(const struct wire_census_growing *g)
+{
     if (g->form == WIRE_CENSUS_SIZE)
-        x = (struct interval){1, 1};
-    else if (g->form == WIRE_CENSUS_GRAPH || isnan(g->host_per_item))
-        x = (struct interval){0, INFINITY};
-    else if (isnan(x.low) || isnan(x.high)) /* of a probe that gave none */
-        x = (struct interval){g->host_per_item, g->host_per_item};
-    return (struct interval){x.low, is_open ? INFINITY : x.high};
+        return is_on_device(g) ? (struct interval){0, 0} : (struct interval){1, 1};
+    if (g->form == WIRE_CENSUS_GRAPH || isnan(g->host_per_item))
+        return (struct interval){0, INFINITY};
+    return opened(measured(g->host_per_item, g->host_low, g->host_high), g);
 }
 
-static bool is_on_host(const struct wire_census_growing *g)
+static struct interval device_weight(const struct wire_census_growing *g)
 {
-    return g->form != WIRE_CENSUS_SIZE || !(g->device_per_item > 0);
+    if (g->form == WIRE_CENSUS_SIZE)
+        return is_on_device(g) ? (struct interval){1, 1} : (struct interval){0, 0};
+    if (g->form == WIRE_CENSUS_GRAPH)
+        return (struct interval){0, INFINITY};
+    double mean = fmax(g->device_per_item, 0); /* NAN: none is there */
+    return opened(measured(mean, g->device_low, g->device_high), g);
 }
 
-static size_t gather_holders(const struct watch *w, const struct member *m, struct window window,
-                             struct ledger_holder ret[WIRE_CENSUS_GROWING])
+/* Both, of tensors and what they belong to. */
+static struct interval tensor_weight(const struct wire_census_growing *g)
+{
+    if (!strstr(g->item, "tensor ") || g->form == WIRE_CENSUS_SIZE)
+        return (struct interval){0, 0};
+    struct interval host = host_weight(g), device = device_weight(g);
+    return (struct interval){host.low + device.low, host.high + device.high};
+}
+
+/* Objects that only hold each other the collector takes when it comes; and of those that are
+ * counted by their type it is not known who holds them until somebody was found. */
+static bool is_held(const struct wire_census_growing *g, bool is_tally)
+{
+    const char *kind = g->holder_count > 0 ? g->holders[0].kind : "";
+    if (is_tally && (!kind[0] || strcmp(kind, "native") == 0))
+        return false;
+    return strcmp(kind, "garbage") != 0;
+}
+
+typedef struct interval (*weigh)(const struct wire_census_growing *g);
+
+/* What became more in the window, by what it weighs there. */
+static void gather_holders(const struct watch *w, const struct member *m, weigh weight,
+                           struct account *a)
 {
     const struct wire_census *c = m->found ? m->found->census : NULL;
-    size_t count = 0;
-    for (unsigned i = 0; c && i < c->growing_count; i++) {
+    size_t *count = &a->evidence.holder_count;
+    for (unsigned i = 0; c && i < c->growing_count && *count < ACCOUNT_HOLDERS; i++) {
         const struct wire_census_growing *g = &c->growing[i];
-        if (g->point_count < 2 || !is_on_host(g) || rise_may_be_another_graph(g))
+        struct interval each = weight(g);
+        if (g->point_count < 2 || !(each.high > 0) || rise_may_be_another_graph(g))
             continue;
-        double gained = count_at(w, g, window.to) - count_at(w, g, window.from);
-        if (gained > 0)
-            ret[count++] = (struct ledger_holder){
-                .source = i,
-                .gained = gained,
-                .each = weight_of(g),
-                .missing = g->bound - g->points[g->point_count - 1].count,
-            };
+        double gained = count_at(w, g, a->to) - count_at(w, g, a->from);
+        bool is_tally = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
+        if (!(gained > 0))
+            continue;
+        a->growing[*count] = g;
+        a->holders[*count] = (struct ledger_holder){
+            .source = *count,
+            .gained = gained,
+            .each = each,
+            .missing = g->bound - g->points[g->point_count - 1].count,
+            .is_held = is_held(g, is_tally),
+            .is_tally = is_tally,
+        };
+        (*count)++;
     }
-    return count;
 }
 
-/* ---- the series ---- */
+/* ---- what the engines say ---- */
 
 static enum engine_says says(const struct answer *a)
 {
@@ -85,16 +138,23 @@ static double horizons_of(const struct answer *a)
     return a->horizon > 0 ? (a->last_at - since) / a->horizon : 0;
 }
 
+static void hear(struct watch *w, struct track *t, struct account *a)
+{
+    track_engine_answer(t, &w->terms, &a->engine);
+    a->by = t;
+}
+
 /* The process itself does not grow while what malloc gives out fills its free heap. */
 static void hear_heap(struct watch *w, struct member *m, struct account *a)
 {
-    struct answer heap;
     for (size_t i = 0; i < m->told_count && a->engine.verdict != VERDICT_LEAK; i++) {
-        if (strcmp(m->told[i].kind, HEAP_USED) != 0)
+        struct track *t = &m->told[i];
+        struct answer heap;
+        if (strcmp(t->kind, HEAP_USED) != 0 || !track_is_wary(t))
             continue;
-        track_plain_answer(&m->told[i], &w->terms, &heap);
+        track_engine_answer(t, &w->terms, &heap);
         if (heap.verdict == VERDICT_LEAK) {
-            a->engine = heap;
+            hear(w, t, a);
             a->is_by_heap = true;
         }
     }
@@ -107,56 +167,200 @@ static bool is_censused(const struct watch *w, const struct member *m)
            found_is_of_late(w, m);
 }
 
-/* Comparable looks where there are some; else what the engine saw since the growth began. What
- * lasts and has shrunk between two looks was not compared well: the program was giving back. */
-static struct window measure(const struct member *m, const struct answer *own, struct account *a)
+/* The process has begun to grow as fast as its heap has for longer: what was free there is used up.
+ */
+static bool is_followed(const struct answer *process, const struct answer *heap)
+{
+    return process->suspect &&
+           fabs(process->rate_per_second - heap->rate_per_second) <=
+               FOLLOWS_SHARE * fmax(process->rate_per_second, heap->rate_per_second);
+}
+
+static bool has_census(const struct member *m)
+{
+    return m->found && m->found->census;
+}
+
+/* ---- one window ---- */
+
+/* What the engine saw since the growth began. */
+static void measure_by_engine(const struct answer *own, struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    double since = a->engine.onset_seconds;
+    e->growth = a->is_by_heap ? 0 : e->rise;
+    e->heap_used = a->is_by_heap ? e->rise : (double) NAN;
+    e->heap_free = -e->heap_used; /* the process has not grown: it was free before */
+    e->asked = e->untouched = NAN;
+    a->from = isnan(since) ? own->first_seconds : since;
+    a->to = own->last_seconds;
+}
+
+/* Comparable looks where there are some. What lasts and has shrunk between two looks was not
+ * compared well: the program was giving back. */
+static void measure(const struct member *m, const struct answer *own, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
     struct heap_growth g;
-    double since = a->engine.onset_seconds;
-    bool may_stop = a->engine.verdict != VERDICT_LEAK;
-    e->heap_used = e->heap_free = e->asked = e->untouched = NAN;
-    bool is_compared = m->found && looks_compare(m->found, since, may_stop, &g);
-    if (!is_compared || (!may_stop && !a->is_by_heap && !(g.anon > 0))) {
-        e->growth = track_rise(own);
-        return (struct window){isnan(since) ? own->first_seconds : since, own->last_seconds};
-    }
+    bool is_lasting = a->engine.verdict == VERDICT_LEAK;
+    measure_by_engine(own, a);
+    if (!m->found || !looks_compare(m->found, a->engine.onset_seconds, !is_lasting, &g) ||
+        (is_lasting && !a->is_by_heap && !(g.anon > 0)))
+        return;
+    const struct heap_point *last = &m->found->heap[m->found->heap_count - 1];
     e->growth = g.anon;
     e->heap_used = g.in_use;
     e->heap_free = g.free;
     e->asked = g.asked;
-    const struct heap_point *last = &m->found->heap[m->found->heap_count - 1];
     e->untouched = fmin(last->asked - last->anon, last->in_use);
-    return (struct window){g.from, g.to};
+    a->from = g.from;
+    a->to = g.to;
 }
 
-#define RESOLUTION 0x1p20
-
-bool watch_account(struct watch *w, struct member *m, struct account *ret)
+/* The window is a part of the growth, and so is what matters of it. */
+static double scaled(double resolution, const struct ledger_evidence *e)
 {
-    struct answer own;
-    struct track *t = &m->tracks[MEMBER_ANON];
-    if (!m->has_tracks || t->samples == 0)
-        return false;
-    *ret = (struct account){.census = m->found ? m->found->census : NULL};
-    track_plain_answer(t, &w->terms, &own);
-    ret->engine = own;
-    hear_heap(w, m, ret);
-    struct window window = measure(m, &own, ret);
-    ret->from = window.from;
-    ret->to = window.to;
-    struct ledger_evidence *e = &ret->evidence;
-    e->engine = says(&ret->engine);
-    /* The window is a part of the growth, and so is what matters of it. */
-    double rise = track_rise(&own);
-    e->resolution = RESOLUTION * (rise > e->growth && e->growth > 0 ? e->growth / rise : 1);
-    e->horizons = horizons_of(&ret->engine);
-    e->level = own.last;
-    e->limit = t->limit;
+    return resolution * (e->rise > e->growth && e->growth > 0 ? e->growth / e->rise : 1);
+}
+
+/* ---- accounts ---- */
+
+static void begin(struct watch *w, struct track *t, struct account *a)
+{
+    a->evidence = (struct ledger_evidence){.holders = a->holders};
+    a->is_by_heap = false;
+    hear(w, t, a);
+    a->evidence.rise = track_rise(&a->engine);
+    a->evidence.level = a->engine.last;
+    a->evidence.limit = t->limit;
+}
+
+static void conclude(struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    e->engine = says(&a->engine);
+    e->horizons = horizons_of(&a->engine);
+    ledger_build(e, &a->ledger);
+    ledger_judge(&a->ledger, e, &a->judgement);
+}
+
+static void account_memory(struct watch *w, struct member *m, struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    begin(w, &m->tracks[MEMBER_ANON], a);
+    struct answer own = a->engine;
+    hear_heap(w, m, a);
+    if (a->is_by_heap)
+        e->rise = track_rise(&a->engine);
+    measure(m, &own, a);
+    e->resolution = scaled(MEMORY_RESOLUTION, e);
+    e->has_census = has_census(m);
+    /* What comes with every training of a process is not its first calls, and what was announced
+     * was not too little then. Malloc's count corroborates; it never raises an alarm alone. */
+    e->unnamed = e->has_census && own.restarts == 0 && !a->by->alarmed ? LIBRARY_RECORDS : 0;
+    if (a->is_by_heap && !is_followed(&own, &a->engine))
+        e->unnamed = INFINITY;
     e->is_censused = is_censused(w, m);
-    e->holders = ret->holders;
-    e->holder_count = gather_holders(w, m, window, ret->holders);
-    ledger_build(e, &ret->ledger);
-    ledger_judge(&ret->ledger, e, &ret->judgement);
+    gather_holders(w, m, host_weight, a);
+    conclude(a);
+}
+
+/* What torch has on a device. */
+static void account_device(struct watch *w, struct member *m, struct track *t, struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    begin(w, t, a);
+    measure_by_engine(&a->engine, a);
+    e->has_census = has_census(m);
+    e->is_censused = is_censused(w, m);
+    gather_holders(w, m, device_weight, a);
+    conclude(a);
+}
+
+/* The tensors that are alive, by what the holders take that gained some: next to nothing may be. */
+static bool account_tensors(struct watch *w, struct member *m, struct track *t, struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    begin(w, t, a);
+    measure_by_engine(&a->engine, a);
+    gather_holders(w, m, tensor_weight, a);
+    e->growth = 0;
+    for (size_t i = 0; i < e->holder_count; i++)
+        e->growth +=
+            a->holders[i].gained *
+            (isinf(a->holders[i].each.high) ? a->holders[i].each.low : a->holders[i].each.high);
+    e->rise = e->growth;
+    e->level = m->tracks[MEMBER_ANON].last;
+    e->limit = m->tracks[MEMBER_ANON].limit;
+    e->resolution = COUNT_RESOLUTION;
+    e->has_census = e->is_censused = true;
+    conclude(a);
+    double tensors = track_rise(&a->engine);
+    a->judgement.weight = (struct ledger_weight){e->growth / tensors, e->level, e->limit};
+    return e->holder_count > 0;
+}
+
+static double add(double sum, double x)
+{
+    return isnan(x) ? sum : sum + x;
+}
+
+/* Several processes may grow by so little that none of them is suspect: together they are. */
+static void account_sum(struct watch *w, struct track *sum, struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    struct heap_growth g;
+    begin(w, sum, a);
+    measure_by_engine(&a->engine, a);
+    bool may_stop = a->engine.verdict != VERDICT_LEAK, any = false;
+    struct heap_growth all = {0};
+    for (size_t i = 0; i < w->member_count; i++) {
+        struct member *m = w->members[i];
+        if (!watch_is_in_sum(m, sum) || !m->found)
+            continue;
+        e->has_census = e->has_census || has_census(m);
+        gather_holders(w, m, host_weight, a);
+        if (!looks_compare(m->found, a->engine.onset_seconds, may_stop, &g))
+            continue;
+        any = true;
+        all.anon += g.anon;
+        all.in_use += g.in_use;
+        all.free += g.free;
+        all.asked = add(all.asked, g.asked);
+    }
+    if (any) {
+        e->heap_used = all.in_use;
+        e->heap_free = all.free;
+    }
+    e->resolution = sum->parts * MEMORY_RESOLUTION;
+    e->unnamed = sum->parts > 1 && a->engine.restarts == 0 && !sum->alarmed
+                     ? sum->parts * LIBRARY_RECORDS
+                     : 0;
+    conclude(a);
+}
+
+bool watch_is_in_sum(const struct member *m, const struct track *sum)
+{
+    /* What is told from inside comes with its steps, and these may be far apart. */
+    return m->has_tracks &&
+           sum->last_seconds - fmax(m->seen_seconds, m->tracks[MEMBER_ANON].last_seconds) < 1;
+}
+
+bool watch_account(struct watch *w, struct member *m, struct track *t, struct account *ret)
+{
+    if (t->samples == 0)
+        return false;
+    if (t == &w->job[JOB_ANON])
+        account_sum(w, t, ret);
+    else if (m && t == &m->tracks[MEMBER_ANON])
+        account_memory(w, m, ret);
+    else if (!m || !has_census(m))
+        return false;
+    else if (strcmp(t->kind, "torch.allocated") == 0)
+        account_device(w, m, t, ret);
+    else if (strcmp(t->kind, "py.tensors") == 0)
+        return account_tensors(w, m, t, ret);
+    else
+        return false;
     return true;
 }

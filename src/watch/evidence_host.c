@@ -93,7 +93,7 @@ static int timeline_fill(struct timeline *t, struct recording *r)
     for (unsigned i = 0; i < MOMENTS; i++)
         t->anon[i] = t->copied[i] = t->shared[i] = NAN;
     int result = read_highest(t, r, &w->job[JOB_ANON], t->anon);
-    if (result == 0 && shm->rule != TRACK_FOREIGN)
+    if (result == 0 && !track_is_foreign(shm))
         result = read_highest(t, r, shm, t->shared);
     for (size_t i = 0; i < w->member_count && result == 0; i++)
         result = read_copied(t, r, w->members[i]);

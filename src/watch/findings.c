@@ -131,7 +131,7 @@ static const struct watch_series *growing_total(const struct watch *w, const str
 static bool is_in_sum(const struct watch *w, const struct watch_series *s)
 {
     for (size_t i = 0; i < w->member_count; i++)
-        if (is_of(s, w->members[i]) && found_is_in_sum(w->members[i], &w->job[JOB_ANON]))
+        if (is_of(s, w->members[i]) && watch_is_in_sum(w->members[i], &w->job[JOB_ANON]))
             return true;
     return false;
 }
@@ -538,7 +538,7 @@ static bool matters(const struct process_facts *p, const struct wire_census_grow
                     const struct rise *r)
 {
     const struct growth_facts f = growth_of(g, r);
-    return found_fills(p->member) || f.host_rate >= CACHE_SHARE * p->facts.host_rate ||
+    return watch_fills(p->member) || f.host_rate >= CACHE_SHARE * p->facts.host_rate ||
            f.device_rate >= CACHE_SHARE * p->facts.allocated_rate;
 }
 
@@ -753,7 +753,7 @@ static void look_at(struct watch *w, struct watch_view *v, struct member *m,
         gather_series(w, v, p);
     }
     if (!has_trouble(v, p)) {
-        if (found_fills(m))
+        if (watch_fills(m))
             add_caches(w, &v->found, p);
         return;
     }
@@ -781,7 +781,7 @@ void findings_view(struct watch *w, struct watch_view *v)
         if (m->found && m->found->census)
             add_census(&v->found, m);
         /* Of a job that does not leak nothing is accused; what fills is no accusation. */
-        if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || found_fills(m)))
+        if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || watch_fills(m)))
             look_at(w, v, m, p);
     }
     free(p);

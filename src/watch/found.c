@@ -420,12 +420,22 @@ bool found_is_of_late(const struct watch *w, const struct member *m)
     return found_seconds(w, m->found->census->time) - begin >= LATE_SHARE * (now - begin);
 }
 
-/* When there is no more room, every second point goes. */
+/* When there is no more room, every second point goes, and later ones come as rarely: the points
+ * are spread over the whole time. */
 static void thin_heap(struct found *f)
 {
+    f->heap_spacing = (f->heap[HEAP_POINTS - 1].seconds - f->heap[0].seconds) / (HEAP_POINTS / 2);
     for (unsigned i = 0; i < HEAP_POINTS / 2; i++)
         f->heap[i] = f->heap[2 * i];
     f->heap_count = HEAP_POINTS / 2;
+}
+
+/* The newest is always kept: it makes way for the next one where it is too near to the one before.
+ */
+static bool is_too_near(const struct found *f)
+{
+    const struct heap_point *end = f->heap + f->heap_count;
+    return f->heap_count >= 2 && end[-1].seconds - end[-2].seconds < f->heap_spacing;
 }
 
 /* What a process has asked for is seen from outside: so long before or after at most. */
@@ -444,9 +454,11 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
         at--;
     if (at < f->heap_count && f->heap[at].seconds <= seconds + HEAP_SAME_SECONDS)
         return;
-    if (f->heap_count == HEAP_POINTS) {
-        if (at < f->heap_count)
-            return; /* an old one that is late */
+    if (f->heap_count == HEAP_POINTS && at < f->heap_count)
+        return; /* an old one that is late */
+    if (at == f->heap_count && is_too_near(f))
+        at = --f->heap_count;
+    else if (f->heap_count == HEAP_POINTS) {
         thin_heap(f);
         at = f->heap_count;
     }

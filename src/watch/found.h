@@ -40,6 +40,7 @@ struct found {
     found_steps *steps;           /* of each that grows, once the process has ended; NULL before */
     struct heap_point heap[HEAP_POINTS];
     unsigned heap_count;
+    double heap_spacing; /* seconds between two points at least, but for the last */
     /* What the run file lacks: points, the last census, and the last that was searched for. */
     bool heap_is_new;
     char *last_text, *searched_text; /* owned; NULL: nothing */
@@ -77,17 +78,6 @@ void found_want(struct watch *w);
 /* Since then (NAN: from the beginning). `may_stop`: it has grown, and whether it still does is not
  * known. False: there are too few looks. (looks.c) */
 bool looks_compare(const struct found *f, double since, bool may_stop, struct heap_growth *ret);
-
-/* Growth of a process's memory that its censuses explain without a leak is read so from now on:
- * what lies free in malloc's heap, what has a bound and fills. (explained.c) */
-void found_explain(struct watch *w);
-/* It is part of the job's sum as it is now: a process that has ended is no more. */
-bool found_is_in_sum(const struct member *m, const struct track *sum);
-/* Some of its memory grows by what has a bound: that is told, though it is no leak. */
-bool found_fills(const struct member *m);
-/* The tensors that become more are known, and take less than a kilobyte a step, or fill something
- * that has a bound. There is a census. */
-bool found_tensors_are_harmless(const struct watch *w, const struct member *m);
 
 /* When the points of something that grows were, by the step clock. */
 void found_steps_of(const struct watch *w, const struct member *m, unsigned growing,

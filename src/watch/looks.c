@@ -7,7 +7,7 @@
 #define ABOUT_SHARE (1.0 / 16)
 
 /* So many are needed. */
-#define LEAST_LOOKS 3u
+#define LEAST_LOOKS 3
 
 static double lowest_in_use(const struct heap_point *from, const struct heap_point *end)
 {
@@ -21,7 +21,10 @@ static double lowest_in_use(const struct heap_point *from, const struct heap_poi
  * that half of the time, as far from each other as can be. */
 static struct heap_growth between_lows(const struct heap_point *begin, const struct heap_point *end)
 {
-    const struct heap_point *middle = begin + (end - begin) / 2, *first = begin, *last = end - 1;
+    const struct heap_point *first = begin, *last = end - 1, *middle = begin + 1;
+    double half = (first->seconds + last->seconds) / 2;
+    while (middle < last && middle->seconds < half)
+        middle++;
     double about = ABOUT_SHARE * fmax(last->anon - begin->anon, 0);
     double low_first = lowest_in_use(begin, middle) + about;
     double low_last = lowest_in_use(middle, end) + about;
@@ -34,6 +37,14 @@ static struct heap_growth between_lows(const struct heap_point *begin, const str
                                 first->seconds,           last->seconds};
 }
 
+static const struct heap_point *first_since(const struct heap_point *begin,
+                                            const struct heap_point *end, double seconds)
+{
+    while (begin < end && begin->seconds < seconds)
+        begin++;
+    return begin;
+}
+
 /*
  * Since it grows, without the first quarter of that: what begins fills what it needs, and keeps
  * that. What has grown and may have stopped came at any time. False: there are too few looks.
@@ -43,13 +54,12 @@ static struct heap_growth between_lows(const struct heap_point *begin, const str
  */
 bool looks_compare(const struct found *f, double since, bool may_stop, struct heap_growth *ret)
 {
-    unsigned from = 0;
-    while (from < f->heap_count && f->heap[from].seconds < since)
-        from++;
-    if (!may_stop)
-        from += (f->heap_count - from) / 4;
-    if (f->heap_count < from + LEAST_LOOKS)
+    const struct heap_point *begin = f->heap, *end = f->heap + f->heap_count;
+    begin = first_since(begin, end, since);
+    if (!may_stop && begin < end)
+        begin = first_since(begin, end, begin->seconds + (end[-1].seconds - begin->seconds) / 4);
+    if (end - begin < LEAST_LOOKS)
         return false;
-    *ret = between_lows(&f->heap[from], &f->heap[f->heap_count]);
+    *ret = between_lows(begin, end);
     return true;
 }

@@ -231,10 +231,10 @@ static void explain_shared(struct watch *w, bool fills)
 {
     for (size_t i = 0; i < w->member_count; i++) {
         struct track *t = w->members[i]->has_tracks ? &w->members[i]->tracks[MEMBER_SHMEM] : NULL;
-        if (t)
-            t->rule = fills && t->last - t->first <= w->shm_growth.sizes + LEAST_RISE
-                          ? TRACK_TOUCHED
-                          : TRACK_JUDGED;
+        if (t && fills && t->last - t->first <= w->shm_growth.sizes + LEAST_RISE)
+            track_excuse(t, LEDGER_FIRST_TOUCH);
+        else if (t)
+            track_judge(t, NULL);
     }
 }
 
@@ -247,8 +247,12 @@ void machine_attribute_shm(struct watch *w, double seconds)
     w->next_shm = seconds + fmin(fmax(0.5, seconds / 20), 10);
     struct shm_files files = shm_files(w);
     bool fills = shm_fills(w, &files);
-    t->rule = files.theirs > files.all / 2 ? TRACK_FOREIGN : fills ? TRACK_TOUCHED : TRACK_JUDGED;
-    explain_shared(w, t->rule == TRACK_TOUCHED);
+    bool is_foreign = files.theirs > files.all / 2;
+    if (is_foreign || fills)
+        track_excuse(t, is_foreign ? LEDGER_OTHERS : LEDGER_FIRST_TOUCH);
+    else
+        track_judge(t, NULL);
+    explain_shared(w, fills && !is_foreign);
 }
 
 /* ---- GPUs as torch knows them ---- */
@@ -319,8 +323,9 @@ void machine_attribute_gpu(struct watch *w)
             continue;
         double used = growth(m->gpu, m->gpu_count, "gpu.used");
         bool torch = growth(m->told, m->told_count, "torch.reserved") > used / 2;
+        const struct ledger_judgement reserved = ledger_excuse(LEDGER_RESERVED);
         for (size_t k = 0; k < m->gpu_count; k++)
-            m->gpu[k].rule = torch ? TRACK_RETAINED : TRACK_JUDGED;
+            track_judge(&m->gpu[k], torch ? &reserved : NULL);
     }
 }
 
@@ -490,7 +495,7 @@ double machine_held_by_job(const struct watch *w)
         if (member_is_alive(m) && m->has_tracks && m->tracks[MEMBER_COPIED].samples > 0)
             held += m->tracks[MEMBER_COPIED].last;
     }
-    if (shm->samples > 0 && shm->rule != TRACK_FOREIGN)
+    if (shm->samples > 0 && !track_is_foreign(shm))
         held += shm->last;
     return held;
 }

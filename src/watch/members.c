@@ -52,13 +52,13 @@
 static const struct {
     const char *kind;
     enum series_unit unit;
-    enum track_rule rule;
+    enum track_use use;
 } member_kinds[MEMBER_KINDS] = {
     [MEMBER_ANON] = {"host.anon", SERIES_BYTES, TRACK_JUDGED},
     [MEMBER_SHMEM] = {"host.shmem", SERIES_BYTES, TRACK_JUDGED},
     [MEMBER_FDS] = {"fds", SERIES_COUNT, TRACK_JUDGED},
     [MEMBER_THREADS] = {"threads", SERIES_COUNT, TRACK_JUDGED},
-    [MEMBER_FILE] = {"host.file", SERIES_BYTES, TRACK_FILE_PAGES},
+    [MEMBER_FILE] = {"host.file", SERIES_BYTES, TRACK_JUDGED},
     [MEMBER_PRIVATE] = {"host.private", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_PSS] = {"host.pss", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_SWAP] = {"host.swap", SERIES_BYTES, TRACK_SHOWN},
@@ -421,7 +421,8 @@ static double limit_of(pid_t pid, enum __rlimit_resource what)
 void member_init_tracks(struct member *m)
 {
     for (unsigned i = 0; i < MEMBER_KINDS; i++)
-        track_init(&m->tracks[i], member_kinds[i].kind, member_kinds[i].unit, member_kinds[i].rule);
+        track_init(&m->tracks[i], member_kinds[i].kind, member_kinds[i].unit, member_kinds[i].use);
+    track_excuse(&m->tracks[MEMBER_FILE], LEDGER_FILE_PAGES);
     m->has_tracks = true;
 }
 
@@ -437,8 +438,11 @@ void member_start_tracks(struct watch *w, struct member *m)
 {
     member_init_tracks(m);
     /* What a forked process shares turns private by being touched. */
-    if (m->forked)
-        m->tracks[MEMBER_PRIVATE].rule = m->tracks[MEMBER_COPIED].rule = TRACK_PRIVATE_COPY;
+    if (m->forked) {
+        m->tracks[MEMBER_PRIVATE].use = m->tracks[MEMBER_COPIED].use = TRACK_JUDGED;
+        track_excuse(&m->tracks[MEMBER_PRIVATE], LEDGER_COPIED);
+        track_excuse(&m->tracks[MEMBER_COPIED], LEDGER_COPIED);
+    }
     store_member(w, m);
     m->tracks[MEMBER_FDS].limit = limit_of(m->id.pid, RLIMIT_NOFILE);
     m->tracks[MEMBER_THREADS].limit = limit_of(m->id.pid, RLIMIT_NPROC);
@@ -452,9 +456,9 @@ void member_push(struct watch *w, struct member *m, struct track *t, double seco
                                  .kind = t->kind,
                                  .device = t->device,
                                  .unit = t->unit,
-                                 .rule = track_rule_name(t->rule)};
+                                 .rule = track_reading(t)};
         t->stored = store_add_series(w->options.store, &s);
-        t->stored_rule = t->rule;
+        t->stored_reading = track_reading(t);
     }
     watch_push(w, t, seconds, value);
     m->moves = m->moves || t->moves;

@@ -176,9 +176,8 @@ static void place_entry(struct recording *r, struct entry *e)
     if (!t || t->stored > 0)
         t = other_track(r, e);
     t->stored = e->id;
-    for (enum track_rule rule = TRACK_SHOWN; e->rule && rule < TRACK_RULES; rule++)
-        if (strcmp(track_rule_name(rule), e->rule) == 0)
-            t->rule = rule;
+    if (e->rule)
+        track_restore(t, e->rule);
     e->subject = (struct subject){.track = t, .member = member_of(r, e->process)};
     watch_fill_info(&r->watch, &e->subject, &e->shown.info);
 }
@@ -222,7 +221,7 @@ static void find_judged(struct recording *r)
             w->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
         const struct member *m = e->subject.member;
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
-        bool told = m && t->rule == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
+        bool told = m && t->use == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
         e->shown.judged = (track_is_judged(t) && !sums_one) || told;
     }
 }
@@ -273,7 +272,8 @@ int recording_new(struct store *store, struct recording **ret)
         place_entry(r, &r->entries[i]);
     for (size_t i = 0; i < r->watch.member_count; i++) {
         struct member *m = r->watch.members[i];
-        m->forked = m->tracks[MEMBER_PRIVATE].rule == TRACK_PRIVATE_COPY;
+        enum ledger_kind kind;
+        m->forked = track_is_excused(&m->tracks[MEMBER_PRIVATE], &kind) && kind == LEDGER_COPIED;
     }
     if (e == 0)
         e = measure(r);
@@ -497,7 +497,7 @@ static void choose(struct recording *r, const struct recording_options *o)
         e->played = !o->wanted || o->wanted(o->context, &e->shown);
         t->asked = e->played && o->wanted;
         if (t->asked && track_is_silent(t))
-            t->rule = TRACK_JUDGED;
+            t->use = TRACK_JUDGED;
         moving += e->played && track_is_judged(t) && track_would_move(t, e->min, e->max);
     }
     r->watch.terms.series = moving > 0 ? moving : 1;
@@ -617,7 +617,7 @@ int recording_judge(struct recording *r, const struct recording_options *options
     *ret = (struct watch_view){0};
     if (r->has_evidence) {
         play_clock(r, options->by_time);
-        found_explain(&r->watch);
+        watch_settle(&r->watch);
     }
     watch_judge(&r->watch, ret);
     if (r->has_evidence) {
@@ -630,6 +630,5 @@ int recording_judge(struct recording *r, const struct recording_options *options
 bool recording_account(struct recording *r, size_t index, struct account *ret)
 {
     const struct entry *e = &r->entries[index];
-    struct member *m = member_of(r, e->process);
-    return m && e->subject.track == &m->tracks[MEMBER_ANON] && watch_account(&r->watch, m, ret);
+    return watch_account(&r->watch, member_of(r, e->process), e->subject.track, ret);
 }

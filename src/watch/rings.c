@@ -398,15 +398,12 @@ static bool is_track_of(const struct track *t, const char *kind, const char *dev
     return strcmp(t->kind, kind) == 0 && strcmp(t->device ? t->device : "", device) == 0;
 }
 
-/* An allocator that keeps more than is in use is not what leaks. What malloc has in use grows with
- * much that is no leak. */
-static enum track_rule rule_of(const struct wire_name *name)
+/* What malloc has in use grows with much that is no leak. */
+static enum track_use use_of(const struct wire_name *name)
 {
     if (strcmp(name->kind, HEAP_USED) == 0)
         return TRACK_WITNESS;
-    if (!name->judged)
-        return TRACK_SHOWN;
-    return strcmp(name->kind, "torch.reserved") == 0 ? TRACK_RETAINED : TRACK_JUDGED;
+    return name->judged ? TRACK_JUDGED : TRACK_SHOWN;
 }
 
 /* Its place among the member's told tracks, from 1. */
@@ -425,7 +422,9 @@ static size_t place(struct member *m, const struct wire_name *name)
     if (!m->told)
         base_out_of_memory();
     struct track *t = &m->told[m->told_count++];
-    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT, rule_of(name));
+    track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT, use_of(name));
+    if (strcmp(kind, "torch.reserved") == 0)
+        track_excuse(t, LEDGER_RESERVED);
     t->own_kind = kind;
     if (device[0])
         t->device = device;
@@ -574,7 +573,7 @@ static void look_at_objects(struct watch *w, double seconds)
     found_want(w);
     for (size_t i = 0; i < s->count; i++)
         found_read(w, s->list[i]);
-    found_explain(w);
+    watch_settle(w);
 }
 
 void rings_read(struct watch *w, double seconds)

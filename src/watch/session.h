@@ -379,8 +379,17 @@ bool rings_are_foreign(const struct watch *w, struct proc_id id);
 #define RINGS_FOREIGN                                                                              \
     "still has the probe of another tidemark version loaded. Restart it, or use that version"
 
-/* account.c: false: nothing of its memory was recorded. */
-bool watch_account(struct watch *w, struct member *m, struct account *ret);
+/* account.c */
+/* What a track's growth is made of; `m` NULL: the job's own. False: no evidence is kept of it. */
+bool watch_account(struct watch *w, struct member *m, struct track *t, struct account *ret);
+/* It is part of the job's sum as it is now: a process that has ended is no more. */
+bool watch_is_in_sum(const struct member *m, const struct track *sum);
+
+/* settle.c */
+/* Every track is judged by the ledger of its growth, as known by now. */
+void watch_settle(struct watch *w);
+/* Some of its memory grows by what has a bound: that is told, though it is no leak. */
+bool watch_fills(const struct member *m);
 
 /* entries.c */
 void entries_view(const struct watch *w, struct watch_found *ret);

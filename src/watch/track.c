@@ -18,17 +18,65 @@
 /* A step clock that has stood still for so long tells nothing any more. */
 #define STALE_SECONDS 900.0
 
-const char *track_rule_name(enum track_rule rule)
+/* ---- how it is read ---- */
+
+/* In run files. */
+static const char *const excuse_names[LEDGER_KINDS] = {
+    [LEDGER_HOLDER] = "filling",      [LEDGER_FREE_HEAP] = "heap free",
+    [LEDGER_FIRST_TOUCH] = "touched", [LEDGER_FILE_PAGES] = "file pages",
+    [LEDGER_COPIED] = "private copy", [LEDGER_RESERVED] = "retained",
+    [LEDGER_OTHERS] = "foreign",      [LEDGER_REST] = "judged",
+};
+static const char *const use_names[] = {
+    [TRACK_SHOWN] = "shown",
+    [TRACK_JUDGED] = "judged",
+    [TRACK_WITNESS] = "witness",
+};
+
+void track_judge(struct track *t, const struct ledger_judgement *j)
 {
-    static const char *const names[] = {
-        [TRACK_SHOWN] = "shown",           [TRACK_JUDGED] = "judged",
-        [TRACK_FILE_PAGES] = "file pages", [TRACK_PRIVATE_COPY] = "private copy",
-        [TRACK_FOREIGN] = "foreign",       [TRACK_RETAINED] = "retained",
-        [TRACK_HEAP_FREE] = "heap free",   [TRACK_FILLING] = "filling",
-        [TRACK_TOUCHED] = "touched",       [TRACK_LITTLE] = "little",
-        [TRACK_WITNESS] = "witness",
-    };
-    return names[rule];
+    t->is_accounted = j != NULL;
+    if (j)
+        t->judgement = *j;
+}
+
+void track_excuse(struct track *t, enum ledger_kind kind)
+{
+    struct ledger_judgement j = ledger_excuse(kind);
+    track_judge(t, &j);
+}
+
+bool track_is_excused(const struct track *t, enum ledger_kind *ret)
+{
+    if (!t->is_accounted || t->judgement.rule != RULE_EXPLAINED)
+        return false;
+    *ret = t->judgement.excuse;
+    return true;
+}
+
+bool track_is_foreign(const struct track *t)
+{
+    enum ledger_kind kind;
+    return track_is_excused(t, &kind) && kind == LEDGER_OTHERS;
+}
+
+const char *track_reading(const struct track *t)
+{
+    enum ledger_kind kind;
+    return t->use == TRACK_JUDGED && track_is_excused(t, &kind) ? excuse_names[kind]
+                                                                : use_names[t->use];
+}
+
+void track_restore(struct track *t, const char *reading)
+{
+    for (enum track_use use = TRACK_SHOWN; use <= TRACK_WITNESS; use++)
+        if (strcmp(use_names[use], reading) == 0)
+            t->use = use;
+    for (enum ledger_kind kind = 0; kind < LEDGER_REST; kind++)
+        if (strcmp(excuse_names[kind], reading) == 0) {
+            t->use = TRACK_JUDGED;
+            track_excuse(t, kind);
+        }
 }
 
 /* ---- points ---- */
@@ -187,9 +235,9 @@ static void begin_to_move(struct track *t, const struct track_terms *terms)
 
 /* ---- samples ---- */
 
-void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_rule rule)
+void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_use use)
 {
-    *t = (struct track){.kind = kind, .unit = unit, .rule = rule, .parts = 1};
+    *t = (struct track){.kind = kind, .unit = unit, .use = use, .parts = 1};
     t->min = INFINITY;
     t->max = -INFINITY;
     t->first = t->last = t->first_seconds = t->last_seconds = NAN;
@@ -233,7 +281,7 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
     if (!isfinite(value))
         return;
     note(t, seconds, value);
-    if (t->rule == TRACK_SHOWN)
+    if (t->use == TRACK_SHOWN)
         return;
     if (t->moves) {
         engine_push(t->by_time, NAN, seconds, value);
@@ -248,7 +296,7 @@ void track_push(struct track *t, const struct track_terms *terms, double seconds
 
 void track_note_peak(struct track *t, const struct track_terms *terms, double value)
 {
-    if (t->rule == TRACK_SHOWN || !isfinite(value))
+    if (t->use == TRACK_SHOWN || !isfinite(value))
         return;
     t->max = fmax(t->max, value);
     if (!t->moves && t->early.count > 0 && track_would_move(t, t->min, t->max))
@@ -341,24 +389,32 @@ enum series_clock track_clock(const struct track *t, const struct track_terms *t
     return deciding_engine(t) == t->by_step ? CLOCK_STEP : CLOCK_SECONDS;
 }
 
+static bool is_judged_a_leak(const struct track *t)
+{
+    return t->is_accounted && t->judgement.verdict == VERDICT_LEAK;
+}
+
 bool track_is_silent(const struct track *t)
 {
-    return t->rule == TRACK_SHOWN || t->rule == TRACK_WITNESS;
+    return t->use == TRACK_SHOWN || (t->use == TRACK_WITNESS && !is_judged_a_leak(t));
 }
 
 bool track_is_judged(const struct track *t)
 {
-    return t->rule == TRACK_JUDGED || t->rule == TRACK_LITTLE;
+    enum ledger_kind kind;
+    return !track_is_silent(t) && !track_is_excused(t, &kind);
 }
 
 bool track_leaks(const struct track *t)
 {
-    return t->moves && t->rule == TRACK_JUDGED && engine_leaks(deciding_engine(t));
+    return t->moves && !track_is_silent(t) && (!t->is_accounted || is_judged_a_leak(t)) &&
+           engine_leaks(deciding_engine(t));
 }
 
 bool track_is_wary(const struct track *t)
 {
-    if (!t->moves || (t->rule != TRACK_JUDGED && t->rule != TRACK_WITNESS))
+    enum ledger_kind kind;
+    if (!t->moves || t->use == TRACK_SHOWN || track_is_excused(t, &kind))
         return false;
     const struct engine *e = deciding_engine(t);
     return engine_leaks(e) || engine_suspects(e);
@@ -366,58 +422,7 @@ bool track_is_wary(const struct track *t)
 
 bool track_is_told_soon(const struct track *t)
 {
-    return t->rule == TRACK_JUDGED && !t->quiet && track_is_wary(t);
-}
-
-/* Growth that the rule explains is no leak, whatever it looks like. */
-static void explain_growth(const struct track *t, struct answer *a)
-{
-    static const struct {
-        enum pattern pattern;
-        const char *why;
-    } explanations[TRACK_RULES] = {
-        [TRACK_FILE_PAGES] = {PATTERN_PAGE_CACHE,
-                              "Pages of files: the kernel takes them back when memory is needed."},
-        [TRACK_PRIVATE_COPY] = {PATTERN_COPY_ON_WRITE,
-                                "Pages shared at the fork become private as they are touched; the "
-                                "process itself does not grow, so that ends."},
-        [TRACK_FOREIGN] = {PATTERN_UNKNOWN, "Most of what grows is of other jobs: the files carry "
-                                            "their process numbers or another owner."},
-        [TRACK_RETAINED] = {PATTERN_ALLOCATOR_RETENTION,
-                            "What the allocator of torch keeps, in use or not: torch.allocated "
-                            "says what the program holds."},
-        [TRACK_HEAP_FREE] =
-            {PATTERN_ALLOCATOR_RETENTION,
-             "What malloc has given out stands still: what grows lies free in its heap. Set "
-             "MALLOC_ARENA_MAX=2, call malloc_trim(0) now and then, or use another malloc "
-             "(jemalloc)."},
-        [TRACK_FILLING] = {PATTERN_BOUNDED_CACHE,
-                           "Something with a bound fills: it ends when it is full."},
-        [TRACK_TOUCHED] = {PATTERN_BOUNDED_CACHE,
-                           "Memory that was allocated before is used for the first time, as when "
-                           "an array is filled bit by bit, and no more is allocated: it ends when "
-                           "all of it has been."},
-    };
-    bool grew =
-        a->floor_last - a->floor_first > (t->unit == SERIES_COUNT ? STILL_COUNT : STILL_BYTES);
-    const char *why = explanations[t->rule].why;
-    if (!why || !grew)
-        return;
-    a->verdict = VERDICT_NO_LEAK;
-    a->severity = SEVERITY_NONE;
-    a->suspect = false;
-    a->alarm_at = a->suspect_at = NAN;
-    a->rate_upper = NAN;
-    bool ends = t->rule == TRACK_FILLING || t->rule == TRACK_TOUCHED;
-    if (ends && !isnan(a->forecast.limit_at)) { /* before the limit */
-        a->forecast.limit_at = a->forecast.limit_low = a->forecast.limit_high = INFINITY;
-        a->forecast.limit_seconds = INFINITY;
-    }
-    a->pattern = explanations[t->rule].pattern;
-    a->why_count = 1;
-    snprintf(a->why[0], sizeof(a->why[0]), "%s", why);
-    a->needs.at_least = a->needs.seconds = NAN;
-    a->needs.why[0] = '\0';
+    return !track_is_silent(t) && !t->quiet && track_is_wary(t);
 }
 
 const struct phase *track_growing_since(const struct answer *a)
@@ -439,60 +444,36 @@ double track_rise(const struct answer *a)
     return fmax(a->rate * (a->last_at - since), last->level_to - first->level_from);
 }
 
-/* A leak that may end by itself soon: it is known once there is more of it. */
-static void wait_for_more(const struct track *t, struct answer *a)
+static bool has_grown(const struct track *t, const struct answer *a)
 {
-    bool grows = a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && a->suspect);
-    double rise = grows ? track_rise(a) : NAN, enough = t->parts * TRACK_LITTLE_BYTES;
-    if (!(rise < enough))
-        return;
-    double units = (enough - rise) / a->rate;
-    a->needs.seconds = units * a->rate / a->rate_per_second;
-    a->needs.at_least = units;
-    a->needs.why[0] = '\0';
-    a->verdict = VERDICT_INCONCLUSIVE;
-    a->severity = SEVERITY_NONE;
-    a->pattern = PATTERN_UNKNOWN;
-    a->suspect = false;
-    a->alarm_at = a->suspect_at = a->confidence = NAN;
-    a->why_count = 1;
-    struct buf why = BUF_INIT;
-    buf_adds(&why, "It has grown by ");
-    units_add_bytes(&why, rise);
-    if (t->parts > 1)
-        buf_addf(&why, " in %.0f processes, and none of them by much", t->parts);
-    else
-        buf_adds(&why, ", and no Python object holds it");
-    buf_adds(&why, ": libraries keep as much of their first thousands of calls.");
-    snprintf(a->why[0], sizeof(a->why[0]), "%s", buf_text(&why));
-    buf_release(&why);
+    return a->floor_last - a->floor_first > (t->unit == SERIES_COUNT ? STILL_COUNT : STILL_BYTES);
 }
 
-void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
-                  const struct history **ret_history)
+static const struct history *ask_engine(struct track *t, const struct track_terms *terms,
+                                        struct answer *ret)
 {
     if (!t->moves && t->early.count > 0)
         start_engines(t, terms);
     if (!t->by_time) {
         answer_clear(ret);
-        *ret_history = NULL;
-        return;
+        return NULL;
     }
     struct engine *e = deciding_engine(t);
     engine_answer(e, ret);
     if (ret->verdict == VERDICT_NO_LEAK && engine_has_teeth(t->by_time))
         ret->pattern = PATTERN_SAWTOOTH;
-    explain_growth(t, ret);
-    if (t->rule == TRACK_LITTLE)
-        wait_for_more(t, ret);
-    *ret_history = engine_history(e);
+    return engine_history(e);
 }
 
-void track_plain_answer(struct track *t, const struct track_terms *terms, struct answer *ret)
+void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
+                  const struct history **ret_history)
 {
-    const struct history *history;
-    enum track_rule rule = t->rule;
-    t->rule = TRACK_JUDGED;
-    track_answer(t, terms, ret, &history);
-    t->rule = rule;
+    *ret_history = ask_engine(t, terms, ret);
+    if (t->by_time && t->is_accounted)
+        ledger_answer(&t->judgement, track_clock(t, terms), has_grown(t, ret), ret);
+}
+
+void track_engine_answer(struct track *t, const struct track_terms *terms, struct answer *ret)
+{
+    ask_engine(t, terms, ret);
 }

@@ -2,31 +2,15 @@
 #ifndef TIDEMARK_WATCH_TRACK_H
 #define TIDEMARK_WATCH_TRACK_H
 
-#include "verdict/verdict.h"
+#include "ledger/ledger.h"
 #include "watch/clock.h"
 
-/* How growth of a counter is to be read. */
-enum track_rule {
-    TRACK_SHOWN,        /* recorded, never judged */
-    TRACK_JUDGED,       /* growth that lasts is a leak */
-    TRACK_FILE_PAGES,   /* given back when memory is needed: no leak */
-    TRACK_PRIVATE_COPY, /* pages shared at fork become private: bounded, no leak */
-    TRACK_FOREIGN,      /* others share it, and it is theirs that grows: no leak of this job */
-    TRACK_RETAINED,     /* what an allocator keeps: another series says what of it is in use */
-    TRACK_HEAP_FREE, /* what malloc has given out stands still, what lies free in its heap grows */
-    TRACK_FILLING,   /* something with a bound fills */
-    TRACK_TOUCHED,   /* what was allocated before is used for the first time, and no more is */
-    TRACK_LITTLE,    /* less than TRACK_LITTLE_BYTES: no Python object or no process holds it */
-    TRACK_WITNESS,   /* judged in silence: it counts where another one names what grows in it */
-    TRACK_RULES,
+/* What a counter is recorded for. */
+enum track_use {
+    TRACK_SHOWN,   /* to be looked at */
+    TRACK_JUDGED,  /* growth that lasts is a leak, unless the ledger explains it */
+    TRACK_WITNESS, /* for the ledger of its process: reported where that names a leak by it */
 };
-
-/* Libraries keep records of their first calls, some thousands of them, and then of the last ones
- * only: a rank of torch.distributed grows by less than this, and stops. */
-#define TRACK_LITTLE_BYTES (4.0 * 1024 * 1024)
-
-/* As run files call it: "judged". */
-const char *track_rule_name(enum track_rule rule);
 
 /* What holds for all series of a job. 0: not known. */
 struct track_terms {
@@ -60,12 +44,14 @@ struct track {
     char *own_kind;   /* owned; NULL: none */
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
-    enum track_rule rule;
+    enum track_use use;
+    bool is_accounted; /* false: the engine alone says what it is */
+    struct ledger_judgement judgement;
     double parts;                    /* processes that it is the sum of, at most so far; or 1 */
     int64_t stored;                  /* its number in the run file; 0: none */
     double written, written_seconds; /* the last value there; NAN: none */
     double stored_limit;             /* what the run file was last told */
-    enum track_rule stored_rule;
+    const char *stored_reading;
     bool moves;
     bool alarmed;     /* that it leaks has been told */
     bool quiet;       /* ... as a negligible leak, once more if it comes to matter ... */
@@ -85,8 +71,19 @@ struct track {
     struct engine *by_time, *by_step;
 };
 
-void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_rule rule);
+void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_use use);
 void track_release(struct track *t);
+
+/* What the ledger says of its growth; NULL: nothing. */
+void track_judge(struct track *t, const struct ledger_judgement *j);
+/* All of its growth is such a part. */
+void track_excuse(struct track *t, enum ledger_kind kind);
+/* Most of its growth is another job's. */
+bool track_is_foreign(const struct track *t);
+/* How it is read by now, as run files call it: "judged", "filling". */
+const char *track_reading(const struct track *t);
+/* What it was when the file was written; a name that is not known changes nothing. */
+void track_restore(struct track *t, const char *reading);
 
 /* What is not a number is passed over: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
@@ -124,7 +121,7 @@ enum series_clock track_clock(const struct track *t, const struct track_terms *t
 /* Recorded, and not told. */
 bool track_is_silent(const struct track *t);
 
-/* Whether the engine says leak now, or that it grows at all: cheaper than the whole answer. A
+/* Whether it leaks now, or grows at all and nothing explains that: cheaper than the whole answer. A
  * witness may be wary. */
 bool track_leaks(const struct track *t);
 bool track_is_wary(const struct track *t);
@@ -132,17 +129,20 @@ bool track_is_wary(const struct track *t);
 /* It leaks, or may turn out to: as it is, and not as a witness or a negligible leak. */
 bool track_is_told_soon(const struct track *t);
 
+/* Its growth is explained by such a part. */
+bool track_is_excused(const struct track *t, enum ledger_kind *ret);
+
 /*
- * The answer so far, by its rule. *ret_history belongs to the track or is NULL where it has none
- * yet; valid until the next change.
+ * The answer so far, as the ledger judges it. *ret_history belongs to the track or is NULL where it
+ * has none yet; valid until the next change.
  */
 void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
                   const struct history **ret_history);
 
-/* The engine's own answer, without any explanation. */
-void track_plain_answer(struct track *t, const struct track_terms *terms, struct answer *ret);
+/* The engine's own answer, which no ledger has judged. */
+void track_engine_answer(struct track *t, const struct track_terms *terms, struct answer *ret);
 
-/* Growth that lasts is a leak, if there is enough of it. */
+/* Growth that lasts is a leak: nothing explains it. */
 bool track_is_judged(const struct track *t);
 
 /* The first of the phases that grow, one after the other, to the last of all; of a leak the last.

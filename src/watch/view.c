@@ -35,13 +35,13 @@ static bool was_outlived(const struct watch *w, const struct member *m)
     return false;
 }
 
-/* Tensors that become more and more while the memory stands still fill what lies free in it, unless
- * that ends, or is next to nothing. */
+/* More and more tensors while the memory stands still fill free heap memory, unless that ends. */
 static bool tensors_rise(const struct watch *w, const struct subject *s)
 {
     const struct found *f = s->member->found;
+    enum ledger_kind kind;
     return strcmp(s->track->kind, "py.tensors") == 0 && f && f->census && found_tensors_rise(f) &&
-           found_is_of_late(w, s->member) && !found_tensors_are_harmless(w, s->member);
+           found_is_of_late(w, s->member) && !track_is_excused(s->track, &kind);
 }
 
 static enum job_part part_of(const struct watch *w, const struct subject *s)
@@ -72,7 +72,7 @@ static bool device_is_used(const struct watch *w, const struct track *t)
 static bool grows_beside_torch(const struct watch *w, const struct subject *s,
                                const struct answer *a)
 {
-    return s->member && s->track->rule == TRACK_JUDGED && strcmp(s->track->kind, "gpu.used") == 0 &&
+    return s->member && track_is_judged(s->track) && strcmp(s->track->kind, "gpu.used") == 0 &&
            !was_outlived(w, s->member) && a->phase_count > 0 &&
            a->phases[a->phase_count - 1].name == PHASE_GROWING &&
            a->floor_last - a->floor_first > DEVICE_BYTES;
@@ -598,7 +598,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
 void watch_view_init(struct watch *w, double seconds, struct watch_view *ret)
 {
     *ret = (struct watch_view){0};
-    found_explain(w);
+    watch_settle(w);
     watch_judge(w, ret);
     findings_view(w, ret);
     patterns_view(w, ret);

@@ -126,7 +126,7 @@ void watch_init_job(struct watch *w)
     static const struct {
         const char *kind;
         enum series_unit unit;
-        enum track_rule rule;
+        enum track_use use;
     } kinds[JOB_KINDS] = {
         [JOB_ANON] = {"host.anon", SERIES_BYTES, TRACK_JUDGED},
         [JOB_PSS] = {"host.pss", SERIES_BYTES, TRACK_SHOWN},
@@ -137,7 +137,7 @@ void watch_init_job(struct watch *w)
     };
     for (unsigned i = 0; i < JOB_KINDS; i++) {
         struct track *t = &w->job[i];
-        track_init(t, kinds[i].kind, kinds[i].unit, kinds[i].rule);
+        track_init(t, kinds[i].kind, kinds[i].unit, kinds[i].use);
         if (i == JOB_SHM)
             t->device = strdup("/dev/shm");
         struct store_series s = {.kind = t->kind, .unit = t->unit, .device = t->device};
@@ -235,11 +235,11 @@ static void record_track(struct watch *w, struct track *t, void *finally)
 {
     double moved = fabs(t->limit - t->stored_limit);
     bool changed = finally ? moved > 0 : moved > RECORDED_CHANGE * t->stored_limit;
-    if (t->stored == 0 || (!changed && t->rule == t->stored_rule))
+    if (t->stored == 0 || (!changed && track_reading(t) == t->stored_reading))
         return;
-    store_update_series(w->options.store, t->stored, t->limit, track_rule_name(t->rule));
+    store_update_series(w->options.store, t->stored, t->limit, track_reading(t));
     t->stored_limit = t->limit;
-    t->stored_rule = t->rule;
+    t->stored_reading = track_reading(t);
 }
 
 static bool same(double a, double b)
@@ -290,7 +290,7 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end)
     for (size_t i = 0; i < w->member_count; i++)
         member_catch_up(w, w->members[i]);
     watch_each_track(w, finish_track, NULL);
-    found_explain(w);
+    watch_settle(w);
     if (w->options.store) {
         store_evidence(w);
         record_terms(w, true);
@@ -479,7 +479,7 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
     enum severity severity = severity_by_now(w, t);
     if (severity == SEVERITY_NONE)
         return;
-    found_explain(w); /* by what has been read since it last was */
+    watch_settle(w); /* by what has been read since it last was */
     if (!is_to_be_told(w, t))
         return;
     bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_told_quietly(w, t);

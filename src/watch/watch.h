@@ -245,14 +245,17 @@ void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *re
 
 /* ---- the account of a process's memory ---- */
 
+#define ACCOUNT_HOLDERS 64u
+
 /* What the engine saw, what was measured over one window, the parts, and what follows. Not to be
  * copied: the evidence points into it. */
 struct account {
-    struct answer engine;             /* of the series, or of the heap */
-    bool is_by_heap;                  /* the process stands; what malloc gave out grows inside it */
-    double from, to;                  /* the window, in seconds of the run */
-    const struct wire_census *census; /* whose holders the parts name; NULL: none. The run's own */
-    struct ledger_holder holders[WIRE_CENSUS_GROWING];
+    struct answer engine;   /* of the series that speaks loudest ... */
+    const struct track *by; /* ... which is the one that is judged */
+    bool is_by_heap;        /* the process stands still; malloc's in-use bytes grow inside it */
+    double from, to;        /* the window, in seconds of the run */
+    struct ledger_holder holders[ACCOUNT_HOLDERS];
+    const struct wire_census_growing *growing[ACCOUNT_HOLDERS]; /* of each; the run's own */
     struct ledger_evidence evidence;
     struct ledger ledger;
     struct ledger_judgement judgement;
@@ -311,8 +314,8 @@ struct recording_options {
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret);
 
-/* After recording_judge(): the account of the process that this series is of. False: the series is
- * no process's memory (host.anon). */
+/* After recording_judge(): the account of this series' growth. False: it has none, as counters
+ * that no evidence is kept of. */
 bool recording_account(struct recording *r, size_t index, struct account *ret);
 
 /*

@@ -347,7 +347,8 @@ static double held_with(bool alive, bool foreign)
     copied->samples = shm->samples = 1;
     copied->last = 50 * MB;
     shm->last = 30 * MB;
-    shm->rule = foreign ? TRACK_FOREIGN : TRACK_JUDGED;
+    if (foreign)
+        track_excuse(shm, LEDGER_OTHERS);
     w->job[JOB_ANON].last = 200 * MB;
     double held = machine_held_by_job(w);
     copied->samples = shm->samples = 0;

@@ -26,7 +26,7 @@ TEST(series__knows_the_granule_of_the_gpu_driver)
 TEST(series__takes_allocators_and_counts_as_exact)
 {
     CHECK(series_kind_resolution("torch.allocated") == 0.0);
-    CHECK(series_kind_resolution("py.tensors") == 0.0);
+    CHECK(series_kind_resolution("py.tensors") == 16.0);
     CHECK(series_kind_resolution("fds") == 0.0);
     CHECK(series_kind_resolution("threads") == 0.0);
 }

@@ -10,16 +10,16 @@ struct fixture {
     struct track track;
 };
 
-static void begin(struct fixture *f, const char *kind, enum series_unit unit, enum track_rule rule)
+static void begin(struct fixture *f, const char *kind, enum series_unit unit, enum track_use use)
 {
     clock_init(&f->clock);
     f->terms = (struct track_terms){.clock = &f->clock, .series = 1};
-    track_init(&f->track, kind, unit, rule);
+    track_init(&f->track, kind, unit, use);
 }
 
-static void begin_anon(struct fixture *f, enum track_rule rule)
+static void begin_anon(struct fixture *f, enum track_use use)
 {
-    begin(f, "host.anon", SERIES_BYTES, rule);
+    begin(f, "host.anon", SERIES_BYTES, use);
 }
 
 static struct answer answer(struct fixture *f)
@@ -257,13 +257,14 @@ TEST(track__waits_for_marks_in_bounded_room)
     track_release(&f.track);
 }
 
-TEST(track__growth_that_its_rule_explains_is_no_leak)
+TEST(track__growth_of_a_counter_that_cannot_leak_is_no_leak)
 {
-    static const enum track_rule rules[] = {TRACK_FILE_PAGES, TRACK_PRIVATE_COPY};
+    static const enum ledger_kind kinds[] = {LEDGER_FILE_PAGES, LEDGER_COPIED};
     static const enum pattern patterns[] = {PATTERN_PAGE_CACHE, PATTERN_COPY_ON_WRITE};
     for (unsigned k = 0; k < 2; k++) {
         struct fixture f;
-        begin_anon(&f, rules[k]);
+        begin_anon(&f, TRACK_JUDGED);
+        track_excuse(&f.track, kinds[k]);
         for (unsigned i = 1; i <= 1000; i++)
             make_step(&f, i, i * MB, (i + 1) * MB);
         track_finish(&f.track);
@@ -272,6 +273,69 @@ TEST(track__growth_that_its_rule_explains_is_no_leak)
         CHECK(a.verdict == VERDICT_NO_LEAK);
         CHECK(a.pattern == patterns[k]);
         CHECK(!a.suspect && a.why_count == 1);
+        track_release(&f.track);
+    }
+}
+
+static struct answer grown_by(struct fixture *f, const struct ledger_judgement *j)
+{
+    begin_anon(f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 1000; i++)
+        make_step(f, i, i * MB, (i + 1) * MB);
+    track_finish(&f->track);
+    track_judge(&f->track, j);
+    return answer(f);
+}
+
+/* What the engine says stays, and can be had at any time. */
+TEST(track__the_ledger_judges_what_the_engine_saw)
+{
+    static const struct ledger_judgement open = {
+        .verdict = VERDICT_INCONCLUSIVE, .rule = RULE_TOO_SHORT, .value = 1, .bound = 3};
+    struct fixture f;
+    struct answer a = grown_by(&f, &open), plain;
+    CHECK(a.verdict == VERDICT_INCONCLUSIVE && a.suspect && a.severity == SEVERITY_NONE);
+    CHECK(isnan(a.alarm_at) && strstr(a.why[0], "lasted 1.0 horizons"));
+    CHECK_NEAR(a.needs.at_least, 2 * a.horizon, 1);
+    CHECK(!track_leaks(&f.track) && track_is_wary(&f.track));
+    track_engine_answer(&f.track, &f.terms, &plain);
+    CHECK(plain.verdict == VERDICT_LEAK && f.track.is_accounted);
+    CHECK_NEAR(plain.rate, a.rate, 0);
+    track_release(&f.track);
+    a = grown_by(&f, NULL);
+    CHECK(a.verdict == VERDICT_LEAK && track_leaks(&f.track));
+    track_release(&f.track);
+}
+
+/* Malloc's in-use bytes are reported where a ledger names a leak by them, and else in silence. */
+TEST(track__a_witness_speaks_where_the_ledger_says_leak)
+{
+    static const struct ledger_judgement leak = {.verdict = VERDICT_LEAK, .rule = RULE_ENDLESS};
+    struct fixture f;
+    grown_by(&f, NULL);
+    f.track.use = TRACK_WITNESS;
+    CHECK(track_is_silent(&f.track) && !track_leaks(&f.track) && track_is_wary(&f.track));
+    track_judge(&f.track, &leak);
+    CHECK(!track_is_silent(&f.track) && track_leaks(&f.track));
+    track_release(&f.track);
+}
+
+/* As run files keep it: what is read again is what was written. */
+TEST(track__is_restored_by_its_reading)
+{
+    for (enum ledger_kind kind = 0; kind < LEDGER_REST; kind++) {
+        struct fixture f;
+        enum ledger_kind restored = LEDGER_REST;
+        begin_anon(&f, TRACK_JUDGED);
+        track_excuse(&f.track, kind);
+        const char *reading = track_reading(&f.track);
+        track_judge(&f.track, NULL);
+        f.track.use = TRACK_SHOWN;
+        track_restore(&f.track, reading);
+        CHECK(track_is_excused(&f.track, &restored) && restored == kind);
+        CHECK(f.track.use == TRACK_JUDGED);
+        track_restore(&f.track, "a word of tomorrow");
+        CHECK(track_reading(&f.track) == reading);
         track_release(&f.track);
     }
 }

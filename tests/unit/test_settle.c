@@ -1,4 +1,4 @@
-/* tests/unit/test_explained.c: growth of a whole job, of which no process is suspect. */
+/* tests/unit/test_settle.c: growth of a whole job, of which no process is suspect. */
 #include "unit.h"
 #include "watch/session.h"
 
@@ -8,7 +8,7 @@
 #define STEPS 1000
 
 /* The sum of so many processes grows by so much in 1,000 steps of 0.1 s. */
-static struct answer sum_of(unsigned parts, double rise, enum track_rule *ret_rule)
+static struct answer sum_of(unsigned parts, double rise, enum ledger_rule *ret_rule)
 {
     struct watch_options options = {.proc_root = "/proc", .interval = 1};
     struct watch *w;
@@ -23,22 +23,22 @@ static struct answer sum_of(unsigned parts, double rise, enum track_rule *ret_ru
         clock_mark(&w->clock, 0.1 * i, i);
         track_mark(sum, &w->terms);
     }
-    found_explain(w);
+    watch_settle(w);
     track_answer(sum, &w->terms, &a, &h);
-    *ret_rule = sum->rule;
+    *ret_rule = sum->judgement.rule;
     watch_free(w);
     return a;
 }
 
-TEST(explained__little_in_each_process_of_a_job_may_end_soon)
+TEST(settle__little_in_each_process_of_a_job_may_end_soon)
 {
-    enum track_rule rule;
+    enum ledger_rule rule;
     struct answer a = sum_of(5, 7.5 * MB, &rule);
-    CHECK(rule == TRACK_LITTLE && a.verdict == VERDICT_INCONCLUSIVE && !a.suspect);
-    CHECK(strstr(a.why[0], " in 5 processes, and none of them by much: libraries keep as much"));
+    CHECK(rule == RULE_LITTLE && a.verdict == VERDICT_INCONCLUSIVE && !a.suspect);
+    CHECK(strstr(a.why[0], "libraries keep up to 20.0 MB of their first thousands of calls"));
     CHECK_NEAR(a.needs.at_least, 1667, 20);
     a = sum_of(5, 25 * MB, &rule);
-    CHECK(rule == TRACK_JUDGED && a.verdict == VERDICT_LEAK);
+    CHECK(rule == RULE_LASTING && a.verdict == VERDICT_LEAK);
     a = sum_of(1, 3 * MB, &rule); /* that is what its process says */
-    CHECK(rule == TRACK_JUDGED && a.verdict == VERDICT_LEAK);
+    CHECK(rule == RULE_LASTING && a.verdict == VERDICT_LEAK);
 }
