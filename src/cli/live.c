@@ -293,20 +293,22 @@ static void reap_helpers(struct live *l)
     }
 }
 
-static void tell_leak(struct live *l, double seconds, size_t id)
+/* What is announced of a series: that it leaks, or that it does not after all. */
+static void tell_series(struct live *l, double seconds, const struct watch_news *news)
 {
     struct watch_view view;
+    bool is_leak = news->kind == NEWS_LEAK;
     watch_view_init(l->watch, seconds, &view);
     for (size_t i = 0; i < view.count; i++) {
         const struct watch_series *s = &view.series[i];
-        if (s->id != id)
+        if (s->id != news->series)
             continue;
         struct buf text = BUF_INIT;
-        report_alarm(&text, &view, i, &l->style);
+        (is_leak ? report_alarm : report_withdrawal)(&text, &view, i, &l->style);
         tell(l, buf_text(&text));
-        run_file_add_news(l->store, seconds, NEWS_LEAK, buf_text(&text));
+        run_file_add_news(l->store, seconds, news->kind, buf_text(&text));
         buf_release(&text);
-        if (l->options->on_leak && s->answer.severity > SEVERITY_NEGLIGIBLE)
+        if (is_leak && l->options->on_leak && s->answer.severity > SEVERITY_NEGLIGIBLE)
             run_on_leak(l, &view, s);
     }
     watch_view_release(&view);
@@ -318,8 +320,8 @@ static void tell_news(struct live *l, double seconds)
         struct watch_news news = watch_next_news(l->watch);
         if (news.kind == NEWS_END)
             return;
-        if (news.kind == NEWS_LEAK) {
-            tell_leak(l, seconds, news.series);
+        if (news.kind == NEWS_LEAK || news.kind == NEWS_WITHDRAWN) {
+            tell_series(l, seconds, &news);
             continue;
         }
         struct buf text = BUF_INIT;

@@ -272,18 +272,29 @@ static void take_leak(tidemark_watcher *w, struct visit *v, const struct watch_v
     fill_one(&view->series[index], &leaks[v->leak_count++]);
 }
 
+static void take_withdrawal(tidemark_watcher *w, const struct watch_view *view, size_t index,
+                            double seconds)
+{
+    struct buf text = BUF_INIT;
+    report_withdrawal(&text, view, index, &report_style);
+    run_file_add_news(w->store, seconds, NEWS_WITHDRAWN, buf_text(&text));
+    buf_release(&text);
+}
+
 void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds)
 {
     for (struct watch_news n; (n = watch_next_news(w->watch)).kind != NEWS_END;) {
-        if (n.kind != NEWS_LEAK) {
+        if (n.kind != NEWS_LEAK && n.kind != NEWS_WITHDRAWN) {
             run_file_add_news(w->store, seconds, n.kind, n.text);
             continue;
         }
         struct watch_view view;
         watch_view_init(w->watch, seconds, &view);
         for (size_t i = 0; i < view.count; i++)
-            if (view.series[i].id == n.series)
+            if (view.series[i].id == n.series && n.kind == NEWS_LEAK)
                 take_leak(w, v, &view, i, seconds);
+            else if (view.series[i].id == n.series)
+                take_withdrawal(w, &view, i, seconds);
         watch_view_release(&view);
     }
 }

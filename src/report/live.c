@@ -183,3 +183,22 @@ void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
     }
     buf_release(&text);
 }
+
+void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
+                       const struct report_style *style)
+{
+    const struct watch_series *w = &v->series[series];
+    const struct report_series s = {&w->info, &w->answer, &w->history};
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "tidemark: alarm withdrawn: ");
+    utf8_add_clean(&text, w->info.name, style->ascii);
+    buf_adds(&text, " is not a leak: ");
+    headline_series(&text, &s);
+    buf_addc(&text, '.');
+    if (w->answer.why_count > 0) {
+        buf_addc(&text, ' ');
+        utf8_add_clean(&text, w->answer.why[0], style->ascii);
+    }
+    format_wrapped(out, buf_text(&text), 2, style);
+    buf_release(&text);
+}

@@ -103,6 +103,9 @@ void report_run_json(struct buf *out, const struct watch_view *v);
 /* The paragraph for the moment at which a series turns to leak; ends with a line end. */
 void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
                   const struct report_style *style);
+/* The same for one that was announced, and is no leak after all. */
+void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
+                       const struct report_style *style);
 
 /* "12 min | step 412/1000 | job 812 MB, floor 800 MB | ...": one line without a line end, cut to
  * the style's width; width 0: not cut. */

@@ -59,7 +59,7 @@ void run_file_add_news(struct store *store, double seconds, enum watch_news_kind
 {
     static const char *const names[] = {
         [NEWS_LEAK] = "leak",     [NEWS_NEAR_LIMIT] = "near-limit", [NEWS_ELSEWHERE] = "elsewhere",
-        [NEWS_COPIES] = "copies", [NEWS_CAUSE] = "cause",
+        [NEWS_COPIES] = "copies", [NEWS_CAUSE] = "cause",           [NEWS_WITHDRAWN] = "withdrawn",
     };
     if (store && kind < sizeof(names) / sizeof(names[0]))
         store_add_event(store, seconds, names[kind], text);

@@ -491,6 +491,32 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
     watch_add_news(w, NEWS_LEAK, n.number, "%s", t->kind);
 }
 
+/* It does not leak after all; another leak of it will be announced anew. */
+static void withdraw(struct watch *w, struct track *t)
+{
+    struct member *m = member_of_heap(w, t);
+    t->alarmed = t->quiet = false;
+    if (m)
+        m->tracks[MEMBER_ANON].alarmed = m->tracks[MEMBER_ANON].quiet = false;
+    struct numbered n = {.wanted = t};
+    watch_each_track(w, number_track, &n);
+    watch_add_news(w, NEWS_WITHDRAWN, n.number, "%s", t->kind);
+}
+
+/* While it is open whether it leaks, what was announced stands. */
+static void look_for_withdrawal(struct watch *w, struct track *t, void *c)
+{
+    double seconds = *(const double *) c;
+    struct answer a;
+    const struct history *history;
+    if (!t->alarmed || track_leaks(t) || seconds < t->next_look)
+        return;
+    t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
+    track_answer(t, &w->terms, &a, &history);
+    if (a.verdict == VERDICT_NO_LEAK)
+        withdraw(w, t);
+}
+
 static void check_limit(struct watch *w)
 {
     double used = machine_used(w), share = used / w->limit;
@@ -694,8 +720,10 @@ static double do_what_is_due(struct watch *w, double seconds)
     look_around(w, seconds);
     if (seconds >= w->next_survey)
         machine_look_elsewhere(w, seconds);
-    if (ticks || w->rings.count > 0)
+    if (ticks || w->rings.count > 0) {
         watch_each_moving_track(w, true, look_for_leak, &seconds);
+        watch_each_moving_track(w, true, look_for_withdrawal, &seconds);
+    }
     if (seconds >= w->next_commit)
         commit(w, seconds);
     return next_call(w, seconds);

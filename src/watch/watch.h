@@ -103,6 +103,7 @@ void watch_signal(struct watch *w, int number);
 enum watch_news_kind {
     NEWS_LEAK,       /* a series has turned to leak: once for each, and once more where it was
                         negligible then and no longer is */
+    NEWS_WITHDRAWN,  /* a series that was announced as a leak has turned out to be none */
     NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */
     NEWS_ELSEWHERE,  /* the system grows and the job does not: who does */
     NEWS_COPIES,     /* data workers copy what they could share */
@@ -113,7 +114,7 @@ enum watch_news_kind {
 
 struct watch_news {
     enum watch_news_kind kind;
-    size_t series; /* NEWS_LEAK: the id of the series in a view */
+    size_t series; /* NEWS_LEAK, NEWS_WITHDRAWN: the id of the series in a view */
     const char *text;
 };
 

@@ -19,8 +19,9 @@ struct self {
     struct wire_ring *ring;
     struct watch *watch;
     unsigned quiet, loud; /* leaks announced */
-    int loud_at;          /* the step of the last loud one */
-    unsigned lines;       /* of the last announcement */
+    unsigned withdrawn;
+    int loud_at;    /* the step of the last loud one */
+    unsigned lines; /* of the last announcement */
 };
 
 static bool self_start(struct self *s)
@@ -53,16 +54,31 @@ static unsigned lines_of(const struct buf *text)
     return lines;
 }
 
+static void hear_withdrawal(struct self *s, const struct watch_view *v, size_t i)
+{
+    struct buf text = BUF_INIT;
+    report_withdrawal(&text, v, i, &plain);
+    s->withdrawn++;
+    CHECK(v->series[i].answer.verdict == VERDICT_NO_LEAK);
+    CHECK(strstr(buf_text(&text), "tidemark: alarm withdrawn: "));
+    CHECK(strstr(buf_text(&text), " torch.allocated is not a leak: "));
+    buf_release(&text);
+}
+
 static void hear(struct self *s, int step)
 {
     for (struct watch_news n; (n = watch_next_news(s->watch)).kind != NEWS_END;) {
         struct watch_view v;
-        if (n.kind != NEWS_LEAK)
+        if (n.kind != NEWS_LEAK && n.kind != NEWS_WITHDRAWN)
             continue;
         watch_view_init(s->watch, 0.01 * step, &v);
         for (size_t i = 0; i < v.count; i++) {
             if (v.series[i].id != n.series)
                 continue;
+            if (n.kind == NEWS_WITHDRAWN) {
+                hear_withdrawal(s, &v, i);
+                continue;
+            }
             struct buf text = BUF_INIT;
             report_alarm(&text, &v, i, &plain);
             s->lines = lines_of(&text);
@@ -121,6 +137,27 @@ TEST(news__any_other_leak_is_told_once_and_loudly)
     CHECK(self_start(&s));
     train(&s, 1, 1800, "torch.allocated", 100 * 1024);
     CHECK(s.quiet == 0 && s.loud == 1 && s.lines > 1);
+    self_end(&s);
+}
+
+/* A bounded buffer that is taken for a leak while it fills, and another one later. */
+TEST(news__an_alarm_that_was_wrong_is_withdrawn_once)
+{
+    struct self s;
+    CHECK(self_start(&s));
+    train(&s, 1, 1800, "torch.allocated", 100 * 1024);
+    CHECK(s.loud == 1 && s.withdrawn == 0);
+    for (int step = 1801; step <= 5000; step++) {
+        double at = 0.01 * step;
+        wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), step);
+        put(&s, "host.anon", at, 100 * MB);
+        put(&s, "torch.allocated", at, 60 * MB + 100 * 1024.0 * 1800);
+        if (step % 10 == 0) {
+            watch_tick(s.watch, at);
+            hear(&s, step);
+        }
+    }
+    CHECK(s.loud == 1 && s.withdrawn == 1);
     self_end(&s);
 }
 
