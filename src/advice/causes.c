@@ -11,26 +11,19 @@
 /* Something that explains less of the growth than this is not its cause. */
 #define LEAST_SHARE 0.05
 
-/* So much of the growth is explained: what is left is nobody's. */
-#define ENOUGH_SHARE 0.5
+/* Parts that differ by less weigh the same: then whose code it is decides. */
+#define EQUAL_SHARE 0.05
 
-/*
- * What speaks for something that may hold more than can be seen: much where it is known to (a
- * graph, the frames of a traceback, an image), less than for native code where it only might.
- */
-#define WEIGHT_HOLDS_MORE 0.9
-#define WEIGHT_MIGHT_HOLD 0.4
-#define WEIGHT_BESIDE 0.2 /* for a profiler beside one that is known to */
-
-/* So much of the growth is seen at its items: they hold little else, unless they keep graphs. */
-#define SEEN_SHARE 0.8
+/* What has no bytes of its own to be ranked by: a counter, and the container that holds what it
+ * counts. */
+#define COUNTER_WEIGHT 0.5
+#define COUNTED_WEIGHT 0.9
 
 /* A container that grows at this part of the rate of its kind of items holds them. */
 #define COVERED_SHARE 0.8
 
-/* A part of what grows that is taken to be all of it, and one that is taken to be nothing. */
+/* A part of what grows that is taken to be most of it. */
 #define MOST_SHARE 0.5
-#define LITTLE_SHARE 0.25
 
 /* ---- names ---- */
 
@@ -288,21 +281,22 @@ static double part(double of, double whole)
     return of >= 0 && whole > 0 ? fmin(of / whole, 1) : (double) NAN;
 }
 
-/* What shrinks does not grow; what is not known stays so. */
-static double growth(double rate)
+static double middle(struct interval x)
 {
-    return isnan(rate) ? rate : fmax(rate, 0);
+    return (x.low + x.high) / 2;
 }
 
-/* Of the memory that grows, and where only the number of tensors does, of that. */
-static double share_of(const struct growth_facts *f, const struct cause_facts *facts)
+static double positive(double rate)
 {
-    double host = part(f->host_rate, facts->host_rate);
-    double device = part(f->device_rate, facts->allocated_rate);
-    double memory = fmax(host, device);
-    if (!isnan(memory) || !has_tensors(f->growing))
-        return memory;
-    return part(f->count_rate, facts->tensors_rate);
+    return rate > 0 ? rate : 0;
+}
+
+/* Of all the memory that grows, on the host and on devices. */
+static double weigh(double host, double device, const struct cause_facts *facts)
+{
+    double host_rate = positive(facts->host_rate), device_rate = positive(facts->allocated_rate);
+    double whole = host_rate + device_rate;
+    return whole > 0 ? (host * host_rate + device * device_rate) / whole : 0;
 }
 
 /* An item of these is no larger than it looks: what it reaches is counted with it. */
@@ -321,26 +315,10 @@ static bool is_plain(const char *item)
     return false;
 }
 
-/* The language's own: what they reach is seen, and they hold nothing else. */
-static bool is_of_the_language(const char *item)
-{
-    static const char *const types[] = {"function", "method", "builtin_function", "weakref.",
-                                        "cell",     "type",   "getset_descriptor"};
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (strncmp(item, types[i], strlen(types[i])) == 0)
-            return true;
-    return false;
-}
-
 /* It may hold more than can be seen. */
 static bool keeps_a_graph(const struct wire_census_growing *g)
 {
     return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
-}
-
-static bool is_hidden(const struct wire_census_growing *g)
-{
-    return g->form != WIRE_CENSUS_SIZE && !is_plain(g->item);
 }
 
 static bool speaks_of_one(const char *item, const char *const *words)
@@ -375,13 +353,13 @@ bool causes_hold_more(const struct wire_census_growing *g)
     return holds_more(g);
 }
 
-static double weight_of(const struct growth_facts *f, double share)
+/* Where only the number of tensors grows, by that. */
+static double weight_of(const struct growth_facts *f, const struct cause_facts *facts)
 {
-    const struct wire_census_growing *g = f->growing;
-    double weight = share > 0 ? share : 0;
-    if (holds_more(g))
-        return fmax(weight, WEIGHT_HOLDS_MORE);
-    return is_hidden(g) ? fmax(weight, WEIGHT_MIGHT_HOLD) : weight;
+    double weight = weigh(middle(f->host_share), middle(f->device_share), facts);
+    bool has_memory = facts->host_rate > 0 || facts->allocated_rate > 0;
+    double count = part(f->count_rate, facts->tensors_rate);
+    return !has_memory && has_tensors(f->growing) && count > 0 ? count : weight;
 }
 
 /* ---- words ---- */
@@ -400,21 +378,27 @@ static void say(char texts[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH], unsigned *count, 
     va_end(args);
 }
 
-static void say_share(struct cause_found *found, const struct growth_facts *f,
-                      const struct cause_facts *facts)
+static void say_part(struct cause_found *found, struct interval share, const char *of,
+                     const char *besides)
 {
-    double host = part(f->host_rate, facts->host_rate);
-    double device = part(f->device_rate, facts->allocated_rate);
-    if (device >= LEAST_SHARE)
+    if (share.high < LEAST_SHARE)
+        return;
+    if (share.high - share.low < LEAST_SHARE)
+        say(found->evidence, &found->evidence_count, "it explains %.0f %% of the growth of %s",
+            100 * middle(share), of);
+    else
         say(found->evidence, &found->evidence_count,
-            "it explains %.0f %% of the growth of torch's memory on the device", 100 * device);
-    if (host >= LEAST_SHARE)
-        say(found->evidence, &found->evidence_count,
-            "it explains %.0f %% of the growth of the process's host memory%s", 100 * host,
-            keeps_a_graph(f->growing) ? ", without the graph" : "");
-    else if (facts->host_rate > 0 && is_hidden(f->growing) && !keeps_a_graph(f->growing))
-        say(found->evidence, &found->evidence_count,
-            "what its items take outside Python's own memory cannot be seen");
+            "it explains at least %.0f %% of the growth of %s, and up to %.0f %%%s",
+            100 * share.low, of, 100 * share.high, besides);
+}
+
+static void say_share(struct cause_found *found, const struct growth_facts *f)
+{
+    const char *besides = keeps_a_graph(f->growing) ? " with its graph"
+                          : holds_more(f->growing)  ? " with what its items keep outside Python"
+                                                    : "";
+    say_part(found, f->device_share, "torch's memory on the device", besides);
+    say_part(found, f->host_share, "the process's host memory", besides);
 }
 
 /* ---- ranking ---- */
@@ -472,34 +456,25 @@ static bool is_covered(const struct growth_facts *f, const struct cause_facts *f
     return false;
 }
 
-static void add_growth(struct causes *c, const struct growth_facts *f,
-                       const struct cause_facts *facts, double explained)
+static double larger(double a, double b)
 {
-    double share = share_of(f, facts);
-    bool hidden =
-        is_hidden(f->growing) && explained < ENOUGH_SHARE && !is_of_the_language(f->growing->item);
-    if (!(share >= LEAST_SHARE) && !keeps_a_graph(f->growing) && !hidden)
+    return isnan(a) || b > a ? b : a;
+}
+
+static void add_growth(struct causes *c, const struct growth_facts *f,
+                       const struct cause_facts *facts)
+{
+    double weight = weight_of(f, facts);
+    double most = larger(f->host_share.high, f->device_share.high);
+    if (most < LEAST_SHARE && weight < LEAST_SHARE)
         return;
-    struct cause_found *found = add(c, cause_of(f->growing, facts), weight_of(f, share));
+    struct cause_found *found = add(c, cause_of(f->growing, facts), weight);
     if (!found)
         return;
     found->growth = f;
-    found->share = share;
-    found->holds_more =
-        keeps_a_graph(f->growing) || (holds_more(f->growing) && !(share >= SEEN_SHARE));
-    say_share(found, f, facts);
-}
-
-/* What can be seen of all that grows together, of the growth of one counter. */
-static double explained_by(const struct cause_facts *facts, bool device)
-{
-    double whole = device ? facts->allocated_rate : facts->host_rate, sum = 0;
-    for (size_t i = 0; i < facts->growth_count; i++) {
-        const struct growth_facts *f = &facts->growths[i];
-        if (!is_in_an_array(f, facts))
-            sum += fmax(device ? f->device_rate : f->host_rate, 0);
-    }
-    return whole > 0 ? sum / whole : 1;
+    found->share = larger(f->host_share.low, f->device_share.low);
+    found->holds_more = holds_more(f->growing);
+    say_share(found, f);
 }
 
 static bool any_graph(const struct cause_facts *facts)
@@ -528,101 +503,99 @@ static bool any_unheld_tensors(const struct cause_facts *facts)
     return false;
 }
 
-static bool any_hidden(const struct causes *c)
-{
-    for (unsigned i = 0; i < c->count; i++)
-        if (c->list[i].growth && is_hidden(c->list[i].growth->growing))
-            return true;
-    return false;
-}
-
-/* One is known to hold more than can be seen, or might and is seen to hold a part already. */
-static bool any_likely(const struct causes *c)
-{
-    for (unsigned i = 0; i < c->count; i++) {
-        const struct cause_found *x = &c->list[i];
-        if (x->growth && (holds_more(x->growth->growing) ||
-                          (is_hidden(x->growth->growing) && x->share >= LEAST_SHARE)))
-            return true;
-    }
-    return false;
-}
-
 /* A thread has its stack, an arena of malloc's, and what its function works with. */
 #define THREAD_BYTES (1024.0 * 1024)
+
+/* The first thing to know where what is named is the smaller part. */
+static void say_not_found(struct causes *c, const struct cause_facts *facts)
+{
+    if (c->count > 0)
+        say(c->undecided, &c->undecided_count,
+            "the objects that grow explain at most %.0f %% of the growth of host memory; what "
+            "holds the rest was not found",
+            100 * (1 - facts->unexplained.low));
+    else
+        say(c->undecided, &c->undecided_count,
+            "what holds at least %.0f %% of the growth of host memory was not found",
+            100 * facts->unexplained.low);
+}
+
+/* Free memory is no leak: where something else grows, that is what makes the holes. */
+static void add_retention(struct causes *c, const struct cause_facts *facts)
+{
+    struct cause_found *found =
+        c->count > 0 ? NULL : add(c, CAUSE_RETENTION, weigh(facts->heap_free, 0, facts));
+    if (found)
+        say(found->evidence, &found->evidence_count,
+            "what malloc has given out stands still, and free heap memory is %.0f %% of the growth",
+            100 * facts->heap_free);
+}
+
+static void add_native(struct causes *c, const struct cause_facts *facts)
+{
+    struct cause_found *found = add(c, facts->profiler ? CAUSE_PROFILER : CAUSE_NATIVE,
+                                    weigh(middle(facts->unexplained), 0, facts));
+    if (!found)
+        return;
+    found->share = facts->unexplained.low;
+    say(found->evidence, &found->evidence_count,
+        "host memory grows, and no Python object holds at least %.0f %% of that%s",
+        100 * facts->unexplained.low, facts->profiler ? "; torch's profiler is on" : "");
+    if (facts->heap_used >= MOST_SHARE)
+        say(found->evidence, &found->evidence_count,
+            "malloc's in-use bytes grow with it: it is not free heap memory");
+    else if (isnan(facts->heap_used))
+        say(c->undecided, &c->undecided_count,
+            "whether it is in use or free heap memory is not known here: "
+            "TIDEMARK_CLEANUP=every=10,trim=1 would give back what is free");
+}
+
+static bool any_holds_more(const struct causes *c)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->list[i].holds_more)
+            return true;
+    return false;
+}
 
 /* Host memory that nothing in Python explains: free in the heap, or in native code. */
 static void add_unheld(struct causes *c, const struct cause_facts *facts)
 {
-    double in_use = part(growth(facts->heap_in_use), facts->host_rate);
-    double unused = part(growth(facts->heap_free), facts->host_rate);
-    double left = 1 - fmin(explained_by(facts, false), 1);
-    struct cause_found *found;
-    if (!(facts->host_rate > 0) || !facts->censused || left < ENOUGH_SHARE || any_graph(facts) ||
+    double threads = positive(facts->threads_rate) * THREAD_BYTES / facts->host_rate;
+    if (!(facts->host_rate > 0) || !facts->censused || any_graph(facts) ||
         any_unheld_tensors(facts))
         return;
-    if (facts->tensors_rate > 0 && !any_tensors(facts)) {
-        say(c->undecided, &c->undecided_count,
-            "there are more and more tensors, and who holds them was not found: watch it for "
-            "longer");
-        return;
-    }
-    if (left < 1 - LITTLE_SHARE) {
-        say(c->undecided, &c->undecided_count,
-            "the objects that grow explain %.0f %% of the growth of host memory, as far as it can "
-            "be seen",
-            100 * (1 - left));
-        return;
-    }
-    if (unused >= MOST_SHARE && in_use < LITTLE_SHARE) {
-        if ((found = add(c, CAUSE_RETENTION, unused)))
-            say(found->evidence, &found->evidence_count,
-                "what malloc has given out stands still, what lies free in its heap grows: %.0f %% "
-                "of the growth",
-                100 * unused);
-        return;
-    }
-    if (facts->threads_rate * THREAD_BYTES >= left * facts->host_rate)
-        return;
-    if (any_hidden(c))
+    if (any_holds_more(c) && facts->unexplained.high > MOST_SHARE)
         say(c->undecided, &c->undecided_count,
             "whether these items or native code beside them hold the memory cannot be told: leave "
             "them out for some hundred steps");
-    if (any_likely(c) && !facts->profiler)
+    if (facts->heap_free >= MOST_SHARE)
+        add_retention(c, facts);
+    else if (facts->unexplained.low <= MOST_SHARE || threads >= facts->unexplained.low)
         return;
-    double whole = facts->host_rate + fmax(facts->allocated_rate, 0);
-    if ((found = add(c, facts->profiler ? CAUSE_PROFILER : CAUSE_NATIVE,
-                     any_likely(c) ? WEIGHT_BESIDE : left * facts->host_rate / whole))) {
-        found->share = left;
-        say(found->evidence, &found->evidence_count, "host memory grows, and %s%s",
-            any_hidden(c) ? "no Python object holds it, as far as can be seen"
-                          : "no Python object holds it",
-            facts->profiler ? "; torch's profiler is on" : "");
-        if (in_use >= MOST_SHARE)
-            say(found->evidence, &found->evidence_count,
-                "what malloc has given out grows with it: it is no free memory that is kept");
-        else if (isnan(in_use))
-            say(c->undecided, &c->undecided_count,
-                "whether it is in use or lies free in the heap is not known here: "
-                "TIDEMARK_CLEANUP=every=10,trim=1 would give back what is free");
-    }
+    else if ((facts->tensors_rate > 0 && !any_tensors(facts)) ||
+             (c->count > 0 && !(facts->heap_used >= MOST_SHARE)))
+        say_not_found(c, facts);
+    else
+        add_native(c, facts);
 }
 
 static void add_device(struct causes *c, const struct cause_facts *facts)
 {
     struct cause_found *found;
     bool allocated = facts->allocated_rate > 0;
-    if (allocated && facts->censused && explained_by(facts, true) < LITTLE_SHARE &&
-        !any_graph(facts) && (found = add(c, CAUSE_AUTOGRAD_CYCLE, ENOUGH_SHARE)))
+    if (allocated && facts->censused && facts->device_unexplained.low > MOST_SHARE &&
+        !any_graph(facts) &&
+        (found = add(c, CAUSE_AUTOGRAD_CYCLE, weigh(0, middle(facts->device_unexplained), facts))))
         say(found->evidence, &found->evidence_count,
             "torch's memory on the device grows, and no tensor that Python holds does");
     if (!(facts->gpu_rate > 0) || allocated || !facts->allocated_known)
         return;
-    double reserved = part(growth(facts->reserved_growth), facts->gpu_rate);
-    enum cause cause = reserved >= MOST_SHARE ? CAUSE_FRAGMENTATION : CAUSE_OUTSIDE_TORCH;
-    if (isnan(reserved) || (reserved >= LITTLE_SHARE && reserved < MOST_SHARE))
+    double reserved = part(positive(facts->reserved_growth), facts->gpu_rate);
+    if (isnan(facts->reserved_growth))
         return;
-    if ((found = add(c, cause, fmax(reserved, ENOUGH_SHARE))))
+    enum cause cause = reserved >= MOST_SHARE ? CAUSE_FRAGMENTATION : CAUSE_OUTSIDE_TORCH;
+    if ((found = add(c, cause, COUNTER_WEIGHT)))
         say(found->evidence, &found->evidence_count,
             cause == CAUSE_FRAGMENTATION
                 ? "torch reserves more and more, and its tensors take no more"
@@ -683,11 +656,11 @@ static void add_held(struct causes *c, const struct cause_facts *facts, enum cau
             found->growth = f;
     }
     if (!found)
-        found = add(c, cause, ENOUGH_SHARE);
+        found = add(c, cause, COUNTER_WEIGHT);
     if (!found)
         return;
     if (found->growth)
-        found->weight = fmax(found->weight, WEIGHT_HOLDS_MORE);
+        found->weight = fmax(found->weight, COUNTED_WEIGHT);
     found->cause = cause;
     say(found->evidence, &found->evidence_count, "%s", evidence);
 }
@@ -709,18 +682,35 @@ static bool is_tally_of_objects(const struct cause_found *c)
     return c->growth && c->growth->growing->form == WIRE_CENSUS_OBJECTS;
 }
 
-/* Of those that weigh the same a container says more than that there are more objects of a type. */
+/* The program's own files, packages, the standard library. */
+static int distance_of(const struct cause_found *c)
+{
+    const struct wire_census_holder *h = c->growth ? holder_of(c->growth->growing) : NULL;
+    const char *file = h ? h->file : "";
+    if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
+        return 1;
+    return strstr(file, "/lib/python3") ? 2 : 0;
+}
+
+static int compare(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Of those that weigh the same a container says more than that there are more objects of a type,
+ * and the user's own code comes first. */
 static int by_weight(const void *a, const void *b)
 {
     const struct cause_found *x = a, *y = b;
-    if (x->weight != y->weight)
-        return x->weight > y->weight ? -1 : 1;
-    if (is_tally_of_objects(x) != is_tally_of_objects(y))
-        return is_tally_of_objects(x) ? 1 : -1;
+    int order = compare(round(y->weight / EQUAL_SHARE), round(x->weight / EQUAL_SHARE));
+    order = order ? order : is_tally_of_objects(x) - is_tally_of_objects(y);
+    order = order ? order : distance_of(x) - distance_of(y);
+    order = order ? order : compare(y->weight, x->weight);
+    if (order)
+        return order;
     double p = x->growth ? x->growth->count_rate : 0, q = y->growth ? y->growth->count_rate : 0;
-    if (p != q)
-        return p > q ? -1 : 1;
-    return x->growth < y->growth ? -1 : x->growth > y->growth;
+    order = compare(q, p);
+    return order ? order : (x->growth > y->growth) - (x->growth < y->growth);
 }
 
 /* ---- one cause is told once ---- */
@@ -781,23 +771,22 @@ static void say_rivals(struct causes *c)
     unsigned rivals = 0;
     for (unsigned i = 0; i < c->count; i++) {
         const struct cause_found *x = &c->list[i];
-        rivals += x->growth && keeps_a_graph(x->growth->growing) && x->weight == c->list[0].weight;
+        rivals += x->growth && keeps_a_graph(x->growth->growing) &&
+                  fabs(x->weight - c->list[0].weight) < EQUAL_SHARE;
     }
     if (rivals > 1)
         say(c->undecided, &c->undecided_count,
-            "%u of these keep graphs, and what each graph takes cannot be seen: mend one and look "
-            "again",
+            "%u of these keep graphs, and what each graph takes cannot be seen: fix one and re-run",
             rivals);
 }
 
 void causes_rank(const struct cause_facts *facts, struct causes *ret)
 {
     *ret = (struct causes){.count = 0};
-    double explained = fmin(explained_by(facts, false), explained_by(facts, true));
     for (size_t i = 0; i < facts->growth_count; i++)
         if (!is_covered(&facts->growths[i], facts) && !is_in_a_graph(&facts->growths[i], facts) &&
             !is_in_an_array(&facts->growths[i], facts))
-            add_growth(ret, &facts->growths[i], facts, explained);
+            add_growth(ret, &facts->growths[i], facts);
     add_unheld(ret, facts);
     add_device(ret, facts);
     add_counters(ret, facts);

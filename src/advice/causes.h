@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_ADVICE_CAUSES_H
 #define TIDEMARK_ADVICE_CAUSES_H
 
+#include "ledger/ledger.h"
 #include "wire/wire.h"
 
 #include <stdbool.h>
@@ -51,26 +52,31 @@ struct growth_facts {
     const struct wire_census_growing *growing;
     double count_rate;             /* of what its points count */
     double host_rate, device_rate; /* bytes, as far as they can be seen; NAN: not known */
+    /* Of the growth there, by its ledger, 0 to 1; 0 where nothing grows there. */
+    struct interval host_share, device_share;
 };
 
 /* Rates are per unit of the clock, of what leaks or is suspect; NAN: it does neither. */
 struct cause_facts {
     const struct growth_facts *growths;
     size_t growth_count;
-    double host_rate;              /* host.anon */
-    double allocated_rate;         /* torch.allocated, all devices */
-    double tensors_rate;           /* py.tensors, all devices */
-    double gpu_rate;               /* gpu.used, all devices */
-    double shared_rate;            /* host.shmem */
-    double fds_rate;               /* fds */
-    double threads_rate;           /* threads */
-    bool shared_is_pinned;         /* most of it is memory that torch has pinned */
-    double reserved_growth;        /* torch.reserved, whatever its verdict; NAN: not known */
-    bool allocated_known;          /* there is torch.allocated */
-    bool censused;                 /* its objects were counted often enough to see what grows */
-    double heap_in_use, heap_free; /* how fast they grew, by malloc's own count; NAN: not known */
-    bool profiler;                 /* an object of one is there */
-    double model_bytes, model_tensors; /* its parameters; NAN: not known */
+    double host_rate;       /* host.anon */
+    double allocated_rate;  /* torch.allocated, all devices */
+    double tensors_rate;    /* py.tensors, all devices */
+    double gpu_rate;        /* gpu.used, all devices */
+    double shared_rate;     /* host.shmem */
+    double fds_rate;        /* fds */
+    double threads_rate;    /* threads */
+    bool shared_is_pinned;  /* most of it is memory that torch has pinned */
+    double reserved_growth; /* torch.reserved, whatever its verdict; NAN: not known */
+    bool allocated_known;   /* there is torch.allocated */
+    bool censused;          /* its objects were counted often enough to see what grows */
+    /* Of the growth of host memory, by its ledger, 0 to 1. */
+    struct interval unexplained;
+    double heap_used, heap_free; /* what malloc gave out, what lies free in it; NAN: not known */
+    struct interval device_unexplained; /* of that of allocated_rate */
+    bool profiler;                      /* an object of one is there */
+    double model_bytes, model_tensors;  /* its parameters; NAN: not known */
 };
 
 #define CAUSES_MOST 16u
@@ -80,8 +86,8 @@ struct cause_facts {
 struct cause_found {
     enum cause cause;
     const struct growth_facts *growth; /* of the facts; NULL: seen from the counters alone */
-    double weight;                     /* 0 to 1: the causes are in the order of it */
-    double share;    /* of the growth it explains, 0 to 1, by what can be seen; NAN: not known */
+    double weight;   /* 0 to 1, of all the memory that grows: the causes are in the order of it */
+    double share;    /* of the growth of one memory it explains, 0 to 1, at least; NAN: not known */
     bool holds_more; /* than is seen at its items */
     char evidence[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH];
     unsigned evidence_count;

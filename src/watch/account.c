@@ -19,8 +19,8 @@
 
 /* ---- holders ---- */
 
-/* How many there were at that time: between two points by the line through them, after the last by
- * the pace of all. */
+/* How many there were at that time: between two points by the line through them, before the first
+ * and after the last by the pace of all. */
 static double count_at(const struct watch *w, const struct wire_census_growing *g, double seconds)
 {
     const struct wire_census_point *p = g->points;
@@ -28,11 +28,11 @@ static double count_at(const struct watch *w, const struct wire_census_growing *
     while (i < last && found_seconds(w, p[i].time) < seconds)
         i++;
     const struct wire_census_point *a = &p[i - 1], *b = &p[i];
-    if (seconds > found_seconds(w, p[last].time))
+    if (seconds > found_seconds(w, p[last].time) || seconds < found_seconds(w, p[0].time))
         a = p, b = &p[last];
     double begin = found_seconds(w, a->time), end = found_seconds(w, b->time);
     double count = b->count + (b->count - a->count) * (seconds - end) / (end - begin);
-    return seconds < found_seconds(w, p[0].time) ? p[0].count : count;
+    return fmax(count, 0);
 }
 
 /* Of a probe that gave no interval the mean is all there is. */

@@ -9,9 +9,6 @@
 /* A cache that is less of what grows is not worth a word. */
 #define CACHE_SHARE 0.05
 
-/* Looks at the heap from which on its growth is believed. */
-#define LEAST_HEAPS 3u
-
 static char *copy(const char *text)
 {
     struct buf clean = BUF_INIT;
@@ -33,12 +30,13 @@ struct process_facts {
     struct rise rises[WIRE_CENSUS_GROWING]; /* of the same */
     unsigned places[WIRE_CENSUS_GROWING];   /* in the census */
     struct cause_facts facts;
-    double seconds_a_unit; /* of the clock */
-    double heap_rate;      /* of what malloc has given out; NAN: not known */
-    double pinned_rate;    /* of what torch has pinned, whatever its verdict; NAN: not known */
-    bool leaks;            /* one of its series does */
-    bool by_objects;       /* what its memory does counts, be it little: objects grow */
-    bool is_part;          /* the sum of all processes grows, and nobody knows by which */
+    double seconds_a_unit;       /* of the clock */
+    double heap_rate;            /* of what malloc has given out; NAN: not known */
+    struct account host, device; /* of its growth: the sum's where nobody knows who grows */
+    double pinned_rate; /* of what torch has pinned, whatever its verdict; NAN: not known */
+    bool leaks;         /* one of its series does */
+    bool by_objects;    /* what its memory does counts, be it little: objects grow */
+    bool is_part;       /* the sum of all processes grows, and nobody knows by which */
 };
 
 /* Where who holds what grows is asked for by name, all that grows so far is worth a look. */
@@ -193,21 +191,73 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
     p->seconds_a_unit = seconds_a_unit(v, p);
 }
 
-/* Its first quarter is left out: the program was still beginning. */
-static void gather_heap(struct process_facts *p)
+/* ---- what each explains ---- */
+
+static struct interval share_of(struct interval bytes, const struct account *a)
 {
-    const struct found *found = p->member->found;
+    if (!(a->ledger.total > 0))
+        return (struct interval){0, 0};
+    return (struct interval){bytes.low / a->ledger.total, bytes.high / a->ledger.total};
+}
+
+static struct interval share_of_kind(const struct account *a, enum ledger_kind kind)
+{
+    struct interval sum = {0, 0};
+    for (unsigned i = 0; i < a->ledger.count; i++)
+        if (a->ledger.parts[i].kind == kind) {
+            sum.low += a->ledger.parts[i].bytes.low;
+            sum.high += a->ledger.parts[i].bytes.high;
+        }
+    return share_of(sum, a);
+}
+
+static struct interval share_of_growing(const struct account *a,
+                                        const struct wire_census_growing *g)
+{
+    for (unsigned i = 0; i < a->ledger.count; i++) {
+        const struct ledger_part *p = &a->ledger.parts[i];
+        if (p->kind == LEDGER_HOLDER && a->growing[p->source] == g)
+            return share_of(p->bytes, a);
+    }
+    return (struct interval){0, 0};
+}
+
+/* False: nothing of it grows. */
+static bool account_of(struct watch *w, struct process_facts *p, const char *kind,
+                       struct account *ret)
+{
+    struct member *m = p->member;
+    if (strcmp(kind, "host.anon") == 0 && p->is_part)
+        return watch_account(w, NULL, &w->job[JOB_ANON], ret);
+    if (strcmp(kind, "host.anon") == 0)
+        return watch_account(w, m, &m->tracks[MEMBER_ANON], ret);
+    for (size_t i = 0; i < m->told_count; i++)
+        if (strcmp(m->told[i].kind, kind) == 0 && track_is_wary(&m->told[i]))
+            return watch_account(w, m, &m->told[i], ret);
+    return false;
+}
+
+static void gather_shares(struct watch *w, struct process_facts *p)
+{
     struct cause_facts *f = &p->facts;
-    f->heap_in_use = f->heap_free = NAN;
-    if (!found || found->heap_count < LEAST_HEAPS)
+    bool on_host = f->host_rate > 0 && account_of(w, p, "host.anon", &p->host);
+    bool on_device = f->allocated_rate > 0 && account_of(w, p, "torch.allocated", &p->device);
+    f->heap_used = f->heap_free = NAN;
+    for (size_t i = 0; i < f->growth_count; i++) {
+        struct growth_facts *g = &p->growths[i];
+        if (on_host)
+            g->host_share = share_of_growing(&p->host, g->growing);
+        if (on_device)
+            g->device_share = share_of_growing(&p->device, g->growing);
+    }
+    if (on_device)
+        f->device_unexplained = share_of_kind(&p->device, LEDGER_REST);
+    if (!on_host || !(p->host.ledger.total > 0))
         return;
-    const struct heap_point *first = &found->heap[found->heap_count / 4];
-    const struct heap_point *last = &found->heap[found->heap_count - 1];
-    double units = (last->seconds - first->seconds) / p->seconds_a_unit;
-    if (!(units > 0))
-        return;
-    f->heap_in_use = (last->in_use - first->in_use) / units;
-    f->heap_free = (last->free - first->free) / units;
+    struct interval free = share_of_kind(&p->host, LEDGER_FREE_HEAP);
+    f->unexplained = share_of_kind(&p->host, LEDGER_REST);
+    f->heap_used = p->host.evidence.heap_used / p->host.ledger.total;
+    f->heap_free = isnan(f->heap_used) ? (double) NAN : free.low;
 }
 
 static void gather_model(const struct wire_census *c, struct cause_facts *f)
@@ -757,7 +807,7 @@ static void look_at(struct watch *w, struct watch_view *v, struct member *m,
             add_caches(w, &v->found, p);
         return;
     }
-    gather_heap(p);
+    gather_shares(w, p);
     causes_rank(&p->facts, &causes);
     for (unsigned i = 0; i < causes.count; i++)
         add_cause(&v->found, p, &causes, &causes.list[i]);
