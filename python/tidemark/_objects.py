@@ -378,11 +378,17 @@ def _field(text):
     return "\\".join(p.replace("\\t", "\t").replace("\\n", "\n") for p in parts)
 
 
+FIRST_LINE = "tidemark census 2"
+
+
 class _Text:
     """Records, as src/wire/census.h describes them; further fields are passed over."""
 
     def __init__(self, text):
         self._records = {}
+        if text.startswith("tidemark census ") and not text.startswith(FIRST_LINE + "\n"):
+            raise NotImplementedError("this process has the probe of another tidemark version "
+                                      "loaded: run it under the version that it imports")
         for line in text.split("\n"):
             name, *fields = line.split("\t")
             self._records.setdefault(name, []).append([_field(f) for f in fields])
@@ -416,13 +422,25 @@ class _Text:
         for number, _, kind, path, function, file, line, *_ in self._of("holder"):
             yield number, Holder(kind, path, function or None, file or None, int(line) or None)
 
+    def _items(self):
+        """By the number of what grows: "tuple of tensor float32 [64] cpu"."""
+        found = {}
+        for number, kind, name, *tensor in self._of("item"):
+            if kind == "tensor" and len(tensor) >= 4:
+                dtype, _, shape, device = tensor[:4]
+                name = f"tensor {dtype} {shape} {device}"
+            found.setdefault(number, []).append(name)
+        return {number: " of ".join(names) for number, names in found.items()}
+
     def growing(self):
         """ContainerGrowth; of others pairs: ("objects" or "tensors", its name), Holder."""
         held = {}
         for number, holder in self.holders():
             held.setdefault(number, holder)
-        found = []
-        for number, form, what, item, host, device, flags, points, *_ in self._of("growing"):
+        types = {number: name for number, _, name, *_ in self._of("what")}
+        items, found = self._items(), []
+        for number, form, host, device, flags, points, *_ in self._of("growing"):
+            what, item = types.get(number, ""), items.get(number, "")
             first, last = (int(p.partition(":")[2]) for p in points.split())
             holder = held.get(number)
             if holder and holder.kind == "garbage" and form == "container":

@@ -130,16 +130,24 @@ static const struct wire_census_holder *holder_of(const struct wire_census_growi
     return g->holder_count > 0 ? &g->holders[0] : NULL;
 }
 
-static bool is_held_as(const struct wire_census_growing *g, const char *kind)
+static bool is_held_as(const struct wire_census_growing *g, enum wire_holder_kind kind)
 {
     const struct wire_census_holder *h = holder_of(g);
-    return h && strcmp(h->kind, kind) == 0;
+    return h && h->kind == kind;
+}
+
+static bool item_is_called(const struct wire_census_growing *g, const char *word)
+{
+    for (unsigned i = 0; i < g->item_depth; i++)
+        if (strcasestr(g->item[i].type, word))
+            return true;
+    return false;
 }
 
 static bool speaks_of(const struct wire_census_growing *g, const char *word)
 {
     const struct wire_census_holder *h = holder_of(g);
-    return strcasestr(g->item, word) || strcasestr(g->what, word) ||
+    return item_is_called(g, word) || strcasestr(g->what.type, word) ||
            (h && (strcasestr(h->path, word) || strcasestr(h->function, word)));
 }
 
@@ -153,8 +161,8 @@ static bool speaks_of_any(const struct wire_census_growing *g, const char *const
 
 static bool has_tensors(const struct wire_census_growing *g)
 {
-    return g->form == WIRE_CENSUS_TENSORS || strstr(g->item, "tensor ") ||
-           strstr(g->what, "Tensor") || strstr(g->what, "Parameter");
+    return g->form == WIRE_CENSUS_TENSORS || g->what.kind == WIRE_THING_TENSOR ||
+           wire_census_item_has(g, WIRE_THING_TENSOR);
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -193,7 +201,7 @@ static bool is_of_a_callback(const struct wire_census_growing *g)
 /* Of a tensor that C++ knows too: there its table of hooks is held. */
 static bool are_hooks_of_a_tensor(const struct wire_census_growing *g)
 {
-    return g->function && strcmp(g->what, "collections.OrderedDict") == 0;
+    return g->function && strcmp(g->what.type, "collections.OrderedDict") == 0;
 }
 
 static bool is_a_hook(const struct wire_census_growing *g)
@@ -217,7 +225,7 @@ static enum cause cause_of_names(const struct wire_census_growing *g)
         return CAUSE_LOG_QUEUE;
     if (is_of_a_callback(g))
         return CAUSE_CALLBACK_STATE;
-    if (is_held_as(g, "closure"))
+    if (is_held_as(g, WIRE_HOLDER_CLOSURE))
         return CAUSE_CLOSURE;
     if (speaks_of_any(g, caches))
         return CAUSE_SAMPLE_CACHE;
@@ -228,34 +236,38 @@ static enum cause cause_of_names(const struct wire_census_growing *g)
 /* Plain objects of Python's that nothing in Python holds: torch has none of these. */
 static bool any_registered(const struct cause_facts *facts)
 {
-    static const char *const types[] = {"tuple", "dict", "list", "function", "method"};
     for (size_t i = 0; i < facts->growth_count; i++) {
         const struct wire_census_growing *g = facts->growths[i].growing;
-        for (size_t k = 0; k < sizeof(types) / sizeof(types[0]) && is_held_as(g, "native"); k++)
-            if (g->form == WIRE_CENSUS_OBJECTS && strcmp(g->what, types[k]) == 0)
-                return true;
+        enum wire_thing_kind kind = g->what.kind;
+        if (g->form == WIRE_CENSUS_OBJECTS && is_held_as(g, WIRE_HOLDER_NATIVE) &&
+            (kind == WIRE_THING_TUPLE || kind == WIRE_THING_DICT || kind == WIRE_THING_LIST ||
+             kind == WIRE_THING_FUNCTION))
+            return true;
     }
     return false;
 }
 
 static bool is_scalar(const struct wire_census_growing *g)
 {
-    return strstr(g->item, " [] ") != NULL;
+    for (unsigned i = 0; i < g->item_depth; i++)
+        if (g->item[i].kind == WIRE_THING_TENSOR && g->item[i].dimensions == 0)
+            return true;
+    return false;
 }
 
 static enum cause cause_of(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
-    if (is_held_as(g, "garbage"))
+    if (is_held_as(g, WIRE_HOLDER_GARBAGE))
         return CAUSE_CYCLE;
-    if (is_held_as(g, "native") && are_hooks_of_a_tensor(g))
+    if (is_held_as(g, WIRE_HOLDER_NATIVE) && are_hooks_of_a_tensor(g))
         return CAUSE_HOOKS;
-    if (is_held_as(g, "native"))
+    if (is_held_as(g, WIRE_HOLDER_NATIVE))
         return any_registered(facts)                            ? CAUSE_REGISTERED
                : has_tensors(g) || g->form == WIRE_CENSUS_GRAPH ? CAUSE_AUTOGRAD_CYCLE
                                                                 : CAUSE_NATIVE;
-    if (is_held_as(g, "lru_cache"))
+    if (is_held_as(g, WIRE_HOLDER_LRU_CACHE))
         return CAUSE_LRU_CACHE;
-    if (g->exception || is_held_as(g, "exception"))
+    if (g->exception || is_held_as(g, WIRE_HOLDER_EXCEPTION))
         return CAUSE_TRACEBACKS;
     if (g->form == WIRE_CENSUS_GRAPH)
         return CAUSE_RETAINED_GRAPH;
@@ -299,20 +311,28 @@ static double weigh(double host, double device, const struct cause_facts *facts)
     return whole > 0 ? (host * host_rate + device * device_rate) / whole : 0;
 }
 
-/* An item of these is no larger than it looks: what it reaches is counted with it. */
-static bool is_plain(const char *item)
+static bool is_of_a_container(enum wire_thing_kind kind)
 {
-    static const char *const types[] = {"float",     "int",      "bool",   "str",      "bytes",
-                                        "bytearray", "complex",  "tensor", "list",     "dict",
-                                        "tuple",     "NoneType", "set",    "frozenset"};
-    const char *of = strstr(item, " of ");
-    if (of)
-        return is_plain(of + 4);
-    size_t len = strcspn(item, " ");
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-        if (strlen(types[i]) == len && strncmp(item, types[i], len) == 0)
-            return true;
-    return false;
+    return kind == WIRE_THING_LIST || kind == WIRE_THING_TUPLE || kind == WIRE_THING_DICT ||
+           kind == WIRE_THING_SET;
+}
+
+/* An item whose largest part is one of these is no larger than it looks: what it reaches is counted
+ * with it. */
+static bool is_plain(const struct wire_census_growing *g)
+{
+    if (g->item_depth == 0)
+        return false;
+    switch (g->item[g->item_depth - 1].kind) {
+    case WIRE_THING_NONE:
+    case WIRE_THING_NUMBER:
+    case WIRE_THING_TEXT:
+    case WIRE_THING_BYTES:
+    case WIRE_THING_TENSOR:
+        return true;
+    default:
+        return is_of_a_container(g->item[g->item_depth - 1].kind);
+    }
 }
 
 /* It may hold more than can be seen. */
@@ -321,11 +341,12 @@ static bool keeps_a_graph(const struct wire_census_growing *g)
     return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
 }
 
-static bool speaks_of_one(const char *item, const char *const *words)
+static bool is_called_one(const struct wire_census_growing *g, const char *const *words)
 {
     for (; *words; words++)
-        if (strstr(item, *words))
-            return true;
+        for (unsigned i = 0; i < g->item_depth; i++)
+            if (g->item[i].kind != WIRE_THING_TENSOR && strstr(g->item[i].type, *words))
+                return true;
     return false;
 }
 
@@ -333,14 +354,12 @@ static bool speaks_of_one(const char *item, const char *const *words)
  * values do not. */
 static bool is_native_backed(const struct wire_census_growing *g)
 {
-    static const char *const values[] = {"numpy.float", "numpy.int",   "numpy.uint",
-                                         "numpy.bool",  "datetime.",   "decimal.",
-                                         "numpy.str_",  "numpy.bytes", NULL};
     static const char *const words[] = {
-        "PIL.",   "Image",  "ndarray", "numpy.", "cv2",  "pyarrow", "pandas",   "DataFrame",
-        "h5py",   "ctypes", "c_char",  "mmap",   "_io.", "Storage", "Traced",   "memoryview",
-        "Script", "_cffi",  "lmdb",    "zlib.",  "bz2.", "lzma.",   "torch._C", NULL};
-    return !speaks_of_one(g->item, values) && (g->extension || speaks_of_one(g->item, words));
+        "PIL.",   "Image",  "numpy.", "cv2",  "pyarrow", "pandas",   "DataFrame",  "h5py",
+        "ctypes", "c_char", "mmap",   "_io.", "Storage", "Traced",   "memoryview", "Script",
+        "_cffi",  "lmdb",   "zlib.",  "bz2.", "lzma.",   "torch._C", NULL};
+    return !wire_census_item_has(g, WIRE_THING_SCALAR) &&
+           (g->extension || wire_census_item_has(g, WIRE_THING_ARRAY) || is_called_one(g, words));
 }
 
 static bool holds_more(const struct wire_census_growing *g)
@@ -415,11 +434,11 @@ static struct cause_found *add(struct causes *c, enum cause cause, double weight
 /* Tensors that only a graph holds, where something in Python keeps graphs: these are in them. */
 static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts *facts)
 {
-    if (!is_held_as(f->growing, "native") || !has_tensors(f->growing))
+    if (!is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !has_tensors(f->growing))
         return false;
     for (size_t i = 0; i < facts->growth_count; i++)
         if (keeps_a_graph(facts->growths[i].growing) &&
-            !is_held_as(facts->growths[i].growing, "native"))
+            !is_held_as(facts->growths[i].growing, WIRE_HOLDER_NATIVE))
             return true;
     return false;
 }
@@ -428,15 +447,31 @@ static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts
  * view of a tensor, and does not say so. */
 static bool is_in_an_array(const struct growth_facts *f, const struct cause_facts *facts)
 {
-    if (!is_held_as(f->growing, "native") || !has_tensors(f->growing))
+    if (!is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !has_tensors(f->growing))
         return false;
     for (size_t i = 0; i < facts->growth_count; i++) {
         const struct growth_facts *other = &facts->growths[i];
         if (other->growing->form == WIRE_CENSUS_CONTAINER &&
-            strstr(other->growing->item, "ndarray") &&
+            wire_census_item_has(other->growing, WIRE_THING_ARRAY) &&
             other->count_rate >= COVERED_SHARE * f->count_rate)
             return true;
     }
+    return false;
+}
+
+static bool are_alike(const struct wire_census_thing *a, const struct wire_census_thing *b)
+{
+    if (a->kind == WIRE_THING_TENSOR && b->kind == WIRE_THING_TENSOR)
+        return strcmp(a->dtype, b->dtype) == 0 && strcmp(a->shape, b->shape) == 0 &&
+               strcmp(a->device, b->device) == 0;
+    return a->kind == b->kind && strcmp(a->type, b->type) == 0;
+}
+
+static bool item_has(const struct wire_census_growing *g, const struct wire_census_thing *one)
+{
+    for (unsigned i = 0; i < g->item_depth; i++)
+        if (are_alike(&g->item[i], one))
+            return true;
     return false;
 }
 
@@ -444,12 +479,13 @@ static bool is_in_an_array(const struct growth_facts *f, const struct cause_fact
 static bool is_covered(const struct growth_facts *f, const struct cause_facts *facts)
 {
     const struct wire_census_growing *g = f->growing;
-    const char *one = g->form == WIRE_CENSUS_TENSORS ? g->item : g->what;
-    if ((g->form != WIRE_CENSUS_TENSORS && g->form != WIRE_CENSUS_OBJECTS) || !one[0])
+    bool are_tensors = g->form == WIRE_CENSUS_TENSORS && g->item_depth > 0;
+    const struct wire_census_thing *one = are_tensors ? &g->item[0] : &g->what;
+    if (!are_tensors && g->form != WIRE_CENSUS_OBJECTS)
         return false;
     for (size_t i = 0; i < facts->growth_count; i++) {
         const struct growth_facts *other = &facts->growths[i];
-        if (other->growing->form == WIRE_CENSUS_CONTAINER && strstr(other->growing->item, one) &&
+        if (other->growing->form == WIRE_CENSUS_CONTAINER && item_has(other->growing, one) &&
             other->count_rate >= COVERED_SHARE * f->count_rate)
             return true;
     }
@@ -497,7 +533,7 @@ static bool any_tensors(const struct cause_facts *facts)
 static bool any_unheld_tensors(const struct cause_facts *facts)
 {
     for (size_t i = 0; i < facts->growth_count; i++)
-        if (is_held_as(facts->growths[i].growing, "native") &&
+        if (is_held_as(facts->growths[i].growing, WIRE_HOLDER_NATIVE) &&
             has_tensors(facts->growths[i].growing))
             return true;
     return false;
@@ -611,18 +647,17 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
 #define EACH_MOST 4.5
 #define EACH_OF_OBJECT 64
 
-static bool is_value(const char *item)
+static bool is_value(const struct wire_census_growing *g)
 {
-    return is_plain(item) && strncmp(item, "list", 4) != 0 && strncmp(item, "dict", 4) != 0 &&
-           strncmp(item, "tuple", 5) != 0 && strncmp(item, "set", 3) != 0;
+    return is_plain(g) && !is_of_a_container(g->item[0].kind);
 }
 
 static bool holds_files(const struct growth_facts *f, const struct cause_facts *facts)
 {
     double each = facts->fds_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item[0] &&
-           !is_value(f->growing->item) && each >= EACH_LEAST &&
-           each <= (is_plain(f->growing->item) ? EACH_MOST : EACH_OF_OBJECT);
+    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item_depth > 0 &&
+           !is_value(f->growing) && each >= EACH_LEAST &&
+           each <= (is_plain(f->growing) ? EACH_MOST : EACH_OF_OBJECT);
 }
 
 static bool holds_threads(const struct growth_facts *f, const struct cause_facts *facts)
@@ -734,7 +769,7 @@ static bool is_same_attribute(const struct wire_census_holder *x,
 {
     size_t end_x = root_length(x->path), end_y = root_length(y->path);
     size_t begin_x = last_dot(x->path, end_x), begin_y = last_dot(y->path, end_y);
-    return strcmp(x->kind, "attribute") == 0 && begin_x > 0 && end_x - begin_x == end_y - begin_y &&
+    return x->kind == WIRE_HOLDER_ATTRIBUTE && begin_x > 0 && end_x - begin_x == end_y - begin_y &&
            strncmp(x->path + begin_x, y->path + begin_y, end_x - begin_x) == 0;
 }
 
@@ -743,8 +778,8 @@ static bool is_held_by_the_same(const struct cause_found *a, const struct cause_
 {
     const struct wire_census_holder *x = a->growth ? holder_of(a->growth->growing) : NULL;
     const struct wire_census_holder *y = b->growth ? holder_of(b->growth->growing) : NULL;
-    if (!x || !y || !x->path[0] || strcmp(x->kind, y->kind) != 0 ||
-        strcmp(x->function, y->function) != 0 || strcmp(x->file, y->file) != 0)
+    if (!x || !y || !x->path[0] || x->kind != y->kind || strcmp(x->function, y->function) != 0 ||
+        strcmp(x->file, y->file) != 0)
         return false;
     size_t length = root_length(x->path);
     return (length == root_length(y->path) && strncmp(x->path, y->path, length) == 0) ||

@@ -203,7 +203,12 @@ static int show_why(const struct show *s, const char *path, const char *wanted)
     int r = recording_new(store, &recording);
     if (r == 0) {
         r = recording_judge(recording, &options, &v);
-        if (r == 0 && !recording_has_evidence(recording))
+        if (r == 0 && recording_has_foreign_censuses(recording))
+            cli_say(
+                "%s: its censuses are of another version of tidemark: what its memory is made of "
+                "cannot be examined",
+                path);
+        else if (r == 0 && !recording_has_evidence(recording))
             cli_say("%s: it holds no census: what its memory is made of cannot be examined", path);
         if (r == 0) {
             add_whys(&whys, recording, &v, wanted);

@@ -127,7 +127,7 @@ static int judge(struct load *l, struct recording *recording)
     return r < 0 ? r : check_found(l, recording);
 }
 
-/* A file from before censuses were kept: what grew is as the run's own report has it. */
+/* A file without censuses that can be read: what grew is as the run's own report has it. */
 static void recall_found(struct load *l, struct store *store)
 {
     const char *json, *report;
@@ -147,19 +147,24 @@ int load_run_read(struct load *l)
     int r = load_run_open(l->path, &store);
     if (r < 0)
         return r;
-    bool has_evidence = false;
+    bool has_evidence = false, is_foreign = false;
     r = recording_new(store, &recording);
     if (r < 0) {
         load_run_explain(l->path, r);
     } else {
         r = judge(l, recording);
         has_evidence = recording_has_evidence(recording);
+        is_foreign = recording_has_foreign_censuses(recording);
         recording_free(recording);
     }
     if (r == 0 && !has_evidence)
         recall_found(l, store);
     if (r == 0 && !l->options->quiet)
         say_found(l, store);
+    if (r == 0 && is_foreign && !l->options->quiet)
+        cli_say("%s: its censuses are of another version of tidemark: what grew is told as its own "
+                "report has it",
+                l->path);
     store_free(store);
     return r;
 }

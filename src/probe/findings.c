@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SEARCH_MOST_NS UINT64_C(10000000000)
@@ -30,7 +29,7 @@ static bool describe_container(const struct survey *c, py_object *o, struct find
     if (!places_find(&c->lengths, (uintptr_t) o) || (c->is_pair && roots_is_namespace(o)) ||
         is_list_of_file(c, o))
         return false;
-    survey_type_name(heap_type(o), f->what, sizeof(f->what));
+    things_describe(o, &f->what);
     weigh_container(o, &f->item);
     f->most = heap_most(o);
     return true;
@@ -44,20 +43,19 @@ static bool describe_tally(struct survey *c, struct finding *f)
         return false;
     if (samples > SURVEY_SAMPLES)
         samples = SURVEY_SAMPLES;
-    survey_type_name(heap_type(t->samples[0]), f->what, sizeof(f->what));
+    things_describe(t->samples[0], &f->what);
     weigh_objects(t->samples, samples, true, &f->item);
     return true;
 }
 
 static void describe_graph(struct survey *c, struct finding *f)
 {
-    struct tensor_facts facts;
     f->item.host = f->item.device = NAN;
     f->item.host_high = f->item.device_high = INFINITY;
     f->item.carries_graph = true;
-    survey_type_name(heap_type(c->largest_graph), f->what, sizeof(f->what));
-    if (tensors_read(c->largest_graph, &facts))
-        survey_tensor_name(&facts, f->item.what, sizeof(f->item.what));
+    things_describe(c->largest_graph, &f->what);
+    f->item.things[0] = f->what;
+    f->item.depth = 1;
 }
 
 static bool describe_size(struct survey *c, struct finding *f)
@@ -66,7 +64,7 @@ static bool describe_size(struct survey *c, struct finding *f)
     py_object *o = survey_object_in(c, f->grown);
     if (!o)
         return false;
-    survey_type_name(heap_type(o), f->what, sizeof(f->what));
+    things_describe(o, &f->what);
     weigh_objects(&o, 1, false, &f->item);
     f->item.carries_graph = tensors_read(o, &facts) && facts.node;
     return true;
@@ -172,7 +170,7 @@ static bool is_same_holder(const struct finding *a, const struct finding *b)
         return false;
     const struct holder *x = &a->holders[0], *y = &b->holders[0];
     size_t common = strlen(y->path);
-    return x->kind != HOLDER_NATIVE && x->kind != HOLDER_GARBAGE && common > 0 &&
+    return x->kind != WIRE_HOLDER_NATIVE && x->kind != WIRE_HOLDER_GARBAGE && common > 0 &&
            strncmp(x->path, y->path, common) == 0 && strchr(".[", x->path[common]) &&
            strcmp(x->function, y->function) == 0;
 }
@@ -196,13 +194,6 @@ static double rate_of(const struct survey_grown *g)
     return (double) grown_by(g) / (double) time;
 }
 
-/* "unittest.mock._Call" of "unittest.mock._Call of dict". */
-static int length_of_own(const char *what)
-{
-    const char *of = strstr(what, " of ");
-    return of ? (int) (of - what) : (int) strlen(what);
-}
-
 static double bytes_a_second(const struct finding *f)
 {
     return (f->item.host + f->item.device) * rate_of(f->grown);
@@ -218,22 +209,30 @@ static bool tells_more(const struct finding *objects, const struct finding *cont
                             MUCH_MORE * bytes_a_second(container);
 }
 
+/* An item is this, and what it was so far is in that. */
+static void put_around(struct weight *item, const struct thing *outer)
+{
+    if (item->depth < WIRE_CENSUS_ITEM_DEPTH)
+        item->depth++;
+    memmove(&item->things[1], &item->things[0], (item->depth - 1) * sizeof(item->things[0]));
+    item->things[0] = *outer;
+}
+
 /* What an item shares with others, as the links of an lru_cache or a call that two lists keep, is
  * not its own: the objects that it leads to tell more of it. */
 static void weigh_by(struct finding *container, const struct finding *objects)
 {
     struct weight *item = &container->item;
-    const char *what = objects->item.what;
-    char own[sizeof(item->what) / 2];
-    snprintf(own, sizeof(own), "%.*s", length_of_own(item->what), item->what);
-    bool are_items = strncmp(what, own, (size_t) length_of_own(what)) == 0;
+    const struct thing own = item->things[0];
+    bool are_items = things_are_alike(&own, &objects->item.things[0]);
     bool is_tally = objects->grown->form == FORM_TENSORS || objects->grown->form == FORM_OBJECTS;
-    if (container->grown->is_new || !is_tally || are_items || !tells_more(objects, container))
+    if (container->grown->is_new || !is_tally || item->depth == 0 || are_items ||
+        !tells_more(objects, container))
         return;
     double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
     *item = objects->item;
     weigh_multiply(item, each);
-    snprintf(item->what, sizeof(item->what), "%s of %.*s", own, (int) sizeof(own) - 5, what);
+    put_around(item, &own);
 }
 
 /* The container among the findings that holds these objects; NULL: none does. */
@@ -282,7 +281,7 @@ static bool is_in_named_graph(const struct survey *c, const struct finding *f)
 {
     return f->grown->form == FORM_TENSORS && c->largest_named &&
            c->named_nodes >= grown_by(f->grown) &&
-           (f->holder_count == 0 || f->holders[0].kind == HOLDER_NATIVE);
+           (f->holder_count == 0 || f->holders[0].kind == WIRE_HOLDER_NATIVE);
 }
 
 static void find_holders(struct survey *c, struct finding *f)
@@ -290,7 +289,7 @@ static void find_holders(struct survey *c, struct finding *f)
     py_object *members[SURVEY_SAMPLES];
     size_t count = members_of(c, f, members);
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
-    if (f->holder_count > 0 && f->holders[0].kind == HOLDER_LRU_CACHE &&
+    if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
         f->grown->form == FORM_CONTAINER)
         f->most = heap_most_of_cache(members[0]);
     if (is_in_named_graph(c, f)) {

@@ -11,7 +11,7 @@
 
 struct finding {
     const struct survey_grown *grown;
-    char what[96]; /* the type of what grows */
+    struct thing what;
     struct weight item;
     ptrdiff_t most; /* that it will ever have; -1: there is no end to it */
     struct holder holders[FINDING_HOLDERS];

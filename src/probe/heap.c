@@ -481,6 +481,20 @@ bool heap_is_scalar(const py_object *type)
     return false;
 }
 
+bool heap_is_builtin(const py_object *type)
+{
+    return !(((const struct type *) type)->flags & FLAG_ON_HEAP);
+}
+
+/* "weakref" or "weakref.ReferenceType", by the version. */
+bool heap_is_weak_reference(const py_object *type)
+{
+    for (const struct type *t = (const struct type *) type; t; t = t->parent)
+        if (!(t->flags & FLAG_ON_HEAP) && strncmp(t->name, "weakref", 7) == 0)
+            return true;
+    return false;
+}
+
 bool heap_is_subtype(const py_object *type, const py_object *base)
 {
     const py_object *mro = ((const struct type *) type)->mro;

@@ -38,6 +38,9 @@ bool heap_is_subtype(const py_object *type, const py_object *base);
 bool heap_is_foreign(const py_object *type);
 /* An extension's number or date: there is nothing behind it. */
 bool heap_is_scalar(const py_object *type);
+/* Written in C, as the language's own types are; no class statement made it. */
+bool heap_is_builtin(const py_object *type);
+bool heap_is_weak_reference(const py_object *type);
 /* Its own namespace, borrowed; NULL: not to be had. */
 py_object *heap_type_dict(const py_object *type);
 /* The tuple of classes in which names are looked for, itself first; NULL: none yet. */

@@ -342,14 +342,14 @@ static bool is_sure_of(const py_object *o)
 static bool judge(const struct search *s, size_t closed, struct holder *ret)
 {
     memset(ret, 0, sizeof(*ret));
-    ret->kind = HOLDER_GARBAGE;
+    ret->kind = WIRE_HOLDER_GARBAGE;
     for (size_t i = 0; i < closed; i++) {
         const struct referrers_node *n = &s->graph.nodes[s->todo[i]];
         if (is_explained(n))
             continue;
         if (!is_sure_of(n->object))
             return false;
-        ret->kind = HOLDER_NATIVE;
+        ret->kind = WIRE_HOLDER_NATIVE;
         const struct frame_root *temporary = roots_temporary(n->object);
         if (temporary) {
             route_describe_temporary(temporary, ret);

@@ -4,25 +4,10 @@
 #define TIDEMARK_PROBE_HOLDERS_H
 
 #include "probe/python.h"
-
-enum holder_kind {
-    HOLDER_LOCAL,     /* a variable of a running function; "(unnamed)": a value that it makes */
-    HOLDER_GLOBAL,    /* path `module.name`; `name` in the program itself */
-    HOLDER_ATTRIBUTE, /* path `trainer.callbacks[2].history`; function: the class of the last owner
-                       */
-    HOLDER_CLASS,     /* path `Class.name` */
-    HOLDER_CLOSURE,   /* path: the variable; function: the one that closes over it */
-    HOLDER_LRU_CACHE, /* path: the function that is cached */
-    HOLDER_EXCEPTION, /* the traceback of an exception, which is at the path; "": being handled */
-    HOLDER_GENERATOR, /* path: a variable of it */
-    HOLDER_THREAD,    /* path: its name, and what of it; function: what it runs */
-    HOLDER_DEFAULT,   /* path: the parameter; function: whose */
-    HOLDER_NATIVE,    /* nothing that Python knows: code in C or C++ */
-    HOLDER_GARBAGE,   /* only each other: they wait for the collector */
-};
+#include "wire/wire.h"
 
 struct holder {
-    enum holder_kind kind;
+    enum wire_holder_kind kind;
     double share;       /* of the objects that were followed */
     char path[256];     /* all in UTF-8, cut with "..." where they are longer */
     char function[128]; /* "": does not apply, or not known */

@@ -94,7 +94,7 @@ static bool is_among(const struct survey_tally *t, const struct survey_tally *co
 static void add_type(struct text *out, const struct survey_tally *t)
 {
     char name[128], safe[256];
-    survey_type_name((const py_object *) t->key, name, sizeof(name)); /* NOLINT */
+    things_type_name((const py_object *) t->key, name, sizeof(name)); /* NOLINT */
     escape(name, safe, sizeof(safe));
     add(out, "types\t%s\t%llu\t%llu\n", safe, (unsigned long long) t->count,
         (unsigned long long) t->bytes);
@@ -256,14 +256,25 @@ static void add_interval(struct text *out, double low, double high)
         add_size(out, high);
 }
 
+static void add_thing(struct text *out, const char *record, size_t id, const struct thing *t)
+{
+    char type[2 * sizeof(t->type)], device[TENSOR_DEVICE_NAME], shape[SHAPE_SIZE];
+    const struct tensor_facts *f = &t->facts;
+    escape(t->type, type, sizeof(type));
+    add(out, "%s\t%zu\t%s\t%s", record, id, wire_thing_kind_name(t->kind), type);
+    if (t->is_read) {
+        shape_text(f, shape, sizeof(shape));
+        add(out, "\t%s\t%d\t%s\t%s", f->dtype, f->dims, shape,
+            tensors_device_name(f->device_type, f->device_index, device));
+    }
+    add(out, "\n");
+}
+
 static void add_growing(struct text *out, size_t id, const struct finding *f)
 {
     static const char *const forms[] = {"container", "objects", "tensors", "graph", "size"};
-    char what[2 * sizeof(f->what)], item[2 * sizeof(f->item.what)];
     const struct survey_points *p = &f->grown->points;
-    escape(f->what, what, sizeof(what));
-    escape(f->item.what, item, sizeof(item));
-    add(out, "growing\t%zu\t%s\t%s\t%s", id, forms[f->grown->form], what, item);
+    add(out, "growing\t%zu\t%s", id, forms[f->grown->form]);
     add_size(out, f->item.host);
     add_size(out, f->item.device);
     add(out, "\t");
@@ -275,31 +286,26 @@ static void add_growing(struct text *out, size_t id, const struct finding *f)
     add_interval(out, f->item.host_low, f->item.host_high);
     add_interval(out, f->item.device_low, f->item.device_high);
     add(out, "\n");
+    add_thing(out, "what", id, &f->what);
+    for (unsigned i = 0; i < f->item.depth; i++)
+        add_thing(out, "item", id, &f->item.things[i]);
 }
 
 static void add_holder(struct text *out, size_t id, const struct holder *h)
 {
-    static const char *const kinds[] = {
-        [HOLDER_LOCAL] = "local",         [HOLDER_GLOBAL] = "global",
-        [HOLDER_ATTRIBUTE] = "attribute", [HOLDER_CLASS] = "class",
-        [HOLDER_CLOSURE] = "closure",     [HOLDER_LRU_CACHE] = "lru_cache",
-        [HOLDER_EXCEPTION] = "exception", [HOLDER_GENERATOR] = "generator",
-        [HOLDER_THREAD] = "thread",       [HOLDER_DEFAULT] = "default",
-        [HOLDER_NATIVE] = "native",       [HOLDER_GARBAGE] = "garbage",
-    };
     char path[2 * sizeof(h->path)], function[2 * sizeof(h->function)], file[2 * sizeof(h->file)];
     escape(h->path, path, sizeof(path));
     escape(h->function, function, sizeof(function));
     escape(h->file, file, sizeof(file));
-    add(out, "holder\t%zu\t%.2f\t%s\t%s\t%s\t%s\t%d\n", id, h->share, kinds[h->kind], path,
-        function, file, h->line);
+    add(out, "holder\t%zu\t%.2f\t%s\t%s\t%s\t%s\t%d\n", id, h->share,
+        wire_holder_kind_name(h->kind), path, function, file, h->line);
 }
 
 /* ---- all of it ---- */
 
 static void add_head(struct text *out, const struct survey *c, const struct report_cost *cost)
 {
-    add(out, "tidemark census 1\n");
+    add(out, WIRE_CENSUS_FIRST_LINE "\n");
     add(out, "census\t%u\t%llu\t%llu\t%d\t%u\n", c->number, (unsigned long long) c->time,
         (unsigned long long) c->objects, c->is_complete, c->in_a_row);
     add(out, "cost\t%llu\t%llu\t%llu\t%llu\t%llu\n", (unsigned long long) cost->censuses,

@@ -64,7 +64,7 @@ static py_object *object_at(const struct words *w, unsigned index)
 static bool begin_variable(struct words *w)
 {
     const struct frame_root *variable = w->route->root->variable;
-    w->holder->kind = variable->is_outer ? HOLDER_CLOSURE : HOLDER_LOCAL;
+    w->holder->kind = variable->is_outer ? WIRE_HOLDER_CLOSURE : WIRE_HOLDER_LOCAL;
     write_frame(w->holder, variable);
     names_add(&w->path, variable->variable[0] ? variable->variable : unnamed);
     return true;
@@ -77,7 +77,7 @@ static bool begin_module(struct words *w)
     const char *name = held ? code_text(names_key(w->route->objects[0], held)) : NULL;
     if (!name)
         return false;
-    w->holder->kind = HOLDER_GLOBAL;
+    w->holder->kind = WIRE_HOLDER_GLOBAL;
     write_file(w->holder, module->file);
     if (strcmp(module->name, "__main__") != 0) {
         names_add(&w->path, module->name);
@@ -98,7 +98,7 @@ static int class_line(const py_object *type)
 static bool begin_class(struct words *w)
 {
     const py_object *type = w->route->objects[0];
-    w->holder->kind = HOLDER_CLASS;
+    w->holder->kind = WIRE_HOLDER_CLASS;
     write_file(w->holder, roots_class_file(type));
     w->holder->line = class_line(type);
     names_add(&w->path, names_class(type));
@@ -132,7 +132,7 @@ static bool add_name(struct words *w, py_object *names, ptrdiff_t index)
 
 static bool begin_closure(struct words *w, py_object *function, py_object *closure)
 {
-    w->holder->kind = HOLDER_CLOSURE;
+    w->holder->kind = WIRE_HOLDER_CLOSURE;
     w->at = 3; /* function, closure, cell, value */
     return w->at < w->route->count &&
            add_name(w, names_in(function, "co_freevars"), index_in(closure, object_at(w, 2)));
@@ -148,7 +148,7 @@ static long argument_count(py_object *function)
 
 static bool begin_default(struct words *w, py_object *function, py_object *defaults)
 {
-    w->holder->kind = HOLDER_DEFAULT;
+    w->holder->kind = WIRE_HOLDER_DEFAULT;
     w->at = 2;
     ptrdiff_t index = index_in(defaults, object_at(w, 2));
     return index >= 0 && add_name(w, names_in(function, "co_varnames"),
@@ -157,7 +157,7 @@ static bool begin_default(struct words *w, py_object *function, py_object *defau
 
 static bool begin_keyword_default(struct words *w, py_object *defaults)
 {
-    w->holder->kind = HOLDER_DEFAULT;
+    w->holder->kind = WIRE_HOLDER_DEFAULT;
     w->at = 2;
     const char *name = object_at(w, 2) ? code_text(names_key(defaults, object_at(w, 2))) : NULL;
     names_add(&w->path, name ? name : "");
@@ -174,7 +174,7 @@ static bool begin_function(struct words *w)
         return begin_default(w, function, held);
     if (held && held == py.PyFunction_GetKwDefaults(function))
         return begin_keyword_default(w, held);
-    w->holder->kind = HOLDER_ATTRIBUTE;
+    w->holder->kind = WIRE_HOLDER_ATTRIBUTE;
     names_add(&w->path, w->holder->function);
     return true;
 }
@@ -182,7 +182,7 @@ static bool begin_function(struct words *w)
 static bool begin_cache(struct words *w)
 {
     py_object *function = roots_cached_function(w->route->objects[0]);
-    w->holder->kind = HOLDER_LRU_CACHE;
+    w->holder->kind = WIRE_HOLDER_LRU_CACHE;
     if (!function)
         return false;
     write_code(w->holder, function);
@@ -199,7 +199,7 @@ static bool begin_generator(struct words *w)
         held = 2; /* to 3.10 its frame lies between */
     if (!object_at(w, held) || !frames_waiting(w->route->objects[0], object_at(w, held), &frame))
         return false;
-    w->holder->kind = HOLDER_GENERATOR;
+    w->holder->kind = WIRE_HOLDER_GENERATOR;
     write_frame(w->holder, &frame);
     names_add(&w->path, frame.variable[0] ? frame.variable : unnamed);
     w->at = held;
@@ -224,7 +224,7 @@ static bool begin_thread(struct words *w)
 {
     py_object *thread = w->route->objects[0], *target = own_attribute(thread, "_target");
     const char *name = code_text(own_attribute(thread, "_name"));
-    w->holder->kind = HOLDER_THREAD;
+    w->holder->kind = WIRE_HOLDER_THREAD;
     if (target && heap_type(target) == py.PyFunction_Type)
         write_code(w->holder, target);
     names_add(&w->path, name ? name : unnamed);
@@ -249,7 +249,7 @@ static bool begin(struct words *w)
     case ROOT_THREAD:
         return begin_thread(w);
     case ROOT_HANDLED:
-        w->holder->kind = HOLDER_EXCEPTION;
+        w->holder->kind = WIRE_HOLDER_EXCEPTION;
         return true;
     default:
         return false;
@@ -328,7 +328,7 @@ static void go_on(struct words *w)
             continue;
         }
         if (is_traceback_of(owner, held)) {
-            w->holder->kind = HOLDER_EXCEPTION;
+            w->holder->kind = WIRE_HOLDER_EXCEPTION;
             break;
         }
         end = step_on(w, owner, held, w->at + 2 == r->count);
@@ -339,11 +339,11 @@ static void go_on(struct words *w)
 /* A class of a library is not where the program adds to it: its own file stays. */
 static void write_owner(struct words *w)
 {
-    bool is_free = w->holder->kind == HOLDER_LOCAL || w->holder->kind == HOLDER_GLOBAL;
+    bool is_free = w->holder->kind == WIRE_HOLDER_LOCAL || w->holder->kind == WIRE_HOLDER_GLOBAL;
     if (!w->attribute_of || !is_free)
         return;
     const char *file = roots_class_file(w->attribute_of);
-    w->holder->kind = HOLDER_ATTRIBUTE;
+    w->holder->kind = WIRE_HOLDER_ATTRIBUTE;
     write_function(w->holder, names_class(w->attribute_of));
     if (!file || (code_owner(file) != CODE_USER && code_owner(w->holder->file) == CODE_USER))
         return;
@@ -366,7 +366,7 @@ bool route_describe(const struct route *r, struct holder *ret)
 
 void route_describe_temporary(const struct frame_root *temporary, struct holder *ret)
 {
-    ret->kind = HOLDER_LOCAL;
+    ret->kind = WIRE_HOLDER_LOCAL;
     write_frame(ret, temporary);
     write_text(ret->path, sizeof(ret->path), unnamed);
 }

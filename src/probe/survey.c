@@ -6,7 +6,6 @@
 #include "probe/grown.h"
 #include "probe/reach.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define LEAST_BITS ((size_t) 1 << 18)
@@ -769,29 +768,4 @@ struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown
     struct survey_tally *t = is_group ? tally_place(c, c->groups, SURVEY_GROUPS, g->key)
                                       : tally_place(c, c->types, SURVEY_TYPES, g->key);
     return t && t->key == g->key && t->census == c->number ? t : NULL;
-}
-
-/* ---- names ---- */
-
-void survey_type_name(const py_object *type, char *ret, size_t size)
-{
-    const char *module = NULL, *name = heap_type_name(type);
-    py_object *dict = heap_type_dict(type);
-    if (dict)
-        module = code_text(code_named(dict, "__module__"));
-    bool is_plain = !module || strchr(name, '.') || strcmp(module, "builtins") == 0 ||
-                    strcmp(module, "__main__") == 0;
-    snprintf(ret, size, "%s%s%s", is_plain ? "" : module, is_plain ? "" : ".", name);
-}
-
-void survey_tensor_name(const struct tensor_facts *f, char *ret, size_t size)
-{
-    char device[24];
-    int length = snprintf(ret, size, "tensor %s [", f->dtype);
-    for (int i = 0; i < f->dims && i < 8 && length < (int) size; i++)
-        length += snprintf(ret + length, size - (size_t) length, "%s%lld", i ? ", " : "",
-                           (long long) f->shape[i]);
-    if (length < (int) size)
-        snprintf(ret + length, size - (size_t) length, "%s] %s", f->dims > 8 ? ", ..." : "",
-                 tensors_device_name(f->device_type, f->device_index, device));
 }

@@ -155,11 +155,6 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
  * in a child only. */
 void survey_walk_graphs(struct survey *c);
 
-/* What a growing thing is by name: "list", "tensor float32 [64, 256] cpu". Cut where it is too
- * long. */
-void survey_type_name(const py_object *type, char *ret, size_t size);
-void survey_tensor_name(const struct tensor_facts *facts, char *ret, size_t size);
-
 /* What is in the place of a grown thing of FORM_SIZE; NULL: nothing large. */
 py_object *survey_object_in(const struct survey *c, const struct survey_grown *g);
 

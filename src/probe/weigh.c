@@ -4,7 +4,6 @@
 #include "probe/retained.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define ITEMS RETAINED_ITEMS
@@ -183,15 +182,6 @@ static void add_object(py_object *o, enum retained_state state, const double *sh
 
 /* ---- what is said of them ---- */
 
-static void describe(const py_object *o, char *ret, size_t size)
-{
-    struct tensor_facts f;
-    if (tensors_is(o) && tensors_read(o, &f))
-        survey_tensor_name(&f, ret, size);
-    else
-        survey_type_name(heap_type(o), ret, size);
-}
-
 static bool is_function(const py_object *o)
 {
     const char *name = heap_type_name(heap_type(o));
@@ -219,17 +209,15 @@ static const py_object *wrapped_in(const struct scales *s, const py_object *o, u
     return !tensors_is(o) && s->heaviest[item].bytes > own ? s->heaviest[item].object : NULL;
 }
 
-static void name_item(const struct scales *s, const py_object *o, unsigned item, struct weight *ret)
+static void describe_item(const py_object *o, const py_object *wrapped, struct weight *ret)
 {
-    char own[64], inner[80] = "";
-    const py_object *wrapped = wrapped_in(s, o, item);
-    describe(o, own, sizeof(own));
+    things_describe(o, &ret->things[0]);
     if (wrapped)
-        describe(wrapped, inner, sizeof(inner));
-    snprintf(ret->what, sizeof(ret->what), "%s%s%s", own, wrapped ? " of " : "", inner);
+        things_describe(wrapped, &ret->things[1]);
+    ret->depth = wrapped ? 2 : 1;
 }
 
-/* Of the heaviest item, by its name; of all of them, by what they are. */
+/* What the heaviest item is; of all of them, what they are among others. */
 static void describe_items(const struct scales *s, const struct retained_root *roots, size_t count,
                            struct weight *ret)
 {
@@ -243,7 +231,7 @@ static void describe_items(const struct scales *s, const struct retained_root *r
         ret->is_foreign = ret->is_foreign || is_foreign(wrapped ? wrapped : o);
         if (bytes > most) {
             most = bytes;
-            name_item(s, o, i, ret);
+            describe_item(o, wrapped, ret);
         }
     }
 }

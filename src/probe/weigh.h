@@ -3,6 +3,7 @@
 #define TIDEMARK_PROBE_WEIGH_H
 
 #include "probe/survey.h"
+#include "probe/things.h"
 
 struct weight {
     double host, device; /* bytes of an item, with what it retains; NAN: there is none */
@@ -15,7 +16,9 @@ struct weight {
     bool is_foreign;       /* it is an extension's, or its heaviest part is */
     double hidden_by_view; /* bytes that views among it pin beyond what they show */
     double tensors;        /* of an item */
-    char what[160];        /* "tuple of tensor float32 [1024, 1024] cpu" */
+    /* What it is; then what weighs most in it, if that is not the item itself, and in that. */
+    struct thing things[WIRE_CENSUS_ITEM_DEPTH];
+    unsigned depth; /* 0: not known */
 };
 
 /* Of the newest items of a container: what it retains for each of them. What neighbours share

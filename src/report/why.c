@@ -81,11 +81,13 @@ static void name_holder(struct buf *out, const struct wire_census_growing *g)
 {
     struct buf name = BUF_INIT;
     const struct wire_census_holder *h = g->holder_count > 0 ? &g->holders[0] : NULL;
-    buf_adds(&name, g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS
-                        ? (g->item[0] ? g->item : g->what)
-                        : g->what);
+    bool are_many = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
+    if (are_many && g->item_depth > 0)
+        finding_words_add_item(&name, g);
+    else
+        buf_adds(&name, g->what.type);
     if (h)
-        buf_addf(&name, " '%s'", h->path[0] ? h->path : h->kind);
+        buf_addf(&name, " '%s'", h->path[0] ? h->path : wire_holder_kind_name(h->kind));
     if (h && h->file[0])
         buf_addf(&name, " (%s:%d)", last_part(h->file), g->addition > 0 ? g->addition : h->line);
     utf8_add_clean(out, buf_text(&name), false);

@@ -77,7 +77,7 @@ static struct interval device_weight(const struct wire_census_growing *g)
 /* Both, of tensors and what they belong to. */
 static struct interval tensor_weight(const struct wire_census_growing *g)
 {
-    if (!strstr(g->item, "tensor ") || g->form == WIRE_CENSUS_SIZE)
+    if (!wire_census_item_has(g, WIRE_THING_TENSOR) || g->form == WIRE_CENSUS_SIZE)
         return (struct interval){0, 0};
     struct interval host = host_weight(g), device = device_weight(g);
     return (struct interval){host.low + device.low, host.high + device.high};
@@ -87,10 +87,10 @@ static struct interval tensor_weight(const struct wire_census_growing *g)
  * counted by their type it is not known who holds them until somebody was found. */
 static bool is_held(const struct wire_census_growing *g, bool is_tally)
 {
-    const char *kind = g->holder_count > 0 ? g->holders[0].kind : "";
-    if (is_tally && (!kind[0] || strcmp(kind, "native") == 0))
-        return false;
-    return strcmp(kind, "garbage") != 0;
+    if (g->holder_count == 0)
+        return !is_tally;
+    enum wire_holder_kind kind = g->holders[0].kind;
+    return kind != WIRE_HOLDER_GARBAGE && !(is_tally && kind == WIRE_HOLDER_NATIVE);
 }
 
 typedef struct interval (*weigh)(const struct wire_census_growing *g);

@@ -73,11 +73,6 @@ static void add_where(struct buf *out, const struct finding_facts *f,
 
 /* ---- who holds it ---- */
 
-static bool is_kind(const struct wire_census_holder *h, const char *kind)
-{
-    return strcmp(h->kind, kind) == 0;
-}
-
 static void add_file(struct buf *out, const struct finding_facts *f,
                      const struct wire_census_holder *h)
 {
@@ -93,41 +88,77 @@ static void add_holder(struct buf *out, const struct finding_facts *f,
                        const struct wire_census_holder *h)
 {
     static const struct {
-        const char *kind, *before, *between, *alone; /* alone: the function is not known */
-    } words[] = {
-        {"local", "", ", local of ", ", a local variable"},
-        {"global", "", ", global of ", ", a global"},
-        {"attribute", "", ", attribute of ", ""},
-        {"class", "", ", attribute of the class ", ", attribute of a class"},
-        {"closure", "", ", closed over by ", ", in a closure"},
-        {"lru_cache", "the lru_cache of ", "", ""},
-        {"exception", "the traceback of the exception at ", ", raised in ", ""},
-        {"generator", "", ", local of the generator ", ", local of a generator"},
-        {"thread", "the thread ", " that runs ", ""},
-        {"default", "", ", default argument of ", ", a default argument"},
+        const char *before, *between, *alone; /* alone: the function is not known */
+    } words[WIRE_HOLDER_KINDS] = {
+        [WIRE_HOLDER_LOCAL] = {"", ", local of ", ", a local variable"},
+        [WIRE_HOLDER_GLOBAL] = {"", ", global of ", ", a global"},
+        [WIRE_HOLDER_ATTRIBUTE] = {"", ", attribute of ", ""},
+        [WIRE_HOLDER_CLASS] = {"", ", attribute of the class ", ", attribute of a class"},
+        [WIRE_HOLDER_CLOSURE] = {"", ", closed over by ", ", in a closure"},
+        [WIRE_HOLDER_LRU_CACHE] = {"the lru_cache of ", "", ""},
+        [WIRE_HOLDER_EXCEPTION] = {"the traceback of the exception at ", ", raised in ", ""},
+        [WIRE_HOLDER_GENERATOR] = {"", ", local of the generator ", ", local of a generator"},
+        [WIRE_HOLDER_THREAD] = {"the thread ", " that runs ", ""},
+        [WIRE_HOLDER_DEFAULT] = {"", ", default argument of ", ", a default argument"},
     };
-    size_t i = 0;
-    while (i < sizeof(words) / sizeof(words[0]) && !is_kind(h, words[i].kind))
-        i++;
-    bool known = i < sizeof(words) / sizeof(words[0]);
+    bool known = words[h->kind].before;
     bool named = h->function[0] && h->function[0] != '<' && strcmp(h->function, h->path) != 0;
     if (known)
-        buf_adds(out, words[i].before);
+        buf_adds(out, words[h->kind].before);
     if (h->path[0] == '(')
         buf_adds(out, h->path); /* a value that has no name */
     else if (h->path[0])
         buf_addf(out, "`%s`", h->path);
-    if (known && named && words[i].between[0])
-        buf_addf(out, "%s`%s`", words[i].between, h->function);
+    if (known && named && words[h->kind].between[0])
+        buf_addf(out, "%s`%s`", words[h->kind].between, h->function);
     else if (known && !named)
-        buf_adds(out, words[i].alone);
+        buf_adds(out, words[h->kind].alone);
     add_file(out, f, h);
 }
 
-/* Without the word: it stands before. */
-static const char *kind_of_tensor(const char *item)
+/* ---- what it is ---- */
+
+/* "float32 [64, 256] cuda:0". */
+static void add_tensor(struct buf *out, const struct wire_census_thing *t)
 {
-    return strncmp(item, "tensor ", 7) == 0 ? item + 7 : item;
+    buf_addf(out, "%s %s %s", t->dtype, t->shape, t->device);
+}
+
+static bool is_seen_tensor(const struct wire_census_thing *t)
+{
+    return t->kind == WIRE_THING_TENSOR && t->dtype[0];
+}
+
+static void add_thing(struct buf *out, const struct wire_census_thing *t)
+{
+    if (!is_seen_tensor(t)) {
+        buf_adds(out, t->type);
+        return;
+    }
+    buf_adds(out, "tensor ");
+    add_tensor(out, t);
+}
+
+static void add_things(struct buf *out, const struct wire_census_growing *g, unsigned from)
+{
+    for (unsigned i = from; i < g->item_depth; i++) {
+        buf_adds(out, i > 0 ? " of " : "");
+        add_thing(out, &g->item[i]);
+    }
+}
+
+void finding_words_add_item(struct buf *out, const struct wire_census_growing *g)
+{
+    add_things(out, g, 0);
+}
+
+/* Where the word "tensor" stands before, or goes without saying. */
+static void add_item_or_tensor(struct buf *out, const struct wire_census_growing *g)
+{
+    bool is_tensor = g->item_depth > 0 && is_seen_tensor(&g->item[0]);
+    if (is_tensor)
+        add_tensor(out, &g->item[0]);
+    add_things(out, g, is_tensor ? 1 : 0);
 }
 
 /* The beginning: what it is that grows, and where. */
@@ -135,21 +166,26 @@ static void add_subject(struct buf *out, const struct finding_facts *f)
 {
     const struct wire_census_growing *g = f->growing;
     const struct wire_census_holder *h = g->holder_count > 0 ? &g->holders[0] : NULL;
-    bool is_lru = h && is_kind(h, "lru_cache");
-    bool is_unheld = h && (is_kind(h, "native") || is_kind(h, "garbage"));
+    bool is_lru = h && h->kind == WIRE_HOLDER_LRU_CACHE;
+    bool is_unheld = h && (h->kind == WIRE_HOLDER_NATIVE || h->kind == WIRE_HOLDER_GARBAGE);
     bool is_one = g->form == WIRE_CENSUS_CONTAINER || g->form == WIRE_CENSUS_GRAPH ||
                   g->form == WIRE_CENSUS_SIZE;
-    if (g->form == WIRE_CENSUS_TENSORS)
-        buf_addf(out, "tensors (%s)", g->item[0] ? kind_of_tensor(g->item) : g->what);
-    else if (g->form == WIRE_CENSUS_OBJECTS)
-        buf_addf(out, "objects of type `%s`", g->what);
+    if (g->form == WIRE_CENSUS_TENSORS) {
+        buf_adds(out, "tensors (");
+        if (g->item_depth > 0)
+            add_item_or_tensor(out, g);
+        else
+            buf_adds(out, g->what.type);
+        buf_addc(out, ')');
+    } else if (g->form == WIRE_CENSUS_OBJECTS)
+        buf_addf(out, "objects of type `%s`", g->what.type);
     else if (!is_lru)
-        buf_adds(out, g->what[0] ? g->what : "an object");
+        buf_adds(out, g->what.type[0] ? g->what.type : "an object");
     if (!h)
         buf_adds(out, ", not known who holds it");
     else if (is_unheld)
-        buf_adds(out, is_kind(h, "native") ? " that nothing in Python holds"
-                                           : " that only hold each other");
+        buf_adds(out, h->kind == WIRE_HOLDER_NATIVE ? " that nothing in Python holds"
+                                                    : " that only hold each other");
     if (!h || is_unheld)
         return;
     buf_adds(out, is_lru && is_one ? "" : is_one ? " " : ", held by ");
@@ -172,19 +208,19 @@ static const char *counted(const struct wire_census_growing *g)
 {
     if (g->form == WIRE_CENSUS_GRAPH)
         return "nodes";
-    if (g->form == WIRE_CENSUS_TENSORS || strncmp(g->item, "tensor ", 7) == 0)
+    if (g->form == WIRE_CENSUS_TENSORS || (g->item_depth > 0 && is_seen_tensor(&g->item[0])))
         return "tensors";
     return g->form == WIRE_CENSUS_OBJECTS ? "objects" : "items";
 }
 
 static void add_item(struct buf *out, const struct wire_census_growing *g)
 {
-    const char *item = kind_of_tensor(g->item);
-    bool is_shown = g->form == WIRE_CENSUS_CONTAINER && item[0];
+    bool is_shown = g->form == WIRE_CENSUS_CONTAINER && g->item_depth > 0;
     if (!is_shown && !g->grad_fn)
         return;
     buf_adds(out, " (");
-    buf_adds(out, is_shown ? item : "");
+    if (is_shown)
+        add_item_or_tensor(out, g);
     if (g->grad_fn)
         buf_addf(out, "%swith the graph that made them", is_shown ? ", " : "");
     buf_addc(out, ')');
@@ -252,12 +288,12 @@ static char *sentence(const struct finding_facts *f)
 static char *holder_words(const struct wire_census_growing *g, const struct wire_census_holder *h)
 {
     struct buf b = BUF_INIT;
-    if (is_kind(h, "native") || is_kind(h, "garbage"))
-        buf_adds(&b, is_kind(h, "native") ? "native code" : "a reference cycle");
-    else if (is_kind(h, "lru_cache"))
+    if (h->kind == WIRE_HOLDER_NATIVE || h->kind == WIRE_HOLDER_GARBAGE)
+        buf_adds(&b, h->kind == WIRE_HOLDER_NATIVE ? "native code" : "a reference cycle");
+    else if (h->kind == WIRE_HOLDER_LRU_CACHE)
         buf_addf(&b, "lru_cache of '%s'", h->path);
     else if (g->form == WIRE_CENSUS_CONTAINER)
-        buf_addf(&b, "%s '%s'", g->what, h->path);
+        buf_addf(&b, "%s '%s'", g->what.type, h->path);
     else
         buf_addf(&b, "'%s'", h->path);
     return taken(&b);
@@ -283,7 +319,12 @@ void finding_words(const struct finding_facts *f, struct watch_finding *ret)
     ret->sentence = sentence(f);
     if (!g)
         return;
-    ret->what = copied(g->item[0] && g->form != WIRE_CENSUS_OBJECTS ? g->item : g->what);
+    struct buf what = BUF_INIT;
+    if (g->item_depth > 0 && g->form != WIRE_CENSUS_OBJECTS)
+        finding_words_add_item(&what, g);
+    else
+        buf_adds(&what, g->what.type);
+    ret->what = taken(&what);
     if (g->holder_count == 0)
         return;
     const struct wire_census_holder *h = &g->holders[0];
@@ -291,7 +332,7 @@ void finding_words(const struct finding_facts *f, struct watch_finding *ret)
     add_where(&where, f, h);
     ret->where = taken(&where);
     ret->holder = holder_words(g, h);
-    ret->kind = copied(h->kind);
+    ret->kind = copied(wire_holder_kind_name(h->kind));
     ret->file = copied(h->file);
     ret->line = line_of(f, h) > 0 ? line_of(f, h) : (double) NAN;
     add_also(f, ret);

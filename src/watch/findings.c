@@ -291,7 +291,7 @@ static struct growth_facts growth_of(const struct wire_census_growing *g, const 
     if (g->form == WIRE_CENSUS_GRAPH)
         f.host_rate = f.device_rate = NAN;
     if (g->form == WIRE_CENSUS_SIZE) {
-        bool on_device = g->device_per_item > 0 || strstr(g->item, "cuda");
+        bool on_device = g->device_per_item > 0 || (g->item_depth > 0 && g->item[0].on_device);
         f.host_rate = on_device ? (double) NAN : r->rate;
         f.device_rate = on_device ? r->rate : (double) NAN;
     }
@@ -472,7 +472,7 @@ static bool is_all_there_is(const struct causes *all, const struct cause_found *
     for (unsigned i = 0; i < all->count; i++) {
         const struct wire_census_growing *g =
             all->list[i].growth ? all->list[i].growth->growing : NULL;
-        held += g && (g->holder_count == 0 || strcmp(g->holders[0].kind, "native") != 0);
+        held += g && (g->holder_count == 0 || g->holders[0].kind != WIRE_HOLDER_NATIVE);
     }
     return c->holds_more && held == 1;
 }

@@ -61,21 +61,18 @@ static const char *scope_of(const struct wire_census_holder *h)
     return is_scope(last) ? last : NULL;
 }
 
-static bool is_kind(const struct wire_census_holder *h, const char *kind)
-{
-    return strcmp(h->kind, kind) == 0;
-}
-
 /* In whose scope the variable is that the path begins with, and no other of that name. */
 static bool is_variable_of_function(const struct wire_census_holder *h)
 {
-    return is_kind(h, "local") || is_kind(h, "default") || is_kind(h, "generator");
+    return h->kind == WIRE_HOLDER_LOCAL || h->kind == WIRE_HOLDER_DEFAULT ||
+           h->kind == WIRE_HOLDER_GENERATOR;
 }
 
 static bool has_lines(const struct wire_census_holder *h)
 {
-    return h->file[0] && (is_variable_of_function(h) || is_kind(h, "attribute") ||
-                          is_kind(h, "class") || is_kind(h, "global") || is_kind(h, "closure"));
+    return h->file[0] && (is_variable_of_function(h) || h->kind == WIRE_HOLDER_ATTRIBUTE ||
+                          h->kind == WIRE_HOLDER_CLASS || h->kind == WIRE_HOLDER_GLOBAL ||
+                          h->kind == WIRE_HOLDER_CLOSURE);
 }
 
 /* ---- its source ---- */
@@ -155,9 +152,9 @@ static struct source_query query_for(const struct line_search *s, unsigned name)
 {
     const struct wire_census_holder *h = s->holder;
     bool is_last = name + 1 == s->count;
-    bool is_owned = is_kind(h, "attribute") || is_kind(h, "class");
+    bool is_owned = h->kind == WIRE_HOLDER_ATTRIBUTE || h->kind == WIRE_HOLDER_CLASS;
     bool only_there = is_variable_of_function(h) && s->count == 1;
-    bool is_free = is_kind(h, "global") || !is_last;
+    bool is_free = h->kind == WIRE_HOLDER_GLOBAL || !is_last;
     return (struct source_query){
         .name = s->names[name].text,
         .is_attribute = s->names[name].is_attribute || (is_owned && is_last),
@@ -198,7 +195,7 @@ static int find_method(const struct line_search *s)
         if (strcmp(s->names[i].text, "self") != 0)
             line = look_by(s, query_for(s, i), SOURCE_METHOD);
     bool is_private = s->names[s->count - 1].text[0] == '_' && s->count > 1;
-    if (line > 0 || !is_private || !is_kind(s->holder, "attribute"))
+    if (line > 0 || !is_private || s->holder->kind != WIRE_HOLDER_ATTRIBUTE)
         return line;
     const struct source_query own = {
         .name = "self", .scope = scope_of(s->holder), .only_there = true};
@@ -210,7 +207,7 @@ static int find_method(const struct line_search *s)
 static int find_beginning(const struct line_search *s)
 {
     struct source_query query = query_for(s, 0);
-    if (is_kind(s->holder, "closure"))
+    if (s->holder->kind == WIRE_HOLDER_CLOSURE)
         return 0;
     int line = strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_BINDING) : 0;
     query.scope = NULL;
@@ -342,7 +339,8 @@ static void take_over(struct wire_census_growing *g, const struct wire_census_gr
 {
     memcpy(g->holders, known->holders, sizeof(g->holders));
     g->holder_count = known->holder_count;
-    g->item = known->item;
+    memcpy(g->item, known->item, sizeof(g->item));
+    g->item_depth = known->item_depth;
     g->host_per_item = known->host_per_item;
     g->device_per_item = known->device_per_item;
     g->host_low = known->host_low;
@@ -508,7 +506,10 @@ static void keep_text(char **to, const struct wire_census *c, const char *text, 
 void found_take(struct watch *w, struct member *m, const char *text, size_t len)
 {
     struct wire_census *c;
-    if (wire_census_parse(text, len, &c) < 0)
+    int r = wire_census_parse(text, len, &c);
+    if (r == -EPROTONOSUPPORT)
+        rings_note_foreign(w, m->id);
+    if (r < 0)
         return;
     struct found *f = found_of(m);
     bool has_own = take(f, c);
@@ -566,14 +567,16 @@ void found_restore_look(struct member *m, const struct heap_point *look)
 }
 
 /* The file may be of another machine: no source is looked into. */
-void found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text)
+int found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text)
 {
     struct wire_census *c;
-    if (wire_census_parse(text, strlen(text), &c) < 0)
-        return;
+    int r = wire_census_parse(text, strlen(text), &c);
+    if (r < 0)
+        return r;
     w->options.began = origin;
     struct found *f = found_of(m);
     replace(f, c, take(f, c));
+    return 0;
 }
 
 int watch_take_census(struct watch *w, pid_t pid, const char *text, size_t len)

@@ -59,7 +59,8 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
 void found_store(struct watch *w, struct member *m);
 /* What a run file has of it. */
 void found_restore_look(struct member *m, const struct heap_point *look);
-void found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text);
+/* As wire_census_parse(). */
+int found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text);
 /* What malloc told of its heap. */
 void found_add_heap(struct member *m, double seconds, double in_use, double free);
 /* Waits, a second and a half at most, for a child of the process that still works on its census. */

@@ -31,7 +31,8 @@ struct recording {
     size_t mark_count;
     struct entry *entries;
     size_t count;
-    bool has_evidence; /* censuses: what grows and who holds it can be derived anew */
+    bool has_foreign_censuses; /* of another version: they cannot be read */
+    bool has_evidence;         /* censuses: what grows and who holds it can be derived anew */
 };
 
 /* The array with room for one more; it doubles at powers of two. */
@@ -241,11 +242,15 @@ static int add_census(void *context, int64_t process, const struct store_census 
 {
     struct recording *r = context;
     struct member *m = member_of(r, process);
-    if (m) {
-        found_restore_census(&r->watch, m, x->origin, x->text);
-        r->has_evidence = true;
-    }
+    int e = m ? found_restore_census(&r->watch, m, x->origin, x->text) : -ENOENT;
+    r->has_evidence = r->has_evidence || e == 0;
+    r->has_foreign_censuses = r->has_foreign_censuses || e == -EPROTONOSUPPORT;
     return 0;
+}
+
+bool recording_has_foreign_censuses(const struct recording *r)
+{
+    return r->has_foreign_censuses;
 }
 
 bool recording_has_evidence(const struct recording *r)

@@ -228,25 +228,31 @@ bool rings_are_foreign(const struct watch *w, struct proc_id id)
     return false;
 }
 
-/* By the name of its file it is a ring of this process. */
-static void note_foreign(struct watch *w, const char *file)
+void rings_note_foreign(struct watch *w, struct proc_id id)
 {
     struct rings *s = &w->rings;
+    if (s->foreign_count == RINGS_MOST || rings_are_foreign(w, id))
+        return;
+    s->foreign = reallocarray(s->foreign, s->foreign_count + 1, sizeof(*s->foreign));
+    if (!s->foreign)
+        base_out_of_memory();
+    s->foreign[s->foreign_count++] = id;
+}
+
+/* By the name of its file it is a ring of this process. */
+static void note_foreign_ring(struct watch *w, const char *file)
+{
     int pid;
     unsigned long long start;
-    if (s->foreign_count == RINGS_MOST || sscanf(file, "%d-%llu", &pid, &start) != 2)
+    if (sscanf(file, "%d-%llu", &pid, &start) != 2)
         return;
     struct proc_id id = {.pid = pid, .start = start};
     const struct member *m = member_find(w, id);
     if (!m && !w->options.rings)
         m = find_by_inner_pid(w, id);
     w->wants_scan = w->wants_scan || !m;
-    if (!m || rings_are_foreign(w, m->id))
-        return;
-    s->foreign = reallocarray(s->foreign, s->foreign_count + 1, sizeof(*s->foreign));
-    if (!s->foreign)
-        base_out_of_memory();
-    s->foreign[s->foreign_count++] = m->id;
+    if (m)
+        rings_note_foreign(w, m->id);
 }
 
 static void look_at_file(struct watch *w, const char *file)
@@ -257,7 +263,7 @@ static void look_at_file(struct watch *w, const char *file)
         return;
     int e = wire_reader_open(s->directory, file, &reader);
     if (e == -EPROTONOSUPPORT)
-        note_foreign(w, file);
+        note_foreign_ring(w, file);
     if (e < 0)
         return;
     if (is_over(w, reader)) {

@@ -376,6 +376,7 @@ double rings_bytes(const struct watch *w, dev_t device);
 void rings_hang_up(struct watch *w);
 /* Nothing that this process tells can be read: it has the probe of another version loaded. */
 bool rings_are_foreign(const struct watch *w, struct proc_id id);
+void rings_note_foreign(struct watch *w, struct proc_id id);
 #define RINGS_FOREIGN                                                                              \
     "still has the probe of another tidemark version loaded. Restart it, or use that version"
 

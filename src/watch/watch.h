@@ -283,7 +283,8 @@ struct recording *recording_free(struct recording *r);          /* accepts NULL,
 size_t recording_count(const struct recording *r);
 const struct recorded_series *recording_series(const struct recording *r, size_t index);
 bool recording_has_steps(const struct recording *r);
-bool recording_has_evidence(const struct recording *r); /* censuses of its processes */
+bool recording_has_evidence(const struct recording *r);         /* censuses of its processes */
+bool recording_has_foreign_censuses(const struct recording *r); /* which cannot be read */
 double recording_steps(const struct recording *r); /* between the first and the last; NAN: none */
 /* Where it would be by then at its mean pace; 0: not known. */
 double recording_step_by(const struct recording *r, double seconds);
@@ -447,6 +448,9 @@ struct watch_entry {
 };
 
 void watch_note_entry(struct watch *w, const struct watch_entry *e);
+
+/* What one of its items is: "tuple of tensor float32 [1024, 1024] cpu". */
+void finding_words_add_item(struct buf *out, const struct wire_census_growing *g);
 
 /* "trainer 4242"; of one that is not the one that was asked for also its command, and that. */
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out);

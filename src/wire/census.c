@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELDS_MOST 13u
+#define FIELDS_MOST 11u
 #define NUMBER_MOST 1e18 /* no count and no size goes so far */
+#define MOST_DIMENSIONS 64
 
 /* One record: its fields, the first is what it is of. Missing ones are empty. */
 struct record {
@@ -85,6 +86,88 @@ static void split(char *line, struct record *ret)
     }
     while (count < FIELDS_MOST)
         ret->fields[count++] = "";
+}
+
+/* ---- names ---- */
+
+static const char *const thing_kinds[WIRE_THING_KINDS] = {
+    [WIRE_THING_OTHER] = "other",
+    [WIRE_THING_NONE] = "none",
+    [WIRE_THING_NUMBER] = "number",
+    [WIRE_THING_TEXT] = "text",
+    [WIRE_THING_BYTES] = "bytes",
+    [WIRE_THING_LIST] = "list",
+    [WIRE_THING_TUPLE] = "tuple",
+    [WIRE_THING_DICT] = "dict",
+    [WIRE_THING_SET] = "set",
+    [WIRE_THING_CONTAINER] = "container",
+    [WIRE_THING_TENSOR] = "tensor",
+    [WIRE_THING_ARRAY] = "array",
+    [WIRE_THING_SCALAR] = "scalar",
+    [WIRE_THING_FUNCTION] = "function",
+    [WIRE_THING_LANGUAGE] = "language",
+    [WIRE_THING_OBJECT] = "object",
+    [WIRE_THING_EXTENSION] = "extension",
+};
+
+static const char *const holder_kinds[WIRE_HOLDER_KINDS] = {
+    [WIRE_HOLDER_OTHER] = "other",         [WIRE_HOLDER_LOCAL] = "local",
+    [WIRE_HOLDER_GLOBAL] = "global",       [WIRE_HOLDER_ATTRIBUTE] = "attribute",
+    [WIRE_HOLDER_CLASS] = "class",         [WIRE_HOLDER_CLOSURE] = "closure",
+    [WIRE_HOLDER_LRU_CACHE] = "lru_cache", [WIRE_HOLDER_EXCEPTION] = "exception",
+    [WIRE_HOLDER_GENERATOR] = "generator", [WIRE_HOLDER_THREAD] = "thread",
+    [WIRE_HOLDER_DEFAULT] = "default",     [WIRE_HOLDER_NATIVE] = "native",
+    [WIRE_HOLDER_GARBAGE] = "garbage",
+};
+
+const char *wire_thing_kind_name(enum wire_thing_kind kind)
+{
+    return thing_kinds[kind];
+}
+
+const char *wire_holder_kind_name(enum wire_holder_kind kind)
+{
+    return holder_kinds[kind];
+}
+
+bool wire_census_item_has(const struct wire_census_growing *g, enum wire_thing_kind kind)
+{
+    for (unsigned i = 0; i < g->item_depth; i++)
+        if (g->item[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* `count`: it is none of them. */
+static unsigned index_of(const char *const *names, unsigned count, const char *name)
+{
+    unsigned i = 0;
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static enum wire_thing_kind thing_kind_of(const char *name)
+{
+    unsigned i = index_of(thing_kinds, WIRE_THING_KINDS, name);
+    return i < WIRE_THING_KINDS ? (enum wire_thing_kind) i : WIRE_THING_OTHER;
+}
+
+static enum wire_holder_kind holder_kind_of(const char *name)
+{
+    unsigned i = index_of(holder_kinds, WIRE_HOLDER_KINDS, name);
+    return i < WIRE_HOLDER_KINDS ? (enum wire_holder_kind) i : WIRE_HOLDER_OTHER;
+}
+
+/* WIRE_CENSUS_FORMS: not known. */
+static enum wire_census_form form_of(const char *name)
+{
+    static const char *const forms[WIRE_CENSUS_FORMS] = {
+        [WIRE_CENSUS_CONTAINER] = "container", [WIRE_CENSUS_OBJECTS] = "objects",
+        [WIRE_CENSUS_TENSORS] = "tensors",     [WIRE_CENSUS_GRAPH] = "graph",
+        [WIRE_CENSUS_SIZE] = "size",
+    };
+    return (enum wire_census_form) index_of(forms, WIRE_CENSUS_FORMS, name);
 }
 
 /* ---- records ---- */
@@ -188,19 +271,6 @@ static void take_note(struct wire_census *c, const char *const *f)
 
 /* ---- what grows ---- */
 
-static enum wire_census_form form_of(const char *name)
-{
-    static const char *const names[WIRE_CENSUS_FORMS] = {
-        [WIRE_CENSUS_CONTAINER] = "container", [WIRE_CENSUS_OBJECTS] = "objects",
-        [WIRE_CENSUS_TENSORS] = "tensors",     [WIRE_CENSUS_GRAPH] = "graph",
-        [WIRE_CENSUS_SIZE] = "size",
-    };
-    unsigned i = 0;
-    while (i < WIRE_CENSUS_FORMS && strcmp(names[i], name) != 0)
-        i++;
-    return (enum wire_census_form) i;
-}
-
 /* The value behind "NAME=" where the flag is that; NAN: it is another. */
 static double value_of(const char *flag, size_t len, const char *name)
 {
@@ -270,15 +340,14 @@ static void take_growing(struct wire_census *c, const char *const *f)
     *g = (struct wire_census_growing){
         .id = integer_of(f[1]),
         .form = form_of(f[2]),
-        .what = f[3],
-        .item = f[4],
-        .host_per_item = number_of(f[5]),
-        .device_per_item = number_of(f[6]),
+        .what = {.type = "", .dtype = "", .shape = "", .device = "", .dimensions = -1},
+        .host_per_item = number_of(f[3]),
+        .device_per_item = number_of(f[4]),
     };
-    take_flags(g, f[7]);
-    take_points(g, f[8]);
-    take_interval(f[9], f[10], &g->host_low, &g->host_high);
-    take_interval(f[11], f[12], &g->device_low, &g->device_high);
+    take_flags(g, f[5]);
+    take_points(g, f[6]);
+    take_interval(f[7], f[8], &g->host_low, &g->host_high);
+    take_interval(f[9], f[10], &g->device_low, &g->device_high);
 }
 
 /* NULL: there is none of that id. */
@@ -288,6 +357,41 @@ static struct wire_census_growing *growing_of(struct wire_census *c, uint64_t id
         if (c->growing[i].id == id)
             return &c->growing[i];
     return NULL;
+}
+
+/* Anything that is not the host's is somewhere else. */
+static bool is_a_device(const char *name)
+{
+    return name[0] && strcmp(name, "cpu") != 0 && strcmp(name, "meta") != 0;
+}
+
+static struct wire_census_thing thing_of(const char *const *f)
+{
+    enum wire_thing_kind kind = thing_kind_of(f[2]);
+    double dimensions = number_of(f[5]);
+    return (struct wire_census_thing){
+        .kind = kind,
+        .type = f[3],
+        .dtype = f[4],
+        .shape = f[6],
+        .device = f[7],
+        .dimensions = dimensions <= MOST_DIMENSIONS ? (int) dimensions : -1,
+        .on_device = kind == WIRE_THING_TENSOR && is_a_device(f[7]),
+    };
+}
+
+static void take_what(struct wire_census *c, const char *const *f)
+{
+    struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
+    if (g)
+        g->what = thing_of(f);
+}
+
+static void take_item(struct wire_census *c, const char *const *f)
+{
+    struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
+    if (g && g->item_depth < WIRE_CENSUS_ITEM_DEPTH)
+        g->item[g->item_depth++] = thing_of(f);
 }
 
 #define MOST_LINES 10000000
@@ -312,7 +416,7 @@ static void take_holder(struct wire_census *c, const char *const *f)
         return;
     g->holders[g->holder_count++] = (struct wire_census_holder){
         .share = number_of(f[2]),
-        .kind = f[3],
+        .kind = holder_kind_of(f[3]),
         .path = f[4],
         .function = f[5],
         .file = f[6],
@@ -333,7 +437,7 @@ static void take_line(struct wire_census *c, char *line)
         {"large", take_large},       {"heap", take_heap},     {"growing", take_growing},
         {"holder", take_holder},     {"note", take_note},     {"acted", take_act},
         {"profiler", take_profiler}, {"graphs", take_graphs}, {"ended", take_ended},
-        {"addition", take_addition},
+        {"addition", take_addition}, {"what", take_what},     {"item", take_item},
     };
     struct record r;
     split(line, &r);
@@ -342,10 +446,18 @@ static void take_line(struct wire_census *c, char *line)
             records[i].take(c, r.fields);
 }
 
-static bool is_a_census(const char *text, size_t len)
+static bool begins_with(const char *text, size_t len, const char *beginning)
 {
-    size_t first = strlen(WIRE_CENSUS_FIRST_LINE);
-    return len > first && memcmp(text, WIRE_CENSUS_FIRST_LINE "\n", first + 1) == 0;
+    size_t n = strlen(beginning);
+    return len >= n && memcmp(text, beginning, n) == 0;
+}
+
+/* 0: it is one that can be read. */
+static int look_at_first_line(const char *text, size_t len)
+{
+    if (!begins_with(text, len, WIRE_CENSUS_NAME))
+        return -EPROTO;
+    return begins_with(text, len, WIRE_CENSUS_FIRST_LINE "\n") ? 0 : -EPROTONOSUPPORT;
 }
 
 int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
@@ -353,8 +465,10 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
     if (len > WIRE_CENSUS_MOST_BYTES)
         return -E2BIG;
     /* A text ends where a NUL is: no field could hold what follows. */
-    if (!is_a_census(text, len = strnlen(text, len)))
-        return -EPROTO;
+    len = strnlen(text, len);
+    int r = look_at_first_line(text, len);
+    if (r < 0)
+        return r;
     struct wire_census *c = calloc(1, sizeof(*c));
     if (!c || !(c->text = malloc(len + 1))) {
         free(c);

@@ -10,7 +10,7 @@
  * UTF-8, one record a line, fields separated by tabs; in a field `\\`, `\t`, `\n` stand for a
  * backslash, a tab, a line end; a field that is not known is empty. Times are of wire_now().
  *
- *   tidemark census 1
+ *   tidemark census 2
  *   census   NUMBER TIME OBJECTS COMPLETE IN_A_ROW
  *   cost     CENSUSES SEARCHES PAUSE_NS LONGEST_PAUSE_NS CHILD_NS
  *   types    NAME COUNT BYTES
@@ -20,8 +20,10 @@
  *   large    DEVICE DTYPE SHAPE STORAGE_BYTES VIEW_BYTES PATH
  *   heap     IN_USE FREE MAPPED
  *   acted    NAME TIMES OBJECTS BYTES NS       "gc" or "trim": what that gave back, in all
- *   growing  ID FORM WHAT ITEM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
+ *   growing  ID FORM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
  *            HOST_LOW HOST_HIGH DEVICE_LOW DEVICE_HIGH   "inf" for what has no upper end
+ *   what     ID KIND TYPE DTYPE DIMENSIONS SHAPE DEVICE  what it is that grows: a list
+ *   item     the same: what comes; after it what weighs most in that, and in that again
  *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
  *   addition ID LINE               where the source adds to it: the watcher's, in what it keeps
  *   profiler 1                     torch's is switched on
@@ -29,11 +31,18 @@
  *   ended 1                        the program had come to its end
  *   note     TEXT
  *
+ * FLAGS, separated by commas: grad_fn, exception, function, extension, bounded=ITEMS, view=BYTES,
+ * tensors=COUNT. POINTS, separated by blanks: TIME:COUNT. The names of kinds are those of
+ * wire_thing_kind_name() and wire_holder_kind_name(). DTYPE, DIMENSIONS, SHAPE and DEVICE are a
+ * tensor's: "float32", "2", "[64, 256]", "cuda:0"; nothing else has them. WHAT, ITEM and HOLDER
+ * follow the record of what grows.
+ *
  * A reader passes over records and further fields that it does not know, and over more of a kind
- * than it has room for; another version in the first line it refuses. Numbers that are not known
- * are NAN, texts are empty and never NULL.
+ * than it has room for; a name that it does not know is "other"; another version in the first line
+ * it refuses. Numbers that are not known are NAN, texts are empty and never NULL.
  */
-#define WIRE_CENSUS_FIRST_LINE "tidemark census 1"
+#define WIRE_CENSUS_NAME "tidemark census "
+#define WIRE_CENSUS_FIRST_LINE WIRE_CENSUS_NAME "2"
 #define WIRE_CENSUS_MOST_BYTES ((size_t) 256 << 10)
 
 #define WIRE_CENSUS_TYPES 64u
@@ -43,6 +52,7 @@
 #define WIRE_CENSUS_LARGE 32u
 #define WIRE_CENSUS_GROWING 64u
 #define WIRE_CENSUS_POINTS 16u
+#define WIRE_CENSUS_ITEM_DEPTH 3u
 #define WIRE_CENSUS_HOLDERS_MOST 4u
 #define WIRE_CENSUS_NOTES 8u
 
@@ -82,6 +92,57 @@ enum wire_census_form {
     WIRE_CENSUS_FORMS,
 };
 
+/* What an object is. The first three of the containers, a set and its frozen twin are Python's own
+ * types and none that are derived from them. */
+enum wire_thing_kind {
+    WIRE_THING_OTHER, /* not known */
+    WIRE_THING_NONE,  /* Python's None */
+    WIRE_THING_NUMBER,
+    WIRE_THING_TEXT,
+    WIRE_THING_BYTES, /* a bytearray, too */
+    WIRE_THING_LIST,
+    WIRE_THING_TUPLE,
+    WIRE_THING_DICT,
+    WIRE_THING_SET,
+    WIRE_THING_CONTAINER, /* a deque, or of a type that is derived from one of those */
+    WIRE_THING_TENSOR,    /* torch's, and of any class derived from it */
+    WIRE_THING_ARRAY,     /* numpy's, likewise */
+    WIRE_THING_SCALAR,    /* a single value of another library's: a date, a number of numpy's */
+    WIRE_THING_FUNCTION,  /* a method, too */
+    WIRE_THING_LANGUAGE,  /* cells, types, descriptors, weak references: they hold what is seen */
+    WIRE_THING_OBJECT,    /* of a class */
+    WIRE_THING_EXTENSION, /* of a class of an extension's: what it holds may lie elsewhere */
+    WIRE_THING_KINDS,
+};
+
+struct wire_census_thing {
+    enum wire_thing_kind kind;
+    const char *type;                   /* "collections.deque" */
+    const char *dtype, *shape, *device; /* of a tensor */
+    int dimensions;                     /* of a tensor; -1: not known */
+    bool on_device;                     /* a tensor whose memory is not the host's */
+};
+
+/* How an object is held: what the path of a holder leads through. */
+enum wire_holder_kind {
+    WIRE_HOLDER_OTHER,  /* not known */
+    WIRE_HOLDER_LOCAL,  /* a variable of a running function; "(unnamed)": a value that it makes */
+    WIRE_HOLDER_GLOBAL, /* path `module.name`; `name` in the program itself */
+    WIRE_HOLDER_ATTRIBUTE, /* path `trainer.callbacks[2].history`; function: the class of the last
+                              owner */
+    WIRE_HOLDER_CLASS,     /* path `Class.name` */
+    WIRE_HOLDER_CLOSURE,   /* path: the variable; function: the one that closes over it */
+    WIRE_HOLDER_LRU_CACHE, /* path: the function that is cached */
+    WIRE_HOLDER_EXCEPTION, /* the traceback of an exception, which is at the path; "": being
+                              handled */
+    WIRE_HOLDER_GENERATOR, /* path: a variable of it */
+    WIRE_HOLDER_THREAD,    /* path: its name, and what of it; function: what it runs */
+    WIRE_HOLDER_DEFAULT,   /* path: the parameter; function: whose */
+    WIRE_HOLDER_NATIVE,    /* nothing that Python knows: code in C or C++ */
+    WIRE_HOLDER_GARBAGE,   /* only each other: they wait for the collector */
+    WIRE_HOLDER_KINDS,
+};
+
 struct wire_census_point {
     uint64_t time;
     double count;
@@ -89,8 +150,8 @@ struct wire_census_point {
 
 /* Who holds what grows; the one that holds most of it first. */
 struct wire_census_holder {
-    double share;     /* of the members that were followed back */
-    const char *kind; /* "local", "global", "attribute", ... */
+    double share; /* of the members that were followed back */
+    enum wire_holder_kind kind;
     const char *path, *function, *file;
     int line; /* 0: not known */
 };
@@ -98,8 +159,10 @@ struct wire_census_holder {
 struct wire_census_growing {
     uint64_t id;
     enum wire_census_form form;
-    const char *what, *item;
-    double host_per_item, device_per_item; /* bytes */
+    struct wire_census_thing what;
+    struct wire_census_thing item[WIRE_CENSUS_ITEM_DEPTH]; /* from the outside in */
+    unsigned item_depth;                                   /* 0: not known */
+    double host_per_item, device_per_item;                 /* bytes */
     /* Intervals for both, NAN where the probe gives none. High is INFINITY where part of an item
      * cannot be seen from Python: the nodes of a graph, the buffers of an extension. */
     double host_low, host_high, device_low, device_high;
@@ -142,7 +205,15 @@ struct wire_census {
         note_count;
 };
 
-/* The caller owns *ret. -EPROTO: no census, or one of another version; -E2BIG; -ENOMEM. */
+/* As they stand in a census: "tuple", "lru_cache". */
+const char *wire_thing_kind_name(enum wire_thing_kind kind);
+const char *wire_holder_kind_name(enum wire_holder_kind kind);
+
+/* Is an item of that kind, or does it hold one that weighs most of it? */
+bool wire_census_item_has(const struct wire_census_growing *g, enum wire_thing_kind kind);
+
+/* The caller owns *ret. -EPROTO: no census; -EPROTONOSUPPORT: one of another version; -E2BIG;
+ * -ENOMEM. */
 int wire_census_parse(const char *text, size_t len, struct wire_census **ret);
 struct wire_census *wire_census_free(struct wire_census *c); /* accepts NULL, returns NULL */
 

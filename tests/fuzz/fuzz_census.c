@@ -11,6 +11,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MB 1048576.0
 
+static size_t text_of_thing(const struct wire_census_thing *t)
+{
+    if (t->kind >= WIRE_THING_KINDS || !wire_thing_kind_name(t->kind))
+        abort();
+    return strlen(t->type) + strlen(t->dtype) + strlen(t->shape) + strlen(t->device);
+}
+
 static void check_texts(const struct wire_census *c)
 {
     size_t read = 0;
@@ -18,9 +25,12 @@ static void check_texts(const struct wire_census *c)
         read += strlen(c->types[i].name);
     for (unsigned i = 0; i < c->growing_count; i++) {
         const struct wire_census_growing *g = &c->growing[i];
-        read += strlen(g->what) + strlen(g->item);
+        read += text_of_thing(&g->what);
+        for (unsigned k = 0; k < g->item_depth; k++)
+            read += text_of_thing(&g->item[k]);
         for (unsigned k = 0; k < g->holder_count; k++)
-            read += strlen(g->holders[k].path) + strlen(g->holders[k].file);
+            read += strlen(g->holders[k].path) + strlen(g->holders[k].file) +
+                    strlen(wire_holder_kind_name(g->holders[k].kind));
         for (unsigned k = 1; k < g->point_count; k++)
             if (g->points[k].time <= g->points[k - 1].time)
                 abort();

@@ -66,9 +66,11 @@ static void write_run(const char *path)
     store_set_census(
         s, p,
         &(struct store_census){true, 0,
-                               "tidemark census 1\ncensus\t4\t2999000000000\t9\t1\t4\n"
-                               "growing\t1\tcontainer\tlist\ttensor\t600\t0\t\t"
+                               WIRE_CENSUS_FIRST_LINE
+                               "\ncensus\t4\t2999000000000\t9\t1\t4\n"
+                               "growing\t1\tcontainer\t600\t0\t\t"
                                "100000000000:1 900000000000:9 1900000000000:19 2900000000000:29\n"
+                               "what\t1\tlist\tlist\nitem\t1\ttensor\tT\tint8\t0\t[]\tcpu\n"
                                "holder\t1\t1\tlocal\tx\tf\t/x.py\t3\naddition\t1\t4\n"});
     store_set_answer(s, "{}", "{}");
     if (store_close(s, 3000) < 0)

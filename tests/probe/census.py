@@ -372,8 +372,8 @@ def work():
         big[0][n] = [n]; big[1].add(n); big[2].append(n)
 until(8, work)
 """, level=COUNT)
-    growing = [r for r in b.records("growing") if r[2] == "container"]
-    items = {r[3]: r[4] for r in growing}
+    types = {r[1]: r[3] for r in b.records("what")}
+    items = {types[r[1]]: r[3] for r in b.records("item")}
     expect(set(items) >= {"dict", "set", "collections.deque"}, items)
     expect(items["dict"] == "list", items)
     expect(int(b.record("cost")[4]) < 100e6, "a pause of %s ns" % b.record("cost")[4])

@@ -19,7 +19,7 @@ import traceback
 import types
 import weakref
 
-KINDS = ("local global attribute class closure lru_cache exception generator thread default native "
+KINDS = ("other local global attribute class closure lru_cache exception generator thread default native "
          "garbage").split()
 HERE = os.path.abspath(__file__)
 library = None

@@ -13,6 +13,7 @@ import random
 import sys
 import time
 import traceback
+import weakref
 
 ITEMS = 40
 CASES = []
@@ -26,13 +27,31 @@ def case(function):
     return function
 
 
+KINDS = ("other none number text bytes list tuple dict set container tensor array scalar function "
+         "language object extension").split()
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("behind", ctypes.c_void_p * 3), ("sizes", ctypes.c_size_t * 2), ("device", ctypes.c_int * 2),
+        ("dtype", ctypes.c_char_p), ("dims", ctypes.c_int), ("shape", ctypes.c_int64 * 8),
+        ("requires_grad", ctypes.c_bool), ("graph", ctypes.c_void_p * 2),
+        ("is_parameter", ctypes.c_bool)]
+
+
+class Thing(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), ("type", ctypes.c_char * 96), ("is_read", ctypes.c_bool),
+                ("facts", Tensor)]
+
+
 class Weight(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in
                 "host device host_low host_high device_low device_high".split()] + [
         (name, ctypes.c_bool) for name in "graph exception function foreign".split()] + [
-        ("hidden", ctypes.c_double), ("tensors", ctypes.c_double), ("text", ctypes.c_char * 160)]
+        ("hidden", ctypes.c_double), ("tensors", ctypes.c_double), ("things", Thing * 3),
+        ("depth", ctypes.c_uint)]
 
-    what = property(lambda self: self.text.decode())
+    what = property(lambda self: " of ".join(t.type.decode() for t in self.things[:self.depth]))
 
     def __repr__(self):
         return "<%.0f [%.0f, %.0f] %s>" % (self.host, self.host_low, self.host_high, self.what)
@@ -153,6 +172,28 @@ def files_in_memory():
     for file, piece in ((io.StringIO, "x" * 1000), (io.BytesIO, b"x" * 1000)):
         w = weigh([written(file(), piece) for i in range(ITEMS)])
         expect(50000 < w.host < 50500, w)
+
+
+# ---- what they are ----
+
+
+class Named(list):
+    pass
+
+
+@case
+def kinds_of_items():
+    for kind, item in (("none", None), ("number", 0.5), ("number", True), ("number", 1j),
+                       ("text", "x"), ("bytes", bytearray(b"x")), ("list", []), ("tuple", ()),
+                       ("dict", {}), ("set", frozenset([1])), ("container", Named()),
+                       ("container", collections.deque()), ("container", collections.Counter()),
+                       ("scalar", datetime.datetime.now()), ("function", weigh),
+                       ("function", "".join), ("function", Weight.__init__.__get__(Weight())),
+                       ("language", Named), ("language", weakref.ref(weigh)),
+                       ("language", (lambda: item).__closure__[0]), ("object", Failed()),
+                       ("object", io.StringIO())):
+        w = weigh([item] * 8)
+        expect(KINDS[w.things[0].kind] == kind, (kind, item, KINDS[w.things[0].kind], w))
 
 
 # ---- what others hold ----

@@ -311,11 +311,19 @@ class Text(Case):
         text = _objects._Text("census\t1\t5\t100\t1\t1\tmore\ncost\t1\t0\t1000\t1000\t0\tmore\n"
                               "types\tint\t3\t84\tmore\npurpose\tother\tcpu\t1\t64\tmore\n"
                               "group\tcpu\tfloat32\t[2]\t1\t8\t0\t0\tmore\n"
-                              "growing\t1\tcontainer\tlist\tint\t28\t0\t\t5:1 6:4\t28\t30\t0\t0\tmore\n"
+                              "growing\t1\tcontainer\t28\t0\t\t5:1 6:4\t28\t30\t0\t0\tmore\n"
+                              "what\t1\tlist\tlist\t\t\t\t\tmore\n"
+                              "item\t1\ttuple\ttuple\n"
+                              "item\t1\ttensor\ttorch.Tensor\tfloat32\t1\t[2]\tcpu\tmore\n"
                               "holder\t1\t1\tglobal\tkept\t\tx.py\t3\tmore\n")
         self.assertEqual(text.census().types["int"], (3, 84))
         [found] = text.growing()
         self.assertEqual((found.count, found.bytes, found.holder.line), (3, 84, 3))
+        self.assertEqual((found.type, found.item), ("list", "tuple of tensor float32 [2] cpu"))
+
+    def test_another_version_is_refused(self):
+        with self.assertRaises(NotImplementedError):
+            _objects._Text("tidemark census 1\ncensus\t1\t5\t100\t1\t1\n")
 
 
 class Holders(Case):

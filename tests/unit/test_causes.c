@@ -1,6 +1,7 @@
 /* tests/unit/test_causes.c: facts of a process that grows in, causes in their order out. */
 #include "advice/advice.h"
 
+#include "census_lines.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -55,12 +56,14 @@ static void rank(struct cause_facts *f, struct growth_facts *growths, struct cau
     causes_rank(f, ret);
 }
 
-static struct wire_census_growing growing(const char *what, const char *item, const char *kind,
-                                          const char *path)
+static struct wire_census_growing growing(const char *what, const char *item,
+                                          enum wire_holder_kind kind, const char *path)
 {
-    struct wire_census_growing g = {.what = what, .item = item, .bound = NAN, .view = NAN};
+    struct wire_census_growing g = {
+        .what = thing_called(what, strlen(what)), .bound = NAN, .view = NAN};
     g.host_per_item = g.device_per_item = NAN;
-    if (kind)
+    set_item(&g, item);
+    if (path)
         g.holders[g.holder_count++] = (struct wire_census_holder){
             .share = 1, .kind = kind, .path = path, .function = "train", .file = ""};
     return g;
@@ -94,64 +97,68 @@ TEST(causes__have_names_and_advice)
 TEST(causes__by_what_grows_and_who_holds_it)
 {
     struct wire_census_growing g =
-        growing("list", "tensor float32 [] cpu", "local", "loss_history");
+        growing("list", "tensor float32 [] cpu", WIRE_HOLDER_LOCAL, "loss_history");
     g.grad_fn = true;
     CHECK(first_cause(&g, 100) == CAUSE_RETAINED_LOSS);
-    g.item = "tensor float32 [64, 10] cuda:0";
+    set_item(&g, "tensor float32 [64, 10] cuda:0");
     CHECK(first_cause(&g, 100) == CAUSE_RETAINED_GRAPH);
     g.grad_fn = false;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
-    g = growing("torch.Tensor", "tensor float32 [] cpu", "local", "total");
+    g = growing("torch.Tensor", "tensor float32 [] cpu", WIRE_HOLDER_LOCAL, "total");
     g.form = WIRE_CENSUS_GRAPH;
     CHECK(first_cause(&g, NAN) == CAUSE_RETAINED_GRAPH);
-    g = growing("dict", "bytes", "attribute", "dataset.cache");
+    g = growing("dict", "bytes", WIRE_HOLDER_ATTRIBUTE, "dataset.cache");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_SAMPLE_CACHE);
-    g = growing("list", "str", "global", "seen");
+    g = growing("list", "str", WIRE_HOLDER_GLOBAL, "seen");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
-    g = growing("numpy.ndarray", "numpy.ndarray", "global", "scores");
+    g = growing("numpy.ndarray", "numpy.ndarray", WIRE_HOLDER_GLOBAL, "scores");
     g.form = WIRE_CENSUS_SIZE;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_OBJECT);
-    g = growing("list", "tensor float32 [32, 512] cpu", "closure", "seen");
+    g = growing("list", "tensor float32 [32, 512] cpu", WIRE_HOLDER_CLOSURE, "seen");
     g.holders[0].function = "watch.<locals>.hook"; /* its name alone makes it no hook */
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CLOSURE);
-    g = growing("torch.Tensor", "tensor float32 [256, 512] cpu", "native", "");
+    g = growing("torch.Tensor", "tensor float32 [256, 512] cpu", WIRE_HOLDER_NATIVE, "");
     g.form = WIRE_CENSUS_TENSORS; /* what is left over belongs to them */
     CHECK(first_cause(&g, 20 * KB) == CAUSE_AUTOGRAD_CYCLE);
-    g = growing("dict", "tuple of str", "lru_cache", "load");
+    g = growing("dict", "tuple of str", WIRE_HOLDER_LRU_CACHE, "load");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_LRU_CACHE);
-    g = growing("collections.OrderedDict", "function", "attribute", "model._forward_hooks");
+    g = growing("collections.OrderedDict", "function", WIRE_HOLDER_ATTRIBUTE,
+                "model._forward_hooks");
     g.function = true;
     CHECK(first_cause(&g, 60 * KB) == CAUSE_HOOKS);
-    g = growing("list", "dict", "attribute", "trainer.callback_handler.callbacks[2].history");
+    g = growing("list", "dict", WIRE_HOLDER_ATTRIBUTE,
+                "trainer.callback_handler.callbacks[2].history");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CALLBACK_STATE);
-    g = growing("list", "bytes", "closure", "parts");
+    g = growing("list", "bytes", WIRE_HOLDER_CLOSURE, "parts");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CLOSURE);
-    g = growing("list", "RuntimeError", "global", "errors");
+    g = growing("list", "RuntimeError", WIRE_HOLDER_GLOBAL, "errors");
     g.exception = true;
     CHECK(first_cause(&g, 2 * KB) == CAUSE_TRACEBACKS);
-    g = growing("Node", "Node", "garbage", "");
+    g = growing("Node", "Node", WIRE_HOLDER_GARBAGE, "");
     g.form = WIRE_CENSUS_OBJECTS;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CYCLE);
-    g = growing("torch.Tensor", "tensor float32 [8] cpu", "native", "");
+    g = growing("torch.Tensor", "tensor float32 [8] cpu", WIRE_HOLDER_NATIVE, "");
     g.form = WIRE_CENSUS_TENSORS;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_AUTOGRAD_CYCLE);
-    g = growing("collections.OrderedDict", "function of tensor float32 [8] cpu", "native", "");
+    g = growing("collections.OrderedDict", "function of tensor float32 [8] cpu", WIRE_HOLDER_NATIVE,
+                "");
     g.function = true;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_HOOKS);
-    g = growing("list", "tensor float32 [8] cpu", "local", "grads");
+    g = growing("list", "tensor float32 [8] cpu", WIRE_HOLDER_LOCAL, "grads");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_LINGERING_GRADIENTS);
-    g = growing("list", "torch.autograd.profiler_util.FunctionEvent", "attribute", "prof.events");
+    g = growing("list", "torch.autograd.profiler_util.FunctionEvent", WIRE_HOLDER_ATTRIBUTE,
+                "prof.events");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_PROFILER);
-    g = growing("collections.deque", "logging.LogRecord", "attribute", "handler.pending");
+    g = growing("collections.deque", "logging.LogRecord", WIRE_HOLDER_ATTRIBUTE, "handler.pending");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_LOG_QUEUE);
-    g = growing("dict", "code", "global", "torch._dynamo.cache");
+    g = growing("dict", "code", WIRE_HOLDER_GLOBAL, "torch._dynamo.cache");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_COMPILE_CACHE);
 }
 
 TEST(causes__copies_of_the_model_are_checkpoints)
 {
     struct wire_census_growing g =
-        growing("list", "dict of tensor float32 [64] cpu", "local", "saved");
+        growing("list", "dict of tensor float32 [64] cpu", WIRE_HOLDER_LOCAL, "saved");
     g.host_per_item = 11 * MB;
     g.tensors = 20;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
@@ -167,16 +174,16 @@ TEST(causes__copies_of_the_model_are_checkpoints)
 /* A list of numbers beside a leak of another kind is not its cause. */
 TEST(causes__what_explains_nothing_is_not_accused)
 {
-    struct wire_census_growing g = growing("list", "float", "local", "history");
+    struct wire_census_growing g = growing("list", "float", WIRE_HOLDER_LOCAL, "history");
     CHECK(first_cause(&g, 32) == CAUSE_NATIVE);
-    g.item = "tuple of float";
+    set_item(&g, "tuple of float");
     CHECK(first_cause(&g, 96) == CAUSE_NATIVE);
 }
 
 /* An image is known to hold more than Python sees; what a plain object holds is seen. */
 TEST(causes__items_may_hold_what_cannot_be_seen)
 {
-    struct wire_census_growing g = growing("list", "PIL.Image.Image", "local", "images");
+    struct wire_census_growing g = growing("list", "PIL.Image.Image", WIRE_HOLDER_LOCAL, "images");
     struct growth_facts growth = {&g, 1, 100, NAN, {0, 0}, {0, 0}};
     struct cause_facts f = no_facts();
     struct causes c;
@@ -186,21 +193,21 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     rank(&f, &growth, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growth);
     CHECK(c.undecided_count >= 1 && strstr(c.undecided[0], "cannot be told"));
-    g.item = "Record";
+    set_item(&g, "Record");
     rank(&f, &growth, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE);
-    g.item = "Record of tokens.Encoding"; /* which is an extension's */
+    set_item(&g, "Record of tokens.Encoding"); /* which is an extension's */
     g.extension = true;
     rank(&f, &growth, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growth && c.list[0].holds_more);
-    g.item = "datetime.datetime"; /* too, but a single value */
+    set_item(&g, "datetime.datetime"); /* too, but a single value */
     rank(&f, &growth, &c);
     CHECK(c.list[0].cause == CAUSE_NATIVE);
     g.extension = false;
-    g.item = "dict";
+    set_item(&g, "dict");
     rank(&f, &growth, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE);
-    g.item = "numpy.float32";
+    set_item(&g, "numpy.float32");
     rank(&f, &growth, &c);
     CHECK(c.list[0].cause == CAUSE_NATIVE);
 }
@@ -209,9 +216,9 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
 TEST(causes__a_container_comes_before_objects_of_a_type)
 {
     struct wire_census_growing objects =
-        growing("dict", "dict of torch._C.ScriptModule", "class", "QualnameWrapper");
-    struct wire_census_growing set =
-        growing("set", "torch._C.ConcreteModuleType", "attribute", "store.methods_compiled");
+        growing("dict", "dict of torch._C.ScriptModule", WIRE_HOLDER_CLASS, "QualnameWrapper");
+    struct wire_census_growing set = growing("set", "torch._C.ConcreteModuleType",
+                                             WIRE_HOLDER_ATTRIBUTE, "store.methods_compiled");
     objects.form = WIRE_CENSUS_OBJECTS;
     objects.extension = set.extension = true;
     struct growth_facts growths[] = {{&objects, 123, 60 * KB, NAN, {0, 0}, {0, 0}},
@@ -228,10 +235,10 @@ TEST(causes__a_container_comes_before_objects_of_a_type)
 /* Each hook keeps tensors; those are a part of what the hooks keep. */
 TEST(causes__the_one_that_takes_most_is_first)
 {
-    struct wire_census_growing hooks =
-        growing("dict", "function of tensor float32 [8] cpu", "attribute", "net._forward_hooks");
+    struct wire_census_growing hooks = growing("dict", "function of tensor float32 [8] cpu",
+                                               WIRE_HOLDER_ATTRIBUTE, "net._forward_hooks");
     struct wire_census_growing tensors =
-        growing("torch.Tensor", "tensor float32 [8] cpu", "closure", "out[\"f\"]");
+        growing("torch.Tensor", "tensor float32 [8] cpu", WIRE_HOLDER_CLOSURE, "out[\"f\"]");
     tensors.form = WIRE_CENSUS_TENSORS;
     struct growth_facts growths[] = {{&tensors, 2, 14 * KB, NAN, {0, 0}, {0, 0}},
                                      {&hooks, 1, 58 * KB, NAN, {0, 0}, {0, 0}}};
@@ -247,32 +254,36 @@ TEST(causes__the_one_that_takes_most_is_first)
 
 TEST(causes__names_that_mislead)
 {
-    struct wire_census_growing g =
-        growing("collections.deque", "tuple of bytes", "attribute", "stack._exit_callbacks");
+    struct wire_census_growing g = growing("collections.deque", "tuple of bytes",
+                                           WIRE_HOLDER_ATTRIBUTE, "stack._exit_callbacks");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
-    g = growing("dict", "tensor float32 [8] cpu", "attribute", "self.callbacks[2].grads");
+    g = growing("dict", "tensor float32 [8] cpu", WIRE_HOLDER_ATTRIBUTE, "self.callbacks[2].grads");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CALLBACK_STATE);
-    g = growing("list", "numpy.ndarray", "attribute", "stats.matrices");
+    g = growing("list", "numpy.ndarray", WIRE_HOLDER_ATTRIBUTE, "stats.matrices");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
-    g = growing("list", "zlib.Decompress", "local", "readers"); /* which has its windows outside */
+    g = growing("list", "zlib.Decompress", WIRE_HOLDER_LOCAL,
+                "readers"); /* which has its windows outside */
     CHECK(first_cause(&g, 177) == CAUSE_GROWING_CONTAINER);
 }
 
 TEST(causes__functions_that_take_next_to_nothing_are_none)
 {
-    struct wire_census_growing g = growing("function", "function", "class", "_call.__exit__");
+    struct wire_census_growing g =
+        growing("function", "function", WIRE_HOLDER_CLASS, "_call.__exit__");
     g.form = WIRE_CENSUS_OBJECTS;
     CHECK(first_cause(&g, 154) != CAUSE_CLOSURE);
-    g = growing("list", "PIL.Image.Image", "local", "seen"); /* which may hold any amount */
+    g = growing("list", "PIL.Image.Image", WIRE_HOLDER_LOCAL,
+                "seen"); /* which may hold any amount */
     CHECK(first_cause(&g, 154) == CAUSE_SAMPLE_CACHE);
 }
 
 TEST(causes__one_attribute_is_told_once_by_whatever_way)
 {
-    struct wire_census_growing list =
-        growing("list", "tensor float32 [8] cpu", "attribute", "tr.predict_loop.model.outputs");
+    struct wire_census_growing list = growing(
+        "list", "tensor float32 [8] cpu", WIRE_HOLDER_ATTRIBUTE, "tr.predict_loop.model.outputs");
     struct wire_census_growing tensors =
-        growing("Tensor", "tensor float32 [9] cpu", "attribute", "tr.test_loop.model.outputs[...]");
+        growing("Tensor", "tensor float32 [9] cpu", WIRE_HOLDER_ATTRIBUTE,
+                "tr.test_loop.model.outputs[...]");
     tensors.form = WIRE_CENSUS_TENSORS;
     struct growth_facts growths[] = {{&list, 1, 40 * KB, NAN, {0, 0}, {0, 0}},
                                      {&tensors, 1, 20 * KB, NAN, {0, 0}, {0, 0}}};
@@ -288,7 +299,7 @@ TEST(causes__one_attribute_is_told_once_by_whatever_way)
 /* Nothing says that the rest is native: what is named stays first, and what it is not is said. */
 TEST(causes__what_explains_a_part_is_not_outranked)
 {
-    struct wire_census_growing g = growing("list", "dict", "local", "records");
+    struct wire_census_growing g = growing("list", "dict", WIRE_HOLDER_LOCAL, "records");
     struct growth_facts growth = {&g, 1, 26 * KB, NAN, {0, 0}, {0, 0}};
     struct cause_facts f = no_facts();
     struct causes c;
@@ -312,8 +323,8 @@ TEST(causes__a_profiler_that_is_there)
 
 TEST(causes__the_one_that_explains_most_comes_first)
 {
-    struct wire_census_growing small = growing("list", "bytes", "local", "few");
-    struct wire_census_growing large = growing("list", "bytes", "local", "many");
+    struct wire_census_growing small = growing("list", "bytes", WIRE_HOLDER_LOCAL, "few");
+    struct wire_census_growing large = growing("list", "bytes", WIRE_HOLDER_LOCAL, "many");
     struct growth_facts growths[] = {{&small, 5, 8 * KB, NAN, {0, 0}, {0, 0}},
                                      {&large, 1, 50 * KB, NAN, {0, 0}, {0, 0}}};
     struct cause_facts f = no_facts();
@@ -330,9 +341,11 @@ TEST(causes__the_one_that_explains_most_comes_first)
 TEST(causes__the_items_of_a_container_are_not_told_twice)
 {
     struct wire_census_growing list =
-        growing("list", "tuple of tensor float32 [8] cpu", "local", "kept");
-    struct wire_census_growing same = growing("torch.Tensor", "tensor float32 [8] cpu", NULL, NULL);
-    struct wire_census_growing other = growing("torch.Tensor", "tensor int64 [8] cpu", NULL, NULL);
+        growing("list", "tuple of tensor float32 [8] cpu", WIRE_HOLDER_LOCAL, "kept");
+    struct wire_census_growing same =
+        growing("torch.Tensor", "tensor float32 [8] cpu", WIRE_HOLDER_OTHER, NULL);
+    struct wire_census_growing other =
+        growing("torch.Tensor", "tensor int64 [8] cpu", WIRE_HOLDER_OTHER, NULL);
     same.form = other.form = WIRE_CENSUS_TENSORS;
     struct growth_facts growths[] = {{&same, 1, 30 * KB, NAN, {0, 0}, {0, 0}},
                                      {&list, 1, 32 * KB, NAN, {0, 0}, {0, 0}},
@@ -349,9 +362,10 @@ TEST(causes__the_items_of_a_container_are_not_told_twice)
 /* What a graph keeps is not held by native code where a list keeps the graph. */
 TEST(causes__tensors_of_a_graph_are_of_who_keeps_it)
 {
-    struct wire_census_growing list = growing("list", "tensor float32 [] cpu", "global", "losses");
+    struct wire_census_growing list =
+        growing("list", "tensor float32 [] cpu", WIRE_HOLDER_GLOBAL, "losses");
     struct wire_census_growing saved =
-        growing("torch.Tensor", "tensor float32 [64] cpu", "native", "");
+        growing("torch.Tensor", "tensor float32 [64] cpu", WIRE_HOLDER_NATIVE, "");
     list.grad_fn = saved.grad_fn = true;
     saved.form = WIRE_CENSUS_TENSORS;
     struct growth_facts growths[] = {{&saved, 1, 60 * KB, NAN, {0, 0}, {0, 0}},
@@ -406,7 +420,8 @@ TEST(causes__on_a_device)
     f.allocated_rate = 2 * MB;
     rank(&f, NULL, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_AUTOGRAD_CYCLE);
-    struct wire_census_growing g = growing("list", "tensor float32 [] cuda:0", "local", "kept");
+    struct wire_census_growing g =
+        growing("list", "tensor float32 [] cuda:0", WIRE_HOLDER_LOCAL, "kept");
     struct growth_facts growth = {&g, 1, 100, 2 * MB, {0, 0}, {0, 0}};
     f.growths = &growth;
     f.growth_count = 1;
@@ -434,8 +449,9 @@ TEST(causes__of_counters_alone)
 /* Tensors that are too small to be seen in bytes: their number grows. */
 TEST(causes__a_count_of_tensors_is_explained_by_tensors)
 {
-    struct wire_census_growing g = growing("list", "tensor float32 [] cpu", "local", "kept");
-    struct wire_census_growing other = growing("list", "float", "local", "numbers");
+    struct wire_census_growing g =
+        growing("list", "tensor float32 [] cpu", WIRE_HOLDER_LOCAL, "kept");
+    struct wire_census_growing other = growing("list", "float", WIRE_HOLDER_LOCAL, "numbers");
     struct growth_facts growths[] = {{&other, 1, 32, NAN, {0, 0}, {0, 0}},
                                      {&g, 1, 64, NAN, {0, 0}, {0, 0}}};
     struct cause_facts f = no_facts();
@@ -450,8 +466,8 @@ TEST(causes__a_count_of_tensors_is_explained_by_tensors)
 /* Their stacks are nobody's objects. */
 TEST(causes__threads_that_pile_up_are_no_native_leak)
 {
-    struct wire_census_growing active =
-        growing("dict", "threading.Thread of collections.deque", "global", "threading._active");
+    struct wire_census_growing active = growing("dict", "threading.Thread of collections.deque",
+                                                WIRE_HOLDER_GLOBAL, "threading._active");
     struct growth_facts growths[] = {{&active, 1, 1700, NAN, {0, 0}, {0, 0}}};
     struct cause_facts f = no_facts();
     struct causes c;
@@ -469,10 +485,11 @@ TEST(causes__threads_that_pile_up_are_no_native_leak)
 
 TEST(causes__descriptors_and_segments_are_held_by_somebody)
 {
-    struct wire_census_growing losses = growing("list", "float", "local", "losses");
-    struct wire_census_growing pool = growing("list", "tuple of dict", "global", "pool");
-    struct wire_census_growing segments = growing(
-        "list", "multiprocessing.shared_memory.SharedMemory of memoryview", "global", "segments");
+    struct wire_census_growing losses = growing("list", "float", WIRE_HOLDER_LOCAL, "losses");
+    struct wire_census_growing pool = growing("list", "tuple of dict", WIRE_HOLDER_GLOBAL, "pool");
+    struct wire_census_growing segments =
+        growing("list", "multiprocessing.shared_memory.SharedMemory of memoryview",
+                WIRE_HOLDER_GLOBAL, "segments");
     struct growth_facts growths[] = {{&losses, 1, 32, NAN, {0, 0}, {0, 0}},
                                      {&pool, 1, 200, NAN, {0, 0}, {0, 0}},
                                      {&segments, 1, 500, NAN, {0, 0}, {0, 0}}};
@@ -496,12 +513,12 @@ TEST(causes__descriptors_and_segments_are_held_by_somebody)
 
 TEST(causes__what_one_variable_holds_is_told_once)
 {
-    struct wire_census_growing weights =
-        growing("torch.Tensor", "tensor float32 [256] cpu", "class", "Saver.best[...][\"w\"]");
-    struct wire_census_growing biases =
-        growing("torch.Tensor", "tensor float32 [16] cpu", "class", "Saver.best[...][\"b\"]");
+    struct wire_census_growing weights = growing("torch.Tensor", "tensor float32 [256] cpu",
+                                                 WIRE_HOLDER_CLASS, "Saver.best[...][\"w\"]");
+    struct wire_census_growing biases = growing("torch.Tensor", "tensor float32 [16] cpu",
+                                                WIRE_HOLDER_CLASS, "Saver.best[...][\"b\"]");
     struct wire_census_growing other =
-        growing("torch.Tensor", "tensor float32 [8] cpu", "class", "Saver.last[\"b\"]");
+        growing("torch.Tensor", "tensor float32 [8] cpu", WIRE_HOLDER_CLASS, "Saver.last[\"b\"]");
     struct growth_facts growths[] = {{&biases, 1, 8 * KB, NAN, {0, 0}, {0, 0}},
                                      {&weights, 1, 40 * KB, NAN, {0, 0}, {0, 0}},
                                      {&other, 1, 9 * KB, NAN, {0, 0}, {0, 0}}};
@@ -518,9 +535,9 @@ TEST(causes__what_one_variable_holds_is_told_once)
 TEST(causes__an_array_may_be_a_view_of_a_tensor)
 {
     struct wire_census_growing tensors =
-        growing("torch.Tensor", "tensor float32 [3, 64, 64] cpu", "native", "");
+        growing("torch.Tensor", "tensor float32 [3, 64, 64] cpu", WIRE_HOLDER_NATIVE, "");
     struct wire_census_growing media =
-        growing("list", "tuple of numpy.ndarray", "attribute", "run.backlog[\"media\"]");
+        growing("list", "tuple of numpy.ndarray", WIRE_HOLDER_ATTRIBUTE, "run.backlog[\"media\"]");
     struct growth_facts growths[] = {{&media, 1, 200, NAN, {0, 0}, {0, 0}},
                                      {&tensors, 1, 48 * KB, NAN, {0, 0}, {0, 0}}};
     struct cause_facts f = no_facts();
@@ -531,7 +548,7 @@ TEST(causes__an_array_may_be_a_view_of_a_tensor)
     f.growth_count = 2;
     rank(&f, growths, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growths[0]);
-    media.item = "tuple of float"; /* no array is there to hold them */
+    set_item(&media, "tuple of float"); /* no array is there to hold them */
     rank(&f, growths, &c);
     CHECK(c.count > 0 && c.list[0].growth == &growths[1]);
 }

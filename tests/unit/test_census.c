@@ -59,13 +59,12 @@ TEST(census__every_record_is_read)
 TEST(census__what_grows_comes_with_its_points_and_holders)
 {
     struct wire_census *c;
-    CHECK(parse(FIRST
-                "growing\t3\tcontainer\tlist\ttensor float32 [] cpu\t16.5\t512\tgrad_fn,view=4096\t"
-                "100:10 200:20 300:31\n"
-                "holder\t3\t0.97\tlocal\tloss_history\ttrain\t/x/demo.py\t31\n"
-                "holder\t3\t0.03\tglobal\tbackup\t\t\t\n"
-                "growing\t4\tcontainer\tcollections.deque\tfloat\t\t\tbounded=500\t1:2\n"
-                "holder\t9\t1\tlocal\tnobody\t\t\t\n",
+    CHECK(parse(FIRST "growing\t3\tcontainer\t16.5\t512\tgrad_fn,view=4096\t"
+                      "100:10 200:20 300:31\n"
+                      "holder\t3\t0.97\tlocal\tloss_history\ttrain\t/x/demo.py\t31\n"
+                      "holder\t3\t0.03\tglobal\tbackup\t\t\t\n"
+                      "growing\t4\tcontainer\t\t\tbounded=500\t1:2\n"
+                      "holder\t9\t1\tlocal\tnobody\t\t\t\n",
                 &c) == 0);
     CHECK(c->growing_count == 2);
     const struct wire_census_growing *g = &c->growing[0];
@@ -77,7 +76,7 @@ TEST(census__what_grows_comes_with_its_points_and_holders)
     CHECK(g->point_count == 3 && g->points[2].time == 300);
     CHECK_NEAR(g->points[2].count, 31, 0);
     CHECK(g->holder_count == 2 && g->holders[0].line == 31 && g->holders[1].line == 0);
-    CHECK_TEXT(g->holders[0].kind, "local");
+    CHECK(g->holders[0].kind == WIRE_HOLDER_LOCAL);
     CHECK_TEXT(g->holders[0].path, "loss_history");
     CHECK_TEXT(g->holders[0].function, "train");
     CHECK_TEXT(g->holders[0].file, "/x/demo.py");
@@ -87,13 +86,72 @@ TEST(census__what_grows_comes_with_its_points_and_holders)
     wire_census_free(c);
 }
 
+TEST(census__what_grows_and_its_items_are_told_in_fields)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "growing\t3\tcontainer\t16\t0\t\t1:1\n"
+                      "what\t3\tcontainer\tcollections.deque\n"
+                      "item\t3\ttuple\ttuple\n"
+                      "item\t3\ttensor\ttorch.Tensor\tfloat32\t2\t[64, 10]\tcuda:0\tnew\n"
+                      "growing\t4\tsize\t16\t0\t\t1:1\n"
+                      "item\t4\ttensor\ttorch.Tensor\tint8\t0\t[]\tcpu\n"
+                      "item\t9\ttuple\ttuple\n"
+                      "what\t9\ttuple\ttuple\n",
+                &c) == 0);
+    const struct wire_census_growing *g = c->growing;
+    CHECK(g[0].what.kind == WIRE_THING_CONTAINER && g[0].item_depth == 2);
+    CHECK_TEXT(g[0].what.type, "collections.deque");
+    CHECK_TEXT(g[0].what.device, "");
+    CHECK(g[0].what.dimensions == -1 && !g[0].what.on_device);
+    CHECK(g[0].item[0].kind == WIRE_THING_TUPLE && g[0].item[1].kind == WIRE_THING_TENSOR);
+    CHECK_TEXT(g[0].item[1].dtype, "float32");
+    CHECK_TEXT(g[0].item[1].shape, "[64, 10]");
+    CHECK_TEXT(g[0].item[1].device, "cuda:0");
+    CHECK(g[0].item[1].dimensions == 2 && g[0].item[1].on_device);
+    CHECK(wire_census_item_has(&g[0], WIRE_THING_TENSOR));
+    CHECK(!wire_census_item_has(&g[0], WIRE_THING_LIST));
+    CHECK(g[1].what.kind == WIRE_THING_OTHER && g[1].item_depth == 1);
+    CHECK_TEXT(g[1].what.type, "");
+    CHECK(g[1].item[0].dimensions == 0 && !g[1].item[0].on_device);
+    wire_census_free(c);
+}
+
+static struct wire_census *with_names(const char *thing, const char *holder)
+{
+    char text[256];
+    struct wire_census *c;
+    snprintf(text, sizeof(text),
+             FIRST "growing\t1\tsize\t\t\t\t1:1\nwhat\t1\t%s\tx\nholder\t1\t1\t%s\tp\t\t\t\n",
+             thing, holder);
+    return parse(text, &c) == 0 ? c : NULL;
+}
+
+TEST(census__every_kind_has_a_name_and_is_read_by_it)
+{
+    for (int i = 0; i < WIRE_THING_KINDS || i < WIRE_HOLDER_KINDS; i++) {
+        int thing = i % WIRE_THING_KINDS, holder = i % WIRE_HOLDER_KINDS;
+        struct wire_census *c = with_names(wire_thing_kind_name((enum wire_thing_kind) thing),
+                                           wire_holder_kind_name((enum wire_holder_kind) holder));
+        CHECK(c && (int) c->growing[0].what.kind == thing);
+        CHECK((int) c->growing[0].holders[0].kind == holder);
+        wire_census_free(c);
+    }
+}
+
+TEST(census__a_kind_that_is_not_known_is_other)
+{
+    struct wire_census *c = with_names("quantum", "entangled");
+    CHECK(c && c->growing[0].what.kind == WIRE_THING_OTHER);
+    CHECK(c->growing[0].holder_count == 1 && c->growing[0].holders[0].kind == WIRE_HOLDER_OTHER);
+    wire_census_free(c);
+}
+
 TEST(census__weights_come_with_their_intervals)
 {
     struct wire_census *c;
-    CHECK(parse(FIRST
-                "growing\t1\tcontainer\tlist\tlist\t640000\t0\t\t1:1\t630000.5\t650000\t0\t0\n"
-                "growing\t2\tcontainer\tlist\ttensor\t600\t512\tgrad_fn\t1:"
-                "1\t600\tinf\t512\tinf\tnew\n",
+    CHECK(parse(FIRST "growing\t1\tcontainer\t640000\t0\t\t1:1\t630000.5\t650000\t0\t0\n"
+                      "growing\t2\tcontainer\t600\t512\tgrad_fn\t1:"
+                      "1\t600\tinf\t512\tinf\tnew\n",
                 &c) == 0);
     const struct wire_census_growing *g = c->growing;
     CHECK(g[0].point_count == 1);
@@ -109,10 +167,10 @@ TEST(census__weights_come_with_their_intervals)
 TEST(census__an_interval_that_is_none_is_not_known)
 {
     struct wire_census *c;
-    CHECK(parse(FIRST "growing\t1\tsize\tx\ty\t5\t5\t\t1:1\n"
-                      "growing\t2\tsize\tx\ty\t5\t5\t\t1:1\t5\n"
-                      "growing\t3\tsize\tx\ty\t5\t5\t\t1:1\t6\t5\t\tinf\n"
-                      "growing\t4\tsize\tx\ty\t5\t5\t\t1:1\tinf\tinf\t-1\tinfinite\n",
+    CHECK(parse(FIRST "growing\t1\tsize\t5\t5\t\t1:1\n"
+                      "growing\t2\tsize\t5\t5\t\t1:1\t5\n"
+                      "growing\t3\tsize\t5\t5\t\t1:1\t6\t5\t\tinf\n"
+                      "growing\t4\tsize\t5\t5\t\t1:1\tinf\tinf\t-1\tinfinite\n",
                 &c) == 0);
     CHECK(c->growing_count == 4);
     for (unsigned i = 0; i < c->growing_count; i++) {
@@ -135,9 +193,10 @@ TEST(census__escapes_stand_for_what_separates)
 TEST(census__another_version_and_no_census_are_refused)
 {
     struct wire_census *c;
-    CHECK(parse("tidemark census 2\ncensus\t1\t1\t1\t1\n", &c) == -EPROTO);
-    CHECK(parse("tidemark census 11\n", &c) == -EPROTO);
-    CHECK(parse("tidemark census 1", &c) == -EPROTO);
+    CHECK(parse("tidemark census 1\ncensus\t1\t1\t1\t1\n", &c) == -EPROTONOSUPPORT);
+    CHECK(parse("tidemark census 22\n", &c) == -EPROTONOSUPPORT);
+    CHECK(parse("tidemark census 2", &c) == -EPROTONOSUPPORT);
+    CHECK(parse("tidemark\n", &c) == -EPROTO);
     CHECK(parse("", &c) == -EPROTO);
     char *large = calloc(1, WIRE_CENSUS_MOST_BYTES + 1);
     CHECK(large && wire_census_parse(large, WIRE_CENSUS_MOST_BYTES + 1, &c) == -E2BIG);
@@ -150,7 +209,7 @@ TEST(census__what_is_not_known_is_passed_over)
     CHECK(parse(FIRST "novelty\t1\t2\n"
                       "types\tint\t5\t10\tmore\tand more\n"
                       "types\tstr\tmany\t-3\n"
-                      "growing\t1\tcloud\tx\ty\t1\t1\t\t1:1\n"
+                      "growing\t1\tcloud\t1\t1\t\t1:1\n"
                       "\n\ttypes\n"
                       "cost\n",
                 &c) == 0);
@@ -163,10 +222,10 @@ TEST(census__what_is_not_known_is_passed_over)
 TEST(census__points_end_where_they_make_no_sense)
 {
     struct wire_census *c;
-    CHECK(parse(FIRST "growing\t1\tsize\tx\ty\t\t\t\t5:1 6:2 6:3 7:4\n"
-                      "growing\t2\tsize\tx\ty\t\t\t\t5:1 x:2\n"
-                      "growing\t3\tsize\tx\ty\t\t\t\t5:1 6:\n"
-                      "growing\t4\tsize\tx\ty\t\t\t\t99999999999999999999:1\n",
+    CHECK(parse(FIRST "growing\t1\tsize\t\t\t\t5:1 6:2 6:3 7:4\n"
+                      "growing\t2\tsize\t\t\t\t5:1 x:2\n"
+                      "growing\t3\tsize\t\t\t\t5:1 6:\n"
+                      "growing\t4\tsize\t\t\t\t99999999999999999999:1\n",
                 &c) == 0);
     CHECK(c->growing[0].point_count == 2);
     CHECK(c->growing[1].point_count == 1);
@@ -182,7 +241,7 @@ TEST(census__there_may_be_more_than_there_is_room_for)
     size_t used = (size_t) sprintf(text, FIRST);
     for (int i = 0; i < 1000; i++)
         used += (size_t) sprintf(text + used,
-                                 "growing\t%d\tsize\tx\ty\t1\t1\t\t1:1 2:2 3:3 4:4 5:5 6:6 7:7 8:8 "
+                                 "growing\t%d\tsize\t1\t1\t\t1:1 2:2 3:3 4:4 5:5 6:6 7:7 8:8 "
                                  "9:9 10:10 11:11 12:12 13:13 14:14 15:15 16:16 17:17\n"
                                  "holder\t%d\t1\tlocal\tp\tf\t\t\ntypes\tx\t1\t1\n",
                                  i / 8, i / 8);

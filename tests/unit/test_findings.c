@@ -1,6 +1,7 @@
 /* tests/unit/test_findings.c: from the census of a process to what is told about it. */
 #include "report/report.h"
 
+#include "census_lines.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -80,11 +81,19 @@ static const char first_lines[] =
                            "purpose\tparameters\tcuda:0\t320\t2097152\n"
                            "note\tone thread was not looked at\n";
 
+static void take_text(struct self *s, const char *census)
+{
+    struct buf text = BUF_INIT;
+    add_census_lines(&text, census);
+    CHECK(watch_take_census(s->watch, getpid(), buf_text(&text), text.len) == 0);
+    buf_release(&text);
+}
+
 static void take(struct self *s, const char *lines)
 {
     struct buf text = BUF_INIT;
     buf_addf(&text, "%s%s", first_lines, lines);
-    CHECK(watch_take_census(s->watch, getpid(), buf_text(&text), text.len) == 0);
+    take_text(s, buf_text(&text));
     buf_release(&text);
 }
 
@@ -280,7 +289,7 @@ TEST(findings__nothing_is_native_by_a_census_of_the_beginning)
     struct watch_view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
-    CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+    take_text(&s, text);
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 &&
@@ -410,7 +419,7 @@ TEST(findings__the_heap_tells_what_is_free_from_what_is_native)
                  "\ncensus\t%d\t%d000000000\t50000\t1\ncost\t%d\t0\t1\t1\t1\n"
                  "heap\t1000000\t%.0f\t0\n",
                  i, i, i, 64 * 1024 * 100.0 * i);
-        CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+        take_text(&s, text);
     }
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && v.found.count == 0);
@@ -434,7 +443,7 @@ TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
                  WIRE_CENSUS_FIRST_LINE "\ncensus\t4\t9000000000\t50000\t1\t%d\n"
                                         "cost\t4\t0\t1\t1\t1\n",
                  in_a_row);
-        CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+        take_text(&s, text);
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == (in_a_row == 3));
         watch_view_release(&v);
@@ -519,7 +528,7 @@ TEST(findings__what_lies_free_excuses_no_graph)
                  "\ncensus\t%d\t%d000000000\t50000\t1\ncost\t%d\t0\t1\t1\t1\n"
                  "heap\t1000000\t%.0f\t0\n" LOSSES,
                  i, i, i, 64 * 1024 * 100.0 * i);
-        CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+        take_text(&s, text);
     }
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
@@ -885,7 +894,7 @@ TEST(findings__a_run_that_was_too_short_says_so)
         WIRE_CENSUS_FIRST_LINE "\ncensus\t2\t2000000000\t50000\t1\ncost\t2\t0\t1\t1\t1\n";
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
-    CHECK(watch_take_census(s.watch, getpid(), text, strlen(text)) == 0);
+    take_text(&s, text);
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 &&
@@ -962,6 +971,23 @@ TEST(findings__what_is_no_census_changes_nothing)
     train(&s, 1, 0);
     CHECK(watch_take_census(s.watch, getpid(), "rubbish", 7) == 0);
     CHECK(watch_take_census(s.watch, 1, first_lines, strlen(first_lines)) < 0);
+    self_end(&s);
+}
+
+TEST(findings__a_census_of_another_version_is_told_once)
+{
+    struct self s;
+    struct watch_view v;
+    unsigned told = 0;
+    CHECK(self_start(&s, false));
+    train(&s, 1, 0);
+    for (int i = 0; i < 2; i++)
+        take_text(&s, "tidemark census 1\ncensus\t1\t1\t1\t1\n");
+    finish(&s, 1, &v);
+    for (size_t i = 0; i < v.note_count; i++)
+        told += strstr(v.notes[i], "the probe of another tidemark version loaded") != NULL;
+    CHECK(told == 1);
+    watch_view_release(&v);
     self_end(&s);
 }
 

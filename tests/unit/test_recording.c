@@ -1,6 +1,7 @@
 /* tests/unit/test_recording.c: a run file judged again. */
 #include "watch/watch.h"
 
+#include "census_lines.h"
 #include "random.h"
 #include "store_files.h"
 #include "unit.h"
@@ -124,26 +125,35 @@ TEST(recording__names_series_as_a_view_does)
     folder_end(&f);
 }
 
-/* A list gains a tensor a step for 1,000 steps, the process 600 KB a step: a leak with a name. */
-static void write_evidence(const struct folder *f, bool with_census)
+/* A process gains 600 KB a step for 1,000 steps. `census`: of it; NULL: there is none. */
+static void write_with_census(const struct folder *f, const char *census)
 {
     struct store *s = create_plain(f);
     int64_t trainer = add_trainer(s), anon = add_of(s, trainer, "host.anon", SERIES_BYTES);
-    struct buf text = BUF_INIT;
-    buf_adds(&text, "tidemark census 1\ncensus\t9\t1100000000000\t5000\t1\t9\n"
-                    "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t600000\t0\tgrad_fn\t");
     for (int t = 0; t <= 1000; t++) {
         store_add_mark(s, t, t, NAN);
         store_add_sample(s, anon, t, 1e8 + 6e5 * t);
-        if (t % 100 == 50)
-            buf_addf(&text, "%d000000000:%d ", 100 + t, t);
         CHECK(store_commit(s, t) == 0);
     }
-    buf_adds(&text, "\nholder\t1\t1\tlocal\tlosses\ttrain\t/x/train.py\t3\naddition\t1\t7\n");
-    if (with_census)
-        store_set_census(s, trainer, &(struct store_census){true, 100000000000, buf_text(&text)});
-    buf_release(&text);
+    if (census)
+        store_set_census(s, trainer, &(struct store_census){true, 100000000000, census});
     CHECK(store_close(s, 1000) == 0);
+}
+
+/* A list gains a tensor a step: a leak with a name. */
+static void write_evidence(const struct folder *f, bool with_census)
+{
+    struct buf text = BUF_INIT, census = BUF_INIT;
+    buf_adds(&text, WIRE_CENSUS_FIRST_LINE
+             "\ncensus\t9\t1100000000000\t5000\t1\t9\n"
+             "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t600000\t0\tgrad_fn\t");
+    for (int t = 50; t <= 1000; t += 100)
+        buf_addf(&text, "%d000000000:%d ", 100 + t, t);
+    buf_adds(&text, "\nholder\t1\t1\tlocal\tlosses\ttrain\t/x/train.py\t3\naddition\t1\t7\n");
+    add_census_lines(&census, buf_text(&text));
+    write_with_census(f, with_census ? buf_text(&census) : NULL);
+    buf_release(&text);
+    buf_release(&census);
 }
 
 TEST(recording__derives_the_cause_from_the_evidence)
@@ -164,6 +174,19 @@ TEST(recording__derives_the_cause_from_the_evidence)
         watch_view_release(&v);
         folder_end(&f);
     }
+}
+
+TEST(recording__a_census_of_another_version_is_no_evidence)
+{
+    struct folder f = folder_begin();
+    struct recording *r;
+    write_with_census(&f, "tidemark census 1\ncensus\t9\t1100000000000\t5000\t1\t9\n");
+    struct store *s = open_plain(&f);
+    CHECK(recording_new(s, &r) == 0);
+    CHECK(recording_has_foreign_censuses(r) && !recording_has_evidence(r));
+    recording_free(r);
+    store_free(s);
+    folder_end(&f);
 }
 
 struct steps {

@@ -65,15 +65,18 @@ static long of_dict(long step)
 
 static void put_growing(FILE *out, bool with_holders)
 {
-    fprintf(out, "growing\t1\tcontainer\tlist\tbytearray\t%ld\t0\t\t", kb << 10);
+    fprintf(out, "growing\t1\tcontainer\t%ld\t0\t\t", kb << 10);
     put_points(out, of_list);
+    fputs("what\t1\tlist\tlist\nitem\t1\tbytes\tbytearray\n", out);
     if (with_holders)
         fprintf(out, "holder\t1\t0.98\tlocal\tkept\ttrain\ttold_census.py\t9\n"
                      "holder\t1\t0.02\tglobal\tmodule.spare\t\t\t\n");
-    fprintf(out, "growing\t2\tcontainer\tcollections.deque\tfloat\t32\t0\tbounded=1000000\t");
+    fprintf(out, "growing\t2\tcontainer\t32\t0\tbounded=1000000\t");
     put_points(out, of_deque);
-    fprintf(out, "growing\t3\tcontainer\tdict\tbytearray\t%ld\t0\t\t", kb << 10);
+    fputs("what\t2\tcontainer\tcollections.deque\nitem\t2\tnumber\tfloat\n", out);
+    fprintf(out, "growing\t3\tcontainer\t%ld\t0\t\t", kb << 10);
     put_points(out, of_dict);
+    fputs("what\t3\tdict\tdict\nitem\t3\tbytes\tbytearray\n", out);
 }
 
 static void tell_census(struct wire_ring *ring, long n)

@@ -19,9 +19,10 @@ for seconds, anon in looks:
     db.execute("INSERT INTO look VALUES (?,?,?,?,?,?)",
                (process, seconds, anon, anon - 1e6, 1000, anon + 1e6))
 points = [(s, a) for s, a in looks[::3]]
-text = "tidemark census 1\ncensus\t9\t%d\t5000\t1\t9\n" % (looks[-1][0] * 1e9)
-text += "growing\t1\tcontainer\tlist\tbytes\t500\t0\t\t" + " ".join(
+text = "tidemark census 2\ncensus\t9\t%d\t5000\t1\t9\n" % (looks[-1][0] * 1e9)
+text += "growing\t1\tcontainer\t500\t0\t\t" + " ".join(
     "%d:%d" % (s * 1e9, (a - looks[0][1]) * 0.9 / 500) for s, a in points) + "\n"
+text += "what\t1\tlist\tlist\nitem\t1\tbytes\tbytes\n"
 text += "holder\t1\t1\tlocal\tkept\ttrain\t/job/train.py\t3\naddition\t1\t7\n"
 db.execute("INSERT INTO census VALUES (?,1,0,?)", (process, text))
 db.commit()
