@@ -102,7 +102,7 @@ static int explain_queueing(int r, const struct target *t, struct buf *why)
         return -EAGAIN;
     default:
         buf_addf(why, "Getting into process %d (%s) failed: %s.", (int) t->pid, t->name,
-                 strerror(-r));
+                 error_words(-r));
         return -EIO;
     }
 }

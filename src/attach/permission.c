@@ -152,7 +152,7 @@ int permission_check(pid_t pid, const struct status *target, struct buf *why)
     /* Only these two are a refusal; too many open files, say, are none. */
     if (errno != EACCES && errno != EPERM) {
         int error = errno;
-        buf_addf(why, "%s cannot be opened: %s.", path, strerror(error));
+        buf_addf(why, "%s cannot be opened: %s.", path, error_words(error));
         return -error;
     }
     explain(pid, target, why);

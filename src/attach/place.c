@@ -16,7 +16,7 @@
 static bool is_same_file(const struct deputy *d, const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && deputy_sees(d, path, &st);
+    return stat(path, &st) == 0 && deputy_sees(d, path, &st) > 0;
 }
 
 /* ---- a copy ---- */
@@ -60,7 +60,7 @@ int place_library(const struct target *t, const struct deputy *d, const char *li
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     int r = fd < 0 ? -errno : name_of(fd, file);
     if (r < 0) {
-        buf_addf(why, "%s cannot be read: %s.", library, strerror(-r));
+        buf_addf(why, "%s cannot be read: %s.", library, error_words(-r));
     } else if (!must_copy && path && strlen(path) < sizeof ret->path && is_same_file(d, path)) {
         snprintf(ret->path, sizeof ret->path, "%s", path);
     } else if (!find_loaded(t, file, ret) && (r = deputy_copy(d, fd, file, &ret->copy)) < 0) {

@@ -47,14 +47,15 @@ static int read_status(pid_t pid, struct status *ret)
     return r;
 }
 
-/* When it began, and which program it runs; 0 where it is gone. */
-static void read_identity(pid_t pid, unsigned long long *ret_start, uint64_t *ret_program)
+/* When it began, and which program it runs; 0 where it is gone. -errno. */
+static int read_identity(pid_t pid, unsigned long long *ret_start, uint64_t *ret_program)
 {
     struct buf text = BUF_INIT;
-    bool there = read_of(pid, "stat", &text) == 0;
-    *ret_start = there ? status_start_time(buf_text(&text)) : 0;
-    *ret_program = there ? status_program(buf_text(&text)) : 0;
+    int r = read_of(pid, "stat", &text);
+    *ret_start = r == 0 ? status_start_time(buf_text(&text)) : 0;
+    *ret_program = r == 0 ? status_program(buf_text(&text)) : 0;
     buf_release(&text);
+    return r;
 }
 
 /* ---- memory ---- */
@@ -95,6 +96,14 @@ static int gone(pid_t pid, struct buf *why)
 {
     buf_addf(why, "There is no process %d, or it has just ended.", (int) pid);
     return -ESRCH;
+}
+
+static int unreadable(pid_t pid, int r, struct buf *why)
+{
+    if (!error_lacks_files(-r))
+        return gone(pid, why);
+    buf_addf(why, "Process %d cannot be read: %s.", (int) pid, error_words(-r));
+    return r;
 }
 
 /*
@@ -157,8 +166,9 @@ static int check_state(const struct status *s, pid_t pid, struct buf *why)
 static int check(pid_t pid, struct target *t, struct buf *why)
 {
     struct status s;
-    if (pid <= 0 || read_status(pid, &s) < 0)
-        return gone(pid, why);
+    int r = pid <= 0 ? -ESRCH : read_status(pid, &s);
+    if (r < 0)
+        return unreadable(pid, r, why);
     if (pid == getpid()) {
         buf_adds(why, "A process cannot get into itself.");
         return -EINVAL;
@@ -167,15 +177,16 @@ static int check(pid_t pid, struct target *t, struct buf *why)
     t->pid = pid;
     t->own_pid = s.own_pid;
     t->caught = s.caught;
-    read_identity(pid, &t->start_time, &t->program);
-    int r = check_state(&s, pid, why);
+    r = check_state(&s, pid, why);
     if (r == 0)
         r = permission_check(pid, &s, why);
     if (r < 0)
         return r;
-    r = read_of(pid, "maps", &t->maps);
+    r = read_identity(pid, &t->start_time, &t->program);
+    if (r == 0)
+        r = read_of(pid, "maps", &t->maps);
     if (r < 0 || t->maps.len == 0 || t->start_time == 0)
-        return gone(pid, why);
+        return unreadable(pid, r, why);
     return 0;
 }
 
@@ -195,7 +206,8 @@ bool target_is_there(const struct target *t)
 {
     unsigned long long start_time;
     uint64_t program;
-    read_identity(t->pid, &start_time, &program);
+    if (error_lacks_files(-read_identity(t->pid, &start_time, &program)))
+        return true; /* nothing speaks for its end */
     char state = target_thread_state(t, t->pid);
     return start_time == t->start_time && program == t->program && state != 0 && state != 'Z' &&
            state != 'X';

@@ -50,3 +50,8 @@ const char *error_words(int error)
         return strerror(error);
     }
 }
+
+bool error_lacks_files(int error)
+{
+    return error == EMFILE || error == ENFILE;
+}

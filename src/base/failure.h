@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_BASE_FAILURE_H
 #define TIDEMARK_BASE_FAILURE_H
 
+#include <stdbool.h>
+
 /* The exit status of a program that ran out of memory. */
 #define FAILURE_STATUS 1
 
@@ -31,5 +33,8 @@ int base_guard(int (*work)(void *context), void *context);
 /* An errno in words, with the way out where there is one: "too many open files: raise ulimit -n".
  * Valid until the next call in this thread. */
 const char *error_words(int error);
+
+/* It is for want of descriptors, here or on the machine: what could not be opened may be there. */
+bool error_lacks_files(int error);
 
 #endif

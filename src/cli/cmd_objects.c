@@ -126,12 +126,20 @@ static bool say_whys(const struct watch_found *f)
     return said;
 }
 
+static const char *why_nothing(const struct objects *o)
+{
+    if (is_interrupted)
+        return "interrupted";
+    if (watch_unread(o->watch) < 0)
+        return error_words(-watch_unread(o->watch));
+    return watch_alive(o->watch) == 0 ? "the process has ended" : "no Python was found";
+}
+
 static void say_nobody(const struct objects *o, const struct watch_found *f)
 {
     if (entering_is_refused(o->entering) || say_whys(f) || entering_count(o->entering) > 0)
         return;
-    const char *why = watch_alive(o->watch) == 0 ? "the process has ended" : "no Python was found";
-    cli_say("objects: nothing was counted: %s", is_interrupted ? "interrupted" : why);
+    cli_say("objects: nothing was counted: %s", why_nothing(o));
 }
 
 static int print(struct objects *o)

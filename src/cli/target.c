@@ -84,10 +84,12 @@ static int read_arguments(const char *command, pid_t pid, struct buf *ret)
         r = -ESRCH;
     if (r == 0)
         r = proc_open("/proc", stat.id, &proc);
-    if (r < 0) {
+    if (error_lacks_files(-r))
+        cli_say("%s: process %d cannot be read: %s", command, (int) pid, error_words(-r));
+    else if (r < 0)
         cli_say("%s: there is no process %d", command, (int) pid);
+    if (r < 0)
         return r;
-    }
     if (proc_read_arguments(proc, ret) < 0 || ret->len == 0)
         buf_adds(ret, stat.comm);
     proc_free(proc);

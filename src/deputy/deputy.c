@@ -80,12 +80,20 @@ static bool has_ended(int process)
     return poll(&p, 1, 0) != 0;
 }
 
+/* What keeps us from a process. */
+static int refusal(int r)
+{
+    if (error_lacks_files(-r))
+        return r;
+    return r == -EACCES || r == -EPERM ? -EPERM : -ESRCH;
+}
+
 static int look(struct deputy *d, struct buf *why)
 {
     struct ids user = {0}, group = {0};
     int r = read_ids(d->pid, &user, &group);
     if (r < 0)
-        return r == -EACCES || r == -EPERM ? -EPERM : -ESRCH;
+        return refusal(r);
     if (!ids_agree(&user) || !ids_agree(&group)) {
         if (why)
             buf_addf(why,
@@ -99,9 +107,19 @@ static int look(struct deputy *d, struct buf *why)
     d->root = open_of(d->pid, "root");
     d->cwd = open_of(d->pid, "cwd");
     if (d->root < 0)
-        return d->root == -EACCES || d->root == -EPERM ? -EPERM : -ESRCH;
+        return refusal(d->root);
     d->is_foreign = d->uid != geteuid() || !sees_what_we_see(d->pid, d->root);
     return 0;
+}
+
+static void explain(pid_t pid, int r, struct buf *why)
+{
+    if (error_lacks_files(-r))
+        buf_addf(why, "Process %d cannot be read: %s.", (int) pid, error_words(-r));
+    else if (r == -ESRCH)
+        buf_addf(why, "Process %d has ended.", (int) pid);
+    else
+        buf_addf(why, "The files of process %d are closed to you.", (int) pid);
 }
 
 int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
@@ -112,7 +130,7 @@ int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
     size_t said = why ? why->len : 0;
     *d = (struct deputy){.pid = pid, .root = -1, .cwd = -1};
     d->process = (int) syscall(SYS_pidfd_open, pid, 0);
-    int r = d->process < 0 ? -ESRCH : look(d, why);
+    int r = d->process < 0 ? refusal(-errno) : look(d, why);
     /* Alive still: so all that was read is of the process that was pinned. */
     if (r == 0 && has_ended(d->process))
         r = -ESRCH;
@@ -122,11 +140,7 @@ int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
     }
     deputy_free(d);
     if (why && why->len == said)
-        buf_addf(why,
-                 r == -ESRCH ? "Process %d has ended."
-                             : "The files of process %d are closed "
-                               "to you.",
-                 (int) pid);
+        explain(pid, r, why);
     return r;
 }
 
@@ -278,11 +292,13 @@ static int receive(int from, struct answer *ret)
     if (!wait_for_answer(from))
         return -ETIMEDOUT;
     ssize_t n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n != (ssize_t) sizeof *ret) {
-        ret->fd_count = 0;
+    ret->fd_count = 0;
+    if (n >= 0)
+        take_fds(&m, ret);
+    if (n != (ssize_t) sizeof *ret)
         return -EIO;
-    }
-    take_fds(&m, ret);
+    if (m.msg_flags & MSG_CTRUNC) /* they came, and we had no room for them */
+        return -EMFILE;
     ret->text[sizeof ret->text - 1] = '\0';
     return 0;
 }

@@ -25,8 +25,8 @@ struct deputy;
 
 /*
  * Pins the process (pidfd) with its root, its working directory and its ids. -ESRCH: it has ended;
- * -EPERM: its real, effective and saved ids differ, or the kernel does not let us look; the words
- * are in `why`, which may be NULL. The caller owns *ret.
+ * -EPERM: its real, effective and saved ids differ, or the kernel does not let us look; -EMFILE;
+ * the words are in `why`, which may be NULL. The caller owns *ret.
  */
 int deputy_new(pid_t pid, struct deputy **ret, struct buf *why);
 struct deputy *deputy_free(struct deputy *d); /* accepts NULL, returns NULL */
@@ -65,8 +65,8 @@ bool deputy_has_reader(const struct deputy *d, const char *folder, const char *f
 
 /* ---- files ---- */
 
-/* Does the path lead to that very file or folder there? */
-bool deputy_sees(const struct deputy *d, const char *path, const struct stat *st);
+/* Does the path lead to that very file or folder there? 1, 0; -EMFILE: there was no asking. */
+int deputy_sees(const struct deputy *d, const char *path, const struct stat *st);
 
 /* A copy of an open file in a new folder of its /tmp, /var/tmp or /dev/shm, whichever lets programs
  * be loaded. */

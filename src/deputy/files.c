@@ -27,11 +27,13 @@ static int find(const struct deputy *d, const void *context, struct answer *ret)
     return 0;
 }
 
-bool deputy_sees(const struct deputy *d, const char *path, const struct stat *st)
+int deputy_sees(const struct deputy *d, const char *path, const struct stat *st)
 {
     struct answer a;
-    return work_run(d, find, path, NULL, 0, 0, &a) == 0 && a.device == st->st_dev &&
-           a.inode == st->st_ino;
+    int r = work_run(d, find, path, NULL, 0, 0, &a);
+    if (error_lacks_files(-r))
+        return r;
+    return r == 0 && a.device == st->st_dev && a.inode == st->st_ino;
 }
 
 /* ---- copying ---- */

@@ -195,6 +195,10 @@ struct proc_member *proc_tree_member(struct proc_tree *t, size_t index);
  * between two scans. */
 uint64_t proc_tree_seen(const struct proc_tree *t);
 
+/* -EMFILE or -ENFILE where that has kept a scan from a process, which then stays what it was, or
+ * unknown; 0: never. */
+int proc_tree_unread(const struct proc_tree *t);
+
 /* ---- roles ---- */
 
 enum proc_role {

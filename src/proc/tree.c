@@ -79,6 +79,7 @@ struct proc_tree {
     struct kin kin;
     uint64_t began; /* clock ticks since boot */
     uint64_t seen;
+    int unread; /* as proc_tree_unread() has it */
     struct buf text;
 };
 
@@ -172,7 +173,10 @@ static const struct root *roots_find(const struct roots *r, struct proc_id id)
 
 static int read_stat(struct proc_tree *t, pid_t pid, struct proc_stat *ret)
 {
-    return proc_stat_read_at(dirfd(t->directory), pid, &t->text, ret);
+    int r = proc_stat_read_at(dirfd(t->directory), pid, &t->text, ret);
+    if (error_lacks_files(-r))
+        t->unread = r;
+    return r;
 }
 
 int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only)
@@ -333,7 +337,10 @@ static bool is_excluded(const struct proc_tree *t, const struct proc_stat *stat)
 static void renew_member(struct proc_tree *t, struct entry *e)
 {
     struct proc_stat stat;
-    bool same = read_stat(t, e->pid, &stat) == 0 && stat.id.start == e->start;
+    int r = read_stat(t, e->pid, &stat);
+    if (error_lacks_files(-r))
+        return; /* that is no end of it */
+    bool same = r == 0 && stat.id.start == e->start;
     if (same && !proc_stat_ended(&stat) && !is_excluded(t, &stat)) {
         e->member->stat = stat;
         return;
@@ -347,7 +354,8 @@ static void renew_member(struct proc_tree *t, struct entry *e)
 static void verify_known(struct proc_tree *t, struct entry *e)
 {
     struct proc_stat stat;
-    if (read_stat(t, e->pid, &stat) < 0 || stat.id.start != e->start)
+    int r = read_stat(t, e->pid, &stat);
+    if (!error_lacks_files(-r) && (r < 0 || stat.id.start != e->start))
         *e = (struct entry){.pid = e->pid};
 }
 
@@ -719,4 +727,9 @@ struct proc_member *proc_tree_member(struct proc_tree *t, size_t index)
 uint64_t proc_tree_seen(const struct proc_tree *t)
 {
     return t->seen;
+}
+
+int proc_tree_unread(const struct proc_tree *t)
+{
+    return t->unread;
 }

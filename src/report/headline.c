@@ -226,6 +226,15 @@ static void count_alike(struct buf *out, const struct report_job *job)
         buf_addf(out, "%s inconclusive", alike == 1 ? "is" : "are");
 }
 
+static void add_why_nothing(struct buf *out, const struct report_job *job)
+{
+    if (job->unread)
+        buf_addf(out, "the job's memory could not be read: %s", job->unread);
+    else
+        buf_adds(out,
+                 job->watched ? "the job ended before its memory could be looked at" : "no series");
+}
+
 void headline_job(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     const struct job_answer *answer = job->answer;
@@ -236,8 +245,7 @@ void headline_job(struct buf *out, const struct report_job *job, const struct re
         return;
     }
     if (answer->deciding >= job->count) {
-        buf_adds(out,
-                 job->watched ? "the job ended before its memory could be looked at" : "no series");
+        add_why_nothing(out, job);
         return;
     }
     const struct report_series *deciding = &job->series[answer->deciding];

@@ -286,6 +286,7 @@ void report_keep(struct buf *out, const struct watch_view *v)
     json_string(&j, "limit_source", v->limit_source);
     json_string(&j, "steps_from", v->steps_from);
     json_string(&j, "ending", v->ending);
+    json_string(&j, "unread", v->unread);
     json_array_begin(&j, "notes");
     for (unsigned i = 0; i < v->note_count; i++)
         json_string(&j, NULL, v->notes[i]);
@@ -781,6 +782,8 @@ static int read_view_member(struct json_reader *r, const struct json_token *key,
         return keep_read_text(r, (const char **) &v->steps_from);
     if (json_token_is(key, "ending"))
         return keep_read_text(r, (const char **) &v->ending);
+    if (json_token_is(key, "unread"))
+        return keep_read_text(r, (const char **) &v->unread);
     if (json_token_is(key, "notes"))
         return read_notes(r, v);
     if (json_token_is(key, "total"))

@@ -36,8 +36,11 @@ void run_job_init(struct run_job *j, const struct watch_view *v)
         const struct watch_series *s = &v->series[i];
         j->series[i] = (struct report_series){&s->info, &s->answer, &s->history};
     }
-    j->job = (struct report_job){
-        .series = j->series, .count = v->count, .answer = &v->answer, .watched = true};
+    j->job = (struct report_job){.series = j->series,
+                                 .count = v->count,
+                                 .answer = &v->answer,
+                                 .watched = true,
+                                 .unread = v->unread};
 }
 
 void run_job_release(struct run_job *j)

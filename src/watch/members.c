@@ -170,7 +170,10 @@ void members_joined(void *context, struct proc_member *found)
 {
     struct watch *w = context;
     struct proc *proc;
-    if (proc_open(w->options.proc_root, found->stat.id, &proc) < 0)
+    int r = proc_open(w->options.proc_root, found->stat.id, &proc);
+    if (error_lacks_files(-r))
+        w->unread = r;
+    if (r < 0)
         return;
     struct member *m = calloc(1, sizeof(*m));
     if (!m)

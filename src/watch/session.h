@@ -272,6 +272,7 @@ struct watch {
     bool near_limit_told;
     bool leak_told, cause_told;
     bool holders_known;   /* somebody has found out who holds something, and nobody looked yet */
+    int unread;           /* -EMFILE, -ENFILE: that has kept us from a process; 0: never */
     struct buf elsewhere; /* who grows while the job does not; empty: nobody */
 
     struct watch_news news[16];

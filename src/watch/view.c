@@ -473,6 +473,8 @@ static void add_foreign_notes(const struct watch *w, struct watch_view *v)
 static void add_notes(struct watch *w, struct watch_view *v)
 {
     unsigned without = count_without_pss(w);
+    if (v->unread)
+        add_note(v, "processes of the job are missing here that could not be read: %s", v->unread);
     if (w->elsewhere.len > 0)
         add_note(v, "%s", buf_text(&w->elsewhere));
     if (track_is_wary(&w->job[JOB_SHM]))
@@ -581,6 +583,7 @@ static void fill_facts(struct watch *w, double seconds, struct watch_view *v)
     v->processes = (unsigned) w->alive;
     v->most_processes = w->most_processes;
     v->processes_seen = proc_tree_seen(w->tree);
+    v->unread = watch_unread(w) < 0 ? copy(error_words(-watch_unread(w))) : NULL;
     v->limit = w->limit;
     v->limit_source = copy(w->limit_source);
     v->stall_seconds = w->stall_seconds;
@@ -633,5 +636,6 @@ void watch_view_release(struct watch_view *v)
     free(v->limit_source);
     free(v->steps_from);
     free(v->ending);
+    free(v->unread);
     *v = (struct watch_view){0};
 }

@@ -54,7 +54,7 @@ static int make_directory(struct visit *v, pid_t pid, struct buf *why)
     if (r < 0) {
         buf_addf(why, "No folder for it can be made in its /dev/shm%s as its user (%u): %s.",
                  deputy_is_foreign(v->deputy) ? "" : " or /tmp", (unsigned) deputy_uid(v->deputy),
-                 strerror(-r));
+                 error_words(-r));
         v->deputy = deputy_free(v->deputy);
     }
     return r;
@@ -79,9 +79,9 @@ struct deputy_folder *visit_folder(struct visit *v)
 /* ---- one process ---- */
 
 /* It may be in another container, or another user's. */
-static bool sees_directory(const struct visit *v, const struct deputy *d)
+static int sees_directory(const struct visit *v, const struct deputy *d)
 {
-    return deputy_uid(d) == v->folder.st.st_uid && deputy_sees(d, v->folder.path, &v->folder.st);
+    return deputy_uid(d) == v->folder.st.st_uid ? deputy_sees(d, v->folder.path, &v->folder.st) : 0;
 }
 
 /* By a `tidemark run` that it was started under, if that still watches. */
@@ -146,13 +146,15 @@ static int check(const struct visit *v, struct visit_result *r, struct buf *why)
     if (is_watched(r->pid, d)) {
         say_watched(why);
         e = -EALREADY;
-    } else if (!sees_directory(v, d)) {
+    } else if ((e = sees_directory(v, d)) < 0) {
+        buf_addf(why, "Process %d cannot be read: %s.", (int) r->pid, error_words(-e));
+    } else if (e == 0) {
         buf_adds(why, "It is in another container, or another user's, than the first that was "
                       "entered. Give its own pid.");
         e = -EXDEV;
     }
     deputy_free(d);
-    return e;
+    return e < 0 ? e : 0;
 }
 
 static int enter(struct visit *v, struct visit_result *r, struct buf *why)

@@ -360,6 +360,11 @@ size_t watch_alive(const struct watch *w)
     return w->alive;
 }
 
+int watch_unread(const struct watch *w)
+{
+    return w->unread < 0 ? w->unread : proc_tree_unread(w->tree);
+}
+
 /* ---- news ---- */
 
 void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,

@@ -93,6 +93,9 @@ double watch_tick(struct watch *w, double seconds);
 /* Processes of the job that are alive. */
 size_t watch_alive(const struct watch *w);
 
+/* -EMFILE or -ENFILE: for want of descriptors, processes were not looked at; 0: never. */
+int watch_unread(const struct watch *w);
+
 /* Steps made since watching began, by the program's own count; NAN: it tells none. */
 double watch_steps(const struct watch *w);
 
@@ -213,6 +216,7 @@ struct watch_view {
     bool ended;               /* the command's end is known */
     int status;               /* as waitpid() gives it */
     char *ending;             /* what is known about its end, in a sentence; NULL: nothing to say */
+    char *unread;             /* why processes could not be read; NULL: all were */
     char *notes[WATCH_NOTES]; /* what else the user should know, a sentence each */
     unsigned note_count;
     struct watch_pattern patterns[WATCH_PATTERNS]; /* the one that moved most first */

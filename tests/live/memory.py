@@ -1,5 +1,6 @@
-"""What happens when tidemark itself runs out of memory."""
+"""What happens when tidemark itself runs out of memory, or of descriptors."""
 
+import re
 import resource
 import signal
 
@@ -68,3 +69,26 @@ def a_watcher_without_memory_passes_signals_on(b):
     process = _starve(b, 0)
     process.send_signal(signal.SIGTERM)
     equal(process.wait(10), 44, "status")
+
+
+def _with_files(b, most, arguments):
+    """What it prints, on one line."""
+    done = b.run(["prlimit", "--nofile=%d" % most, str(b.tidemark), *arguments])
+    return re.sub(r"\s+", " ", (done.stdout + done.stderr).decode())
+
+
+def too_few_descriptors_are_named(b):
+    """However few there are: they are the reason, and nothing is said to have ended that has not."""
+    job = b.start(python("import time\nprint(1, flush=True)\nwhile True:\n    time.sleep(0.01)"), stdout=-1)
+    job.stdout.readline()
+    pid = str(job.pid)
+    commands = (("run", "--no-store", "--", "sleep", "0.2"), ("objects", "--pid", pid),
+                ("watch", "--no-store", "--duration", "0.2", "--pid", pid))
+    named = dict.fromkeys(commands, 0)
+    for most in range(6, 30):
+        for command in commands:
+            said = _with_files(b, most, command)
+            check(not re.search("(has|job) ended|there is no process|another container|Input/output", said),
+                  "with %d descriptors" % most, command, said)
+            named[command] += "too many open files: raise ulimit -n" in said
+    check(min(named.values()) > 3, "so often they were named", named)

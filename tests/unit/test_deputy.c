@@ -58,7 +58,7 @@ TEST(deputy__makes_a_folder_with_a_fifo_and_removes_it_with_all_that_is_in_it)
     CHECK(deputy_new(child, &d, NULL) == 0);
     CHECK(deputy_make_folder(d, "wake", &f) == 0);
     CHECK(stat(f.path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0777) == 0700);
-    CHECK(st.st_ino == f.st.st_ino && deputy_sees(d, f.path, &st));
+    CHECK(st.st_ino == f.st.st_ino && deputy_sees(d, f.path, &st) == 1);
     CHECK(deputy_has_reader(d, f.path, "wake"));
     CHECK(!deputy_has_reader(d, f.path, "other"));
     CHECK(!deputy_has_reader(d, "relative", "wake"));
