@@ -554,31 +554,36 @@ static void allow_many_files(void)
     }
 }
 
-static void add_tail(struct live *l, const char *path, off_t from)
+/* A file that our command writes to is ours already; of another process with its rights. */
+static int open_output(const struct deputy *d, int fd)
 {
-    if (l->tail_count < TAILS && tail_open(path, from, &l->tails[l->tail_count]) == 0)
+    char path[32];
+    if (d)
+        return deputy_open(d, fd);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static void add_tail(struct live *l, int fd, off_t from)
+{
+    struct tail **t = &l->tails[l->tail_count];
+    if (fd < 0 || tail_open(fd, from, t) < 0)
+        return;
+    if (l->tail_count > 0 && tail_is_same(l->tails[0], *t))
+        tail_free(*t);
+    else
         l->tail_count++;
 }
 
 /* Output that goes to a regular file is read from there. */
 static void open_tails(struct live *l)
 {
-    char paths[2][64];
-    struct stat st[2] = {{0}, {0}};
-    off_t from[2] = {TAIL_END, TAIL_END};
-    for (int fd = 1; fd <= 2; fd++) {
-        if (l->job->relay) {
-            snprintf(paths[fd - 1], sizeof(paths[0]), "/proc/self/fd/%d", fd);
-            from[fd - 1] = l->job->output_at[fd - 1];
-        } else {
-            snprintf(paths[fd - 1], sizeof(paths[0]), "/proc/%d/fd/%d", (int) l->job->pids[0], fd);
-        }
-        if (stat(paths[fd - 1], &st[fd - 1]) < 0)
-            st[fd - 1].st_ino = 0;
-    }
-    add_tail(l, paths[0], from[0]);
-    if (st[0].st_ino != st[1].st_ino || st[0].st_dev != st[1].st_dev)
-        add_tail(l, paths[1], from[1]);
+    struct deputy *d = NULL;
+    if (!l->job->relay && deputy_new(l->job->pids[0], &d, NULL) < 0)
+        return;
+    for (int fd = 1; fd <= 2; fd++)
+        add_tail(l, open_output(d, fd), l->job->relay ? l->job->output_at[fd - 1] : TAIL_END);
+    deputy_free(d);
 }
 
 /* Without it the lines go where they would have gone: that is no reason not to watch. */

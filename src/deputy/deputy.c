@@ -74,9 +74,9 @@ static bool sees_what_we_see(pid_t pid, int root)
            here.st_ino == there.st_ino;
 }
 
-static bool has_ended(int process)
+bool work_target_has_ended(const struct deputy *d)
 {
-    struct pollfd p = {.fd = process, .events = POLLIN};
+    struct pollfd p = {.fd = d->process, .events = POLLIN};
     return poll(&p, 1, 0) != 0;
 }
 
@@ -132,7 +132,7 @@ int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
     d->process = (int) syscall(SYS_pidfd_open, pid, 0);
     int r = d->process < 0 ? refusal(-errno) : look(d, why);
     /* Alive still: so all that was read is of the process that was pinned. */
-    if (r == 0 && has_ended(d->process))
+    if (r == 0 && work_target_has_ended(d))
         r = -ESRCH;
     if (r == 0) {
         *ret = d;

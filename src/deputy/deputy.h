@@ -88,4 +88,11 @@ void deputy_remove_copy(const struct deputy *d, struct deputy_copy *c); /* accep
 int deputy_read(const struct deputy *d, const char *path, size_t most, char **ret_text,
                 size_t *ret_len);
 
+/*
+ * A regular file that the process has open as its descriptor `fd`, opened for reading with its
+ * rights. Returns the descriptor, which the caller owns; -EINVAL: it is no regular file; -EACCES:
+ * the process may not read it, or it is another user's and may serve the file itself (FUSE).
+ */
+int deputy_open(const struct deputy *d, int fd);
+
 #endif

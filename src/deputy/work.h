@@ -40,6 +40,8 @@ typedef int work_function(const struct deputy *d, const void *context, struct an
 int work_run(const struct deputy *d, work_function *work, const void *context, const int *keep,
              unsigned keep_count, unsigned fds, struct answer *ret);
 
+bool work_target_has_ended(const struct deputy *d); /* so its pid may be another's */
+
 void work_close(struct answer *a); /* all descriptors that came back */
 
 /* openat2(): -errno. */

@@ -19,8 +19,10 @@ struct tail {
     off_t at;
 };
 
-static int watch_changes(const char *path)
+static int watch_changes(int file)
 {
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd >= 0 && inotify_add_watch(fd, path, IN_MODIFY) < 0) {
         close(fd);
@@ -29,30 +31,28 @@ static int watch_changes(const char *path)
     return fd;
 }
 
-/* To look leaves no trace, where we may ask for that: the file is ours, or we are root. */
-static int open_file(const char *path)
+int tail_open(int fd, off_t from, struct tail **ret)
 {
-    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    int fd = open(path, flags | O_NOATIME);
-    return fd < 0 && errno == EPERM ? open(path, flags) : fd;
-}
-
-int tail_open(const char *path, off_t from, struct tail **ret)
-{
-    int fd = open_file(path);
     struct stat st;
-    if (fd < 0)
-        return -errno;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         return -EINVAL;
     }
+    /* To look leaves no trace, where we may ask for that: the file is ours, or we are root. */
+    (void) fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
     struct tail *t = malloc(sizeof(*t));
     if (!t)
         base_out_of_memory();
-    *t = (struct tail){fd, watch_changes(path), from == TAIL_END ? st.st_size : from};
+    *t = (struct tail){fd, watch_changes(fd), from == TAIL_END ? st.st_size : from};
     *ret = t;
     return 0;
+}
+
+bool tail_is_same(const struct tail *a, const struct tail *b)
+{
+    struct stat x, y;
+    return fstat(a->fd, &x) == 0 && fstat(b->fd, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
 }
 
 struct tail *tail_free(struct tail *t)

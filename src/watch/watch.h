@@ -523,11 +523,12 @@ void relay_signal(struct relay *r, int number);
 /* Reads what a regular file got appended since: the output of a command that writes to one. */
 struct tail;
 
-/* From there on; TAIL_END: from its present end. A path such as "/proc/PID/fd/1" will do. -EINVAL:
- * no regular file. */
+/* Takes over the descriptor. From there on; TAIL_END: from its present end. -EINVAL: no regular
+ * file. */
 #define TAIL_END ((off_t) -1)
-int tail_open(const char *path, off_t from, struct tail **ret);
+int tail_open(int fd, off_t from, struct tail **ret);
 struct tail *tail_free(struct tail *t);
+bool tail_is_same(const struct tail *a, const struct tail *b); /* of one file */
 int tail_changes(const struct tail *t); /* readable when there is more; -1: look now and then */
 
 /* 0: nothing new. Of a flood the last megabyte. */

@@ -7,6 +7,7 @@ runs nothing. --long: ten times as often. One line a case, `N passed, N failed` 
 """
 
 import ctypes
+import json
 import os
 import pathlib
 import shutil
@@ -95,6 +96,17 @@ class Bench:
         except subprocess.TimeoutExpired:
             raise Failed("tidemark hangs")
 
+    def profile(self, child, seconds):
+        return subprocess.run([self.tidemark, "profile", "--pid", str(child.pid), "--seconds",
+                               str(seconds)], text=True, capture_output=True, timeout=90)
+
+    def watch(self, child):
+        """The job of its report."""
+        path = self.folder + "/watched.json"
+        subprocess.run([self.tidemark, "watch", "--pid", str(child.pid), "--duration", "2", "--quiet",
+                        "--no-store", "--json", path], capture_output=True, check=True, timeout=30)
+        return json.loads(pathlib.Path(path).read_text())["job"]
+
     def close(self):
         for child in self.children:
             child.kill()
@@ -119,9 +131,11 @@ def attaches_to_another_users_process(bench):
 
 def removes_no_folder_in_the_targets_namespace(bench):
     child = bench.start("left_over")
-    for _ in range(3):
+    for _ in range(25 * bench.many):
         bench.objects(child)
         bench.check_victim()
+    bench.profile(child, 1)
+    bench.check_victim()
 
 
 def sweeps_only_folders_of_its_own_user(bench):
@@ -189,10 +203,21 @@ def reads_sources_with_the_targets_rights(bench):
     opens = Opens(bench.victim + "/file")
     child = bench.start("source", own_namespace=False)
     opens.count()
-    done = subprocess.run([bench.tidemark, "profile", "--pid", str(child.pid), "--seconds", "10"],
-                          text=True, capture_output=True, timeout=90)
+    done = bench.profile(child, 10)
     expect("history" in done.stdout, "the list was not found: " + done.stdout + done.stderr)
     expect(opens.count() == 0, "a file was opened that the target may not read")
+
+
+def reads_output_with_the_targets_rights(bench):
+    """O_PATH takes no right to open: what lies behind its standard output is the target's choice."""
+    opens = Opens(bench.victim + "/file")
+    child = bench.start("output", own_namespace=False)
+    opens.count()
+    bench.watch(child)
+    expect(opens.count() == 0, "a file was opened that the target may not read")
+    child = bench.start("steps", own_namespace=False)
+    steps = bench.watch(child)["steps"]
+    expect(steps and steps > 10, "the steps in its own file were not read: %s" % steps)
 
 
 def refuses_who_has_changed_its_user_for_a_time(bench):

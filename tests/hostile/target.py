@@ -86,6 +86,12 @@ def grow(path):
     names["train"]()
 
 
+def write_to(fd):
+    """It is our output from now on."""
+    os.dup2(fd, 1)
+    os.dup2(fd, 2)
+
+
 def main():
     mode, folder, victim = sys.argv[1], sys.argv[2], sys.argv[3]
     if mode in ("left_over", "mounts", "endless"):
@@ -96,6 +102,13 @@ def main():
     print("ready", flush=True)
     if mode == "source":
         grow(victim + "/file")
+    if mode == "output":
+        write_to(os.open(os.path.join(victim, "file"), os.O_PATH))
+    if mode == "steps":
+        write_to(os.open(os.path.join(folder, "log"), os.O_WRONLY | os.O_CREAT, 0o600))
+        for step in range(1000):
+            print("step %d" % step, flush=True)
+            time.sleep(0.02)
     while True:
         time.sleep(0.01)
 

@@ -139,6 +139,27 @@ TEST(deputy__reads_regular_files_up_to_their_bound_and_nothing_else)
     end(child);
 }
 
+TEST(deputy__opens_regular_files_of_a_process_for_reading)
+{
+    char path[] = "/tmp/test_deputy-XXXXXX", byte = 0;
+    int fd = mkstemp(path), null = open("/dev/null", O_PATH | O_CLOEXEC);
+    CHECK(fd >= 0 && write(fd, "x", 1) == 1 && null >= 0);
+    pid_t child = start(); /* it has both */
+    struct deputy *d = NULL;
+    CHECK(deputy_new(child, &d, NULL) == 0);
+    int got = deputy_open(d, fd);
+    CHECK(got >= 0 && pread(got, &byte, 1, 0) == 1 && byte == 'x' && write(got, "y", 1) < 0);
+    close(got);
+    CHECK(deputy_open(d, null) == -EINVAL);
+    CHECK(deputy_open(d, 1000) == -ENOENT);
+    end(child);
+    CHECK(deputy_open(d, fd) < 0);
+    deputy_free(d);
+    close(null);
+    close(fd);
+    unlink(path);
+}
+
 /* Stops every child of its parent but itself and `spared`, as their own user may. */
 static pid_t start_stopper(pid_t spared)
 {
