@@ -20,6 +20,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 OTHER = 48123  # a user and group that nobody is
+AS_OTHER = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups"]
+AS_THIRD = [word.replace(str(OTHER), str(OTHER + 1)) for word in AS_OTHER]
 IN_OPEN = 0x20
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -79,9 +81,8 @@ class Bench:
         expect(self.look() == self.before, "the victim was changed: %s" % self.look())
 
     def start(self, mode, *, own_namespace=True, prefix=(), env=None):
-        as_other = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-groups"]
         apart = ["unshare", "-Urm"] if own_namespace else []
-        child = subprocess.Popen([*as_other, *apart, *prefix, PYTHON, self.program, mode, self.own,
+        child = subprocess.Popen([*AS_OTHER, *apart, *prefix, PYTHON, self.program, mode, self.own,
                                   self.victim], stdout=subprocess.PIPE, text=True, cwd="/",
                                  env=dict(os.environ, **(env or {})))
         self.children.append(child)
@@ -220,6 +221,22 @@ def reads_output_with_the_targets_rights(bench):
     expect(steps and steps > 10, "the steps in its own file were not read: %s" % steps)
 
 
+def stays_out_where_that_is_forbidden(bench):
+    """Each way that docs/SECURITY.md names, as the user of the target and as root."""
+    for name in ("tidemark", "libtidemark_probe.so"):
+        shutil.copy(pathlib.Path(bench.tidemark).parent / name, bench.folder)
+    entering = [bench.folder + "/tidemark", "objects", "--pid"]
+    without = ["setpriv", "--bounding-set", "-sys_ptrace"]
+    hidden = ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 none /proc && exec "$@"', "sh"]
+    plain, closed = (bench.start(mode, own_namespace=False) for mode in ("plain", "closed"))
+    for prefix, child, words in ((without, plain, "Not allowed"), (AS_OTHER, closed, "Not allowed"),
+                                 ([*hidden, *AS_THIRD], plain, "there is no process")):
+        done = subprocess.run([*prefix, *entering, str(child.pid)], text=True, capture_output=True,
+                              timeout=90)
+        expect(done.returncode == 1 and words in done.stderr, "%s: %s" % (words, done.stderr))
+        expect("libtidemark" not in pathlib.Path("/proc/%d/maps" % child.pid).read_text(), "entered")
+
+
 def refuses_who_has_changed_its_user_for_a_time(bench):
     program = "import os, time; os.setresuid(0, %d, 0); print('ready', flush=True); time.sleep(600)"
     child = subprocess.Popen([PYTHON, "-c", program % OTHER], stdout=subprocess.PIPE, text=True)
@@ -258,8 +275,7 @@ def main():
     names = [a for a in sys.argv[2:] if not a.startswith("-")]
     build = pathlib.Path(sys.argv[1]).resolve()
     many = 10 if "--long" in sys.argv else 1
-    if os.geteuid() != 0 or subprocess.run(["setpriv", "--reuid", str(OTHER), "--clear-groups", "--regid",
-                                            str(OTHER), "unshare", "-Urm", "true"]).returncode != 0:
+    if os.geteuid() != 0 or subprocess.run([*AS_OTHER, "unshare", "-Urm", "true"]).returncode != 0:
         print("skipped: it takes root and user namespaces")
         return 0
     passed = failed = 0

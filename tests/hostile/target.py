@@ -13,6 +13,7 @@ import time
 
 libc = ctypes.CDLL(None, use_errno=True)
 MS_BIND = 4096
+PR_SET_DUMPABLE = 4
 
 
 def bind(source, over):
@@ -97,6 +98,8 @@ def main():
     if mode in ("left_over", "mounts", "endless"):
         bind(folder, "/dev/shm")
     prepare(mode, folder, victim)
+    if mode == "closed":
+        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     if mode in ATTACKS:
         threading.Thread(target=ATTACKS[mode], args=(folder, victim), daemon=True).start()
     print("ready", flush=True)
