@@ -132,9 +132,23 @@ py_object *python_define(const char *text, py_object *given, const char *name, c
     return result;
 }
 
+/* As the class has it: what an attribute of the class gives is bound no more, where it was another
+ * probe that put it there. An inherited one is what that gives. */
+static py_object *method_of(py_object *type, const char *name)
+{
+    py_object *own = python_attribute(type, "__dict__");
+    py_object *method = own ? py.PyObject_CallMethod(own, "get", "s", name) : NULL;
+    py.PyErr_Clear();
+    python_drop(own);
+    if (method && method != py.none)
+        return method;
+    python_drop(method);
+    return python_attribute(type, name);
+}
+
 bool python_replace_method(py_object *type, struct py_method *method, struct python_replaced *ret)
 {
-    py_object *original = python_attribute(type, method->name);
+    py_object *original = method_of(type, method->name);
     py_object *function = original ? python_function(method, original) : NULL;
     py_object *bound = function ? py.PyInstanceMethod_New(function) : NULL;
     bool replaced = bound && py.PyObject_SetAttrString(type, method->name, bound) == 0;

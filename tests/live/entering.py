@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -106,6 +107,19 @@ def _check_left(pid):
 def _libraries(pid):
     maps = pathlib.Path("/proc/%d/maps" % pid).read_text()
     return set(re.findall(r"\S*libtidemark_probe\S*", maps))
+
+
+# Steps that go through methods which are replaced while it is watched.
+STEPS = """\
+import os, torch
+optimizer, n = torch.optim.SGD(), 0
+while not os.path.exists("stop"):
+    assert optimizer.step() == "made"
+    n += 1
+    if n == 3:
+        open("begun", "w").write("1")
+open("result", "w").write("1 0")
+"""
 
 
 # ---- profile ----
@@ -454,6 +468,29 @@ def _below(pid, word):
         if found:
             return found
     return None
+
+
+def two_probes_in_one_process(b):
+    """Of two installations, as after an upgrade: whichever leaves first, the program goes on."""
+    other = b.folder / "other"
+    other.mkdir()
+    for name in ("tidemark", "libtidemark_probe.so"):
+        shutil.copy(b.tidemark.parent / name, other)
+    standin = pathlib.Path(__file__).resolve().parents[1] / "standin"
+    (b.folder / "job.py").write_text(STEPS)
+    env = {**os.environ, "PYTHONPATH": str(standin), "STANDIN_TORCH": "old"}
+    job = b.start([sys.executable, "job.py"], env=env)
+    b.wait_for_file("begun")
+    for seconds in ((6, 1), (3, 5)):
+        watchers = []
+        for program, term in zip((other / "tidemark", b.tidemark), seconds):
+            watchers.append(b.start([program, "profile", "--pid", str(job.pid), "--seconds", str(term)]))
+            time.sleep(1)
+        for watcher in watchers:
+            equal(watcher.wait(30), 0, "status of the watcher")
+        _check_left(job.pid)
+    equal(len(_libraries(job.pid)), 2, "libraries")
+    _end(b, job)
 
 
 def another_users_process(b):
