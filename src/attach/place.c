@@ -1,8 +1,6 @@
 /* attach/place.c: the library, where the target can open it. */
 #include "attach/place.h"
 
-#include "attach/maps.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "attach/python.h"
 
 #include "attach/arch.h"
-#include "attach/maps.h"
 
 #include <errno.h>
 #include <stdio.h>

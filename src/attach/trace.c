@@ -1,7 +1,6 @@
 /* attach/trace.c: one thread of the target, stopped, made to do something, and let go as it was. */
 #include "attach/trace.h"
 
-#include "attach/maps.h"
 #include "attach/region.h"
 
 #include <errno.h>

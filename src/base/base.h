@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/lines.h"
+#include "base/maps.h"
 #include "base/quantity.h"
 #include "base/series.h"
 #include "base/units.h"

@@ -2,8 +2,8 @@
  * status, as code. The first byte says as which. */
 #include "attach/arch.h"
 #include "attach/elf.h"
-#include "attach/maps.h"
 #include "attach/status.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* tests/unit/test_attach_maps.c: what the kernel tells of a process that we want to get into. */
 #include "unit.h"
 
-#include "attach/maps.h"
 #include "attach/permission.h"
 #include "attach/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/sysmacros.h>
 
 /* ---- maps ---- */
 
@@ -27,7 +27,7 @@ TEST(maps__reads_a_line_of_the_kernel)
     const char *text = "7f8b75000000-7f8b75087000 r-xp 00028000 fe:00 1234567    /lib/libc.so.6\n";
     CHECK(next(text, &at, &m) == 1 && m.start == 0x7f8b75000000 && m.end == 0x7f8b75087000);
     CHECK(m.read && !m.write && m.execute && m.private && m.offset == 0x28000);
-    CHECK(m.inode == 1234567 && is_path(&m, "/lib/libc.so.6"));
+    CHECK(m.device == makedev(0xfe, 0) && m.inode == 1234567 && is_path(&m, "/lib/libc.so.6"));
     CHECK(next(text, &at, &m) == 0);
 }
 

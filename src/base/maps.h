@@ -1,16 +1,18 @@
-/* attach/maps.h: /proc/PID/maps, parsed. Pure. */
-#ifndef TIDEMARK_ATTACH_MAPS_H
-#define TIDEMARK_ATTACH_MAPS_H
+/* base/maps.h: /proc/PID/maps, parsed. Pure. */
+#ifndef TIDEMARK_BASE_MAPS_H
+#define TIDEMARK_BASE_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* One mapping. `path` is as the kernel prints it, without " (deleted)"; "" where there is none. It
  * points into the text that was parsed and is not terminated. */
 struct maps_entry {
     uint64_t start, end, offset;
     bool read, write, execute, private;
+    dev_t device;
     uint64_t inode;
     const char *path;
     size_t path_len;

@@ -1,7 +1,8 @@
-/* attach/maps.c: /proc/PID/maps, parsed. */
-#include "attach/maps.h"
+/* base/maps.c: /proc/PID/maps, parsed. */
+#include "base/maps.h"
 
 #include <string.h>
+#include <sys/sysmacros.h>
 
 struct cursor {
     const char *at, *end;
@@ -66,8 +67,9 @@ static bool parse_line(struct cursor *c, struct maps_entry *m)
         !take(c, ' ') || !take_rights(c, m) || !take(c, ' ') || !take_number(c, 16, &m->offset) ||
         !take(c, ' ') || !take_number(c, 16, &major) || !take(c, ':') ||
         !take_number(c, 16, &minor) || !take(c, ' ') || !take_number(c, 10, &m->inode) ||
-        m->end <= m->start)
+        m->end <= m->start || major > UINT32_MAX || minor > UINT32_MAX)
         return false;
+    m->device = makedev((unsigned) major, (unsigned) minor);
     take_path(c, m);
     return true;
 }
