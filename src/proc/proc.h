@@ -96,6 +96,11 @@ int proc_read_fds(struct proc *p, double *ret_count);
  * replaces what `ret` held, as the next does. */
 int proc_read_arguments(struct proc *p, struct buf *ret);
 
+/* At most so much can it have put into files so far: what it and the children that it has waited
+ * for have written by whatever call, and a page for each of its own page faults. */
+int proc_read_written(struct proc *p, double *ret_bytes);
+int proc_io_parse(const char *text, size_t len, double *ret_written); /* /proc/PID/io */
+
 /* The value of one variable of the environment it was started with. -ENOENT. */
 int proc_read_variable(struct proc *p, const char *name, struct buf *ret);
 
@@ -110,6 +115,38 @@ void proc_add_command(struct buf *out, const char *arguments, size_t len);
 /* The same for an argv, not quoted: `count` texts, each with a NUL behind it; replaces what `ret`
  * held. */
 void proc_redact(const char *const *argv, size_t count, struct buf *ret);
+
+/* ---- shared memory ---- */
+
+/* A file of a tmpfs that a process maps or has open. */
+struct proc_held {
+    uint64_t inode;
+    double bytes, size; /* what it takes, and how long it is; NAN: it is only mapped */
+    double extent;      /* to where it is mapped; 0: it is only open */
+};
+
+typedef void proc_held_found(void *context, const struct proc_held *h);
+
+/*
+ * The files of `device`, mounted at `place`, that it holds, those without a name too. One that it
+ * holds twice is found twice. `maps` may be false for one that is known to have touched no shared
+ * memory. 0: what may be read was; -ESRCH.
+ */
+int proc_read_held(struct proc *p, dev_t device, const char *place, bool maps,
+                   proc_held_found *found, void *context);
+
+struct proc_held_hooks {
+    void *context;
+    bool (*skip)(void *context, pid_t pid);
+    proc_held_found *found;
+    /* As proc_read_written() says. */
+    void (*wrote)(void *context, struct proc_id id, double bytes);
+};
+
+/* The same of all processes of the machine, ascending by pid, but for those that `skip` names and
+ * those that are not for us. -errno. */
+int proc_survey_held(const char *root, dev_t device, const char *place,
+                     const struct proc_held_hooks *hooks);
 
 /* ---- the tree ---- */
 

@@ -1,6 +1,7 @@
 /* proc/process.c: one open process: its memory, descriptors, arguments and environment. */
 #include "proc/fields.h"
 #include "proc/file.h"
+#include "proc/held.h"
 #include "proc/stat.h"
 
 #include <dirent.h>
@@ -62,6 +63,16 @@ int proc_rollup_parse(const char *text, size_t len, struct proc_rollup *ret)
         return -EINVAL;
     r.s.private_bytes = r.clean + r.dirty;
     *ret = r.s;
+    return 0;
+}
+
+int proc_io_parse(const char *text, size_t len, double *ret_written)
+{
+    static const struct field fields[] = {{"wchar", 0}};
+    double written;
+    if (fields_parse(text, len, fields, 1, &written) == 0)
+        return -EINVAL;
+    *ret_written = written;
     return 0;
 }
 
@@ -293,6 +304,18 @@ int proc_read_arguments(struct proc *p, struct buf *ret)
     buf_clear(ret);
     buf_add(ret, buf_text(&p->text), p->text.len);
     return 0;
+}
+
+int proc_read_written(struct proc *p, double *ret_bytes)
+{
+    struct proc_stat stat;
+    return held_read_written(p->dir, &p->text, &stat, ret_bytes);
+}
+
+int proc_read_held(struct proc *p, dev_t device, const char *place, bool maps,
+                   proc_held_found *found, void *context)
+{
+    return held_read_at(p->dir, device, place, maps, &p->text, found, context);
 }
 
 int proc_read_variable(struct proc *p, const char *name, struct buf *ret)

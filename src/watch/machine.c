@@ -1,4 +1,4 @@
-/* watch/machine.c: what surrounds the job: system RAM, its cgroup, /dev/shm, the GPUs. */
+/* watch/machine.c: what surrounds the job: system RAM, its cgroup, the GPUs. */
 #include "watch/session.h"
 
 #include <dirent.h>
@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHM_PATH "/dev/shm"
-
 /* Somebody else is named when the system grew that much, and the job by less than this share. */
 #define ELSEWHERE_BYTES (200.0 * 1024 * 1024)
 #define ELSEWHERE_SHARE 0.25
@@ -21,7 +19,7 @@
 #define SURVEY_LEAST 5.0
 #define SURVEY_MOST 30.0
 
-/* ---- system, cgroup, /dev/shm ---- */
+/* ---- system and cgroup ---- */
 
 /* The counter of /proc/vmstat; NAN: an old kernel. */
 double machine_oom_kills(const char *proc_root)
@@ -80,23 +78,11 @@ static void read_memory(struct watch *w)
     find_limit(w);
 }
 
-/* What the job's rings take up is ours and not the job's. */
-static int read_shm(const struct watch *w, double *ret_used, double *ret_size)
-{
-    struct stat st;
-    int r = proc_tmpfs_read(SHM_PATH, ret_used, ret_size);
-    if (r == 0 && stat(SHM_PATH, &st) == 0)
-        *ret_used = fmax(0, *ret_used - rings_bytes(w, st.st_dev));
-    return r;
-}
-
 void machine_open(struct watch *w)
 {
     no_cgroup(&w->cgroup_now);
     w->memory_now = (struct proc_meminfo){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    double size;
-    if (read_shm(w, &w->shm_first, &size) < 0)
-        w->shm_first = NAN;
+    shared_open(w);
     w->oom_kills_first = machine_oom_kills(w->options.proc_root);
     if (w->options.no_gpu || gpu_open(&w->gpu, w->gpu_why) < 0)
         w->gpu = NULL;
@@ -113,6 +99,7 @@ void machine_release(struct watch *w)
     gpu_free(w->gpu);
     cgroup_free(w->cgroup);
     proc_survey_free(w->survey_first);
+    shared_release(w);
 }
 
 /* The cgroup of the job's first process; ours, where that cannot be told. */
@@ -127,15 +114,6 @@ static void find_cgroup(struct watch *w)
     w->cgroup_first = w->cgroup_now;
 }
 
-void machine_tick_shm(struct watch *w, double seconds)
-{
-    double used, size;
-    if (read_shm(w, &used, &size) < 0)
-        return;
-    w->job[JOB_SHM].limit = size;
-    watch_push(w, &w->job[JOB_SHM], seconds, used);
-}
-
 void machine_tick(struct watch *w, double seconds)
 {
     find_cgroup(w);
@@ -143,116 +121,7 @@ void machine_tick(struct watch *w, double seconds)
     const struct proc_meminfo *m = &w->memory_now;
     watch_push(w, &w->job[JOB_SYSTEM], seconds, m->total - m->available);
     watch_push(w, &w->job[JOB_CGROUP], seconds, w->cgroup_now.working_set);
-    machine_tick_shm(w, seconds);
-}
-
-/* ---- whose is what lies in /dev/shm? ---- */
-
-static bool is_owner(const struct watch *w, uid_t uid)
-{
-    for (size_t i = 0; i < w->member_count; i++)
-        if (w->members[i]->now.uid == (int64_t) uid)
-            return true;
-    return false;
-}
-
-/* A number in the name that is a process: of the job (1), of somebody else (-1), none (0). */
-static int named_process(const struct watch *w, const char *name)
-{
-    for (const char *s = name; *s; s++) {
-        if (*s < '0' || *s > '9')
-            continue;
-        char *end;
-        long pid = strtol(s, &end, 10);
-        struct proc_stat stat;
-        for (size_t i = 0; i < w->member_count; i++)
-            if (w->members[i]->id.pid == pid)
-                return 1;
-        if (end - s >= 2 && pid > 1 && pid < 5000000 &&
-            proc_stat_read(w->options.proc_root, (pid_t) pid, &stat) == 0)
-            return -1;
-        s = end - 1;
-    }
-    return 0;
-}
-
-/* What lies there in files that came since the start, what of it is somebody else's, and what is
- * missing in files that are not full. */
-struct shm_files {
-    double all, theirs, room;
-};
-
-/*
- * /dev/shm is shared by all jobs. What carries another live process's number, or belongs to another
- * user, is not ours; what carries no name may be.
- */
-static struct shm_files shm_files(const struct watch *w)
-{
-    struct shm_files f = {0};
-    DIR *folder = opendir(SHM_PATH);
-    struct dirent *entry;
-    if (!folder)
-        return f;
-    while ((entry = readdir(folder)) != NULL) {
-        struct stat st;
-        if (fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(st.st_mode) || (double) st.st_ctim.tv_sec < w->started - 1)
-            continue;
-        double bytes = 512.0 * (double) st.st_blocks;
-        f.all += bytes;
-        f.room += fmax(0, (double) st.st_size - bytes);
-        if (!is_owner(w, st.st_uid) || named_process(w, entry->d_name) < 0)
-            f.theirs += bytes;
-    }
-    closedir(folder);
-    return f;
-}
-
-/*
- * Files that had their size before are filled, as a ring of frames is, and nothing else came: their
- * sizes rose once at most since anything grew. It fits once all are full. What has come to an end
- * stays explained.
- */
-static bool shm_fills(struct watch *w, const struct shm_files *now)
-{
-    struct shm_growth *g = &w->shm_growth;
-    const struct track *t = &w->job[JOB_SHM];
-    double sizes = now->all + now->room;
-    bool grows = now->all > g->all;
-    g->creations += sizes > g->sizes + LEAST_RISE;
-    g->is_filled = grows ? sizes <= g->sizes : g->is_filled;
-    g->all = now->all;
-    g->sizes = fmax(g->sizes, sizes);
-    return g->is_filled && g->creations <= 1 && !(t->limit > 0 && t->last + now->room >= t->limit);
-}
-
-/* What a process has of it is the same memory, unless it has more than was ever to lie there. */
-static void explain_shared(struct watch *w, bool fills)
-{
-    for (size_t i = 0; i < w->member_count; i++) {
-        struct track *t = w->members[i]->has_tracks ? &w->members[i]->tracks[MEMBER_SHMEM] : NULL;
-        if (t && fills && t->last - t->first <= w->shm_growth.sizes + LEAST_RISE)
-            track_excuse(t, LEDGER_FIRST_TOUCH);
-        else if (t)
-            track_judge(t, NULL);
-    }
-}
-
-/* Asked only while it grows, and not at every look: there may be many files. */
-void machine_attribute_shm(struct watch *w, double seconds)
-{
-    struct track *t = &w->job[JOB_SHM];
-    if (seconds < w->next_shm || !(t->max - t->first > 0))
-        return;
-    w->next_shm = seconds + fmin(fmax(0.5, seconds / 20), 10);
-    struct shm_files files = shm_files(w);
-    bool fills = shm_fills(w, &files);
-    bool is_foreign = files.theirs > files.all / 2;
-    if (is_foreign || fills)
-        track_excuse(t, is_foreign ? LEDGER_OTHERS : LEDGER_FIRST_TOUCH);
-    else
-        track_judge(t, NULL);
-    explain_shared(w, fills && !is_foreign);
+    shared_tick(w, seconds, isfinite(w->ended));
 }
 
 /* ---- GPUs as torch knows them ---- */
@@ -495,7 +364,7 @@ double machine_held_by_job(const struct watch *w)
         if (member_is_alive(m) && m->has_tracks && m->tracks[MEMBER_COPIED].samples > 0)
             held += m->tracks[MEMBER_COPIED].last;
     }
-    if (shm->samples > 0 && !track_is_foreign(shm))
+    if (shm->samples > 0)
         held += shm->last;
     return held;
 }

@@ -6,6 +6,7 @@
 #include "gpu/gpu.h"
 #include "input/input.h"
 #include "watch/found.h"
+#include "watch/shm.h"
 #include "watch/stays.h"
 #include "watch/track.h"
 #include "watch/watch.h"
@@ -99,8 +100,9 @@ struct member {
     uint64_t faults;        /* when that was asked last */
     double changed_seconds; /* when it was last seen to hold, or to have touched, other pages */
     double anon_at_rollup, mapped_at_rollup; /* mapped: pages of files and shared memory */
-    double own_shared;                       /* of its shared memory, what the probe keeps there */
-    double inherited; /* of its anonymous memory, from the process that forked it */
+    double written;    /* at most, into files, up to the last look at /dev/shm */
+    double own_shared; /* of its shared memory, what the probe keeps there */
+    double inherited;  /* of its anonymous memory, from the process that forked it */
     double pss_first;
     int rollup_error;
     bool copies_told;    /* of what its data workers copy */
@@ -192,6 +194,25 @@ struct sheet {
     unsigned unread; /* processes whose shares wait for their turn */
 };
 
+/* What lies in /dev/shm. */
+struct shm {
+    struct shm_files files;
+    struct shm_writers writers;
+    dev_t device;
+    bool is_begun; /* what was there before watching is known */
+    bool was_looked_at;
+    double first, used; /* by all jobs; `used`: at the last look */
+    double looked_seconds;
+    double survey_spent;  /* CPU seconds of asking all processes, which is in none of the above */
+    unsigned surveys;     /* so often they were asked */
+    enum shm_owner guess; /* whose it is that nobody was seen to hold */
+    double wrote, guessed_first; /* by the job since the first of them; what was there then */
+    double spent;                /* CPU seconds of looks */
+    double all, sizes;  /* what was in the job's at the last look; how large they were at most */
+    unsigned creations; /* looks at which they had become larger */
+    bool is_filled;     /* when there last was more in them, they had not */
+};
+
 /* What the run file was last told. */
 struct recorded_terms {
     double limit, total, epoch_length;
@@ -229,12 +250,7 @@ struct watch {
     struct cgroup *cgroup;
     struct cgroup_memory cgroup_first, cgroup_now;
     struct proc_meminfo memory_first, memory_now;
-    double shm_first;
-    struct shm_growth {
-        double all, sizes;  /* what was in files at the last look; how large they were at most */
-        unsigned creations; /* looks at which they had become larger */
-        bool is_filled;     /* when there last was more in them, they had not */
-    } shm_growth;
+    struct shm shm;
     double oom_kills_first; /* of the machine */
     struct gpu *gpu;
     struct track *devices; /* the whole device, where the driver names no processes */
@@ -248,7 +264,7 @@ struct watch {
     const char *limit_source;
 
     /* When what is due, in seconds. */
-    double next_tick, next_scan, next_gpu, next_roles, next_survey, next_commit, next_shm;
+    double next_tick, next_scan, next_gpu, next_roles, next_survey, next_commit;
     double next_review, next_restless; /* restless: the job has moved since, or is near its limit */
     double next_round; /* of reading the shares of a process, from inside; 0: any time */
     double last_tick;
@@ -448,8 +464,6 @@ void patterns_view(struct watch *w, struct watch_view *v);
 void machine_open(struct watch *w);
 void machine_release(struct watch *w);
 void machine_tick(struct watch *w, double seconds);
-void machine_tick_shm(struct watch *w, double seconds); /* that part of it */
-void machine_attribute_shm(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
 void machine_attribute_gpu(struct watch *w);
 void machine_look_elsewhere(struct watch *w, double seconds);
@@ -457,6 +471,14 @@ void machine_look_elsewhere(struct watch *w, double seconds);
 double machine_held_by_job(const struct watch *w);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);
+
+/* shared.c */
+void shared_open(struct watch *w);
+void shared_release(struct watch *w);
+/* Looks at /dev/shm where something has moved there; with `finally` in any case. */
+void shared_tick(struct watch *w, double seconds, bool finally);
+/* What the job has left behind there. False: nothing worth a word. */
+bool shared_describe(const struct watch *w, struct buf *out);
 
 /* workers.c */
 

@@ -143,8 +143,7 @@ void sheet_take(struct watch *w, double seconds)
 {
     if (w->alive == 0)
         return;
-    struct sheet now = {
-        .seconds = seconds, .system = w->job[JOB_SYSTEM].last, .shm = w->job[JOB_SHM].last};
+    struct sheet now = {.seconds = seconds, .system = w->job[JOB_SYSTEM].last, .shm = w->shm.used};
     fill(w, &now);
     if (is_teardown(&w->sheet, &now)) {
         sheet_release(&now);

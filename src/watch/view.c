@@ -313,14 +313,14 @@ static void copy_sheet(const struct watch *w, struct watch_view *v)
     v->system_first = w->memory_first.total - w->memory_first.available;
     v->system_last = s->system;
     v->system_total = w->memory_now.total;
-    v->shm_first = w->shm_first;
+    v->shm_first = w->shm.first;
     v->shm_last = s->shm;
     v->unexplained = NAN;
     if (s->count == 0)
         return;
     /* Pages of files count as available; what lies in /dev/shm and is mapped is in the rows. */
     double job = s->total.anon + s->total.shmem - w->held_first;
-    double unmapped = fmax(0, s->shm - w->shm_first - s->total.shmem);
+    double unmapped = fmax(0, s->shm - w->shm.first - s->total.shmem);
     v->unexplained = s->system - v->system_first - job - (isnan(unmapped) ? 0 : unmapped);
 }
 
@@ -477,11 +477,12 @@ static void add_notes(struct watch *w, struct watch_view *v)
         add_note(v, "processes of the job are missing here that could not be read: %s", v->unread);
     if (w->elsewhere.len > 0)
         add_note(v, "%s", buf_text(&w->elsewhere));
-    if (track_is_wary(&w->job[JOB_SHM]))
-        add_note(v,
-                 "/dev/shm belongs to all jobs of the machine: ls -lt /dev/shm shows whose it is");
     add_clock_note(w, v);
     add_foreign_notes(w, v);
+    struct buf shared = BUF_INIT;
+    if (shared_describe(w, &shared))
+        add_note(v, "%s", buf_text(&shared));
+    buf_release(&shared);
     struct buf copies = BUF_INIT;
     if (workers_describe(w, &copies))
         add_note(v, "%s", buf_text(&copies));

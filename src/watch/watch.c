@@ -575,7 +575,6 @@ static double least_review(const struct watch *w, double seconds)
 static void review(struct watch *w, double seconds)
 {
     machine_tick(w, seconds);
-    machine_attribute_shm(w, seconds);
     machine_attribute_gpu(w);
     w->terms.series = 0;
     watch_each_moving_track(w, true, count_engine, NULL);
@@ -595,7 +594,7 @@ static void look_around(struct watch *w, double seconds)
     if (seconds >= w->next_review || (seconds >= w->next_restless && is_restless(w)))
         review(w, seconds);
     else if (seconds >= w->next_restless && w->job[JOB_SHM].moves)
-        machine_tick_shm(w, seconds);
+        shared_tick(w, seconds, false);
     else
         return;
     w->next_restless = seconds + least_review(w, seconds);

@@ -44,6 +44,9 @@ static void try_stat(const char *text, size_t len)
 static void try_status(const char *text, size_t len)
 {
     struct proc_status s;
+    double written;
+    if (proc_io_parse(text, len, &written) == 0)
+        require_number(written);
     if (proc_status_parse(text, len, &s) < 0)
         return;
     require(s.uid >= -1);

@@ -21,6 +21,7 @@ import inside
 import memory
 import options
 import phases
+import shared
 import signals
 import streams
 import terminals
@@ -30,7 +31,7 @@ import watching
 
 PARALLEL = 2
 MODULES = (ending, streams, signals, terminals, options, inside, found, phases, tradeoff, watching,
-           copies, entering, hostile, memory, users)
+           copies, shared, entering, hostile, memory, users)
 
 
 def cases():

@@ -333,7 +333,7 @@ TEST(evidence__what_was_missed_is_added_up_only_at_a_time)
 
 /* ---- what the job holds, where somebody else is looked for ---- */
 
-static double held_with(bool alive, bool foreign)
+static double held_with(bool alive)
 {
     static const struct made_process list[] = {
         {.pid = 10, .rank = -1, .from = 0, .to = 100},
@@ -347,8 +347,6 @@ static double held_with(bool alive, bool foreign)
     copied->samples = shm->samples = 1;
     copied->last = 50 * MB;
     shm->last = 30 * MB;
-    if (foreign)
-        track_excuse(shm, LEDGER_OTHERS);
     w->job[JOB_ANON].last = 200 * MB;
     double held = machine_held_by_job(w);
     copied->samples = shm->samples = 0;
@@ -358,7 +356,6 @@ static double held_with(bool alive, bool foreign)
 
 TEST(held_by_job__counts_what_its_forks_have_copied)
 {
-    CHECK_NEAR(held_with(true, false), 280 * MB, 0);
-    CHECK_NEAR(held_with(false, false), 230 * MB, 0);
-    CHECK_NEAR(held_with(true, true), 250 * MB, 0);
+    CHECK_NEAR(held_with(true), 280 * MB, 0);
+    CHECK_NEAR(held_with(false), 230 * MB, 0);
 }
