@@ -62,6 +62,10 @@ void copies_judge(const struct copy_facts *facts, struct copies *ret);
 /* What was copied, of what, where it ends, and how to share it: a few sentences for a person. */
 void copies_describe(struct buf *out, const struct copy_facts *facts, const struct copies *c);
 
+/* Of what a fork shared, `taken` more is its own now, and it can have copied no more of that than
+ * `faulted`. Returns how much was left to it by others in all, where that was `left` before. */
+double copies_left(double left, double taken, double faulted);
+
 /* Whether what a worker has copied still rose over the last quarter of what is known, and how
  * fast. */
 enum copy_trend copies_trend(const struct history *copied, double *ret_rate);

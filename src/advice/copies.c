@@ -92,6 +92,11 @@ enum copy_trend copies_trend(const struct history *h, double *ret_rate)
     return COPIES_GROW;
 }
 
+double copies_left(double left, double taken, double faulted)
+{
+    return left + fmax(0, taken - faulted);
+}
+
 /* ---- in words ---- */
 
 static void add_attribute(struct buf *out, const struct copy_facts *f)

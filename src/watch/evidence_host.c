@@ -67,10 +67,12 @@ static int read_highest(struct timeline *t, struct recording *r, const struct tr
     return index < recording_count(r) ? recording_each_sample(r, index, fill_highest, &f) : 0;
 }
 
-static int read_copied(struct timeline *t, struct recording *r, const struct member *m)
+/* What a fork has for itself of what it shared: copied, or left to it. */
+static int read_taken(struct timeline *t, struct recording *r, const struct member *m,
+                      enum member_kind kind)
 {
     struct filling f = {.timeline = t, .values = t->copied, .previous = NAN};
-    size_t index = recording_index_of(r, &m->tracks[MEMBER_COPIED]);
+    size_t index = recording_index_of(r, &m->tracks[kind]);
     if (index == recording_count(r))
         return 0;
     int result = recording_each_sample(r, index, fill_sum, &f);
@@ -95,8 +97,11 @@ static int timeline_fill(struct timeline *t, struct recording *r)
     int result = read_highest(t, r, &w->job[JOB_ANON], t->anon);
     if (result == 0 && !track_is_foreign(shm))
         result = read_highest(t, r, shm, t->shared);
-    for (size_t i = 0; i < w->member_count && result == 0; i++)
-        result = read_copied(t, r, w->members[i]);
+    for (size_t i = 0; i < w->member_count && result == 0; i++) {
+        result = read_taken(t, r, w->members[i], MEMBER_COPIED);
+        if (result == 0)
+            result = read_taken(t, r, w->members[i], MEMBER_LEFT);
+    }
     carry_on(t->anon);
     carry_on(t->shared);
     for (unsigned i = 0; i < MOMENTS; i++) {

@@ -361,8 +361,10 @@ double machine_held_by_job(const struct watch *w)
     double held = w->job[JOB_ANON].last;
     for (size_t i = 0; i < w->member_count; i++) {
         const struct member *m = w->members[i];
-        if (member_is_alive(m) && m->has_tracks && m->tracks[MEMBER_COPIED].samples > 0)
-            held += m->tracks[MEMBER_COPIED].last;
+        if (!member_is_alive(m) || !m->has_tracks)
+            continue;
+        for (unsigned k = MEMBER_COPIED; k <= MEMBER_LEFT; k++)
+            held += m->tracks[k].samples > 0 ? m->tracks[k].last : 0;
     }
     if (shm->samples > 0)
         held += shm->last;

@@ -66,6 +66,7 @@ static const struct {
     [MEMBER_VSIZE] = {"host.vsize", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_PEAK] = {"host.peak", SERIES_BYTES, TRACK_SHOWN},
     [MEMBER_COPIED] = {"host.copied", SERIES_BYTES, TRACK_SHOWN},
+    [MEMBER_LEFT] = {"host.left", SERIES_BYTES, TRACK_SHOWN},
 };
 
 /* A process that lives less long has no series of its own: it is part of the job's sums. Helpers
@@ -480,15 +481,38 @@ static double monotonic(void)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
-/* What it has for itself, and did not get since the fork. Where its parent has ended, what they
- * shared is its own without being copied. */
+/* What it has for itself, and did not get since the fork. */
+static double taken_over(const struct member *m)
+{
+    return fmax(0, m->rollup.private_bytes - fmax(0, m->now.anon - m->inherited));
+}
+
+/*
+ * Of that what it was left alone with: those it shared a page with have freed it, or written to it
+ * and have a copy now. To copy a page itself it has to write to it, which is a fault: between two
+ * readings of its shares it has copied a page for each at most.
+ */
+static void see_what_was_left_to_it(struct member *m, const struct proc_stat *before)
+{
+    struct proc_stat after;
+    double taken = taken_over(m), page = (double) sysconf(_SC_PAGESIZE);
+    if (proc_read_stat(m->proc, &after) == 0)
+        m->left_to_it =
+            fmin(taken, copies_left(m->left_to_it, taken - m->taken_over,
+                                    page * (double) (after.faults - m->faults_at_rollup)));
+    m->taken_over = taken;
+    m->faults_at_rollup = before->faults;
+}
+
+/* Where its parent has ended, what they shared is its own without being copied. */
 static void push_copied(struct watch *w, struct member *m, double seconds)
 {
     const struct member *parent = member_find(w, m->parent);
     if (!m->forked || !parent || !member_is_alive(parent))
         return;
-    double own = fmax(0, m->now.anon - m->inherited);
-    push(w, m, MEMBER_COPIED, seconds, fmax(0, m->rollup.private_bytes - own));
+    push(w, m, MEMBER_COPIED, seconds, fmax(0, taken_over(m) - m->left_to_it));
+    if (m->left_to_it > 0 || m->tracks[MEMBER_LEFT].samples > 0)
+        push(w, m, MEMBER_LEFT, seconds, fmin(taken_over(m), m->left_to_it));
 }
 
 static void push_shares(struct watch *w, struct member *m, double seconds)
@@ -528,6 +552,9 @@ bool member_awaits_shares(const struct watch *w, const struct member *m)
 static void read_rollup(struct watch *w, struct member *m, double seconds)
 {
     double begin = monotonic(), cpu = watch_cpu_seconds();
+    struct proc_stat before = {.faults = m->faults_at_rollup};
+    if (m->forked)
+        (void) proc_read_stat(m->proc, &before);
     m->rollup_error = proc_read_rollup(m->proc, &m->rollup);
     double took = monotonic() - begin;
     cpu = watch_cpu_seconds() - cpu;
@@ -545,6 +572,8 @@ static void read_rollup(struct watch *w, struct member *m, double seconds)
     m->mapped_at_rollup = m->now.file + m->now.shmem;
     if (isnan(m->pss_first))
         m->pss_first = m->rollup.pss;
+    if (m->forked)
+        see_what_was_left_to_it(m, &before);
     push_shares(w, m, seconds);
 }
 

@@ -59,7 +59,8 @@ enum member_kind {
     MEMBER_RSS,
     MEMBER_VSIZE,
     MEMBER_PEAK,
-    MEMBER_COPIED, /* of what it shared at its fork, what it has for itself now */
+    MEMBER_COPIED, /* of what it shared at its fork, what it has for itself by copying it */
+    MEMBER_LEFT,   /* ... and what because the others gave it up */
     MEMBER_KINDS,
 };
 
@@ -103,6 +104,9 @@ struct member {
     double written;    /* at most, into files, up to the last look at /dev/shm */
     double own_shared; /* of its shared memory, what the probe keeps there */
     double inherited;  /* of its anonymous memory, from the process that forked it */
+    double taken_over; /* of that it had so much for itself at the last reading of its shares ... */
+    double left_to_it; /* ... and so much of it without having copied it */
+    uint64_t faults_at_rollup;
     double pss_first;
     int rollup_error;
     bool copies_told;    /* of what its data workers copy */
@@ -467,7 +471,8 @@ void machine_tick(struct watch *w, double seconds);
 void machine_read_gpu(struct watch *w, double seconds);
 void machine_attribute_gpu(struct watch *w);
 void machine_look_elsewhere(struct watch *w, double seconds);
-/* Of the system's memory: its own, what its living forks have copied, what lies in /dev/shm. */
+/* Of the system's memory: its own, what its living forks have of what they shared, what lies in
+ * /dev/shm. */
 double machine_held_by_job(const struct watch *w);
 double machine_used(const struct watch *w); /* against w->limit; NAN: not known */
 double machine_oom_kills(const char *proc_root);

@@ -96,11 +96,13 @@ static enum job_part part_by_now(const struct watch *w, const struct subject *s,
     return grows_beside_torch(w, s, a) || counts_rise(w, s, a) ? PART_MAIN : part_of(w, s);
 }
 
-/* What turned private was there before: the process itself grew by much less. */
+/* What turned private was there before, and the process copied it: it grew by much less, and little
+ * was left to it by others. */
 static bool is_copied(const struct member *m)
 {
     const struct track *private = &m->tracks[MEMBER_PRIVATE], *anon = &m->tracks[MEMBER_ANON];
-    return anon->last - anon->first < 0.5 * (private->last - private->first);
+    double left = m->tracks[MEMBER_LEFT].samples > 0 ? m->tracks[MEMBER_LEFT].last : 0;
+    return anon->last - anon->first + left < 0.5 * (private->last - private->first);
 }
 
 /* Processes beyond so many are told only where they move. */

@@ -1,8 +1,10 @@
 """Data workers: what they copy of their parent, with real DataLoaders; and what is advised."""
 
+import contextlib
 import functools
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 
@@ -177,6 +179,66 @@ def without_workers_nothing_is_told(b):
     answer, said, file = _watched(b, "tuples", workers=0)
     equal(_notes(answer), [], "notes", said)
     check("copies" not in _advice(b, file), "advice")
+
+
+# A child that sleeps, and a parent that frees what they share, writes to it, or sleeps as well while
+# the child writes.
+TAKEN = """
+import os, sys, time
+kept = [bytearray(b"x" * (1 << 20)) for _ in range(150)]
+child = os.fork()
+if child == 0 and sys.argv[1] == "child":
+    time.sleep(1)
+    for block in kept:
+        block[::4096] = b"y" * 256
+        time.sleep(0.01)
+if child == 0:
+    time.sleep(60)
+time.sleep(1)
+if sys.argv[1] == "frees":
+    while kept:
+        kept.pop()
+        time.sleep(0.01)
+if sys.argv[1] == "writes":
+    for block in kept:
+        block[::4096] = b"y" * 256
+        time.sleep(0.01)
+for i in range(400):
+    print("step", i, flush=True)
+    time.sleep(0.01)
+os.kill(child, 9)
+os.wait()
+"""
+
+
+def _taken(b, how):
+    """(the answer, the most of a counter of the child in MB by its name)."""
+    answer, file = b.folder / "answer.json", b.folder / "run.tide"
+    done = b.run(b.under(python(TAKEN, how), "--json", answer, "-o", file))
+    equal(done.returncode, 0, "status", done.stderr.decode())
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        most = dict(db.execute("SELECT kind, max(value) / 1048576.0 FROM sample JOIN series ON"
+                               " series.id = sample.series WHERE kind IN ('host.copied', 'host.left')"
+                               " GROUP BY kind"))
+    return load_json(answer.read_text()), most
+
+
+def what_the_parent_gives_up_is_not_copied(b):
+    """Its sleeping child has it for itself then: no word of copies, and no series of them."""
+    for how in ("frees", "writes"):
+        answer, most = _taken(b, how)
+        check(most["host.copied"] < 10 and most["host.left"] > 120, how, most)
+        equal((answer["verdict"], _notes(answer)), ("no_leak", []), how)
+        names = [p["pattern"] for p in answer.get("patterns", [])]
+        check("copy-on-write" not in names, how, answer.get("patterns"))
+        check(all(s["kind"] != "host.private" for s in answer["series"]), how)
+
+
+def what_the_child_writes_to_is_copied(b):
+    """The same memory, and none of it was left to it."""
+    answer, most = _taken(b, "child")
+    check(most["host.copied"] > 120 and most.get("host.left", 0) < 10, "whose", most)
+    equal(len(_notes(answer)), 1, "notes")
 
 
 def a_worker_that_leaks_leaks(b):

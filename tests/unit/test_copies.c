@@ -223,3 +223,10 @@ TEST(copies__the_trend_is_of_the_last_quarter)
     CHECK(trend_of((double[]){10, 20, 30, 40, 50}, 5, &rate) == COPIES_GROW);
     CHECK_NEAR(rate, 10 * MB, 1);
 }
+
+TEST(left__is_what_no_fault_has_copied)
+{
+    CHECK(copies_left(0, 200 * MB, 5 * MB) == 195 * MB);
+    CHECK(copies_left(195 * MB, 10 * MB, 80 * MB) == 195 * MB); /* copied, all of it */
+    CHECK(copies_left(195 * MB, -40 * MB, 0) == 195 * MB);
+}

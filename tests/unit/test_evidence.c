@@ -343,18 +343,20 @@ static double held_with(bool alive)
     read_run(&r, list, 2);
     struct watch *w = recording_watch(r.recording);
     struct track *copied = &w->members[1]->tracks[MEMBER_COPIED], *shm = &w->job[JOB_SHM];
+    struct track *left = &w->members[1]->tracks[MEMBER_LEFT];
     w->members[1]->ended = alive ? (double) NAN : 100;
-    copied->samples = shm->samples = 1;
-    copied->last = 50 * MB;
+    copied->samples = left->samples = shm->samples = 1;
+    copied->last = 40 * MB;
+    left->last = 10 * MB;
     shm->last = 30 * MB;
     w->job[JOB_ANON].last = 200 * MB;
     double held = machine_held_by_job(w);
-    copied->samples = shm->samples = 0;
+    copied->samples = left->samples = shm->samples = 0;
     end_run(&r);
     return held;
 }
 
-TEST(held_by_job__counts_what_its_forks_have_copied)
+TEST(held_by_job__counts_what_its_forks_have_of_what_they_shared)
 {
     CHECK_NEAR(held_with(true), 280 * MB, 0);
     CHECK_NEAR(held_with(false), 230 * MB, 0);
