@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/failure.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/lines.h"

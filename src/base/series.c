@@ -1,6 +1,7 @@
 /* base/series.c: the vocabulary: what a series is of, and in what it is counted. */
 #include "base/series.h"
 
+#include "base/fields.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -16,6 +17,31 @@ const char *series_unit_name(enum series_unit unit)
 {
     return unit == SERIES_BYTES ? "bytes" : "count";
 }
+
+static const char *unit_word(unsigned unit)
+{
+    return unit <= SERIES_COUNT ? series_unit_name((enum series_unit) unit) : NULL;
+}
+
+static const char *clock_word(unsigned clock)
+{
+    return clock <= CLOCK_SECONDS ? series_clock_name((enum series_clock) clock) : NULL;
+}
+
+static const struct field_entry info_list[] = {
+    FIELD_PLAIN(series_info, name, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(series_info, kind, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(series_info, device),
+    FIELD_AS(series_info, unit, .type = FIELD_WORD, .word = unit_word),
+    FIELD_AS(series_info, clock, .type = FIELD_WORD, .word = clock_word),
+    FIELD_PLAIN(series_info, pid, .flags = FIELD_HIDDEN),
+    FIELD_PLAIN(series_info, role, .flags = FIELD_HIDDEN),
+    FIELD_PLAIN(series_info, rank, .flags = FIELD_HIDDEN),
+    FIELD_PLAIN(series_info, command, .flags = FIELD_HIDDEN),
+    FIELD_PLAIN(series_info, start, .flags = FIELD_HIDDEN),
+    FIELD_PLAIN(series_info, resolution, .flags = FIELD_HIDDEN),
+};
+const struct field_table series_info_fields = FIELDS(series_info, info_list);
 
 /* Decimals that leave two digits of a small count: one thread kept in 250 steps is 0.004 a step. */
 static int count_decimals(double count)

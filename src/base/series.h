@@ -32,6 +32,10 @@ struct series_info {
     double resolution; /* one unit of the last printed digit where the source rounds; else 0 */
 };
 
+/* Its texts are to be released only where a struct owns them. */
+struct field_table;
+extern const struct field_table series_info_fields;
+
 /* "step" / "s"; "bytes" / "count". */
 const char *series_clock_name(enum series_clock clock);
 const char *series_unit_name(enum series_unit unit);

@@ -1,4 +1,4 @@
-/* report/found.h: what grows and who holds it, for people and programs. Private. */
+/* report/found.h: what grows and who holds it, for people. Private. */
 #ifndef TIDEMARK_REPORT_FOUND_H
 #define TIDEMARK_REPORT_FOUND_H
 
@@ -16,14 +16,5 @@ void found_counts(struct buf *out, const struct watch_view *v, const struct repo
 /* Processes that were entered while they ran, or could not be: a line each. */
 void found_entered(struct buf *out, const struct watch_entered *list, size_t count,
                    const struct report_style *style);
-void found_entered_json(struct json *j, const struct watch_found *f); /* the member "entered" */
-
-/* The members "findings", "caches", "undecided", "growing_so_far", "censuses" and "entered"; all
- * but the first only where there is something to tell. */
-void found_json(struct json *j, const struct watch_found *f);
-
-/* The same read again: an object with these members. *ret is empty, and to be released in any
- * case. -EINVAL. */
-int found_read_json(struct json_reader *r, struct watch_found *ret);
 
 #endif

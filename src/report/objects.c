@@ -292,6 +292,6 @@ void report_objects_json(struct buf *out, const struct report_objects *list, siz
     for (size_t i = 0; i < count; i++)
         add_json_process(&j, &list[i]);
     json_array_end(&j);
-    found_entered_json(&j, found);
+    fields_show(&j, &watch_found_fields, found, CLOCK_STEP, "entered", "entered");
     report_json_end(&j);
 }

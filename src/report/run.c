@@ -440,7 +440,7 @@ void report_run_json(struct buf *out, const struct watch_view *v)
     report_json_verdict(&j, &job.job);
     add_json_job(&j, v);
     report_json_all_series(&j, &job.job);
-    found_json(&j, &v->found);
+    report_json_found(&j, &v->found);
     report_json_patterns(&j, v->patterns, v->pattern_count);
     phases_json(&j, v);
     json_array_begin(&j, "balance");

@@ -112,75 +112,6 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
 
 /* ---- pieces of the answer ---- */
 
-#define NUMBERS 37
-
-/* Every number of an answer that may be absent; not where a limit is reached, which may be never.
- */
-static void list_numbers(struct answer *a, double *ret_numbers[NUMBERS])
-{
-    double *const numbers[NUMBERS] = {
-        &a->confidence,
-        &a->first_at,
-        &a->last_at,
-        &a->first_seconds,
-        &a->last_seconds,
-        &a->epoch_length,
-        &a->horizon,
-        &a->plan,
-        &a->limit,
-        &a->min,
-        &a->max,
-        &a->mean,
-        &a->last,
-        &a->floor_first,
-        &a->floor_last,
-        &a->noise,
-        &a->suspect_at,
-        &a->alarm_at,
-        &a->onset_at,
-        &a->onset_seconds,
-        &a->rate,
-        &a->rate_low,
-        &a->rate_high,
-        &a->rate_upper,
-        &a->rate_per_step,
-        &a->rate_per_epoch,
-        &a->rate_per_second,
-        &a->warm_up_end,
-        &a->warm_up_epochs,
-        &a->needs.at_least,
-        &a->needs.seconds,
-        &a->naive.rate,
-        &a->spikes.height,
-        &a->naive.warm_up_share,
-        &a->forecast.plan_value,
-        &a->forecast.plan_low,
-        &a->forecast.plan_high,
-    };
-    memcpy(ret_numbers, numbers, sizeof numbers);
-}
-
-void answer_clear(struct answer *a)
-{
-    memset(a, 0, sizeof *a); /* the same to the last bit, padding and all */
-    double *numbers[NUMBERS];
-    list_numbers(a, numbers);
-    for (size_t i = 0; i < NUMBERS; i++)
-        *numbers[i] = NAN;
-    a->forecast.limit_at = a->forecast.limit_low = a->forecast.limit_high = NAN;
-    a->forecast.limit_seconds = NAN;
-}
-
-/* What is too large for a number is not known: a clock that moves by next to nothing. */
-static void drop_overflows(struct answer *a)
-{
-    double *numbers[NUMBERS];
-    list_numbers(a, numbers);
-    for (size_t i = 0; i < NUMBERS; i++)
-        if (isinf(*numbers[i]))
-            *numbers[i] = NAN;
-}
-
 static double known(double option)
 {
     return option > 0 ? option : NAN;
@@ -643,6 +574,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);
     a->needs.seconds = a->needs.at_least * seconds_per_unit(e);
-    drop_overflows(a);
+    /* What is too large for a number is not known: a clock that moves by next to nothing. */
+    fields_drop_infinite(&answer_fields, a);
     explain(e, &c, a);
 }

@@ -54,6 +54,7 @@ enum pattern {
 const char *verdict_name(enum verdict verdict);
 const char *severity_name(enum severity severity);
 const char *pattern_name(enum pattern pattern);
+const char *pattern_word(unsigned pattern); /* NULL: there is none of that number */
 
 /* ---- one series ---- */
 
@@ -198,26 +199,26 @@ struct answer {
     double warm_up_end;    /* where the warm-up ended */
     double warm_up_epochs; /* how long it took, in passes over the data */
 
-    struct {
+    struct answer_forecast {
         double plan_value; /* expected at the plan's end ... */
         double plan_low, plan_high;
         double limit_at, limit_low, limit_high; /* where the limit is reached; beyond: INFINITY */
         double limit_seconds;                   /* from the last sample */
     } forecast;
 
-    struct {
+    struct answer_needs {
         double at_least; /* more clock units until it can be said */
         double seconds;
         char why[ANSWER_WHY_LENGTH];
     } needs;
 
-    struct {
+    struct answer_naive {
         bool misleads;        /* an average over everything would say something else */
         double rate;          /* (last - first) / span */
         double warm_up_share; /* of the growth, 0 to 1 */
     } naive;
 
-    struct {
+    struct answer_spikes {
         unsigned count;
         double height; /* median, above the floor */
         bool recovered;
@@ -231,6 +232,9 @@ struct answer {
 
 /* Everything absent, inconclusive. */
 void answer_clear(struct answer *a);
+
+/* Every member, in the order of docs/JSON.md. */
+extern const struct field_table answer_fields, answer_forecast_fields, answer_needs_fields;
 
 /* May be called at any time, as often as one likes; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
@@ -267,6 +271,8 @@ struct job_answer {
     size_t deciding; /* index of the series that decided; SIZE_MAX with no series */
     unsigned leaks, inconclusives, no_leaks;
 };
+
+extern const struct field_table job_answer_fields;
 
 /* `parts` may be NULL: all are main. */
 void job_judge(const struct answer *const *answers, const enum job_part *parts, size_t count,

@@ -401,18 +401,6 @@ static bool is_known(struct watch_found *all, const struct watch_finding *f)
     return false;
 }
 
-static void finding_release(struct watch_finding *f)
-{
-    char *texts[] = {f->sentence, f->what, f->holder, f->kind,
-                     f->where,    f->file, f->cause,  f->advice};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        free(texts[i]);
-    for (unsigned i = 0; i < f->evidence_count; i++)
-        free(f->evidence[i]);
-    for (unsigned i = 0; i < f->also_count; i++)
-        free(f->also[i]);
-}
-
 static void add_evidence(struct watch_finding *f, const char *text)
 {
     if (f->evidence_count < FINDING_TEXTS)
@@ -534,7 +522,7 @@ static void add_cause(struct watch_found *all, const struct process_facts *p,
     for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
         add_evidence(&f, c->evidence[i]);
     if (is_known(all, &f) || all->count == FINDINGS_MOST)
-        finding_release(&f);
+        fields_release(&watch_finding_fields, &f);
     else
         append(&all->findings, &all->count, &f);
 }
@@ -695,42 +683,6 @@ static void add_census(struct watch_found *all, const struct member *m)
     for (unsigned i = 0; i < c->note_count && x->note_count < FINDING_TEXTS; i++)
         x->notes[x->note_count++] = copy(c->notes[i]);
     note_acts(x, c);
-}
-
-static void census_view_release(struct watch_census *c)
-{
-    free(c->process);
-    for (unsigned i = 0; i < c->device_count; i++)
-        free(c->tensors[i].device);
-    for (unsigned i = 0; i < c->purpose_count; i++) {
-        free(c->purposes[i].name);
-        free(c->purposes[i].device);
-    }
-    for (unsigned i = 0; i < c->note_count; i++)
-        free(c->notes[i]);
-}
-
-void watch_found_release(struct watch_found *f)
-{
-    for (size_t i = 0; i < f->count; i++)
-        finding_release(&f->findings[i]);
-    for (size_t i = 0; i < f->cache_count; i++)
-        finding_release(&f->caches[i]);
-    for (size_t i = 0; i < f->census_count; i++)
-        census_view_release(&f->censuses[i]);
-    for (unsigned i = 0; i < f->undecided_count; i++)
-        free(f->undecided[i]);
-    for (size_t i = 0; i < f->entered_count; i++) {
-        free(f->entered[i].process);
-        free(f->entered[i].command);
-        free(f->entered[i].python);
-        free(f->entered[i].why);
-    }
-    free(f->entered);
-    free(f->findings);
-    free(f->caches);
-    free(f->censuses);
-    *f = (struct watch_found){.count = 0};
 }
 
 /* ---- all of it ---- */

@@ -90,6 +90,10 @@ struct watch_found {
     bool so_far; /* nothing is proven to leak yet: this grows so far */
 };
 
+struct field_table;
+extern const struct field_table watch_finding_fields, watch_census_fields, watch_entered_fields,
+    watch_found_fields;
+
 void watch_found_release(struct watch_found *f);
 
 #endif

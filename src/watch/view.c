@@ -184,13 +184,7 @@ void watch_fill_info(const struct watch *w, const struct subject *s, struct seri
 
 void watch_release_info(struct series_info *info)
 {
-    free((char *) info->name);
-    free((char *) info->kind);
-    free((char *) info->device);
-    free((char *) info->role);
-    free((char *) info->rank);
-    free((char *) info->command);
-    free((char *) info->start);
+    fields_release(&series_info_fields, info);
 }
 
 /* Every track in the order of watch_each_track(), with whose it is. */
@@ -612,33 +606,4 @@ void watch_view_init(struct watch *w, double seconds, struct watch_view *ret)
     copy_sheet(w, ret);
     describe_end(w, ret);
     add_notes(w, ret);
-}
-
-void watch_view_release(struct watch_view *v)
-{
-    for (size_t i = 0; i < v->count; i++) {
-        watch_release_info(&v->series[i].info);
-        history_release(&v->series[i].history);
-    }
-    for (size_t i = 0; i < v->row_count; i++)
-        free(v->rows[i].label);
-    for (size_t i = 0; i < v->phase_count; i++) {
-        free(v->phases[i].name);
-        free(v->phases[i].series);
-    }
-    free(v->phases);
-    watch_found_release(&v->found);
-    for (unsigned i = 0; i < v->note_count; i++)
-        free(v->notes[i]);
-    for (unsigned i = 0; i < v->pattern_count; i++)
-        free(v->patterns[i].text);
-    free(v->series);
-    free(v->rows);
-    free(v->command);
-    free(v->arguments);
-    free(v->limit_source);
-    free(v->steps_from);
-    free(v->ending);
-    free(v->unread);
-    *v = (struct watch_view){0};
 }

@@ -223,6 +223,9 @@ struct watch_view {
     unsigned pattern_count;
 };
 
+/* Every member: what is shown of them as JSON, and kept in a run file. */
+extern const struct field_table watch_view_fields, watch_pattern_fields;
+
 void watch_view_init(struct watch *w, double seconds, struct watch_view *ret);
 void watch_view_release(struct watch_view *v);
 

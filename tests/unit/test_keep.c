@@ -161,33 +161,6 @@ TEST(keep__gives_the_same_reports_again)
     CHECK(survives(&v));
 }
 
-/* The numbers in run files are those that older versions wrote, with new ones at the end. */
-TEST(keep__numbers_severities_as_ever)
-{
-    static const struct {
-        enum severity severity;
-        const char *job, *series;
-    } known[] = {
-        {SEVERITY_LOW, "\"job\": [2, 1, ", "\"integers\": [2, 0, 1, "},
-        {SEVERITY_MEDIUM, "\"job\": [2, 2, ", "\"integers\": [2, 0, 2, "},
-        {SEVERITY_HIGH, "\"job\": [2, 3, ", "\"integers\": [2, 0, 3, "},
-        {SEVERITY_NEGLIGIBLE, "\"job\": [2, 4, ", "\"integers\": [2, 0, 4, "},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        struct watch_view v = make_view(), recalled;
-        struct buf kept = BUF_INIT;
-        v.answer.severity = v.series[0].answer.severity = known[i].severity;
-        report_keep(&kept, &v);
-        CHECK(holds(buf_text(&kept), known[i].job) && holds(buf_text(&kept), known[i].series));
-        CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
-        CHECK(recalled.answer.severity == known[i].severity);
-        CHECK(recalled.series[0].answer.severity == known[i].severity);
-        watch_view_release(&recalled);
-        buf_release(&kept);
-        CHECK(survives(&v));
-    }
-}
-
 TEST(keep__knows_a_job_without_series)
 {
     struct watch_view v = {.limit = NAN, .seconds = 1, .answer = {.deciding = SIZE_MAX}};
@@ -357,6 +330,14 @@ static bool is_refused(const char *text, size_t len)
     return r == -EINVAL && empty;
 }
 
+/* The same of a view with these members. */
+static bool is_refused_within(const char *members)
+{
+    char text[400];
+    int len = snprintf(text, sizeof text, "{\"version\": 2, \"view\": {%s}}", members);
+    return is_refused(text, (size_t) len);
+}
+
 TEST(keep__refuses_a_text_that_is_cut)
 {
     struct watch_view v = make_view();
@@ -401,30 +382,60 @@ TEST(keep__refuses_what_no_view_has)
         "null",
         "[]",
         "{}x",
-        "{\"command\": 5}",
-        "{\"job\": [3,0,0,0,0,0,0,0,0,0,0]}",
-        "{\"job\": [0,0]}",
-        "{\"series\": [{}]}",
-        "{\"series\": [{\"name\": \"a\"}]}",
-        "{\"series\": [{\"name\": \"a\", \"kind\": \"b\", \"what\": [0,0,2,0]}]}",
-        "{\"series\": [{\"name\": \"a\", \"kind\": \"b\", \"history\": [1,[1,2,3,null,5]]}]}",
-        "{\"series\": [{\"name\": \"a\", \"kind\": \"b\", \"phases\": [9,[0,0,0,0,0,0,0]]}]}",
-        "{\"rows\": [{\"grows\": 1}]}",
-        "{\"total\": {\"label\": \"kept by nobody\"}, \"rows\": 1}",
-        "{\"notes\": [1]}",
-        "{\"numbers\": [\"five\",0,0,0,0,0,0,0,0,0,0,0,0,0,0]}",
+        "{}",
+        "{\"version\": 2}",
+        "{\"version\": 2, \"view\": []}",
+        "{\"version\": 2, \"view\": {}",
+        "{\"version\": 2, \"view\": {}} x",
+        "{\"version\": 1, \"view\": {}}",
+        "{\"job\": [0,0,0,0,0,0,0,0,0,0,0]}", /* of an earlier version */
+    };
+    static const char *const members[] = {
+        "\"command\": 5",
+        "\"answer\": {\"verdict\": 1}",
+        "\"answer\": {\"verdict\": \"perhaps\"}",
+        "\"answer\": {\"leaks\": -1}",
+        "\"answer\": {\"leaks\": 1e10}",
+        "\"series\": [{}]",
+        "\"series\": [{\"info\": {\"name\": \"a\"}}]",
+        "\"series\": [{\"info\": {\"name\": \"a\", \"kind\": \"b\", \"unit\": \"litre\"}}]",
+        "\"series\": [{\"info\": {\"name\": \"a\", \"kind\": \"b\"},"
+        " \"history\": {\"blocks\": [[1,null,2,3,4,5,6,0]]}}]",
+        "\"series\": [{\"info\": {\"name\": \"a\", \"kind\": \"b\"},"
+        " \"answer\": {\"phases\": [{\"name\": \"soon\"}]}}]",
+        "\"rows\": [{\"grows\": true}]",
+        "\"rows\": [{\"label\": \"x\", \"grows\": 1}]",
+        "\"total\": {\"label\": \"x\"}, \"rows\": 1",
+        "\"notes\": [1]",
+        "\"limit\": 5",
+        "\"seconds\": \"five\"",
+        "\"found\": {\"entered\": [{\"process\": \"neither entered nor refused\"}]}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK(is_refused(texts[i], strlen(texts[i])));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        CHECK(is_refused_within(members[i]));
 }
 
 TEST(keep__passes_over_what_a_later_version_adds)
 {
-    static const char text[] =
-        "{\"new\": {\"a\": [1]}, \"total\": {\"label\": \"x\", \"more\": 1}}";
+    static const char text[] = "{\"version\": 2, \"view\": {\"new\": {\"a\": [1]}, \"total\": "
+                               "{\"more\": 1, \"pid\": 7}, \"series\": [{\"info\": {\"name\": "
+                               "\"a\", \"kind\": \"b\"}, \"history\": {\"blocks\": "
+                               "[[1,2,3,4,5,6,7,0,\"more\",9]]}}]}}";
     struct watch_view v;
     CHECK(report_recall(text, strlen(text), &v) == 0);
-    CHECK(!v.total.label);
+    CHECK(v.total.pid == 7 && v.count == 1 && v.series[0].history.count == 1);
+    watch_view_release(&v);
+}
+
+/* What an earlier version did not write is not known. */
+TEST(keep__knows_not_what_an_earlier_version_left_out)
+{
+    static const char text[] = "{\"version\": 2, \"view\": {\"rows\": [{\"label\": \"a\"}]}}";
+    struct watch_view v;
+    CHECK(report_recall(text, strlen(text), &v) == 0);
+    CHECK(isnan(v.seconds) && isnan(v.rows[0].pss) && isnan(v.total.anon));
     watch_view_release(&v);
 }
 
@@ -432,16 +443,18 @@ TEST(keep__passes_over_what_a_later_version_adds)
 TEST(keep__refuses_phases_that_cannot_be)
 {
     static const char *const wrong[] = {
-        "{\"phases\":[{\"name\":\"a\",\"series\":[[0,1,1,1,1]]}]}",
-        "{\"phases\":[{\"times\":1}]}",
-        "{\"phases\":[{\"name\":\"a\",\"times\":-1}]}",
-        "{\"phases\":[{\"name\":\"a\",\"series\":[[0,1,1,1]]}]}",
-        "{\"phases\":[{\"name\":\"a\",\"series\":[1]}]}",
-        "{\"phases\":[7]}",
+        "\"phases\":[{\"name\":\"a\",\"series\":[{\"series\":0,\"height\":1,\"kept\":1}]}]",
+        "\"phases\":[{\"times\":1}]",
+        "\"phases\":[{\"name\":\"a\",\"times\":-1}]",
+        "\"phases\":[{\"name\":\"a\",\"series\":[1]}]",
+        "\"phases\":[7]",
+        "\"series\":[{\"info\":{\"name\":\"a\",\"kind\":\"b\"}}],\"phases\":[{\"name\":\"a\","
+        "\"series\":[{\"series\":0,\"height\":1,\"kept\":1,\"looked_at\":1,\"given_back\":2}]}]",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK(is_refused(wrong[i], strlen(wrong[i])));
-    static const char right[] = "{\"phases\":[{\"name\":\"a\",\"times\":3,\"series\":[]}]}";
+        CHECK(is_refused_within(wrong[i]));
+    static const char right[] =
+        "{\"version\": 2, \"view\": {\"phases\":[{\"name\":\"a\",\"times\":3,\"series\":[]}]}}";
     struct watch_view v;
     CHECK(report_recall(right, strlen(right), &v) == 0 && v.phases[0].times == 3);
     watch_view_release(&v);

@@ -82,9 +82,9 @@ TEST(report_json__names_times_on_the_other_clock)
     struct made_series m;
     double values[] = {1, 2, 3};
     make_series(&m, "x", "host.rss", CLOCK_SECONDS, values, 3, 100, 10);
-    m.answer.onset_at = 110;
+    m.answer.onset_at = m.answer.onset_seconds = 110;
     m.answer.alarm_at = 120;
-    m.answer.needs.at_least = 900;
+    m.answer.needs.at_least = m.answer.needs.seconds = 900;
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .inconclusives = 1};
     struct report_job job = {.series = &m.s, .count = 1, .answer = &answer, .source = NULL};
     struct buf out = BUF_INIT;

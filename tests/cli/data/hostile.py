@@ -15,13 +15,21 @@ TEXTS = {
 }
 
 
-def spoil(value):
+# Words of a kept report, of which there are so many: with another it would be refused.
+WORDS = {
+    ("answer", "verdict"), ("answer", "severity"), ("answer", "pattern"), ("patterns", "pattern"),
+    ("info", "unit"), ("info", "clock"), ("series", "part"), ("phases", "name"),
+    ("rows", "role"), ("total", "role"),
+}
+
+
+def spoil(value, keep=(), path=("", "")):
     if isinstance(value, str):
-        return value if value == "inf" else value + BAD
+        return value if value == "inf" or path in keep else value + BAD
     if isinstance(value, list):
-        return [spoil(v) for v in value]
+        return [spoil(v, keep, path) for v in value]
     if isinstance(value, dict):
-        return {k: spoil(v) for k, v in value.items()}
+        return {k: spoil(v, keep, (path[1], k)) for k, v in value.items()}
     return value
 
 
@@ -33,7 +41,7 @@ answer, report = db.execute("SELECT json, report FROM answer").fetchone()
 raw = json.dumps(spoil(json.loads(answer)), ensure_ascii=False).replace("\\u001b", "\x1b")
 db.execute(
     "UPDATE answer SET json = ?, report = ?",
-    (raw, json.dumps(spoil(json.loads(report)), ensure_ascii=False)),
+    (raw, json.dumps(spoil(json.loads(report), WORDS), ensure_ascii=False)),
 )
 for table, columns in TEXTS.items():
     for column in columns:
