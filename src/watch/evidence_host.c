@@ -124,15 +124,20 @@ static bool is_host_memory(const struct watch_series *s)
     return strncmp(s->info.kind, "host.", 5) == 0;
 }
 
+/* What malloc has given out leaks into the process as soon as its heap is full. */
+static bool can_leak(const struct watch_series *s)
+{
+    return is_host_memory(s) || strcmp(s->info.kind, HEAP_USED) == 0;
+}
+
 /* The series that stands for the host: one that leaks, the sum, or the one trainer. */
 static const struct watch_series *deciding(const struct watch_view *v, bool leaking)
 {
     const struct watch_series *found = NULL;
     for (size_t i = 0; i < v->count; i++) {
         const struct watch_series *s = &v->series[i];
-        bool counts = is_host_memory(s) && (leaking ? s->answer.verdict == VERDICT_LEAK
-                                                    : strcmp(s->info.kind, "host.anon") == 0 &&
-                                                          s->part != PART_BYSTANDER);
+        bool counts = leaking ? can_leak(s) && s->answer.verdict == VERDICT_LEAK
+                              : strcmp(s->info.kind, "host.anon") == 0 && s->part != PART_BYSTANDER;
         if (counts && (!found || s->part == PART_TOTAL))
             found = s;
     }
