@@ -1,5 +1,6 @@
 /* cli/cmd_check.c: tidemark check: a gate for CI. */
 #include "cli/cli.h"
+#include "cli/fail_on.h"
 #include "cli/load.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -13,20 +14,24 @@ static const char help[] =
     "usage: tidemark check FILE LIMIT... [options]\n"
     "\n"
     "A gate for CI: one line says whether all limits hold, or which broke and by how\n"
-    "much. Every series of the file has to pass. Falling memory breaks nothing.\n"
+    "much. Every series of the file has to pass. Falling memory breaks nothing. A leak\n"
+    "within the limits passes, and is said; --fail-on leak lets none pass.\n"
     "\n"
     "  --max-rate 5MB/step    growth after the warm-up (/s, /min, /h by the clock)\n"
     "  --max-rise 500MB       rise of the floor after the warm-up\n"
     "  --window 90:120        measure the rise over these steps instead\n"
     "  --max-warmup 100       the warm-up ends by this step\n"
     "  --min-steps 120        fewer steps are no proof\n"
+    "  --fail-on WHAT[,WHAT]  exit 3 where the whole job's verdict is\n"
+    "                         leak[:negligible|low|medium|high], 4 where it is\n"
+    "                         inconclusive, as 'tidemark analyze' says\n"
     "  --series NAME          look at the series NAME (a name, kind or pid) only;\n"
     "                         also as FILE#NAME\n"
     "  --epoch N, --quiet, and the options of analyze for columns, unit, clock and\n"
     "  horizon\n"
     "\n"
-    "exit status: 0 all limits hold, 3 one is broken, 4 fewer steps than --min-steps,\n"
-    "1 the file could not be read\n"
+    "exit status: 0 all limits hold, 3 one is broken, 4 fewer steps than --min-steps\n"
+    "or inconclusive, 1 the file could not be read\n"
     "\n"
     "example: tidemark check train.log --max-rate 5MB/step --min-steps 120\n";
 
@@ -41,6 +46,7 @@ struct check {
     struct load_options load;
     struct gate_limits limits;
     struct max_rate max_rate;
+    struct fail_on fail_on;
 };
 
 static int parse_max_rate(const char *text, void *target)
@@ -122,6 +128,25 @@ static int check_series(const struct check *c, const struct report_series *s,
     return 0;
 }
 
+static bool has_limit(const struct check *c)
+{
+    return !isnan(c->max_rate.amount) || !isnan(c->limits.max_rise) ||
+           !isnan(c->limits.max_warm_up) || !isnan(c->limits.min_steps);
+}
+
+/* What the report says of the whole job. Returns an exit status. */
+static int check_verdict(const struct check *c, const struct judgement *j, bool limits_hold,
+                         struct buf *out)
+{
+    const struct job_answer *a = &j->answer;
+    int status = fail_on_status(&c->fail_on, a->verdict, a->severity);
+    bool leaks = a->verdict == VERDICT_LEAK && a->severity > SEVERITY_NEGLIGIBLE;
+    bool is_asked = c->fail_on.leak || c->fail_on.inconclusive;
+    if (is_asked || (leaks && limits_hold))
+        report_headline(out, &j->job, &(struct report_style){.ascii = true});
+    return status;
+}
+
 /* Every series that broke a limit in a line of its own; one line where all hold. */
 static int check_job(const struct check *c, const struct judgement *j)
 {
@@ -146,19 +171,14 @@ static int check_job(const struct check *c, const struct judgement *j)
         if (result.exit_status != STATUS_FINE)
             buf_addf(&out, "%s\n", result.line);
     }
-    if (status == STATUS_FINE && j->job.count == 1)
+    if (status == STATUS_FINE && has_limit(c) && j->job.count == 1)
         buf_addf(&out, "%s\n", result.line);
-    else if (status == STATUS_FINE)
+    else if (status == STATUS_FINE && has_limit(c))
         buf_addf(&out, "all limits hold for %zu series\n", j->job.count);
+    status = cli_worse(status, check_verdict(c, j, status == STATUS_FINE, &out));
     int r = terminal_write(&out);
     buf_release(&out);
     return r < 0 ? STATUS_ERROR : status;
-}
-
-static bool has_limit(const struct check *c)
-{
-    return !isnan(c->max_rate.amount) || !isnan(c->limits.max_rise) ||
-           !isnan(c->limits.max_warm_up) || !isnan(c->limits.min_steps);
 }
 
 static int check_usage(const struct check *c, const char *command, int files)
@@ -167,8 +187,9 @@ static int check_usage(const struct check *c, const char *command, int files)
         cli_say("%s: got %d files, expected one", command, files);
         return -EINVAL;
     }
-    if (!has_limit(c)) {
-        cli_say("%s: no limit given; expected --max-rate, --max-rise, --max-warmup or --min-steps",
+    if (!has_limit(c) && !c->fail_on.leak && !c->fail_on.inconclusive) {
+        cli_say("%s: no limit given; expected --max-rate, --max-rise, --max-warmup, --min-steps or "
+                "--fail-on",
                 command);
         return -EINVAL;
     }
@@ -193,6 +214,7 @@ int cmd_check(int argc, char **argv)
         {"window", OPTION_PARSED, &c.limits, "FROM:TO, such as 90:120", parse_window},
         {"max-warmup", OPTION_NUMBER, &c.limits.max_warm_up, "a number of steps above 0", NULL},
         {"min-steps", OPTION_NUMBER, &c.limits.min_steps, "a number of steps above 0", NULL},
+        FAIL_ON_OPTION(&c.fail_on),
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
     if (r == OPTIONS_HELP)

@@ -11,19 +11,20 @@
 static const char help[] =
     "usage: tidemark compare A B [options]\n"
     "\n"
-    "Sets two runs side by side: level, warm-up in steps and in passes over the data,\n"
-    "rate at the end, spikes, counts; says whether the pattern is the same and what\n"
-    "differs.\n"
+    "Sets two runs side by side. First the jobs: whether they leak, where and why, as\n"
+    "'tidemark analyze' says. Then a curve of each: level, warm-up in steps and in\n"
+    "passes over the data, rate at the end, spikes, counts; and what differs.\n"
     "A and B are files as for analyze. 'FILE#NAME' takes the series NAME (a name,\n"
     "kind or pid) of a file that holds several; else those of the same kind are\n"
-    "compared, and among them the largest.\n"
+    "compared: those that leak, then the largest.\n"
     "\n"
     "  --series NAME               as FILE#NAME, for both\n"
     "  --epoch N                   steps of one pass over the data, in both runs\n"
     "  --epoch-a N, --epoch-b N    the same for each\n"
     "  --limit 32GB                the memory there is\n"
     "  --json                      for programs, see docs/JSON.md\n"
-    "  --fail-on-difference        exit 3 unless the pattern is the same\n"
+    "  --fail-on-difference        exit 3 unless both leak in the same places, or neither\n"
+    "                              does, and the pattern is the same\n"
     "  --ascii, --width N, --color auto|always|never, --quiet\n"
     "  and the options of analyze for columns, unit, clock, horizon and plan\n"
     "\n"
@@ -36,9 +37,14 @@ struct compare {
     bool json, fail;
 };
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
 /*
  * How well two series match: 0 not at all, 1 the same unit and clock, 2 the same kind, 3 the same
- * name.
+ * name or, since a process has another number in every run, the same role and rank.
  */
 static int likeness(const struct series_info *a, const struct series_info *b)
 {
@@ -46,10 +52,19 @@ static int likeness(const struct series_info *a, const struct series_info *b)
         return 0;
     if (strcmp(a->kind, b->kind) != 0)
         return 1;
-    return strcmp(a->name, b->name) == 0 ? 3 : 2;
+    bool same_process = is_same_text(a->role, b->role) &&
+                        (is_same_text(a->rank, b->rank) || (!a->rank && !b->rank));
+    return strcmp(a->name, b->name) == 0 || same_process ? 3 : 2;
 }
 
-/* The pair to compare: the most alike, then the largest, memory before counts. NULL where none. */
+/* The verdict of a job that leaks is that of this series. */
+static bool is_leak_of(const struct judgement *j, size_t i)
+{
+    return j->answer.verdict == VERDICT_LEAK && j->answer.deciding == i;
+}
+
+/* The pair to compare: of the same kind what decides that a job leaks, then the most alike, then
+ * the largest, memory before counts. NULL where none. */
 static bool choose_pair(const struct judgement *a, const struct judgement *b,
                         const struct report_series **ret_a, const struct report_series **ret_b)
 {
@@ -59,6 +74,8 @@ static bool choose_pair(const struct judgement *a, const struct judgement *b,
         for (size_t k = 0; k < b->job.count; k++) {
             const struct report_series *x = &a->series[i], *y = &b->series[k];
             int alike = 2 * likeness(x->info, y->info) + (x->info->unit == SERIES_BYTES);
+            if (likeness(x->info, y->info) >= 2)
+                alike += 10 * (is_leak_of(a, i) + is_leak_of(b, k));
             double size = x->answer->floor_last + y->answer->floor_last;
             if (alike < 2 || alike < best || (alike == best && size <= level))
                 continue;
@@ -134,6 +151,8 @@ static int compare_pair(const struct compare *c, const struct judgement *ja,
     size_t count_pairs;
     struct report_pair *counts = find_counts(ja, jb, x, &count_pairs);
     int r = print_runs(c, &(struct report_runs){
+                              .job_a = &ja->job,
+                              .job_b = &jb->job,
                               .a = {&info_a, x->answer, x->history},
                               .b = {&info_b, y->answer, y->history},
                               .comparison = &comparison,
@@ -145,7 +164,8 @@ static int compare_pair(const struct compare *c, const struct judgement *ja,
     buf_release(&name_b);
     if (r < 0)
         return STATUS_ERROR;
-    return c->fail && !comparison.same_pattern ? STATUS_BROKEN : STATUS_FINE;
+    bool alike = comparison.same_pattern && report_jobs_leak_alike(&ja->job, &jb->job);
+    return c->fail && !alike ? STATUS_BROKEN : STATUS_FINE;
 }
 
 static int compare_loads(const struct compare *c, const struct load *a, const struct load *b,

@@ -1,4 +1,5 @@
 /* report/compare.c: two runs side by side. */
+#include "report/compare_jobs.h"
 #include "report/format.h"
 #include "report/json.h"
 #include "report/table.h"
@@ -181,34 +182,54 @@ static void add_differences(struct buf *out, const struct comparison *c,
     }
 }
 
+/* What the jobs do comes before what the curves do. */
+static void add_summary(struct buf *out, const struct report_runs *runs)
+{
+    compare_jobs_summary(out, runs->job_a, runs->job_b);
+    if (out->len == 0)
+        buf_adds(out, runs->comparison->summary);
+}
+
+static bool is_alike(const struct report_runs *runs)
+{
+    return runs->comparison->same_pattern && report_jobs_leak_alike(runs->job_a, runs->job_b);
+}
+
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style)
 {
-    const struct comparison *c = runs->comparison;
-    struct buf sentence = BUF_INIT;
-    format_color(&sentence, c->same_pattern ? FORMAT_GREEN : FORMAT_YELLOW, style);
-    utf8_add_clean(&sentence, c->summary, style->ascii);
+    struct buf summary = BUF_INIT, sentence = BUF_INIT;
+    add_summary(&summary, runs);
+    format_color(&sentence, is_alike(runs) ? FORMAT_GREEN : FORMAT_YELLOW, style);
+    utf8_add_clean(&sentence, buf_text(&summary), style->ascii);
     format_color(&sentence, FORMAT_RESET, style);
     format_wrapped(out, buf_text(&sentence), 0, style);
+    buf_release(&summary);
     buf_release(&sentence);
 
     buf_addc(out, '\n');
+    compare_jobs_verdicts(out, runs->job_a, runs->job_b, style);
     add_names(out, "A", &runs->a, style);
     add_names(out, "B", &runs->b, style);
     buf_addc(out, '\n');
     add_table(out, runs);
-    add_differences(out, c, style);
+    compare_jobs_points(out, runs->job_a, runs->job_b, style);
+    add_differences(out, runs->comparison, style);
 }
 
 void report_comparison_json(struct buf *out, const struct report_runs *runs)
 {
     const struct comparison *c = runs->comparison;
+    struct buf summary = BUF_INIT;
     struct json j;
+    add_summary(&summary, runs);
     report_json_begin(&j, out);
+    compare_jobs_json(&j, runs->job_a, runs->job_b);
     json_bool(&j, "same_pattern", c->same_pattern);
     json_bool(&j, "same_warm_up_epochs", c->same_warm_up_epochs);
     json_number(&j, "level_ratio", c->level_ratio);
-    json_string(&j, "summary", c->summary);
+    json_string(&j, "summary", buf_text(&summary));
+    buf_release(&summary);
     json_array_begin(&j, "differences");
     for (unsigned i = 0; i < c->difference_count; i++)
         json_string(&j, NULL, c->differences[i]);

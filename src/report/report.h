@@ -60,15 +60,21 @@ struct report_pair {
     const struct report_series *a, *b;
 };
 
-/* Two runs: the series that are compared, and the counts (tensors, ...) that both have. */
+/* Two runs: the jobs, the series that are compared, and the counts (tensors, ...) that both have.
+ */
 struct report_runs {
+    const struct report_job *job_a, *job_b;
     struct report_series a, b;
     const struct comparison *comparison;
     const struct report_pair *counts;
     size_t count_pairs;
 };
 
-/* `compare`: the two side by side, then what differs. */
+/* Whether both leak or neither does, in the same series and, where they are known, for the same
+ * causes. A negligible leak is neither. */
+bool report_jobs_leak_alike(const struct report_job *a, const struct report_job *b);
+
+/* `compare`: what the jobs leak and why, two curves side by side, then what differs. */
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
 void report_comparison_json(struct buf *out, const struct report_runs *runs);

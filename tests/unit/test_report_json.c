@@ -182,7 +182,11 @@ TEST(comparison__sets_two_runs_side_by_side)
     strcpy(c.differences[0], "the warm-up of B has no end");
     struct report_style style = {.width = 80, .ascii = true};
     struct buf out = BUF_INIT;
-    struct report_runs runs = {.a = a.s, .b = b.s, .comparison = &c};
+    struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE};
+    struct report_job job_a = {.series = &a.s, .count = 1, .answer = &answer};
+    struct report_job job_b = {.series = &b.s, .count = 1, .answer = &answer};
+    struct report_runs runs = {
+        .job_a = &job_a, .job_b = &job_b, .a = a.s, .b = b.s, .comparison = &c};
     report_comparison(&out, &runs, &style);
     CHECK(holds(buf_text(&out), "B was cut off\n\n  A  Run 2\n  B  Run 1 | pid 177381\n"));
     CHECK(holds(buf_text(&out), "verdict                    NO LEAK            INCONCLUSIVE\n"));
@@ -210,7 +214,10 @@ TEST(comparison__sets_counts_side_by_side)
     a.info.device = b.info.device = "cuda";
     struct comparison c = {.summary = "The same pattern."};
     struct report_pair pair = {&a.s, &b.s};
-    struct report_runs runs = {a.s, b.s, &c, &pair, 1};
+    struct job_answer answer = {.verdict = VERDICT_NO_LEAK, .no_leaks = 1};
+    struct report_job job_a = {.series = &a.s, .count = 1, .answer = &answer};
+    struct report_job job_b = {.series = &b.s, .count = 1, .answer = &answer};
+    struct report_runs runs = {&job_a, &job_b, a.s, b.s, &c, &pair, 1};
     struct report_style style = {.width = 80, .ascii = true};
     struct buf out = BUF_INIT;
     report_comparison(&out, &runs, &style);
