@@ -25,8 +25,14 @@ static const char *growth_verb(enum pattern pattern)
 static void leak_sentence(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
+    double mean = answer_mean_rate(a);
     buf_addf(out, "%s ", growth_verb(a->pattern));
     format_rate(out, a->rate, s->info);
+    if (isfinite(mean)) {
+        buf_adds(out, a->pattern == PATTERN_ACCELERATING ? ", " : " now, ");
+        format_rate(out, mean, s->info);
+        buf_adds(out, " on average");
+    }
     if (isfinite(a->onset_at)) {
         buf_adds(out, " since ");
         format_position_words(out, a->onset_at, s);

@@ -21,6 +21,9 @@
 #define TEETH_LEAST 3u
 #define TEETH_SHARE 0.5
 
+/* Two rates that differ by less read the same. */
+#define STEADY 0.02
+
 /* Growth has slackened if it goes on at less than this share of its pace; it has stopped if that
  * has been so for this many horizons. */
 #define SLACKENED 0.25
@@ -216,6 +219,19 @@ static void fill_onset(const struct engine *e, const struct alarm *alarm, double
         a->onset_seconds = e->first_seconds + (onset - e->first_at) * seconds_per_unit(e);
 }
 
+double answer_mean_rate(const struct answer *a)
+{
+    const struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : NULL;
+    bool is_leak = a->verdict == VERDICT_LEAK && last && last->from == a->onset_at;
+    double mean = is_leak ? (last->level_to - last->level_from) / (last->to - last->from) : NAN;
+    return fabs(mean - a->rate) > STEADY * fabs(a->rate) ? mean : NAN;
+}
+
+double possible_level(const struct engine *e, double level)
+{
+    return fmax(level, fmin(0, e->total_min));
+}
+
 /* From the last phase only. What does not rise stays where it is, or grows by its bound. */
 static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
 {
@@ -225,9 +241,9 @@ static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
     if (isnan(rate) || isnan(high))
         return;
     if (left > 0) {
-        a->forecast.plan_value = level + rate * left;
-        a->forecast.plan_low = level + low * left;
-        a->forecast.plan_high = level + high * left;
+        a->forecast.plan_value = possible_level(e, level + rate * left);
+        a->forecast.plan_low = possible_level(e, level + low * left);
+        a->forecast.plan_high = possible_level(e, level + high * left);
     }
     double headroom = a->limit - level;
     if (!(headroom > 0))

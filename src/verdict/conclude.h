@@ -63,6 +63,9 @@ void conclude(const struct engine *e, const struct floor_line *f, const struct p
 /* Where a floor that stays as it is has left the line of its stairs for good. */
 double stairs_acquit(const struct stairs *s);
 
+/* A line carried on to where it was not fitted goes below 0; what never was there will not be. */
+double possible_level(const struct engine *e, double level);
+
 /* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
 const struct alarm *standing_alarm(const struct engine *e);
 

@@ -92,9 +92,15 @@ static void explain_leak(const struct engine *e, struct answer *a)
 {
     double age = a->last_at - a->onset_at;
     const struct phase *last = &a->phases[a->phase_count - 1];
-    say(a, "The floor has grown by %s since %s: %s over %s.", rate(e, a->rate).text,
-        position(e, a->onset_at).text, value(e, last->level_to - last->level_from).text,
-        length(e, age).text);
+    double mean = answer_mean_rate(a);
+    if (isnan(mean))
+        say(a, "The floor has grown by %s since %s: %s over %s.", rate(e, a->rate).text,
+            position(e, a->onset_at).text, value(e, last->level_to - last->level_from).text,
+            length(e, age).text);
+    else
+        say(a, "The floor has grown by %s over %s since %s: %s on average, and %s at the end.",
+            value(e, last->level_to - last->level_from).text, length(e, age).text,
+            position(e, a->onset_at).text, rate(e, mean).text, rate(e, a->rate).text);
     if (e->epoch_known)
         say(a, "That is %.1f epochs; a cache is full after one pass over the data.",
             age / e->epoch_length);

@@ -120,8 +120,8 @@ static unsigned join_warm_up(struct phase *phases, unsigned count)
 }
 
 /* The leak is the last phase, from its onset on; what was before is cut off there. */
-static unsigned end_with_leak(struct phase *phases, unsigned count, const struct alarm *leak,
-                              double now)
+static unsigned end_with_leak(const struct engine *e, struct phase *phases, unsigned count,
+                              const struct alarm *leak)
 {
     const struct growth *g = &leak->growth;
     while (count > 1 && is_leak(&phases[count - 1], leak))
@@ -132,15 +132,16 @@ static unsigned end_with_leak(struct phase *phases, unsigned count, const struct
         count--;
     if (count > 0 && phases[count - 1].to > leak->onset) {
         struct phase *before = &phases[count - 1];
-        before->level_to = before->level_from + before->rate * (leak->onset - before->from);
+        before->level_to =
+            possible_level(e, before->level_from + before->rate * (leak->onset - before->from));
         before->to = leak->onset;
     }
     phases[count] = (struct phase){
         .name = PHASE_GROWING,
         .from = leak->onset,
-        .to = now,
-        .level_from = g->intercept + g->slope * leak->onset,
-        .level_to = g->intercept + g->slope * now,
+        .to = e->last_at,
+        .level_from = possible_level(e, g->intercept + g->slope * leak->onset),
+        .level_to = possible_level(e, g->intercept + g->slope * e->last_at),
         .rate = g->slope,
         .rate_low = g->slope - Z95 * g->error,
         .rate_high = g->slope + Z95 * g->error,
@@ -167,7 +168,7 @@ unsigned phases_find(const struct engine *e, const struct floor_line *f, const s
     ret_phases[0].from = e->first_at;
     ret_phases[count - 1].to = e->last_at;
     if (leak)
-        count = end_with_leak(ret_phases, count, leak, e->last_at);
+        count = end_with_leak(e, ret_phases, count, leak);
     rename_by_neighbours(ret_phases, count, f->tolerance);
     return join_warm_up(ret_phases, count);
 }

@@ -236,6 +236,13 @@ void answer_clear(struct answer *a);
 /* Every member, in the order of docs/JSON.md. */
 extern const struct field_table answer_fields, answer_forecast_fields, answer_needs_fields;
 
+/*
+ * What a leak grew by on average since its onset, where that is another rate than the one it has
+ * now: growth that bends. NAN: it is the same, or not known. Who tells one with the onset tells
+ * both.
+ */
+double answer_mean_rate(const struct answer *a);
+
 /* May be called at any time, as often as one likes; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
 

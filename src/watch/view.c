@@ -550,7 +550,9 @@ void watch_status(struct watch *w, struct watch_status *ret)
         .limit = w->limit,
     };
     track_answer(&w->job[JOB_ANON], &w->terms, &answer, &history);
-    ret->floor = answer.floor_last + (ret->total - w->job[JOB_ANON].last);
+    /* Shares may have been read before the job gave memory back. */
+    double floor = answer.floor_last + (ret->total - w->job[JOB_ANON].last);
+    ret->floor = floor < 0 ? 0 : floor;
     track_answer(best.track, &w->terms, &answer, &history);
     ret->verdict = answer.verdict;
     ret->severity = answer.severity;

@@ -94,7 +94,7 @@ static inline void make_leak(struct made_series *m)
     a->suspect_at = 90;
     a->alarm_at = 1150;
     a->phases[a->phase_count++] =
-        (struct phase){PHASE_GROWING, 1, 1981, 25 * MB, 26 * MB, 512, 512, 512};
+        (struct phase){PHASE_GROWING, 1, 1981, 25 * MB, 25 * MB + 512.0 * 1980, 512, 512, 512};
     strcpy(a->why[a->why_count++], "grew in each of 1,980 steps");
 }
 

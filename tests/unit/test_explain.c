@@ -281,3 +281,67 @@ TEST(explain__counts_restarts)
     CHECK(says(&a, "The process was restarted 2 times; only the last run is judged."));
     engine_free(e);
 }
+
+/* ---- numbers that go together ---- */
+
+static double kinked(double at, struct random *r)
+{
+    return 5 * GB + 1 * MB * at + 1 * MB * fmax(0, at - 700) + 2 * MB * random_normal(r);
+}
+
+static double from_nothing(double at, struct random *r)
+{
+    return fmax(0, 4 * KB * (at - 50)) + 20 * KB * fabs(random_normal(r));
+}
+
+static double stairs_from_nothing(double at, struct random *r)
+{
+    return 10 * MB * floor(at / 10) + 0.5 * MB * fabs(random_normal(r));
+}
+
+static double nearly_gone(double at, struct random *r)
+{
+    return fmax(0, 300 * MB - 0.2 * MB * at) + 1 * MB * fabs(random_normal(r));
+}
+
+/* The rate that stands beside the onset, times the time since then, is what it has grown by. */
+static bool agree(const struct answer *a)
+{
+    const struct phase *last = &a->phases[a->phase_count - 1];
+    double mean = answer_mean_rate(a), told = isnan(mean) ? a->rate : mean;
+    double grown = last->level_to - last->level_from;
+    return a->verdict == VERDICT_LEAK &&
+           fabs(told * (a->last_at - a->onset_at) - grown) <= 0.021 * grown;
+}
+
+TEST(explain__rate_times_time_is_the_growth)
+{
+    value_at *const leaks[] = {leak, accelerating, stairs, kinked, from_nothing};
+    for (size_t i = 0; i < sizeof leaks / sizeof *leaks; i++)
+        for (double to = 1000; to <= 2000; to += 500) {
+            struct answer a = judge(&by_step, 1, to, 1, leaks[i]);
+            CHECK(agree(&a));
+        }
+}
+
+TEST(explain__tells_both_rates_of_growth_that_bends)
+{
+    struct answer a = judge(&by_step, 1, 1500, 1, accelerating);
+    CHECK(answer_mean_rate(&a) < 0.9 * a.rate);
+    CHECK(says(&a, " on average, and ") && says(&a, " at the end."));
+    a = judge(&by_step, 1, 1500, 1, leak);
+    CHECK(isnan(answer_mean_rate(&a)) && says(&a, "The floor has grown by "));
+    CHECK(!strstr(a.why[0], "on average"));
+}
+
+TEST(explain__no_level_is_below_nothing)
+{
+    value_at *const lows[] = {stairs_from_nothing, from_nothing, nearly_gone, zero};
+    for (size_t i = 0; i < sizeof lows / sizeof *lows; i++) {
+        struct answer a = judge(BY_STEP(.plan = 50000), 1, 400, 1, lows[i]);
+        for (unsigned k = 0; k < a.phase_count; k++)
+            CHECK(a.phases[k].level_from >= 0 && a.phases[k].level_to >= 0);
+        CHECK(!(a.forecast.plan_value < 0) && !(a.forecast.plan_low < 0));
+        CHECK(!(a.floor_first < 0) && !(a.floor_last < 0));
+    }
+}
