@@ -44,7 +44,7 @@ static void leak_sentence(struct buf *out, const struct report_series *s)
     }
     if (a->severity == SEVERITY_HIGH && isfinite(a->forecast.limit_at)) {
         buf_adds(out, "; reaches the limit of ");
-        series_add_value(out, a->limit, s->info->unit);
+        series_add_value(out, answer_limit(a), s->info->unit);
         buf_adds(out, " in about ");
         series_add_length(out, a->forecast.limit_at - a->last_at, true, s->info->clock);
     }

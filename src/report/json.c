@@ -68,7 +68,7 @@ static void add_job(struct json *j, const struct report_job *job)
         epochs = fmax(epochs, span / a->epoch_length);
         seconds = fmax(seconds, a->last_seconds - a->first_seconds);
         if (job->series[i].info->unit == SERIES_BYTES)
-            limit = fmin(limit, a->limit);
+            limit = fmin(limit, answer_limit(a));
     }
     json_object_begin(j, "job");
     json_string(j, "source", job->source);

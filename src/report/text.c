@@ -220,18 +220,18 @@ static void limit_forecast(struct buf *text, const struct report_series *s)
     double at = a->forecast.limit_at;
     if (isnan(at) && a->floor_last >= a->limit) {
         buf_adds(text, "is already above the limit of ");
-        series_add_value(text, a->limit, s->info->unit);
+        series_add_value(text, answer_limit(a), s->info->unit);
     }
     if (!isfinite(a->limit) || isnan(at))
         return;
     if (!isfinite(at)) {
         buf_adds(text, "does not reach the limit of ");
-        series_add_value(text, a->limit, s->info->unit);
+        series_add_value(text, answer_limit(a), s->info->unit);
         buf_adds(text, isfinite(a->forecast.plan_value) ? " by then" : "");
         return;
     }
     buf_adds(text, "reaches the limit of ");
-    series_add_value(text, a->limit, s->info->unit);
+    series_add_value(text, answer_limit(a), s->info->unit);
     buf_adds(text, " in about ");
     series_add_length(text, at - a->last_at, true, s->info->clock);
     limit_bounds(text, s);

@@ -227,6 +227,11 @@ double answer_mean_rate(const struct answer *a)
     return fabs(mean - a->rate) > STEADY * fabs(a->rate) ? mean : NAN;
 }
 
+double answer_limit(const struct answer *a)
+{
+    return isfinite(a->limit_shared) ? a->limit_shared : a->limit;
+}
+
 double possible_level(const struct engine *e, double level)
 {
     return fmax(level, fmin(0, e->total_min));

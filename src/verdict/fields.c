@@ -112,6 +112,7 @@ static const struct field_entry answer_list[] = {
     FIELD_PLAIN(answer, epoch_length),
     FIELD_PLAIN(answer, horizon),
     FIELD_PLAIN(answer, plan),
+    FIELD_PLAIN(answer, limit_shared, .flags = FIELD_HIDDEN),
     FIELD_SEVERAL(answer, phases, phase_count, .type = FIELD_STRUCT, .of = &phase_fields,
                   .flags = FIELD_EVEN_EMPTY),
     FIELD_INSIDE(answer, forecast, answer_forecast_fields),

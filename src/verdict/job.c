@@ -1,6 +1,9 @@
 /* verdict/job.c: one verdict for a job from those of its series. */
 #include "verdict/verdict.h"
 
+#include <math.h>
+#include <stdio.h>
+
 /* A series with fewer samples, unless they grow, is no reason to leave the job undecided. */
 #define COUNTS 10
 
@@ -79,4 +82,74 @@ void job_judge(const struct answer *const *answers, const enum job_part *parts, 
     }
     if (decides.answer)
         ret->verdict = decides.answer->verdict;
+}
+
+/* ---- a limit for several ---- */
+
+/* What was still there in so much of another's time, from its end, grows beside it. */
+#define AT_THE_END 0.1
+
+static bool reaches_limit(const struct answer *a)
+{
+    return a->verdict == VERDICT_LEAK && a->rate > 0 && a->rate_per_second > 0 &&
+           isfinite(a->forecast.limit_at) && a->limit > a->floor_last;
+}
+
+/* Where `a` ends, `b` is there. */
+static bool overlaps(const struct answer *a, const struct answer *b)
+{
+    double end = a->last_seconds, length = end - a->first_seconds;
+    return b->first_seconds <= end && b->last_seconds >= end - AT_THE_END * length;
+}
+
+/* Of all that grow beside one, per unit of its clock. */
+struct growth_of_all {
+    double rate, low, high;
+    unsigned count;
+};
+
+static struct growth_of_all growth_beside(struct answer *const *answers, size_t count, size_t one)
+{
+    const struct answer *a = answers[one];
+    struct growth_of_all all = {.count = 0};
+    for (size_t i = 0; i < count; i++) {
+        const struct answer *b = answers[i];
+        if (!reaches_limit(b) || (i != one && !overlaps(a, b)))
+            continue;
+        /* The clocks of two processes need not be the same. */
+        double unit = b->rate_per_second / b->rate * (a->rate / a->rate_per_second);
+        all.rate += b->rate * unit;
+        all.low += b->rate_low * unit;
+        all.high += b->rate_high * unit;
+        all.count++;
+    }
+    return all;
+}
+
+static double limit_reached(double from, double headroom, double rate)
+{
+    return rate > 0 ? from + headroom / rate : INFINITY;
+}
+
+void answers_share_limit(struct answer *const *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct answer *a = answers[i];
+        if (!reaches_limit(a))
+            continue;
+        struct growth_of_all all = growth_beside(answers, count, i);
+        double headroom = a->limit - a->floor_last;
+        if (all.count < 2)
+            continue;
+        a->forecast.limit_low = limit_reached(a->last_at, headroom, all.high);
+        a->forecast.limit_high = limit_reached(a->last_at, headroom, all.low);
+        a->forecast.limit_at = limit_reached(a->last_at, headroom, all.rate);
+        a->forecast.limit_seconds =
+            (a->forecast.limit_at - a->last_at) * a->rate / a->rate_per_second;
+        if (a->why_count < ANSWER_WHY)
+            snprintf(a->why[a->why_count++], ANSWER_WHY_LENGTH,
+                     "%u processes that leak share the limit: the time to it counts the growth of "
+                     "all.",
+                     all.count);
+    }
 }

@@ -183,6 +183,7 @@ struct answer {
     double first_seconds, last_seconds;
     double epoch_length, horizon; /* as used */
     double plan, limit;
+    double limit_shared; /* where others draw on the limit, too: all there is for them together */
 
     double min, max, mean, last;    /* of the whole series */
     double floor_first, floor_last; /* low-water mark at both ends of the current run */
@@ -243,6 +244,9 @@ extern const struct field_table answer_fields, answer_forecast_fields, answer_ne
  */
 double answer_mean_rate(const struct answer *a);
 
+/* The limit as a person knows it: the shared one, of which `limit` is what this series may take. */
+double answer_limit(const struct answer *a);
+
 /* May be called at any time, as often as one likes; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
 
@@ -284,6 +288,12 @@ extern const struct field_table job_answer_fields;
 /* `parts` may be NULL: all are main. */
 void job_judge(const struct answer *const *answers, const enum job_part *parts, size_t count,
                struct job_answer *ret);
+
+/*
+ * These draw on one limit: they reach it together, with the growth of all that leak at the same
+ * time. Changes their forecasts, and says so.
+ */
+void answers_share_limit(struct answer *const *answers, size_t count);
 
 /* ---- two runs side by side ---- */
 

@@ -465,6 +465,7 @@ static void set_limits(struct recording *r, const struct recording_options *o)
     bool told = o->limit_bytes > 0;
     double limit = told ? o->limit_bytes : run->limit_bytes;
     double used = used_at_end(r, told || !run->limit_source ? "--limit" : run->limit_source);
+    r->watch.limit = sane(limit);
     for (size_t i = 0; i < r->count; i++) {
         struct entry *e = &r->entries[i];
         struct track *t = e->subject.track;

@@ -524,6 +524,9 @@ struct subject {
 void watch_fill_info(const struct watch *w, const struct subject *s, struct series_info *ret);
 void watch_release_info(struct series_info *info);
 
+/* It takes of the host memory that all share: of w->limit. */
+bool watch_shares_limit(const struct watch *w, const struct track *t);
+
 /* Adds every series that is worth showing, and the job's answer. */
 void watch_judge(struct watch *w, struct watch_view *v);
 

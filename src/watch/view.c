@@ -237,6 +237,12 @@ struct filling {
     struct track **tracks;
 };
 
+bool watch_shares_limit(const struct watch *w, const struct track *t)
+{
+    return (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM]) ||
+           strcmp(t->kind, "torch.pinned") == 0 || strcmp(t->kind, HEAP_USED) == 0;
+}
+
 /* Why it is told beside the process's own memory. */
 static void explain_heap_used(struct answer *a)
 {
@@ -261,11 +267,40 @@ static void add_series(struct watch *w, struct subject *s, void *context)
     const struct history *history;
     series->id = s->id;
     track_answer(s->track, &w->terms, &series->answer, &history);
+    if (w->limit > 0 && !isnan(series->answer.limit) && watch_shares_limit(w, s->track))
+        series->answer.limit_shared = w->limit;
     series->part = part_by_now(w, s, &series->answer);
     if (strcmp(s->track->kind, HEAP_USED) == 0)
         explain_heap_used(&series->answer);
     watch_fill_info(w, s, &series->info);
     copy_history(history, &series->history);
+}
+
+/* Memory of processes, on the host or on one device: what one takes the others lack. */
+static bool share_one_limit(const struct series_info *a, const struct series_info *b)
+{
+    const char *on = a->device ? a->device : "", *other = b->device ? b->device : "";
+    return a->pid && b->pid && strcmp(a->kind, b->kind) == 0 && strcmp(on, other) == 0 &&
+           (strcmp(a->kind, "host.anon") == 0 || strcmp(a->kind, "gpu.used") == 0);
+}
+
+static void share_limits(struct watch_view *v)
+{
+    struct answer **group = calloc(v->count + 1, sizeof(struct answer *));
+    bool *is_done = calloc(v->count + 1, sizeof(*is_done));
+    if (!group || !is_done)
+        base_out_of_memory();
+    for (size_t i = 0; i < v->count; i++) {
+        size_t count = 0;
+        for (size_t k = i; !is_done[i] && k < v->count; k++)
+            if (share_one_limit(&v->series[i].info, &v->series[k].info)) {
+                group[count++] = &v->series[k].answer;
+                is_done[k] = k > i;
+            }
+        answers_share_limit(group, count);
+    }
+    free(group);
+    free(is_done);
 }
 
 static void judge(struct watch_view *v)
@@ -287,6 +322,7 @@ void watch_judge(struct watch *w, struct watch_view *v)
 {
     struct filling f = {.view = v};
     each_subject(w, add_series, &f);
+    share_limits(v);
     judge(v);
     phases_view(w, f.tracks, v);
     free(f.tracks);
@@ -550,6 +586,7 @@ void watch_status(struct watch *w, struct watch_status *ret)
         .limit = w->limit,
     };
     track_answer(&w->job[JOB_ANON], &w->terms, &answer, &history);
+    double all_seconds = answer.verdict == VERDICT_LEAK ? answer.forecast.limit_seconds : NAN;
     /* Shares may have been read before the job gave memory back. */
     double floor = answer.floor_last + (ret->total - w->job[JOB_ANON].last);
     ret->floor = floor < 0 ? 0 : floor;
@@ -559,7 +596,10 @@ void watch_status(struct watch *w, struct watch_status *ret)
     ret->suspect = answer.suspect;
     ret->rate = answer.rate;
     ret->needs = answer.verdict == VERDICT_INCONCLUSIVE ? answer.needs.at_least : NAN;
-    ret->limit_seconds = answer.forecast.limit_seconds;
+    /* The growth of the others counts, too. */
+    bool shares = answer.verdict == VERDICT_LEAK && watch_shares_limit(w, best.track);
+    ret->limit_seconds =
+        shares ? fmin(answer.forecast.limit_seconds, all_seconds) : answer.forecast.limit_seconds;
     watch_release_info(&w->status_series);
     watch_fill_info(w, &best, &w->status_series);
     ret->series = w->status_series;

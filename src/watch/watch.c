@@ -551,9 +551,7 @@ static void count_engine(struct watch *w, struct track *t, void *c)
 static void renew_terms(struct watch *w, struct track *t, void *c)
 {
     double used = *(const double *) c;
-    bool is_host = (strncmp(t->kind, "host.", 5) == 0 && t != &w->job[JOB_SHM]) ||
-                   strcmp(t->kind, "torch.pinned") == 0 || strcmp(t->kind, HEAP_USED) == 0;
-    if (is_host && isfinite(used))
+    if (watch_shares_limit(w, t) && isfinite(used))
         t->limit = fmax(0, t->last + w->limit - used);
     track_renew_terms(t, &w->terms);
 }

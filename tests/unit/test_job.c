@@ -204,3 +204,61 @@ TEST(job__names_the_sum_of_negligible_parts_where_it_is_not)
     answers[0].severity = SEVERITY_NEGLIGIBLE;
     CHECK(judge_parts(answers, parts, 3).deciding == 2);
 }
+
+/* ---- a limit for several ---- */
+
+/* It leaks so many bytes a step, at so many steps a second, and 1 GB is free. */
+static struct answer leaking(double rate, double steps_per_second)
+{
+    struct answer a = answered(VERDICT_LEAK, SEVERITY_LOW, 1 * GB);
+    a.rate = rate;
+    a.rate_low = 0.5 * rate;
+    a.rate_high = 2 * rate;
+    a.rate_per_second = rate * steps_per_second;
+    a.first_at = a.first_seconds = 0;
+    a.last_at = 1000;
+    a.last_seconds = 1000 / steps_per_second;
+    a.floor_last = 1 * GB;
+    a.limit = 2 * GB;
+    a.forecast.limit_at = a.last_at + GB / rate;
+    a.forecast.limit_seconds = GB / a.rate_per_second;
+    return a;
+}
+
+TEST(job__two_ranks_fill_one_machine)
+{
+    struct answer a = leaking(1 * MB, 10), b = leaking(3 * MB, 10);
+    struct answer *const both[] = {&a, &b};
+    answers_share_limit(both, 2);
+    CHECK_NEAR(a.forecast.limit_at, 1000 + 1024 / 4.0, 1e-6);
+    CHECK_NEAR(b.forecast.limit_at, 1000 + 1024 / 4.0, 1e-6);
+    CHECK_NEAR(a.forecast.limit_low, 1000 + 1024 / 8.0, 1e-6);
+    CHECK_NEAR(a.forecast.limit_high, 1000 + 1024 / 2.0, 1e-6);
+    CHECK_NEAR(a.forecast.limit_seconds, 25.6, 1e-6);
+    CHECK_TEXT(a.why[0], "2 processes that leak share the limit: the time to it counts the growth "
+                         "of all.");
+}
+
+TEST(job__processes_with_other_clocks_fill_one_machine)
+{
+    struct answer a = leaking(1 * MB, 10), b = leaking(10 * MB, 1);
+    b.last_at = 100;
+    b.last_seconds = 100;
+    struct answer *const both[] = {&a, &b};
+    answers_share_limit(both, 2);
+    CHECK_NEAR(a.forecast.limit_seconds, 1024 / 20.0, 1e-6);
+    CHECK_NEAR(b.forecast.limit_seconds, 1024 / 20.0, 1e-6);
+    CHECK_NEAR(b.forecast.limit_at, 100 + 1024 / 20.0, 1e-6);
+}
+
+TEST(job__who_is_gone_or_does_not_leak_fills_nothing)
+{
+    struct answer a = leaking(1 * MB, 10), gone = leaking(3 * MB, 10), flat = leaking(5 * MB, 10);
+    gone.last_seconds = 50;
+    flat.verdict = VERDICT_NO_LEAK;
+    struct answer *const all[] = {&a, &gone, &flat};
+    answers_share_limit(all, 3);
+    CHECK_NEAR(a.forecast.limit_at, 1000 + 1024, 1e-6);
+    CHECK_NEAR(flat.forecast.limit_at, 1000 + 1024 / 5.0, 1e-6);
+    CHECK(a.why_count == 0 && flat.why_count == 0);
+}
