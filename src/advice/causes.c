@@ -8,22 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Something that explains less of the growth than this is not its cause. */
-#define LEAST_SHARE 0.05
-
-/* Parts that differ by less weigh the same: then whose code it is decides. */
-#define EQUAL_SHARE 0.05
-
-/* What has no bytes of its own to be ranked by: a counter, and the container that holds what it
- * counts. */
-#define COUNTER_WEIGHT 0.5
+/* A counter has no bytes to be ranked by: the container that holds what it counts comes first. */
 #define COUNTED_WEIGHT 0.9
 
 /* A container that grows at this part of the rate of its kind of items holds them. */
 #define COVERED_SHARE 0.8
-
-/* A part of what grows that is taken to be most of it. */
-#define MOST_SHARE 0.5
 
 /* ---- names ---- */
 
@@ -400,9 +389,9 @@ static void say(char texts[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH], unsigned *count, 
 static void say_part(struct cause_found *found, struct interval share, const char *of,
                      const char *besides)
 {
-    if (share.high < LEAST_SHARE)
+    if (share.high < LEDGER_SMALL)
         return;
-    if (share.high - share.low < LEAST_SHARE)
+    if (share.high - share.low < LEDGER_SMALL)
         say(found->evidence, &found->evidence_count, "it explains %.0f %% of the growth of %s",
             100 * middle(share), of);
     else
@@ -502,7 +491,7 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
 {
     double weight = weight_of(f, facts);
     double most = larger(f->host_share.high, f->device_share.high);
-    if (most < LEAST_SHARE && weight < LEAST_SHARE)
+    if (most < LEDGER_SMALL && weight < LEDGER_SMALL)
         return;
     struct cause_found *found = add(c, cause_of(f->growing, facts), weight);
     if (!found)
@@ -513,28 +502,10 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
     say_share(found, f);
 }
 
-static bool any_graph(const struct cause_facts *facts)
-{
-    for (size_t i = 0; i < facts->growth_count; i++)
-        if (keeps_a_graph(facts->growths[i].growing))
-            return true;
-    return false;
-}
-
 static bool any_tensors(const struct cause_facts *facts)
 {
     for (size_t i = 0; i < facts->growth_count; i++)
         if (has_tensors(facts->growths[i].growing))
-            return true;
-    return false;
-}
-
-/* Tensors that code in C++ holds are there: it holds what belongs to them, too. */
-static bool any_unheld_tensors(const struct cause_facts *facts)
-{
-    for (size_t i = 0; i < facts->growth_count; i++)
-        if (is_held_as(facts->growths[i].growing, WIRE_HOLDER_NATIVE) &&
-            has_tensors(facts->growths[i].growing))
             return true;
     return false;
 }
@@ -577,7 +548,7 @@ static void add_native(struct causes *c, const struct cause_facts *facts)
     say(found->evidence, &found->evidence_count,
         "host memory grows, and no Python object holds at least %.0f %% of that%s",
         100 * facts->unexplained.low, facts->profiler ? "; torch's profiler is on" : "");
-    if (facts->heap_used >= MOST_SHARE)
+    if (facts->heap_used >= LEDGER_MOST)
         say(found->evidence, &found->evidence_count,
             "malloc's in-use bytes grow with it: it is not free heap memory");
     else if (isnan(facts->heap_used))
@@ -586,10 +557,11 @@ static void add_native(struct causes *c, const struct cause_facts *facts)
             "TIDEMARK_CLEANUP=every=10,trim=1 would give back what is free");
 }
 
-static bool any_holds_more(const struct causes *c)
+/* Of a graph it is known that it holds more. */
+static bool any_might_hold_more(const struct causes *c)
 {
     for (unsigned i = 0; i < c->count; i++)
-        if (c->list[i].holds_more)
+        if (c->list[i].holds_more && !keeps_a_graph(c->list[i].growth->growing))
             return true;
     return false;
 }
@@ -598,19 +570,18 @@ static bool any_holds_more(const struct causes *c)
 static void add_unheld(struct causes *c, const struct cause_facts *facts)
 {
     double threads = positive(facts->threads_rate) * THREAD_BYTES / facts->host_rate;
-    if (!(facts->host_rate > 0) || !facts->censused || any_graph(facts) ||
-        any_unheld_tensors(facts))
+    if (!(facts->host_rate > 0) || !facts->censused)
         return;
-    if (any_holds_more(c) && facts->unexplained.high > MOST_SHARE)
+    if (any_might_hold_more(c) && facts->unexplained.high > LEDGER_MOST)
         say(c->undecided, &c->undecided_count,
             "whether these items or native code beside them hold the memory cannot be told: leave "
             "them out for some hundred steps");
-    if (facts->heap_free >= MOST_SHARE)
+    if (facts->heap_free >= LEDGER_MOST)
         add_retention(c, facts);
-    else if (facts->unexplained.low <= MOST_SHARE || threads >= facts->unexplained.low)
+    else if (facts->unexplained.low <= LEDGER_MOST || threads >= facts->unexplained.low)
         return;
     else if ((facts->tensors_rate > 0 && !any_tensors(facts)) ||
-             (c->count > 0 && !(facts->heap_used >= MOST_SHARE)))
+             (c->count > 0 && !(facts->heap_used >= LEDGER_MOST)))
         say_not_found(c, facts);
     else
         add_native(c, facts);
@@ -620,8 +591,7 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
 {
     struct cause_found *found;
     bool allocated = facts->allocated_rate > 0;
-    if (allocated && facts->censused && facts->device_unexplained.low > MOST_SHARE &&
-        !any_graph(facts) &&
+    if (allocated && facts->censused && facts->device_unexplained.low > LEDGER_MOST &&
         (found = add(c, CAUSE_AUTOGRAD_CYCLE, weigh(0, middle(facts->device_unexplained), facts))))
         say(found->evidence, &found->evidence_count,
             "torch's memory on the device grows, and no tensor that Python holds does");
@@ -630,8 +600,8 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
     double reserved = part(positive(facts->reserved_growth), facts->gpu_rate);
     if (isnan(facts->reserved_growth))
         return;
-    enum cause cause = reserved >= MOST_SHARE ? CAUSE_FRAGMENTATION : CAUSE_OUTSIDE_TORCH;
-    if ((found = add(c, cause, COUNTER_WEIGHT)))
+    enum cause cause = reserved >= LEDGER_MOST ? CAUSE_FRAGMENTATION : CAUSE_OUTSIDE_TORCH;
+    if ((found = add(c, cause, LEDGER_MOST)))
         say(found->evidence, &found->evidence_count,
             cause == CAUSE_FRAGMENTATION
                 ? "torch reserves more and more, and its tensors take no more"
@@ -673,7 +643,7 @@ static bool holds_shared(const struct growth_facts *f, const struct cause_facts 
     static const char *const words[] = {"SharedMemory", "shared_memory", "mmap", "RawArray", NULL};
     return f->growing->form == WIRE_CENSUS_CONTAINER && facts->shared_rate > 0 &&
            (speaks_of_any(f->growing, words) ||
-            (has_tensors(f->growing) && f->host_rate >= MOST_SHARE * facts->shared_rate));
+            (has_tensors(f->growing) && f->host_rate >= LEDGER_MOST * facts->shared_rate));
 }
 
 /* The container that holds them, where one is found: it is what is to be looked at. */
@@ -691,7 +661,7 @@ static void add_held(struct causes *c, const struct cause_facts *facts, enum cau
             found->growth = f;
     }
     if (!found)
-        found = add(c, cause, COUNTER_WEIGHT);
+        found = add(c, cause, LEDGER_MOST);
     if (!found)
         return;
     if (found->growth)
@@ -737,7 +707,7 @@ static int compare(double a, double b)
 static int by_weight(const void *a, const void *b)
 {
     const struct cause_found *x = a, *y = b;
-    int order = compare(round(y->weight / EQUAL_SHARE), round(x->weight / EQUAL_SHARE));
+    int order = compare(round(y->weight / LEDGER_SMALL), round(x->weight / LEDGER_SMALL));
     order = order ? order : is_tally_of_objects(x) - is_tally_of_objects(y);
     order = order ? order : distance_of(x) - distance_of(y);
     order = order ? order : compare(y->weight, x->weight);
@@ -807,7 +777,7 @@ static void say_rivals(struct causes *c)
     for (unsigned i = 0; i < c->count; i++) {
         const struct cause_found *x = &c->list[i];
         rivals += x->growth && keeps_a_graph(x->growth->growing) &&
-                  fabs(x->weight - c->list[0].weight) < EQUAL_SHARE;
+                  fabs(x->weight - c->list[0].weight) < LEDGER_SMALL;
     }
     if (rivals > 1)
         say(c->undecided, &c->undecided_count,

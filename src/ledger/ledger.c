@@ -5,20 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Of the growth: less than this share is no leak whatever it is, and more than that one is no
- * explanation any more. */
-#define LEAK_SHARE 0.05
-#define OPEN_SHARE 0.25
-
 /* A native pool fills and stops: what censuses do not explain has to last so many horizons. */
 #define PATIENT_HORIZONS 3
-
-/* Of what is endless a named part may be this share: then it is the cause until one is found that
- * explains more. */
-#define NAMED_SHARE 0.5
-
-/* Native code holds it where this share of the growth is malloc's, and no object has it. */
-#define NATIVE_SHARE 0.5
 
 const char *fate_name(enum fate fate)
 {
@@ -167,8 +155,8 @@ static void add_rest(struct ledger *l, const struct ledger_evidence *e)
 {
     struct interval named = sum_of(l, is_any);
     struct interval bytes = {positive(l->total - named.high), positive(l->total - named.low)};
-    bool is_native = e->is_censused && bytes.low > NATIVE_SHARE * l->total &&
-                     e->heap_used > NATIVE_SHARE * l->total;
+    bool is_native = e->is_censused && bytes.low > LEDGER_MOST * l->total &&
+                     e->heap_used > LEDGER_MOST * l->total;
     l->rest = !e->is_censused ? REST_NOT_EXAMINED : is_native ? REST_NATIVE : REST_NOT_FOUND;
     l->parts[l->count++] =
         (struct ledger_part){.kind = LEDGER_REST, .fate = FATE_UNKNOWN, .bytes = bytes};
@@ -231,11 +219,12 @@ static void excuse(const struct ledger *l, const struct ledger_evidence *e, doub
            fits ? bound : e->limit);
 }
 
-/* What is endless and has a name is surely enough, or may be most of it. */
+/* What is endless and has a name is surely enough, or may be most of it: then it is the cause until
+ * one is found that explains more. */
 static bool is_named(const struct ledger *l, double least)
 {
     struct interval named = sum_of(l, is_endless);
-    return named.low > least || named.high >= NAMED_SHARE * l->endless.low;
+    return named.low > least || named.high >= LEDGER_MOST * l->endless.low;
 }
 
 /* Where nobody looked, the engine alone has to know: it is held to that on bare series. */
@@ -261,10 +250,11 @@ static enum ledger_kind excuse_of(const struct ledger *l)
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
-    double least = fmax(e->resolution, LEAK_SHARE * l->total);
+    double least = fmax(e->resolution, LEDGER_SMALL * l->total);
     bool is_open = e->engine == ENGINE_OPEN;
     /* Growth that is open is no less open for being small. */
-    double excusable = is_open ? OPEN_SHARE * l->total : fmax(e->resolution, OPEN_SHARE * l->total);
+    double excusable =
+        is_open ? LEDGER_PART * l->total : fmax(e->resolution, LEDGER_PART * l->total);
     *ret = (struct ledger_judgement){.widest = widest_of(l), .excuse = excuse_of(l)};
     if (e->engine == ENGINE_NO_GROWTH)
         decide(ret, VERDICT_NO_LEAK, RULE_NO_GROWTH, l->growth, e->resolution);

@@ -13,6 +13,11 @@
  * turns a ledger into a judgement. docs/LEDGER.md has the reasons.
  */
 
+/* Of a whole: less does not matter, less leaves the whole explained, more is the most of it. */
+#define LEDGER_SMALL 0.05
+#define LEDGER_PART 0.25
+#define LEDGER_MOST 0.5
+
 /* `high` INFINITY: not all of it could be measured. */
 struct interval {
     double low, high;

@@ -14,8 +14,8 @@
  * only: a rank of torch.distributed grows by less than this, and stops. */
 #define LIBRARY_RECORDS 0x1p22
 
-/* Rates that differ by less are the same. */
-#define FOLLOWS_SHARE 0.25
+/* What a node of a graph takes, with what it saves, as a rule. */
+#define NODE_BYTES 512.0
 
 /* ---- holders ---- */
 
@@ -43,10 +43,13 @@ static struct interval measured(double mean, double low, double high)
     return (struct interval){low, high};
 }
 
-/* What an item leads to outside Python's own memory, as a graph does, cannot be seen. */
+/* What an item leads to outside Python's own memory, as a graph does, cannot be seen; nor what else
+ * a graph holds that holds tensors. */
 static struct interval opened(struct interval x, const struct wire_census_growing *g)
 {
-    return (struct interval){x.low, causes_hold_more(g) ? INFINITY : x.high};
+    bool is_in_graph = g->form == WIRE_CENSUS_TENSORS && g->holder_count > 0 &&
+                       g->holders[0].kind == WIRE_HOLDER_NATIVE;
+    return (struct interval){x.low, causes_hold_more(g) || is_in_graph ? INFINITY : x.high};
 }
 
 static bool is_on_device(const struct wire_census_growing *g)
@@ -160,11 +163,22 @@ static void hear_heap(struct watch *w, struct member *m, struct account *a)
     }
 }
 
-static bool is_censused(const struct watch *w, const struct member *m)
+bool account_knows_graphs(const struct member *m, const struct ledger_evidence *e)
+{
+    const struct wire_census *c = m->found->census;
+    double with_graph = 0;
+    for (unsigned i = 0; i < c->tensors_count; i++)
+        with_graph += fmax(c->tensors[i].grad_fn, 0);
+    return with_graph == 0 || c->graph_walks >= RISE_LEAST_POINTS ||
+           (c->graph_walks > 0 && c->graph_nodes * NODE_BYTES < LEDGER_SMALL * e->growth);
+}
+
+static bool is_censused(const struct watch *w, const struct member *m,
+                        const struct ledger_evidence *e)
 {
     const struct wire_census *c = m->found ? m->found->census : NULL;
     return c && c->complete && c->in_a_row >= RISE_LEAST_POINTS && !c->ended &&
-           found_is_of_late(w, m);
+           found_is_of_late(w, m) && account_knows_graphs(m, e);
 }
 
 /* The process has begun to grow as fast as its heap has for longer: what was free there is used up.
@@ -173,7 +187,7 @@ static bool is_followed(const struct answer *process, const struct answer *heap)
 {
     return process->suspect &&
            fabs(process->rate_per_second - heap->rate_per_second) <=
-               FOLLOWS_SHARE * fmax(process->rate_per_second, heap->rate_per_second);
+               LEDGER_PART * fmax(process->rate_per_second, heap->rate_per_second);
 }
 
 static bool has_census(const struct member *m)
@@ -260,7 +274,7 @@ static void account_memory(struct watch *w, struct member *m, struct account *a)
     e->unnamed = e->has_census && own.restarts == 0 && !a->by->alarmed ? LIBRARY_RECORDS : 0;
     if (a->is_by_heap && !is_followed(&own, &a->engine))
         e->unnamed = INFINITY;
-    e->is_censused = is_censused(w, m);
+    e->is_censused = is_censused(w, m, e);
     gather_holders(w, m, host_weight, a);
     conclude(a);
 }
@@ -272,7 +286,7 @@ static void account_device(struct watch *w, struct member *m, struct track *t, s
     begin(w, t, a);
     measure_by_engine(&a->engine, a);
     e->has_census = has_census(m);
-    e->is_censused = is_censused(w, m);
+    e->is_censused = is_censused(w, m, e);
     gather_holders(w, m, device_weight, a);
     conclude(a);
 }

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cache that is less of what grows is not worth a word. */
-#define CACHE_SHARE 0.05
-
 static char *copy(const char *text)
 {
     struct buf clean = BUF_INIT;
@@ -251,11 +248,14 @@ static void gather_shares(struct watch *w, struct process_facts *p)
             g->device_share = share_of_growing(&p->device, g->growing);
     }
     if (on_device)
-        f->device_unexplained = share_of_kind(&p->device, LEDGER_REST);
+        f->device_unexplained = p->device.evidence.is_censused
+                                    ? share_of_kind(&p->device, LEDGER_REST)
+                                    : (struct interval){0, 1};
     if (!on_host || !(p->host.ledger.total > 0))
         return;
     struct interval free = share_of_kind(&p->host, LEDGER_FREE_HEAP);
     f->unexplained = share_of_kind(&p->host, LEDGER_REST);
+    f->censused = p->host.evidence.is_censused && !p->is_part;
     f->heap_used = p->host.evidence.heap_used / p->host.ledger.total;
     f->heap_free = isnan(f->heap_used) ? (double) NAN : free.low;
 }
@@ -298,36 +298,6 @@ static struct growth_facts growth_of(const struct wire_census_growing *g, const 
     return f;
 }
 
-/* What a node of a graph takes, with what it saves, is this or more. */
-#define NODE_BYTES 512.0
-
-/*
- * Only a child looks at them, not the process itself. Where some were there and they were not
- * looked at often enough to see whether they grow, they are known to be no reason if the largest is
- * too small for it.
- */
-static bool graphs_are_known(const struct watch *w, const struct process_facts *p)
-{
-    const struct wire_census *c = p->member->found->census;
-    const struct clock_mark *first = clock_first(&w->clock);
-    double with_graph = 0;
-    for (unsigned i = 0; i < c->tensors_count; i++)
-        with_graph += fmax(c->tensors[i].grad_fn, 0);
-    if (with_graph == 0 || c->graph_walks >= RISE_LEAST_POINTS)
-        return true;
-    double begin = first ? first->seconds : p->member->joined;
-    double units = (found_seconds(w, c->time) - begin) / p->seconds_a_unit;
-    return c->graph_walks > 0 &&
-           c->graph_nodes * NODE_BYTES < CACHE_SHARE * p->facts.host_rate * units;
-}
-
-/* It is not steady, but may be what grows all the same: that nothing does cannot be said. */
-static bool may_explain(const struct wire_census_growing *g, const struct rise *r, double host_rate)
-{
-    double rate = growth_of(g, r).host_rate;
-    return isnan(rate) || !(rate < CACHE_SHARE * host_rate);
-}
-
 static void gather_growths(const struct watch *w, struct process_facts *p)
 {
     const struct found *found = p->member->found;
@@ -337,16 +307,12 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     if (!found || !found->census)
         return;
     const struct wire_census *c = found->census;
-    f->censused = c->complete && c->in_a_row >= RISE_LEAST_POINTS && !p->is_part && !c->ended &&
-                  found_is_of_late(w, p->member) && graphs_are_known(w, p);
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
     for (unsigned i = 0; i < c->growing_count; i++) {
         struct rise r = rise_of(w, p->member, i, p->clock, p->seconds_a_unit);
-        if (!r.steady || isfinite(c->growing[i].bound)) {
-            f->censused = f->censused && !may_explain(&c->growing[i], &r, f->host_rate);
+        if (!r.steady || isfinite(c->growing[i].bound))
             continue;
-        }
         p->growths[f->growth_count] = growth_of(&c->growing[i], &r);
         p->rises[f->growth_count] = r;
         p->places[f->growth_count++] = i;
@@ -576,8 +542,8 @@ static bool matters(const struct process_facts *p, const struct wire_census_grow
                     const struct rise *r)
 {
     const struct growth_facts f = growth_of(g, r);
-    return watch_fills(p->member) || f.host_rate >= CACHE_SHARE * p->facts.host_rate ||
-           f.device_rate >= CACHE_SHARE * p->facts.allocated_rate;
+    return watch_fills(p->member) || f.host_rate >= LEDGER_SMALL * p->facts.host_rate ||
+           f.device_rate >= LEDGER_SMALL * p->facts.allocated_rate;
 }
 
 static void add_caches(const struct watch *w, struct watch_found *all,
@@ -730,7 +696,7 @@ static void say_too_short(const struct watch *w, struct watch_found *all,
             "what holds it is not known: the objects of %s were counted at its beginning only; "
             "a longer run would tell",
             p->label);
-    else if (!graphs_are_known(w, p))
+    else if (!account_knows_graphs(p->member, &p->host.evidence))
         buf_addf(&text,
                  "what holds it is not known: tensors of %s have graphs behind them, and whether "
                  "these grow was not seen often enough; a longer run would tell",

@@ -5,16 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What moved by less, of what there is, is not worth a name. */
-#define MOVED_SHARE 0.05
-#define MOVED_LEAST 0x1p21
-
-/* A warm-up lasts so many horizons at most, and brings so much of all that ever came. */
+/* A warm-up lasts so many horizons at most, and brings most of all that ever came. */
 #define FADED_HORIZONS 1.2
-#define WARM_UP_SHARE 0.5
-
-/* Of what torch has reserved since, more than this is in tensors. */
-#define IN_USE_SHARE 0.5
 
 /* In the order in which they are told where they moved alike. */
 static const enum pattern told[] = {
@@ -54,7 +46,7 @@ static double held_at_most(const struct watch_view *v)
 /* What is on a device is measured by what is there. */
 static double worth_a_name(const struct watch_view *v, const struct watch_series *s)
 {
-    return fmax(MOVED_LEAST, MOVED_SHARE * (is_on_device(s) ? s->answer.max : held_at_most(v)));
+    return fmax(LEAST_RISE, LEDGER_SMALL * (is_on_device(s) ? s->answer.max : held_at_most(v)));
 }
 
 /* Whether it stands still some day is open; that it slows down, for longer than any warm-up, and
@@ -87,7 +79,7 @@ static bool follows_tensors(const struct watch_view *v, const struct watch_serie
         const struct watch_series *s = &v->series[i];
         if (strcmp(s->info.kind, "torch.allocated") == 0 &&
             is_of_the_same(&s->info, &reserved->info))
-            return floor_rise(s) > IN_USE_SHARE * floor_rise(reserved);
+            return floor_rise(s) > LEDGER_MOST * floor_rise(reserved);
     }
     return false;
 }
@@ -117,7 +109,7 @@ static bool has_warmed_up(const struct watch_view *v, const struct watch_series 
                     a->pattern == PATTERN_SPIKES || a->pattern == PATTERN_SAWTOOTH;
     double rise = lowest_since(s) - a->floor_first;
     return a->verdict == VERDICT_NO_LEAK && may_have && isfinite(rise) &&
-           rise >= fmax(worth_a_name(v, s), WARM_UP_SHARE * floor_rise(s));
+           rise >= fmax(worth_a_name(v, s), LEDGER_MOST * floor_rise(s));
 }
 
 static bool does(const struct watch_view *v, const struct watch_series *s, enum pattern pattern)
@@ -202,8 +194,7 @@ static void name_copies(struct watch *w, struct watch_view *v)
 
 /* ---- memory in use that the process keeps while it is not ---- */
 
-/* A turn gives back, or takes again, this share of all that it ever moved by. */
-#define TURN_SHARE 0.25
+/* A turn gives back, or takes again, a part of all that it ever moved by. */
 #define TURNS_LEAST 3u
 
 struct swing {
@@ -218,7 +209,7 @@ static struct swing swing_of(const struct found *f)
         s.low = fmin(s.low, f->heap[i].in_use);
         s.high = fmax(s.high, f->heap[i].in_use);
     }
-    double least = TURN_SHARE * (s.high - s.low), low = INFINITY, high = -INFINITY;
+    double least = LEDGER_PART * (s.high - s.low), low = INFINITY, high = -INFINITY;
     int direction = 0;
     for (unsigned i = 0; i < f->heap_count; i++) {
         double value = f->heap[i].in_use;
@@ -240,7 +231,7 @@ static struct swing swing_of(const struct found *f)
 /* What is freed stays in malloc's heap: the memory of the process does not show that it was. */
 static void name_swings(const struct watch *w, struct watch_view *v)
 {
-    double least = fmax(MOVED_LEAST, MOVED_SHARE * held_at_most(v));
+    double least = fmax(LEAST_RISE, LEDGER_SMALL * held_at_most(v));
     for (size_t i = 0; i < w->member_count && !is_named(v, PATTERN_SAWTOOTH); i++) {
         const struct member *m = w->members[i];
         struct swing s = m->found ? swing_of(m->found) : (struct swing){.turns = 0};

@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-/* At the end it still grows at this part of its mean rate: else it jumped, and no more. */
-#define LAST_SHARE 0.25
-
 /* What grew at less than this part of its later rate had not begun. */
 #define BEGUN_SHARE 0.7
 
@@ -65,13 +62,14 @@ static unsigned find_spots(const struct watch *w, const struct member *m, unsign
     return count;
 }
 
+/* At the end it still grows at a part of its mean rate: else it jumped, and no more. */
 static bool is_steady(const struct spot *s, unsigned count, double rate)
 {
     for (unsigned i = 1; i < count; i++)
         if (!(s[i].count > s[i - 1].count))
             return false;
     const struct spot *last = &s[count - 1], *before = &s[count - 2];
-    return (last->count - before->count) / (last->at - before->at) >= LAST_SHARE * rate;
+    return (last->count - before->count) / (last->at - before->at) >= LEDGER_PART * rate;
 }
 
 /* Where it stands still on a clock, so do its rates on it. */

@@ -404,6 +404,9 @@ void rings_note_foreign(struct watch *w, struct proc_id id);
 /* account.c */
 /* What a track's growth is made of; `m` NULL: the job's own. False: no evidence is kept of it. */
 bool watch_account(struct watch *w, struct member *m, struct track *t, struct account *ret);
+/* Graphs were walked often enough to see whether they grow, or are too small to matter. There is a
+ * census. */
+bool account_knows_graphs(const struct member *m, const struct ledger_evidence *e);
 /* It is part of the job's sum as it is now: a process that has ended is no more. */
 bool watch_is_in_sum(const struct member *m, const struct track *sum);
 
