@@ -543,10 +543,20 @@ static bool can_afford_rollup(const struct watch *w, const struct member *m, dou
     return w->stall_seconds < (isnan(m->rollup_seconds) ? allowed : allowed / 2);
 }
 
+static bool shares_are_due(const struct watch *w, const struct member *m)
+{
+    return m->has_tracks && m->rollup_error == 0 && w->last_tick > m->next_rollup + 1;
+}
+
 bool member_awaits_shares(const struct watch *w, const struct member *m)
 {
-    return m->has_tracks && m->rollup_error == 0 && isnan(m->rollup_seconds) &&
-           w->last_tick > m->next_rollup + 1;
+    return shares_are_due(w, m) && isnan(m->rollup_seconds);
+}
+
+double member_shares_age(const struct watch *w, const struct member *m)
+{
+    double age = w->last_tick - m->rollup_seconds;
+    return shares_are_due(w, m) && age > STILL_MOST ? age : (double) NAN;
 }
 
 static void read_rollup(struct watch *w, struct member *m, double seconds)

@@ -195,7 +195,9 @@ struct sheet {
     struct watch_row *rows;
     size_t count;
     struct watch_row total;
-    unsigned unread; /* processes whose shares wait for their turn */
+    unsigned unread;  /* processes whose shares wait for their turn */
+    unsigned late;    /* ... for their turn to be read again */
+    double late_most; /* so many seconds after they were read last */
 };
 
 /* What lies in /dev/shm. */
@@ -356,6 +358,9 @@ double member_pss(const struct member *m); /* of the last round, moved on by wha
 double member_own_anon(const struct member *m); /* of a fork: what it got since */
 /* Its shares are due, and wait for their turn: there are too many processes to read them all. */
 bool member_awaits_shares(const struct watch *w, const struct member *m);
+/* They are due again and wait for their turn, longer than even what stands still does: since when
+ * they were read, in seconds; else NAN. */
+double member_shares_age(const struct watch *w, const struct member *m);
 
 /* steps.c */
 

@@ -123,6 +123,14 @@ static void add_role(struct watch *w, struct sheet *s, enum proc_role role)
     append(s, &row);
 }
 
+static void count_waiting(const struct watch *w, const struct member *m, struct sheet *s)
+{
+    double age = member_shares_age(w, m);
+    s->unread += member_awaits_shares(w, m);
+    s->late += isfinite(age);
+    s->late_most = isfinite(age) ? fmax(s->late_most, age) : s->late_most;
+}
+
 static void fill(struct watch *w, struct sheet *s)
 {
     for (size_t i = 0; i < w->member_count; i++)
@@ -131,7 +139,8 @@ static void fill(struct watch *w, struct sheet *s)
     for (enum proc_role role = ROLE_UNKNOWN; role <= ROLE_HELPER; role++)
         add_role(w, s, role);
     for (size_t i = 0; i < w->member_count; i++)
-        s->unread += member_is_alive(w->members[i]) && member_awaits_shares(w, w->members[i]);
+        if (member_is_alive(w->members[i]))
+            count_waiting(w, w->members[i], s);
 }
 
 static bool is_teardown(const struct sheet *last, const struct sheet *now)

@@ -538,6 +538,12 @@ static void add_notes(struct watch *w, struct watch_view *v)
                  "the shares (PSS) of %u of %u processes were not read: reading so many would hold "
                  "the job up. A fork without them counts what it allocated itself",
                  w->sheet.unread, w->sheet.total.processes);
+    if (w->sheet.late > 0)
+        add_note(
+            v,
+            "the shares (PSS) of %u of %u processes were read up to %.0f s ago: reading so many "
+            "more often would hold the job up. Since then they move with what each allocates",
+            w->sheet.late, w->sheet.total.processes, w->sheet.late_most);
     add_cleanup_notes(w, v);
     if (w->store_error < 0)
         add_note(v, "the run file lacks the end: %s", store_words(w->store_error));

@@ -361,3 +361,22 @@ TEST(held_by_job__counts_what_its_forks_have_of_what_they_shared)
     CHECK_NEAR(held_with(true), 280 * MB, 0);
     CHECK_NEAR(held_with(false), 230 * MB, 0);
 }
+
+/* ---- shares that wait for their turn ---- */
+
+/* Of a job of too many processes, at 100 s; they were to be read again at `due`. */
+static double age_of_shares(double read, double due)
+{
+    const struct watch w = {.last_tick = 100};
+    const struct member m = {.has_tracks = true, .rollup_seconds = read, .next_rollup = due};
+    return member_shares_age(&w, &m);
+}
+
+TEST(evidence__shares_that_are_read_too_rarely_have_an_age)
+{
+    CHECK_NEAR(age_of_shares(40, 60), 60, 0);
+    CHECK(isnan(age_of_shares(40, 99.5)));         /* soon it has its turn */
+    CHECK(isnan(age_of_shares(40, 120)));          /* nothing has changed in it */
+    CHECK(isnan(age_of_shares(80, 85)));           /* what stands still is read as rarely */
+    CHECK(isnan(age_of_shares((double) NAN, 10))); /* was never read: that is said apart */
+}
