@@ -36,12 +36,9 @@ static bool was_outlived(const struct watch *w, const struct member *m)
 }
 
 /* More and more tensors while the memory stands still fill free heap memory, unless that ends. */
-static bool tensors_rise(const struct watch *w, const struct subject *s)
+static bool tensors_rise(const struct track *t)
 {
-    const struct found *f = s->member->found;
-    enum ledger_kind kind;
-    return strcmp(s->track->kind, "py.tensors") == 0 && f && f->census && found_tensors_rise(f) &&
-           found_is_of_late(w, s->member) && !track_is_excused(s->track, &kind);
+    return strcmp(t->kind, "py.tensors") == 0 && t->is_accounted && track_is_wary(t);
 }
 
 static enum job_part part_of(const struct watch *w, const struct subject *s)
@@ -56,7 +53,7 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
     bool is_main =
-        strcmp(kind, "host.anon") == 0 || strcmp(kind, HEAP_USED) == 0 || tensors_rise(w, s);
+        strcmp(kind, "host.anon") == 0 || strcmp(kind, HEAP_USED) == 0 || tensors_rise(s->track);
     return is_main && member_is_trainer(s->member) ? PART_MAIN : PART_BYSTANDER;
 }
 
