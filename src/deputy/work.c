@@ -65,7 +65,8 @@ static unsigned empty_once(int directory)
     while ((len = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0)
         for (long at = 0; at < len;) {
             const struct dirent64 *e = (const struct dirent64 *) (entries + at);
-            removed += unlinkat(directory, e->d_name, 0) == 0;
+            removed += unlinkat(directory, e->d_name, 0) == 0 ||
+                       unlinkat(directory, e->d_name, AT_REMOVEDIR) == 0;
             at += e->d_reclen;
         }
     return removed;

@@ -97,7 +97,8 @@ static void empty(int directory)
     struct dirent *entry;
     DIR *folder = fdopendir(directory);
     while (folder && (entry = readdir(folder)) != NULL)
-        unlinkat(directory, entry->d_name, 0);
+        if (unlinkat(directory, entry->d_name, 0) < 0)
+            unlinkat(directory, entry->d_name, AT_REMOVEDIR); /* made by the job, and empty */
     if (folder)
         closedir(folder);
     else
