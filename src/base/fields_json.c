@@ -14,10 +14,11 @@
 /* Where the elements are. */
 static const char *elements_of(const struct field_entry *f, const void *of)
 {
-    const char *at = (const char *) of + f->offset;
-    if (f->many == FIELD_LIST)
-        memcpy(&at, at, sizeof(at));
-    return at;
+    const char *at = (const char *) of + f->offset, *list;
+    if (f->many != FIELD_LIST)
+        return at;
+    memcpy(&list, at, sizeof(list));
+    return list;
 }
 
 static uint64_t bits_of(const void *at, size_t size)
@@ -128,7 +129,7 @@ void fields_show(struct json *j, const struct field_table *fields, const void *o
     bool inside = !first;
     for (size_t i = 0; i < fields->count; i++) {
         const struct field_entry *f = &fields->list[i];
-        inside = inside || strcmp(f->name, first) == 0;
+        inside = inside || (first && strcmp(f->name, first) == 0);
         if (inside && is_shown(f, of, clock))
             show_field(j, f, of, clock);
         if (last && strcmp(f->name, last) == 0)
@@ -252,17 +253,15 @@ static int recall_word(const struct field_entry *f, const struct json_token *t, 
 static int recall_text(const struct json_token *t, void *at)
 {
     struct buf text = BUF_INIT;
-    char *copy, *before;
+    char **place = at;
     if (t->type != JSON_STRING)
         return -EINVAL;
     json_token_text(t, &text);
-    copy = strdup(buf_text(&text));
-    if (!copy)
+    free(*place);
+    *place = strdup(buf_text(&text));
+    if (!*place)
         base_out_of_memory();
     buf_release(&text);
-    memcpy(&before, at, sizeof(before));
-    free(before);
-    memcpy(at, &copy, sizeof(copy));
     return 0;
 }
 

@@ -15,6 +15,12 @@ struct couple {
     unsigned others[2]; /* alike in the same job: data workers */
 };
 
+/* What stands for both. */
+static const void *one_of(const struct couple *c)
+{
+    return c->in[0] ? c->in[0] : c->in[1];
+}
+
 struct couples {
     struct couple *list;
     size_t count;
@@ -32,8 +38,7 @@ static void couples_add(struct couples *c, size_t side, const void *item, is_ali
 {
     for (size_t i = 0; i < c->count; i++) {
         struct couple *x = &c->list[i];
-        const void *known = x->in[0] ? x->in[0] : x->in[1];
-        if (!known || !alike(known, item))
+        if (!alike(one_of(x), item))
             continue;
         x->others[side] += x->in[side] != NULL;
         x->in[side] = x->in[side] ? x->in[side] : item;
@@ -284,14 +289,13 @@ static void add_cause_point(struct buf *out, const struct couple *c,
                             const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    const struct watch_finding *a = c->in[0], *b = c->in[1];
     add_where(&text, c);
-    add_cause(&text, b ? b : a);
+    add_cause(&text, one_of(c));
     buf_adds(&text, ": ");
-    add_growth(&text, a ? a : b);
-    if (a && b) {
+    add_growth(&text, one_of(c));
+    if (c->in[0] && c->in[1]) {
         buf_adds(&text, " in A, ");
-        add_growth(&text, b);
+        add_growth(&text, c->in[1]);
         buf_adds(&text, " in B");
     }
     buf_addc(&text, '.');
@@ -302,12 +306,13 @@ static void add_series_point(struct buf *out, const struct couple *c,
                              const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    const struct report_series *a = c->in[0], *b = c->in[1];
+    const struct report_series *b = c->in[1];
+    unsigned others = c->others[!c->in[0]];
     add_where(&text, c);
-    add_series(&text, a ? a : b);
-    if (c->others[!a] > 0)
-        buf_addf(&text, " (and %u others like it)", c->others[!a]);
-    if (a && b) {
+    add_series(&text, one_of(c));
+    if (others > 0)
+        buf_addf(&text, " (and %u others like it)", others);
+    if (c->in[0] && b) {
         buf_adds(&text, " in A, ");
         format_rate(&text, b->answer->rate, b->info);
         buf_adds(&text, " in B");
@@ -365,7 +370,7 @@ static void add_json_rate(struct json *j, const char *key, const struct report_s
 
 static void add_json_series(struct json *j, const struct couple *c)
 {
-    const struct report_series *a = c->in[0], *b = c->in[1], *one = b ? b : a;
+    const struct report_series *a = c->in[0], *b = c->in[1], *one = one_of(c);
     json_object_begin(j, NULL);
     json_string(j, "in", where_name(c));
     fields_show(j, &series_info_fields, one->info, one->info->clock, NULL, NULL);
