@@ -310,7 +310,8 @@ static void attribute_rest(struct watch *w, double seconds)
         return;
     double before = watch_cpu_seconds();
     gather_guesses(w);
-    if (can_afford(w, w->shm.survey_spent, seconds)) {
+    /* Who has waited for the end of a process is told what that has written as its own. */
+    if (w->alive > 0 && can_afford(w, w->shm.survey_spent, seconds)) {
         ask_others(w);
         renew_guess(w, gather_guesses(w));
         w->shm.survey_spent += watch_cpu_seconds() - before;

@@ -108,6 +108,18 @@ def segments_of_the_job(b):
         equal([s["verdict"] for s in device], ["leak"], how, done.stderr.decode())
 
 
+def files_that_nobody_was_seen_to_hold(b):
+    """Written and closed at once, by a name that tells nothing: the job's leak where nobody else can
+    have written as much, else they count for none and that is said; never both."""
+    text = FILLER.replace("    os.ftruncate(fd, size)\n", "    os.write(fd, bytes(size)); os.close(fd)\n")
+    text = text[:text.index("    segment =")] + text[text.index("    print("):]
+    with _swept(b) as mark:
+        answer, done = _watched(b, *python(text, "left", 900, mark))
+    open_notes = [n for n in answer["notes"] if "count for none" in n]
+    check((answer["verdict"] == "leak") != bool(open_notes) or answer["verdict"] == "inconclusive",
+          "verdict and notes", answer["verdict"], answer["notes"])
+
+
 def segments_that_the_job_leaves_behind(b):
     """A leak, and the report names what lies there and that nobody maps it any more."""
     with _swept(b) as mark:
