@@ -50,7 +50,7 @@ int cmd_watch(int argc, char **argv)
     struct live_job job = {
         .pids = &pid,
         .pid_count = 1,
-        .enters = no_inspect ? LIVE_STAYS_OUT : LIVE_ENTERS_SUSPECTS,
+        .enters = no_inspect ? LIVE_NAMES_SUSPECTS : LIVE_ENTERS_SUSPECTS,
         .patience = PATIENCE_SECONDS,
     };
     job.argv = target_split(&arguments, &job.argc);

@@ -11,6 +11,8 @@ struct entering {
     struct entering_options options;
     struct visit *visit;
     size_t entered, failed;
+    pid_t named[VISIT_MOST]; /* of which it was said what to type */
+    size_t named_count;
 };
 
 struct entering *entering_new(const struct entering_options *o)
@@ -32,16 +34,61 @@ struct entering *entering_free(struct entering *e)
     return NULL;
 }
 
-/* `passes`: it may be otherwise later. */
-static void note_failure(struct entering *e, struct watch *w, pid_t pid, const char *why,
-                         bool passes)
+/* Once for each: a second try is not worth a second line. */
+static bool is_named(struct entering *e, pid_t pid)
+{
+    for (size_t i = 0; i < e->named_count; i++)
+        if (e->named[i] == pid)
+            return true;
+    if (e->named_count < VISIT_MOST)
+        e->named[e->named_count++] = pid;
+    return false;
+}
+
+/* Where nobody enters, whoever reads it may. */
+static void name_suspects(struct entering *e, struct watch *w)
+{
+    pid_t pids[VISIT_MOST];
+    size_t count = watch_worth_entering(w, false, pids, VISIT_MOST);
+    for (size_t i = 0; i < count; i++) {
+        struct buf line = BUF_INIT;
+        if (is_named(e, pids[i]))
+            continue;
+        buf_adds(&line, "tidemark: ");
+        watch_name_process(w, pids[i], &line);
+        buf_addf(&line, " grows. What holds it is named by: tidemark profile --pid %d\n",
+                 (int) pids[i]);
+        e->options.tell(e->options.context, buf_text(&line));
+        buf_release(&line);
+    }
+}
+
+/* It may be otherwise later. */
+static bool passes(int error)
+{
+    return error == -ETIMEDOUT || error == -EAGAIN || error == -EBUSY;
+}
+
+/* Of what watch could not do: a profile waits for longer, and is said no for the same reasons. */
+static void add_what_to_type(const struct entering *e, struct buf *line, pid_t pid, int error)
+{
+    if (!e->options.all && passes(error))
+        buf_addf(line, " It is tried again in a minute; or: tidemark profile --pid %d", (int) pid);
+    else if (!e->options.all && error == -EPERM)
+        buf_addf(line, " What holds its growth is named by: sudo tidemark profile --pid %d",
+                 (int) pid);
+}
+
+static void note_failure(struct entering *e, struct watch *w, pid_t pid, const char *why, int error)
 {
     struct buf line = BUF_INIT;
-    watch_note_entry(w, &(struct watch_entry){.pid = pid, .why = why, .passes = passes});
+    watch_note_entry(w, &(struct watch_entry){.pid = pid, .why = why, .passes = passes(error)});
     e->failed++;
     buf_adds(&line, "tidemark: ");
     watch_name_process(w, pid, &line);
-    buf_addf(&line, " cannot be entered. %s\n", why);
+    buf_addf(&line, " cannot be entered. %s", why);
+    add_what_to_type(e, &line, pid, error);
+    buf_addc(&line, '\n');
     e->options.tell(e->options.context, buf_text(&line));
     buf_release(&line);
 }
@@ -49,8 +96,7 @@ static void note_failure(struct entering *e, struct watch *w, pid_t pid, const c
 static void note(struct entering *e, struct watch *w, const struct visit_result *r)
 {
     if (r->error < 0) {
-        note_failure(e, w, r->pid, r->why,
-                     r->error == -ETIMEDOUT || r->error == -EAGAIN || r->error == -EBUSY);
+        note_failure(e, w, r->pid, r->why, r->error);
         return;
     }
     watch_note_entry(w, &(struct watch_entry){.pid = r->pid,
@@ -84,13 +130,17 @@ static void begin(struct entering *e, struct watch *w)
     else if (r == 0 && visit_enter(e->visit, pids, count) < 0)
         buf_adds(&why, "No thread can be started for it.");
     if (why.len > 0)
-        note_failure(e, w, pids[0], buf_text(&why), r == -EAGAIN || r == -EBUSY);
+        note_failure(e, w, pids[0], buf_text(&why), r);
     buf_release(&why);
 }
 
 void entering_tick(struct entering *e, struct watch *w)
 {
     struct visit_result r;
+    if (e->options.stays_out) {
+        name_suspects(e, w);
+        return;
+    }
     if (visit_has_to_wait(e->visit))
         e->options.tell(e->options.context, "tidemark: a process is inside a long call and cannot "
                                             "be entered yet: waiting\n");

@@ -6,6 +6,7 @@
 
 struct entering_options {
     bool all;        /* every trainer, at once; else those that seem to leak, when they do */
+    bool stays_out;  /* only says of those what to type */
     double patience; /* seconds for the main thread of each to get to it */
     void (*tell)(void *context, const char *line); /* for the user, as it happens */
     void *context;

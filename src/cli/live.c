@@ -704,10 +704,12 @@ static void prepare_entering(struct live *l)
     const struct live_job *job = l->job;
     if (job->enters == LIVE_STAYS_OUT)
         return;
-    l->entering = entering_new(&(struct entering_options){.all = job->enters == LIVE_ENTERS_ALL,
-                                                          .patience = job->patience,
-                                                          .tell = tell_of_entering,
-                                                          .context = l});
+    l->entering =
+        entering_new(&(struct entering_options){.all = job->enters == LIVE_ENTERS_ALL,
+                                                .stays_out = job->enters == LIVE_NAMES_SUSPECTS,
+                                                .patience = job->patience,
+                                                .tell = tell_of_entering,
+                                                .context = l});
 }
 
 static void release(struct live *l)

@@ -61,6 +61,7 @@ bool live_has_row(const struct live_options *o, int fd);
 /* Which processes of a job that runs already are entered, to see who holds what grows. */
 enum live_entry {
     LIVE_STAYS_OUT,
+    LIVE_NAMES_SUSPECTS,  /* says which it would enter, and what to type */
     LIVE_ENTERS_SUSPECTS, /* those that seem to leak, when they do */
     LIVE_ENTERS_ALL,      /* every trainer, at once */
 };

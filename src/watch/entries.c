@@ -23,6 +23,14 @@ bool entries_have(const struct watch *w, struct proc_id id)
     return find_entry(w, id) != NULL;
 }
 
+bool entries_climb(const struct watch *w)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (member_climbs(w->members[i]) && entries_have(w, w->members[i]->id))
+            return true;
+    return false;
+}
+
 #define AGAIN_SECONDS 60
 
 /* It was not tried yet, or that was in vain and some time ago. */
@@ -41,7 +49,7 @@ static bool is_worth_it(const struct watch *w, const struct member *m, bool all)
     bool is_lead = member_is_trainer(m) || is_root_that_works(m);
     if (all)
         return is_lead;
-    return member_is_wary(m) || (is_lead && track_is_wary(&w->job[JOB_ANON]));
+    return member_is_wary(m) || member_climbs(m) || (is_lead && track_is_wary(&w->job[JOB_ANON]));
 }
 
 size_t watch_worth_entering(struct watch *w, bool all, pid_t *ret, size_t most)

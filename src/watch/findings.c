@@ -36,10 +36,12 @@ struct process_facts {
     bool is_part;       /* the sum of all processes grows, and nobody knows by which */
 };
 
-/* Where who holds what grows is asked for by name, all that grows so far is worth a look. */
+/* Where who holds what grows is asked for by name, or a process was entered for it, all that grows
+ * so far is worth a look. */
 static bool is_wary(const struct watch *w, const struct answer *a)
 {
-    bool grows = a->suspect || (w->options.wants == WIRE_CENSUS_PROFILE && a->rate_low > 0);
+    bool is_asked = w->options.wants == WIRE_CENSUS_PROFILE || entries_climb(w);
+    bool grows = a->suspect || (is_asked && a->rate_low > 0);
     return a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && grows);
 }
 
@@ -759,12 +761,13 @@ void findings_view(struct watch *w, struct watch_view *v)
 void findings_review(struct watch *w)
 {
     struct watch_view v = {0};
-    if (!w->leak_told || w->cause_told || !w->holders_known)
+    if (!(w->leak_told || entries_climb(w)) || w->cause_told || !w->holders_known)
         return;
     w->holders_known = false;
     watch_judge(w, &v);
     findings_view(w, &v);
     if (w->cause_told)
-        watch_add_news(w, NEWS_CAUSE, 0, "cause: %s", v.found.findings[0].sentence);
+        watch_add_news(w, NEWS_CAUSE, 0, "%s: %s", w->leak_told ? "cause" : "growing so far",
+                       v.found.findings[0].sentence);
     watch_view_release(&v);
 }

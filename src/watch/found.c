@@ -695,7 +695,8 @@ void found_end(struct watch *w, struct member *m)
 static bool is_suspect(const struct watch *w, const struct member *m)
 {
     bool is_worker = m && m->role.role == ROLE_DATA_WORKER;
-    return (track_is_wary(&w->job[JOB_ANON]) && !is_worker) || (m && member_is_wary(m)) ||
+    return (track_is_wary(&w->job[JOB_ANON]) && !is_worker) ||
+           (m && (member_is_wary(m) || (member_climbs(m) && entries_have(w, m->id)))) ||
            (m && m->found && found_tensors_rise(m->found));
 }
 

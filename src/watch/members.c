@@ -239,6 +239,11 @@ bool member_is_wary(const struct member *m)
     return any_track(m, track_is_wary);
 }
 
+bool member_climbs(const struct member *m)
+{
+    return climb_is_even(&m->climb, LEAST_RISE);
+}
+
 const struct track *member_told(const struct member *m, const char *kind)
 {
     for (size_t i = 0; i < m->told_count; i++)
@@ -764,6 +769,7 @@ static void tick(struct watch *w, struct member *m, double seconds)
     m->seen_seconds = seconds;
     if (!looks)
         push_same(w, m, seconds);
+    climb_push(&m->climb, seconds, held(m));
     if (seconds >= fmax(m->next_rollup, w->next_round) &&
         (m->rollup_error == 0 || m->rollup_error == -EAGAIN))
         look_at_shares(w, m, seconds);

@@ -5,6 +5,7 @@
 #include "advice/advice.h"
 #include "gpu/gpu.h"
 #include "input/input.h"
+#include "watch/climb.h"
 #include "watch/found.h"
 #include "watch/shm.h"
 #include "watch/stays.h"
@@ -91,6 +92,7 @@ struct member {
     double anon_told; /* when it last told host.anon itself; NAN: never */
     struct phase_scope phases;
 
+    struct climb climb;     /* of what it holds */
     struct proc_status now; /* as it was when it was last looked at: it has not changed since */
     bool is_seen_aside;     /* between two ticks, and not pushed yet */
     double fds;
@@ -352,6 +354,7 @@ enum member_kind member_kind_of(const char *kind);                 /* MEMBER_KIN
 bool member_is_trainer(const struct member *m);                    /* or a rank */
 void member_label(const struct member *m, char ret[MEMBER_LABEL]); /* "trainer 4242" */
 bool member_is_wary(const struct member *m);         /* one of its series leaks or is suspect */
+bool member_climbs(const struct member *m);          /* what it holds, for most of a minute */
 bool member_is_told_soon(const struct member *m);    /* its memory is a leak, or may be one */
 bool member_is_told_quietly(const struct member *m); /* ... has been told to be a negligible one */
 double member_pss(const struct member *m); /* of the last round, moved on by what anon did since */
@@ -424,6 +427,7 @@ bool watch_fills(const struct member *m);
 /* entries.c */
 void entries_view(const struct watch *w, struct watch_found *ret);
 bool entries_have(const struct watch *w, struct proc_id id); /* it was entered, or was to be */
+bool entries_climb(const struct watch *w); /* one that was, or was to be, climbs */
 void entries_release(struct watch *w);
 
 /* phases.c */

@@ -436,8 +436,8 @@ bool visit_await(struct visit *v, struct visit_result *ret);
 
 /*
  * The processes of the job that should be entered, and were not tried yet: those of which a series
- * leaks or is suspect, and where that is the sum of all, the trainers; `all`: every trainer and
- * rank. Returns how many.
+ * leaks or is suspect, or whose memory has risen evenly for most of a minute, and where that is the
+ * sum of all, the trainers; `all`: every trainer and rank. Returns how many.
  */
 size_t watch_worth_entering(struct watch *w, bool all, pid_t *ret, size_t most);
 

@@ -181,7 +181,8 @@ class Bench:
         if "stdout" in more or "stderr" in more:
             del more["capture_output"]
         more.setdefault("preexec_fn", plain_signals)
-        return subprocess.run(command, cwd=self.folder, timeout=TIMEOUT, **more)
+        more.setdefault("timeout", TIMEOUT)
+        return subprocess.run(command, cwd=self.folder, **more)
 
     def start(self, command, **more):
         """Goes on; whatever of it is left at the end of the case is killed."""

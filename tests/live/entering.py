@@ -402,6 +402,50 @@ def watch_enters_what_grows(b):
     _end(b, job)
 
 
+# 60 MB a minute, without a step that could be told, for as long as there is no file "stop".
+SLOW = """\
+import os, time
+kept = []
+while not os.path.exists("stop"):
+    kept.append(bytes(100000) + b"x")
+    time.sleep(0.1)
+"""
+
+
+def growth_is_looked_into_within_a_minute(b):
+    """By time alone a verdict takes many minutes; who holds the growth is named long before. One
+    that must stay out says what to type."""
+    job = _start(b, SLOW)
+    answer_file = b.folder / "answer"
+    options = ["watch", "--pid", str(job.pid), "--no-store", "--duration", "66"]
+    out = b.start([str(b.tidemark), *options, "--no-inspect"], stdout=subprocess.PIPE)
+    done = b.run([str(b.tidemark), *options, "--json", str(answer_file)], timeout=120)
+    said, said_outside = done.stdout.decode(), out.communicate(timeout=60)[0].decode()
+    check("tidemark profile --pid %d" % job.pid in said_outside, "what to type", said_outside)
+    check("entered" not in said_outside, "entered", said_outside)
+    answer = load_json(answer_file.read_text())
+    (entered,) = answer["entered"]
+    check(entered["attached_seconds"] > 6, "entered too late", entered)
+    check(re.search("tidemark: growing so far: .*`kept`", said), "who holds it", said)
+    equal((answer["growing_so_far"], answer["findings"][0]["holder"]), (True, "list 'kept'"),
+          "finding", answer["findings"])
+    (b.folder / "stop").touch()
+    equal(job.wait(20), 0, "status of the job")
+
+
+def who_may_not_enter_reads_what_to_type(b):
+    """An ordinary user watches root's process: one line, with the reason and the command."""
+    who = b.nobody()
+    b.folder.chmod(0o777)
+    job = _start(b, SLOW)
+    done = _tidemark(b, "watch", job.pid, "--no-store", "--duration", 56, timeout=120, **who)
+    lines = [x for x in done.stdout.decode().splitlines() if "cannot be entered" in x]
+    check(len(lines) == 1 and "belongs to user 0" in lines[0] and
+          lines[0].endswith("sudo tidemark profile --pid %d" % job.pid), "lines", done.stdout.decode())
+    (b.folder / "stop").touch()
+    equal(job.wait(20), 0, "status of the job")
+
+
 def watch_stays_out(b):
     """--no-inspect: the same job is not touched."""
     with open(b.folder / "log", "w") as log:
