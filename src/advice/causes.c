@@ -394,16 +394,19 @@ static void say_part(struct cause_found *found, struct interval share, const cha
     if (share.high - share.low < LEDGER_SMALL)
         say(found->evidence, &found->evidence_count, "it explains %.0f %% of the growth of %s",
             100 * middle(share), of);
+    else if (share.low < LEDGER_SMALL)
+        say(found->evidence, &found->evidence_count,
+            "it explains up to %.0f %% of the growth of %s%s", 100 * share.high, of, besides);
     else
         say(found->evidence, &found->evidence_count,
-            "it explains at least %.0f %% of the growth of %s, and up to %.0f %%%s",
-            100 * share.low, of, 100 * share.high, besides);
+            "it explains %.0f to %.0f %% of the growth of %s%s", 100 * share.low, 100 * share.high,
+            of, besides);
 }
 
 static void say_share(struct cause_found *found, const struct growth_facts *f)
 {
-    const char *besides = keeps_a_graph(f->growing) ? " with its graph"
-                          : holds_more(f->growing)  ? " with what its items keep outside Python"
+    const char *besides = keeps_a_graph(f->growing) ? ", with its graph"
+                          : holds_more(f->growing)  ? ", with what its items keep outside Python"
                                                     : "";
     say_part(found, f->device_share, "torch's memory on the device", besides);
     say_part(found, f->host_share, "the process's host memory", besides);

@@ -60,11 +60,11 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
 
 /* Free bytes count as far as they are resident: what the process asked for and has not touched may
  * be among them. Memory that was freed in the window shows up as free heap too, but the process did
- * not grow by it. */
+ * not grow by it. Beside bytes that stay in use as much may be holes between these. */
 static void add_free_heap(struct ledger *l, const struct ledger_evidence *e)
 {
     double free = e->heap_free + fmin(e->heap_used, 0);
-    double not_resident = positive(e->asked - e->growth);
+    double not_resident = positive(e->asked - e->growth) + positive(e->heap_used);
     if (free > 0)
         add(l, (struct ledger_part){
                    .kind = LEDGER_FREE_HEAP,
@@ -162,6 +162,21 @@ static void add_rest(struct ledger *l, const struct ledger_evidence *e)
         (struct ledger_part){.kind = LEDGER_REST, .fate = FATE_UNKNOWN, .bytes = bytes};
 }
 
+static bool ends(const struct ledger_part *p)
+{
+    return p->fate == FATE_ENDS;
+}
+
+/* Holes between bytes that end, end with them. */
+static double holes_that_end(const struct ledger *l, const struct ledger_evidence *e)
+{
+    double holes = 0;
+    for (unsigned i = 0; i < l->count; i++)
+        if (l->parts[i].kind == LEDGER_FREE_HEAP)
+            holes += l->parts[i].bytes.high - l->parts[i].bytes.low;
+    return e->heap_used > 0 ? holes * fmin(sum_of(l, ends).low / e->heap_used, 1) : 0;
+}
+
 void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
 {
     *ret = (struct ledger){.growth = e->growth};
@@ -175,6 +190,7 @@ void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
     fit(ret);
     add_rest(ret, e);
     struct interval excused = sum_of(ret, is_excused);
+    excused.low += holes_that_end(ret, e);
     ret->endless.low = fmax(positive(ret->total - excused.high), sum_of(ret, is_endless).low);
     ret->endless.high = fmax(ret->endless.low, positive(ret->total - excused.low));
     for (unsigned i = 0; i < ret->count; i++) {
@@ -265,7 +281,7 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
     else if (l->endless.high < excusable)
         excuse(l, e, excusable, ret);
     else if (is_open)
-        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_OPEN, l->endless.high, excusable);
     else if (!(l->endless.low > least))
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, least);
     else

@@ -121,6 +121,7 @@ enum ledger_rule {
     RULE_ENDLESS,      /* leak: something endless is in it */
     RULE_LASTING,      /* leak: nothing explains it, and it has lasted */
     RULE_TOO_SHORT,    /* inconclusive: nothing explains it, and it has not lasted */
+    RULE_OPEN,         /* inconclusive: the engine leaves it open, and nothing explains it */
     RULE_LITTLE,       /* inconclusive: nothing explains it, and libraries keep as much */
     RULE_TOO_WIDE,     /* inconclusive: the intervals leave both open */
 };

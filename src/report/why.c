@@ -180,6 +180,12 @@ static void add_rule(struct buf *out, const struct account *a, const struct repo
         if (j->bound > 0)
             buf_addf(&text, "; %.0f are required", j->bound);
         break;
+    case RULE_OPEN:
+        buf_addf(&text,
+                 "the engine cannot tell yet whether it lasts, and up to %s may be endless; up to "
+                 "%s may be left open",
+                 buf_text(&value), buf_text(&bound));
+        break;
     case RULE_LITTLE:
         buf_addf(&text, "nothing explains it, and libraries keep as much: %s of %s",
                  buf_text(&value), buf_text(&bound));
@@ -207,7 +213,7 @@ static void add_change(struct buf *out, const struct account *a, const struct re
         return;
     if (!a->evidence.is_censused)
         buf_adds(&text, "a complete census of its objects would narrow it most");
-    else if (j->rule == RULE_TOO_WIDE && j->widest != SIZE_MAX) {
+    else if ((j->rule == RULE_TOO_WIDE || j->rule == RULE_OPEN) && j->widest != SIZE_MAX) {
         buf_adds(&text, "the widest interval is that of: ");
         name_part(&text, a, &a->ledger.parts[j->widest]);
     } else if (j->rule == RULE_TOO_SHORT) {

@@ -212,13 +212,14 @@ static void measure_by_engine(const struct answer *own, struct account *a)
 
 /* Comparable looks where there are some. What lasts and has shrunk between two looks was not
  * compared well: the program was giving back. */
-static void measure(const struct member *m, const struct answer *own, struct account *a)
+static void measure(const struct watch *w, const struct member *m, const struct answer *own,
+                    struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
     struct heap_growth g;
     bool is_lasting = a->engine.verdict == VERDICT_LEAK;
     measure_by_engine(own, a);
-    if (!m->found || !looks_compare(m->found, a->engine.onset_seconds, !is_lasting, &g) ||
+    if (!m->found || !looks_compare(w, m->found, a->engine.onset_seconds, !is_lasting, &g) ||
         (is_lasting && !a->is_by_heap && !(g.anon > 0)))
         return;
     const struct heap_point *last = &m->found->heap[m->found->heap_count - 1];
@@ -266,7 +267,7 @@ static void account_memory(struct watch *w, struct member *m, struct account *a)
     hear_heap(w, m, a);
     if (a->is_by_heap)
         e->rise = track_rise(&a->engine);
-    measure(m, &own, a);
+    measure(w, m, &own, a);
     e->resolution = scaled(MEMORY_RESOLUTION, e);
     e->has_census = has_census(m);
     /* What comes with every training of a process is not its first calls, and what was announced
@@ -334,7 +335,7 @@ static void account_sum(struct watch *w, struct track *sum, struct account *a)
             continue;
         e->has_census = e->has_census || has_census(m);
         gather_holders(w, m, host_weight, a);
-        if (!looks_compare(m->found, a->engine.onset_seconds, may_stop, &g))
+        if (!looks_compare(w, m->found, a->engine.onset_seconds, may_stop, &g))
             continue;
         any = true;
         all.anon += g.anon;

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define NAME_LENGTH 96u
-#define HEAP_SAME_SECONDS 0.001
 
 /* So many more of them are no chance. */
 #define LEAST_TENSORS 8

@@ -13,6 +13,7 @@ struct ring;
 
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
 #define HEAP_POINTS 64u
+#define HEAP_SAME_SECONDS 0.001 /* two points that differ by less are one */
 
 /* What malloc has given out, what lies free in its heap, and of the process, as last read by then,
  * its memory and what it has asked the kernel for, touched or not. */
@@ -76,9 +77,11 @@ bool found_is_of_late(const struct watch *w, const struct member *m);
 /* Every process shall find out what is worth its time now. */
 void found_want(struct watch *w);
 
-/* Since then (NAN: from the beginning). `may_stop`: it has grown, and whether it still does is not
- * known. False: there are too few looks. (looks.c) */
-bool looks_compare(const struct found *f, double since, bool may_stop, struct heap_growth *ret);
+/* Since then (NAN: from the beginning), and until the last census where that saw most of the
+ * growth. `may_stop`: it has grown, and whether it still does is not known. False: there are too
+ * few looks. (looks.c) */
+bool looks_compare(const struct watch *w, const struct found *f, double since, bool may_stop,
+                   struct heap_growth *ret);
 
 /* When the points of something that grows were, by the step clock. */
 void found_steps_of(const struct watch *w, const struct member *m, unsigned growing,
