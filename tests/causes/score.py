@@ -170,6 +170,7 @@ class Result:
         self.line = first.get("line")
         self.cause = first.get("cause") or ""
         self.sentence = first.get("sentence") or ""
+        self.advice = first.get("advice") or ""
         self.others = len(findings) - 1
         self.patterns = patterns_of(answer)
         self.cost = cost_of(answer)
@@ -236,6 +237,8 @@ def judge(program, options):
 def show(r, options):
     print("%s %-28s %-14s %-38s %-9s %-34s %s  %s" % (
         "ok  " if all(r.checks.values()) else "FAIL", *r.row()), flush=True)
+    if r.advice and (options.replay or options.say):
+        print("       advice: " + r.advice)
     if options.say:
         for f in r.answer["findings"] + r.answer.get("caches", []):
             print("       " + f["sentence"])
