@@ -61,6 +61,11 @@ static const struct {
                               "no Python object holds these tensors: look for backward("
                               "create_graph=True) (use torch.autograd.grad, or set .grad to None "
                               "afterwards) and for tensors saved by a custom autograd.Function"},
+    [CAUSE_NATIVE_TENSORS] =
+        {"tensors-held-natively",
+         "code in C++ holds these tensors: keep x.clone() instead of a view, and see what a custom "
+         "autograd.Function saves, what metrics and extensions keep, and whether an autocast block "
+         "is ever left"},
     [CAUSE_REGISTERED] = {"registered-with-native-code",
                           "code that is not Python's holds these objects: see what is registered "
                           "with it at every step (atexit.register, callbacks of an extension)"},
@@ -82,6 +87,10 @@ static const struct {
     [CAUSE_THREADS] = {"threads-piling-up",
                        "let threads end when their work is done (join(), shutdown() of a pool), or "
                        "use one pool: each has its stack, and what its function works with"},
+    [CAUSE_PROCESSES] = {"processes-piling-up",
+                         "start them once and use them again (one iterator of a DataLoader with "
+                         "persistent_workers, one pool), or end them when their work is done: "
+                         "shutdown(), terminate() and join()"},
     [CAUSE_SHARED_MEMORY] = {"shared-memory-segments",
                              "let go of tensors that came from workers, and unlink() shared memory "
                              "that is not needed: ls -lt /dev/shm shows it"},
@@ -244,6 +253,23 @@ static bool is_scalar(const struct wire_census_growing *g)
     return false;
 }
 
+static bool keeps_a_graph(const struct wire_census_growing *g);
+
+/* Nothing that Python knows holds it. Without a graph anywhere no cycle of autograd's can. */
+static enum cause cause_of_native(const struct wire_census_growing *g,
+                                  const struct cause_facts *facts)
+{
+    double count = g->point_count > 0 ? g->points[g->point_count - 1].count : 0;
+    bool any_graph = facts->graph_tensors > LEDGER_PART * count;
+    for (size_t i = 0; i < facts->growth_count; i++)
+        any_graph = any_graph || keeps_a_graph(facts->growths[i].growing);
+    if (any_registered(facts))
+        return CAUSE_REGISTERED;
+    if (!has_tensors(g) && !keeps_a_graph(g))
+        return CAUSE_NATIVE;
+    return any_graph ? CAUSE_AUTOGRAD_CYCLE : CAUSE_NATIVE_TENSORS;
+}
+
 static enum cause cause_of(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
     if (is_held_as(g, WIRE_HOLDER_GARBAGE))
@@ -251,9 +277,7 @@ static enum cause cause_of(const struct wire_census_growing *g, const struct cau
     if (is_held_as(g, WIRE_HOLDER_NATIVE) && are_hooks_of_a_tensor(g))
         return CAUSE_HOOKS;
     if (is_held_as(g, WIRE_HOLDER_NATIVE))
-        return any_registered(facts)                            ? CAUSE_REGISTERED
-               : has_tensors(g) || g->form == WIRE_CENSUS_GRAPH ? CAUSE_AUTOGRAD_CYCLE
-                                                                : CAUSE_NATIVE;
+        return cause_of_native(g, facts);
     if (is_held_as(g, WIRE_HOLDER_LRU_CACHE))
         return CAUSE_LRU_CACHE;
     if (g->exception || is_held_as(g, WIRE_HOLDER_EXCEPTION))
@@ -640,6 +664,14 @@ static bool holds_threads(const struct growth_facts *f, const struct cause_facts
            each >= EACH_LEAST && each <= EACH_OF_OBJECT;
 }
 
+/* A pool, or an iterator of a loader, has some. */
+static bool holds_processes(const struct growth_facts *f, const struct cause_facts *facts)
+{
+    double each = facts->processes_rate / f->count_rate;
+    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item_depth > 0 &&
+           !is_value(f->growing) && each >= EACH_LEAST && each <= EACH_OF_OBJECT;
+}
+
 /* By what its items are called, or since they take as much as the shared memory grows by. */
 static bool holds_shared(const struct growth_facts *f, const struct cause_facts *facts)
 {
@@ -675,9 +707,11 @@ static void add_held(struct causes *c, const struct cause_facts *facts, enum cau
 
 static void add_counters(struct causes *c, const struct cause_facts *facts)
 {
-    if (facts->fds_rate > 0)
+    if (facts->processes_rate > 0) /* and each has pipes and threads that serve it */
+        add_held(c, facts, CAUSE_PROCESSES, holds_processes, "the number of processes grows");
+    else if (facts->fds_rate > 0)
         add_held(c, facts, CAUSE_FILES, holds_files, "the number of open descriptors grows");
-    if (facts->threads_rate > 0)
+    if (facts->threads_rate > 0 && !(facts->processes_rate > 0))
         add_held(c, facts, CAUSE_THREADS, holds_threads, "the number of threads grows");
     if (facts->shared_rate > 0 && facts->shared_is_pinned)
         add_held(c, facts, CAUSE_PINNED, holds_shared, "the memory that torch has pinned grows");

@@ -28,6 +28,7 @@ enum cause {
     CAUSE_TRACEBACKS,
     CAUSE_CYCLE,
     CAUSE_AUTOGRAD_CYCLE,
+    CAUSE_NATIVE_TENSORS,
     CAUSE_REGISTERED,
     CAUSE_COMPILE_CACHE,
     CAUSE_STAGED_CHECKPOINTS,
@@ -35,6 +36,7 @@ enum cause {
     CAUSE_LOG_QUEUE,
     CAUSE_FILES,
     CAUSE_THREADS,
+    CAUSE_PROCESSES,
     CAUSE_SHARED_MEMORY,
     CAUSE_PINNED,
     CAUSE_RETENTION,
@@ -67,6 +69,7 @@ struct cause_facts {
     double shared_rate;     /* host.shmem */
     double fds_rate;        /* fds */
     double threads_rate;    /* threads */
+    double processes_rate;  /* of the whole job, where this process is one that starts them */
     bool shared_is_pinned;  /* most of it is memory that torch has pinned */
     double reserved_growth; /* torch.reserved, whatever its verdict; NAN: not known */
     bool allocated_known;   /* there is torch.allocated */
@@ -75,6 +78,7 @@ struct cause_facts {
     struct interval unexplained;
     double heap_used, heap_free; /* what malloc gave out, what lies free in it; NAN: not known */
     struct interval device_unexplained; /* of that of allocated_rate */
+    double graph_tensors;               /* that are or may be in a graph, at the last census */
     bool profiler;                      /* an object of one is there */
     double model_bytes, model_tensors;  /* its parameters; NAN: not known */
 };

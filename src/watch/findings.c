@@ -175,10 +175,16 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
     struct cause_facts *f = &p->facts;
     f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
     f->shared_rate = f->fds_rate = f->threads_rate = f->reserved_growth = p->heap_rate = NAN;
+    f->processes_rate = NAN;
     p->pinned_rate = NAN;
     for (size_t i = 0; i < v->count; i++)
         if (is_of(&v->series[i], p->member))
             take_series(w, p, &v->series[i]);
+    for (size_t i = 0; i < v->count && member_is_trainer(p->member); i++) {
+        const struct watch_series *s = &v->series[i];
+        if (strcmp(s->info.kind, "processes") == 0 && is_wary(w, &s->answer) && has_risen(s))
+            add_to(&f->processes_rate, rate_on(s, p->clock));
+    }
     /* The driver maps what is pinned as it maps shared memory. */
     f->shared_is_pinned = p->pinned_rate > f->shared_rate / 2;
     if (isnan(f->host_rate))
@@ -311,6 +317,8 @@ static void gather_growths(const struct watch *w, struct process_facts *p)
     const struct wire_census *c = found->census;
     gather_model(c, f);
     f->profiler = c->profiler || has_profiler(c);
+    for (unsigned i = 0; i < c->tensors_count; i++)
+        f->graph_tensors += fmax(fmax(c->tensors[i].grad_fn, c->tensors[i].requires_grad), 0);
     for (unsigned i = 0; i < c->growing_count; i++) {
         struct rise r = rise_of(w, p->member, i, p->clock, p->seconds_a_unit);
         if (!r.steady || isfinite(c->growing[i].bound))
@@ -328,7 +336,7 @@ static bool has_trouble(const struct watch_view *v, const struct process_facts *
     if (v->answer.verdict == VERDICT_LEAK && !p->leaks && !p->is_part)
         return false;
     return f->host_rate > 0 || f->allocated_rate > 0 || f->tensors_rate > 0 || f->gpu_rate > 0 ||
-           f->shared_rate > 0 || f->fds_rate > 0 || f->threads_rate > 0;
+           f->shared_rate > 0 || f->fds_rate > 0 || f->threads_rate > 0 || f->processes_rate > 0;
 }
 
 /* ---- findings ---- */

@@ -1,7 +1,7 @@
 # The iterators of a DataLoader are kept, and with each of them its worker process.
 # verdict: leak
 # holder: iterators
-# cause: files-and-descriptors
+# cause: processes-piling-up
 import argparse, time, torch
 from torch.utils.data import DataLoader, TensorDataset
 p = argparse.ArgumentParser(); p.add_argument("--steps", type=int, default=600)

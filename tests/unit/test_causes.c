@@ -13,7 +13,8 @@ static struct cause_facts no_facts(void)
 {
     struct cause_facts f = {.censused = true};
     f.host_rate = f.allocated_rate = f.tensors_rate = f.gpu_rate = f.shared_rate = NAN;
-    f.fds_rate = f.threads_rate = f.reserved_growth = f.heap_used = f.heap_free = NAN;
+    f.fds_rate = f.threads_rate = f.processes_rate = f.reserved_growth = f.heap_used = f.heap_free =
+        NAN;
     f.model_bytes = f.model_tensors = NAN;
     return f;
 }
@@ -118,7 +119,9 @@ TEST(causes__by_what_grows_and_who_holds_it)
     g.holders[0].function = "watch.<locals>.hook"; /* its name alone makes it no hook */
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CLOSURE);
     g = growing("torch.Tensor", "tensor float32 [256, 512] cpu", WIRE_HOLDER_NATIVE, "");
-    g.form = WIRE_CENSUS_TENSORS; /* what is left over belongs to them */
+    g.form = WIRE_CENSUS_TENSORS;                            /* what is left over belongs to them */
+    CHECK(first_cause(&g, 20 * KB) == CAUSE_NATIVE_TENSORS); /* a base of kept views */
+    g.grad_fn = true;
     CHECK(first_cause(&g, 20 * KB) == CAUSE_AUTOGRAD_CYCLE);
     g = growing("dict", "tuple of str", WIRE_HOLDER_LRU_CACHE, "load");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_LRU_CACHE);
@@ -139,7 +142,7 @@ TEST(causes__by_what_grows_and_who_holds_it)
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CYCLE);
     g = growing("torch.Tensor", "tensor float32 [8] cpu", WIRE_HOLDER_NATIVE, "");
     g.form = WIRE_CENSUS_TENSORS;
-    CHECK(first_cause(&g, 64 * KB) == CAUSE_AUTOGRAD_CYCLE);
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_NATIVE_TENSORS);
     g = growing("collections.OrderedDict", "function of tensor float32 [8] cpu", WIRE_HOLDER_NATIVE,
                 "");
     g.function = true;
