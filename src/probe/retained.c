@@ -39,6 +39,7 @@ struct entry {
     uint8_t state, root;  /* root: the first by which it was reached */
     bool is_entered;      /* what it refers to was visited */
     bool is_in_doubt;     /* it was first met on the way from something doubted */
+    bool is_another;      /* an item too, as long as not all references to it are the run's */
     float part;           /* what one reference is of it; 0 until that is settled */
     float sums[SHARES];   /* over the references that were met */
 };
@@ -92,7 +93,7 @@ static bool is_common(const py_object *o)
 }
 
 /* A list of lists is gone into, and so is the array behind another. But from one node of a chain or
- * a tree, all others are reached: they are items themselves. */
+ * a tree all others may be reached: they are items themselves, unless only the run holds them. */
 static bool is_another_item(const struct retained *r, const py_object *o)
 {
     const py_object *type = heap_type(o);
@@ -161,12 +162,14 @@ static void meet(struct retained *r, py_object *o, double scale, double reach)
     if (is_common(o))
         return;
     struct entry *e = entry_of(r, o);
-    if (!e && is_another_item(r, o))
+    bool is_another = !e && is_another_item(r, o);
+    if (is_another && r->each)
         return;
     if (!e) {
         e = add_entry(r, o);
         if (!e)
             return;
+        e->is_another = is_another;
         e->kin = r->from->kin;
         e->root = r->from->root;
     }
@@ -293,7 +296,8 @@ static void follow_sample(struct retained *r)
 
 static bool may_be_of_cycle(const struct entry *e)
 {
-    return e->state == STATE_MET && heap_references(e->object) < IMMORTAL && edges_any(e->object);
+    return e->state == STATE_MET && !e->is_another && heap_references(e->object) < IMMORTAL &&
+           edges_any(e->object);
 }
 
 /* Those that were met and not explained are entered; what they were found by is theirs. */
@@ -485,7 +489,7 @@ bool retained_is_undecided(const struct retained *r)
 static bool is_open(const struct retained *r, const struct entry *e)
 {
     double references = (double) heap_references(e->object);
-    return r->is_sampled && e->state == STATE_MET && !e->is_in_doubt &&
+    return r->is_sampled && e->state == STATE_MET && !e->is_in_doubt && !e->is_another &&
            2 * (double) e->sums[REACH] >= references;
 }
 

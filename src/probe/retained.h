@@ -45,8 +45,8 @@ size_t retained_reach(struct retained *r, const struct retained_root *roots, siz
 
 /*
  * `each`: others of a root's type are not its own; otherwise that holds for those that are no
- * containers, as the nodes of a chain, of which one reaches all. False: what they reach cannot be
- * visited whole within bounds.
+ * containers and that others hold as well, as the nodes of a chain, of which one reaches all.
+ * False: what they reach cannot be visited whole within bounds.
  */
 bool retained_whole(struct retained *r, const struct retained_root *roots, size_t count, bool each);
 

@@ -319,6 +319,41 @@ def an_item_that_holds_a_cycle():
     expect_exact(weigh(items), mean(items, "children", "parent", "value", 1))
 
 
+class Node:
+    __slots__ = ("value", "parent", "children")
+
+    def __init__(self, value, parent=None):
+        self.value, self.parent, self.children = value, parent, []
+        if parent is not None:
+            parent.children.append(self)
+
+
+@case
+def nodes_of_a_tree():
+    root = Node(0.5)
+    for i in range(ITEMS):
+        run = Node(i + 0.5, root)
+        for k in range(20):
+            Node(floats(10), run)
+    items = root.children
+    leaf = own(root) + own([]) + mean([floats(10)])
+    expect_exact(weigh(items), own(root) + own(0.5) + own(items[0].children) + 20 * leaf)
+
+
+@case
+def items_with_a_way_back():
+    class Trainer:
+        pass
+    trainer = Trainer()
+    trainer.history = []
+    for i in range(700):
+        record = {"trainer": trainer, "history": trainer.history, "parts": [bytes(1000)]}
+        record["parts"].append(record)
+        trainer.history.append(record)
+    trainer.record = record
+    expect_exact(weigh(trainer.history), own(record) + own(record["parts"]) + own(bytes(1000)))
+
+
 @case
 def a_chain_is_not_followed():
     class Node:
