@@ -66,7 +66,9 @@ static bool describe_size(struct survey *c, struct finding *f)
         return false;
     things_describe(o, &f->what);
     weigh_objects(&o, 1, false, &f->item);
-    f->item.carries_graph = tensors_read(o, &facts) && facts.node;
+    f->item.carries_graph = tensors_read(o, &facts) && facts.node && !survey_graph_is_new(c, o);
+    if (tensors_is(o) && !f->item.carries_graph)
+        f->item.host_high = f->item.host;
     return true;
 }
 

@@ -394,7 +394,7 @@ static void count_tensor(struct walk *w, py_object *o, bool survived)
     if (f.grad && w->gradients != GRADIENTS_NONE)
         count_gradient(w, f.grad);
     if (f.node)
-        c->graph_tensors[c->graph_tensor_count++ % SURVEY_GRAPHS] = o;
+        c->graphs[c->graph_count++ % SURVEY_GRAPHS] = (struct survey_graph){.tensor = o};
 }
 
 /* ---- what optimizers keep ---- */
@@ -543,7 +543,7 @@ static void begin(struct survey *c, uint64_t now)
     c->time = now;
     c->objects = c->bytes = c->tensors = c->containers = 0;
     c->large_count = 0;
-    c->graph_tensor_count = c->named_graph_count = c->size_count = 0;
+    c->graph_count = c->named_graph_count = c->size_count = 0;
     c->spare_count = 0;
     c->largest_graph = c->largest_named = NULL;
     c->follows_complete = c->is_complete;
@@ -597,7 +597,7 @@ static size_t size_of(struct survey *c, py_object *o)
     if (!c->knows_tensors || !tensors_read(o, &f))
         return 0;
     if (f.node && c->named_graph_count < SURVEY_NAMED)
-        c->named_graphs[c->named_graph_count++] = o;
+        c->named_graphs[c->named_graph_count++] = (struct survey_graph){.tensor = o};
     return f.is_parameter ? 0 : f.storage_bytes;
 }
 
@@ -695,17 +695,24 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
     c->in_a_row = c->follows_complete ? c->in_a_row + 1 : 1;
 }
 
-/* The nodes behind each, as long as there are any *left to be walked; returns the most. */
-static uint64_t count_nodes(py_object *const *tensors, unsigned count, uint64_t *left,
-                            uint64_t *ret_nodes)
+/* The nodes behind each, as long as there are any *left to be walked; returns the most that were
+ * there at the last walk or are behind one that was. */
+static uint64_t count_nodes(const struct survey *c, struct survey_graph *graphs, unsigned count,
+                            uint64_t *left, uint64_t *newest)
 {
     uint64_t most = 0;
     struct tensor_facts f;
     for (unsigned i = 0; i < count; i++) {
-        bool is_walked = *left > 0 && tensors_read(tensors[i], &f) && f.node;
-        ret_nodes[i] = is_walked ? tensors_graph(f.node, *left) : 0;
-        *left -= ret_nodes[i];
-        most = ret_nodes[i] > most ? ret_nodes[i] : most;
+        struct survey_graph *g = &graphs[i];
+        struct tensors_age age;
+        if (*left == 0 || !tensors_read(g->tensor, &f) || !f.node)
+            continue;
+        uint64_t nodes = tensors_graph(f.node, *left, &age);
+        g->is_new = c->graph_walks > 0 && age.oldest > c->newest_node;
+        g->nodes = g->is_new ? 0 : nodes;
+        *left -= nodes;
+        *newest = age.newest > *newest ? age.newest : *newest;
+        most = g->nodes > most ? g->nodes : most;
     }
     return most;
 }
@@ -714,14 +721,14 @@ static uint64_t count_nodes(py_object *const *tensors, unsigned count, uint64_t 
  * Of those with more nodes than `least` the one with fewest: what is carried from step to step. A
  * loss that was made of it has some nodes more, and is made anew each time. NULL: there is none.
  */
-static py_object *carrier_of(py_object *const *tensors, const uint64_t *nodes, unsigned count,
-                             uint64_t least, uint64_t *ret_nodes)
+static py_object *carrier_of(const struct survey_graph *graphs, unsigned count, uint64_t least,
+                             uint64_t *ret_nodes)
 {
     py_object *carrier = NULL;
     for (unsigned i = 0; i < count; i++)
-        if (nodes[i] > least && (!carrier || nodes[i] < *ret_nodes)) {
-            carrier = tensors[i];
-            *ret_nodes = nodes[i];
+        if (graphs[i].nodes > least && (!carrier || graphs[i].nodes < *ret_nodes)) {
+            carrier = graphs[i].tensor;
+            *ret_nodes = graphs[i].nodes;
         }
     return carrier;
 }
@@ -737,21 +744,22 @@ static uint64_t nodes_of_a_step(const struct survey *c, uint64_t before, uint64_
 void survey_walk_graphs(struct survey *c)
 {
     uint64_t before = c->graph_nodes, time_before = c->graph_time, left = GRAPH_MOST;
-    uint64_t named[SURVEY_NAMED], some[SURVEY_GRAPHS], fewest = 0;
-    unsigned count = c->graph_tensor_count < SURVEY_GRAPHS ? c->graph_tensor_count : SURVEY_GRAPHS;
-    uint64_t most_named = count_nodes(c->named_graphs, c->named_graph_count, &left, named);
-    uint64_t most = count_nodes(c->graph_tensors, count, &left, some);
+    uint64_t newest = c->newest_node, fewest = 0;
+    unsigned count = c->graph_count < SURVEY_GRAPHS ? c->graph_count : SURVEY_GRAPHS;
+    uint64_t most_named = count_nodes(c, c->named_graphs, c->named_graph_count, &left, &newest);
+    uint64_t most = count_nodes(c, c->graphs, count, &left, &newest);
     most = most_named > most ? most_named : most;
     uint64_t step = nodes_of_a_step(c, before, most);
     uint64_t least = most > step ? most - step : 0;
     uint64_t least_named = most_named > step ? most_named - step : 0;
     c->named_nodes = 0;
     c->largest_named =
-        carrier_of(c->named_graphs, named, c->named_graph_count, least_named, &c->named_nodes);
-    c->largest_graph = carrier_of(c->graph_tensors, some, count, least, &fewest);
+        carrier_of(c->named_graphs, c->named_graph_count, least_named, &c->named_nodes);
+    c->largest_graph = carrier_of(c->graphs, count, least, &fewest);
     /* There may be others as large: this one can be found in the program. */
     if (c->named_nodes > least && (!c->largest_graph || c->named_nodes <= fewest))
         c->largest_graph = c->largest_named;
+    c->newest_node = newest;
     c->graph_nodes = most;
     c->graph_time = c->time;
     c->graph_moments = c->moments;
@@ -760,6 +768,21 @@ void survey_walk_graphs(struct survey *c)
         grown_keep(c, FORM_GRAPH, 1);
     else if (before)
         grown_note(c, FORM_GRAPH, 1, time_before, before, most);
+}
+
+static bool is_new_among(const struct survey_graph *graphs, unsigned count, const py_object *tensor)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (graphs[i].tensor == tensor)
+            return graphs[i].is_new;
+    return false;
+}
+
+bool survey_graph_is_new(const struct survey *c, const py_object *tensor)
+{
+    unsigned count = c->graph_count < SURVEY_GRAPHS ? c->graph_count : SURVEY_GRAPHS;
+    return is_new_among(c->named_graphs, c->named_graph_count, tensor) ||
+           is_new_among(c->graphs, count, tensor);
 }
 
 struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g)

@@ -105,10 +105,14 @@ struct survey {
     unsigned large_count;
     struct spare spare[SURVEY_SPARE]; /* values of tensors on the host */
     unsigned spare_count;
-    py_object *graph_tensors[SURVEY_GRAPHS]; /* some that have a graph behind them */
-    unsigned graph_tensor_count;
-    py_object *named_graphs[SURVEY_NAMED]; /* those that names of the program lead to */
-    unsigned named_graph_count;
+    struct survey_graph {
+        py_object *tensor;   /* that has it behind it */
+        uint64_t nodes;      /* 0: they were not counted, or it is new */
+        bool is_new;         /* all of it was made since the walk before: nothing is carried */
+    } graphs[SURVEY_GRAPHS], /* some */
+        named_graphs[SURVEY_NAMED]; /* those that names of the program lead to */
+    unsigned graph_count, named_graph_count;
+    uint64_t newest_node; /* the number of the newest, at the last walk */
     struct {
         uintptr_t key;
         py_object *object;
@@ -151,9 +155,12 @@ enum survey_gradients { GRADIENTS_NONE, GRADIENTS_IN_PROCESS, GRADIENTS_OF_SNAPS
 void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
                  enum survey_gradients gradients);
 
-/* How large the graphs behind tensors are. A graph is torch's own, and may change without the GIL:
- * in a child only. */
+/* How large the graphs behind tensors are that are carried from one walk to the next; of the first
+ * walk all. A graph is torch's own, and may change without the GIL: in a child only. */
 void survey_walk_graphs(struct survey *c);
+
+/* Was the graph behind that tensor walked, and all of it made since the walk before? */
+bool survey_graph_is_new(const struct survey *c, const py_object *tensor);
 
 /* What is in the place of a grown thing of FORM_SIZE; NULL: nothing large. */
 py_object *survey_object_in(const struct survey *c, const struct survey_grown *g);

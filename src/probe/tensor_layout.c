@@ -630,6 +630,32 @@ static void learn_edges(struct study *s)
     }
 }
 
+#define NUMBERS_APART 8u /* at most, of sums that were made one after the other */
+
+/* Words of the nodes that become more from sum to sum, by little. */
+static word_set numbered_in_sums(const struct study *s)
+{
+    word_set set = ALL_WORDS;
+    for (unsigned i = 1; i < SUMS; i++) {
+        struct block before = block_at(&s->peek, node_address(s, s->node[i - 1]), NODE_BYTES),
+                     node = block_at(&s->peek, node_address(s, s->node[i]), NODE_BYTES);
+        word_set more = 0;
+        for (unsigned at = 0; at < node.size && at < before.size; at += WORD) {
+            uint64_t apart = word(&node, at) - word(&before, at);
+            more |= apart >= 1 && apart <= NUMBERS_APART ? bit_of(at) : 0;
+        }
+        set &= more;
+    }
+    return set;
+}
+
+/* Without it how old a graph is is not known; the rest is as good. */
+static void learn_number(struct study *s)
+{
+    if (!only_one(numbered_in_sums(s), &s->layout->number))
+        s->layout->number = 0;
+}
+
 /* ---- the proof ---- */
 
 static bool agrees(const struct study *s, const struct sample *sample, const char *device)
@@ -714,6 +740,7 @@ static const char *learn_parts(struct study *s)
         if (!parts[i].learn(s))
             return parts[i].why;
     learn_edges(s);
+    learn_number(s);
     return prove(s) ? NULL : "tensors do not come out as they were made";
 }
 

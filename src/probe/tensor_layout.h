@@ -31,6 +31,8 @@ struct tensor_layout {
     uint64_t no_grad; /* where there is no gradient: NULL, or torch's undefined tensor */
     /* in a node: a std::vector of edges, each of which begins with a pointer to a node */
     unsigned edges, edge_size; /* edge_size 0: not known */
+    unsigned
+        number; /* in a node: its number in the order in which a thread made them; 0: not known */
     struct tensor_dtype dtypes[TENSOR_DTYPES];
     char devices[TENSOR_DEVICES][16];
 };

@@ -322,8 +322,26 @@ static bool walk_meet(uint64_t node, void *context)
     return true;
 }
 
-size_t tensors_graph(const void *node, size_t most)
+#define GATHERS UINT64_MAX /* the number of a node that gathers gradients */
+
+/* Of the nodes that were looked at; the first number is 0, which is as good as 1. */
+static struct tensors_age age_of(const struct walk *w)
 {
+    struct tensors_age age = {0, 0};
+    for (size_t i = 0; layout.number && i < w->looked_at; i++) {
+        uint64_t number = word_at(w->nodes[i], layout.number);
+        if (number == GATHERS)
+            continue;
+        number += number == 0;
+        age.oldest = age.oldest == 0 || number < age.oldest ? number : age.oldest;
+        age.newest = number > age.newest ? number : age.newest;
+    }
+    return age;
+}
+
+size_t tensors_graph(const void *node, size_t most, struct tensors_age *ret_age)
+{
+    *ret_age = (struct tensors_age){0, 0};
     static struct walk kept;
     static uint64_t number;
     if (!is_known || layout.edge_size == 0 || !peek_is_pointer((uint64_t) (uintptr_t) node))
@@ -336,6 +354,7 @@ size_t tensors_graph(const void *node, size_t most)
     bool goes_on = walk_meet((uint64_t) (uintptr_t) node, &w);
     while (goes_on && w.looked_at < w.count)
         goes_on = tensor_layout_edges(&layout, w.nodes[w.looked_at++], walk_meet, &w);
+    *ret_age = age_of(&w);
     if (w.room > FIRST_ROOM)
         walk_unmap(&w);
     return w.count;

@@ -65,8 +65,14 @@ bool tensors_peek_storage(const struct peek *p, const void *impl, struct tensor_
 /* "cpu", "cuda:0", "meta"; "device 7" for what torch has no name for. */
 const char *tensors_device_name(int type, int index, char buf[TENSOR_DEVICE_NAME]);
 
+/* Numbers of the first and the last made node of a graph, of all that a thread makes, without those
+ * that gather gradients; oldest 0: not known. */
+struct tensors_age {
+    uint64_t oldest, newest;
+};
+
 /* Nodes of the graph behind a node, itself and those that gather gradients included, each once;
  * stops at `most`. 0: there is none, or where its edges lie could not be learnt. */
-size_t tensors_graph(const void *node, size_t most);
+size_t tensors_graph(const void *node, size_t most, struct tensors_age *ret_age);
 
 #endif

@@ -969,6 +969,23 @@ while census() < 12:
 
 
 @case(torch=True)
+def a_graph_that_is_made_anew_is_not_carried(b):
+    """It is larger with every step, as that of ever longer sequences, but nothing of it stays."""
+    b.ends_well(TRAINING + """
+end = time.monotonic() + 60
+weight, length = torch.ones(3, requires_grad=True), 0
+while census() < 12:
+    assert time.monotonic() < end
+    out, length = weight, length + 10
+    for i in range(length):
+        out = out + 1
+    step(keep=False)
+""", level=COUNT)
+    expect(int(b.records("graphs")[0][1]) > 3, b.records("graphs"))
+    expect(not [g for g in b.records("growing") if g[2] == "graph"], b.records("growing"))
+
+
+@case(torch=True)
 def workers_have_the_tensors(b):
     """The values are left out of our children, and of no others."""
     b.ends_well(TRAINING + """

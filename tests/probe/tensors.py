@@ -31,6 +31,10 @@ class Facts(ctypes.Structure):
                 ("grad", ctypes.c_void_p), ("is_parameter", ctypes.c_bool)]
 
 
+class Age(ctypes.Structure):
+    _fields_ = [("oldest", ctypes.c_uint64), ("newest", ctypes.c_uint64)]
+
+
 def load(path):
     library = ctypes.PyDLL(path)
     library.facts_learn.restype = ctypes.c_char_p
@@ -43,7 +47,7 @@ def load(path):
     library.tensors_device_name.restype = ctypes.c_char_p
     library.tensors_device_name.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_char * 24]
     library.tensors_graph.restype = ctypes.c_size_t
-    library.tensors_graph.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.tensors_graph.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Age)]
     return library
 
 
@@ -131,7 +135,11 @@ def graph(node):
 
 
 def check_graph(t, most=1 << 40):
-    same("nodes", LIBRARY.tensors_graph(read(t).node, most), min(graph(t.grad_fn), most), t)
+    """Returns the age of the graph."""
+    age = Age()
+    nodes = LIBRARY.tensors_graph(read(t).node, most, ctypes.byref(age))
+    same("nodes", nodes, min(graph(t.grad_fn), most), t)
+    return age
 
 
 # ---- tensors ----
@@ -241,6 +249,23 @@ def computed_ones(draw):
 
 
 @stage
+def graphs_have_an_age(draw):
+    """One that is made anew is younger than all before it; one that is carried stays as old."""
+    import torch
+    model = torch.nn.LSTM(7, 5)
+    total = torch.zeros(())
+    first, newest = None, 0
+    for i in range(30):
+        out, state = model(torch.randn(2 + i, 1, 7))
+        total = total + out.square().mean()
+        new, carried = check_graph(out), check_graph(total)
+        first = first or carried.oldest
+        assert newest < new.oldest <= new.newest, (newest, new.oldest, new.newest)
+        assert carried.oldest == first > 0 and carried.newest > new.newest, (carried.oldest, first)
+        newest = carried.newest
+
+
+@stage
 def long_graphs(draw):
     import torch
     total = torch.zeros((), requires_grad=True)
@@ -252,7 +277,7 @@ def long_graphs(draw):
     wide = torch.cat([(total + i).reshape(1) for i in range(3000)])
     check_graph(wide)
     check_graph(torch.ones(1, requires_grad=True) * 2)
-    assert LIBRARY.tensors_graph(None, 5) == 0
+    assert LIBRARY.tensors_graph(None, 5, ctypes.byref(Age())) == 0
 
     class Own(torch.autograd.Function):
         @staticmethod
