@@ -201,6 +201,14 @@ static int find_method(const struct line_search *s)
     return look_by(s, own, SOURCE_METHOD);
 }
 
+/* Where each of many gets an attribute of its own, as a sample that keeps its image. */
+static int find_attribute(const struct line_search *s)
+{
+    struct source_query query = query_for(s, s->count - 1);
+    query.only_there = true;
+    return query.is_attribute && query.scope ? look_by(s, query, SOURCE_BINDING) : 0;
+}
+
 /* Where it is handed to somebody, by where it begins: a parameter does so elsewhere. Of what a
  * function closes over the function is told. */
 static int find_beginning(const struct line_search *s)
@@ -208,7 +216,9 @@ static int find_beginning(const struct line_search *s)
     struct source_query query = query_for(s, 0);
     if (s->holder->kind == WIRE_HOLDER_CLOSURE)
         return 0;
-    int line = strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_BINDING) : 0;
+    int line = find_attribute(s);
+    if (line == 0 && strcmp(query.name, "self") != 0)
+        line = look_by(s, query, SOURCE_BINDING);
     query.scope = NULL;
     query.only_there = false;
     if (line == 0 && strcmp(query.name, "self") != 0)
