@@ -16,6 +16,7 @@
 #define FAN_MOST 512u        /* places of one object */
 #define FAN_LEAST 8u         /* of fewer, fewer objects are entered */
 #define TURNS 2u             /* through what is doubted */
+#define FEW_ROOTS 4u         /* for so many there is all the room */
 #define IMMORTAL 0x3fffffff
 #define REACH RETAINED_ITEMS /* the share by which references are estimated, margin included */
 #define SHARES (RETAINED_ITEMS + 1u)
@@ -49,7 +50,7 @@ struct retained {
     struct places *index;
     struct entry entries[ENTRIES];
     uint32_t count, limit; /* no more are added */
-    bool each, is_sampled, is_full;
+    bool each, few_roots, is_sampled, is_full;
     bool is_cut, is_undecided;
     size_t block;  /* of places, in a sample */
     bool in_doubt; /* what is met now is */
@@ -296,17 +297,16 @@ static void follow_sample(struct retained *r)
 
 static bool may_be_of_cycle(const struct entry *e)
 {
-    return e->state == STATE_MET && !e->is_another && heap_references(e->object) < IMMORTAL &&
-           edges_any(e->object);
+    return e->state == STATE_MET && heap_references(e->object) < IMMORTAL && edges_any(e->object);
 }
 
 /* Those that were met and not explained are entered; what they were found by is theirs. */
-static uint32_t doubt(struct retained *r, uint32_t from)
+static uint32_t doubt(struct retained *r, uint32_t from, bool others)
 {
     uint32_t count = r->count;
     for (uint32_t i = from; i < count; i++) {
         struct entry *e = &r->entries[i];
-        if (!may_be_of_cycle(e))
+        if (e->is_another != others || !may_be_of_cycle(e))
             continue;
         e->state = STATE_DOUBTED;
         e->is_in_doubt = true;
@@ -327,14 +327,16 @@ static bool may_go_on(const struct retained *r)
 
 static void follow_doubted(struct retained *r)
 {
-    uint32_t most = r->count + DOUBTED_MOST, doubted = 0;
+    uint32_t most = r->few_roots ? ENTRIES : r->count + DOUBTED_MOST, doubted = 0, others = 0;
     r->limit = most < ENTRIES ? most : ENTRIES;
     r->is_full = false;
     r->in_doubt = true;
     r->looks = 0;
     do {
         if (r->next_count == 0)
-            doubted = doubt(r, doubted);
+            doubted = doubt(r, doubted, false);
+        if (r->next_count == 0) /* a node of a chain, or of a tree in the item */
+            others = doubt(r, others, true);
         turn_level(r);
         for (size_t i = 0; i < r->level_count && may_go_on(r); i++) {
             if (has_room_for(r, r->entries[r->level[i]].object))
@@ -404,6 +406,7 @@ static void begin(struct retained *r, const struct retained_root *roots, size_t 
     r->index = &r->few;
     r->limit = RETAINED_MOST;
     r->each = each;
+    r->few_roots = count <= FEW_ROOTS;
     r->is_full = r->in_doubt = r->is_sampled = r->is_cut = r->is_undecided = false;
     r->level_turn = 0;
     r->next_count = 0;

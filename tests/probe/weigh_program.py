@@ -341,6 +341,23 @@ def nodes_of_a_tree():
 
 
 @case
+def trees_of_three_levels():
+    items = []
+    for i in range(ITEMS):
+        run = Node(i + 0.5)
+        for k in range(5):
+            epoch = Node(k + 0.5, run)
+            for b in range(8):
+                Node(floats(20), epoch)
+        items.append(run)
+    node, number = own(run), own(0.5)
+    truth = (node + number + own(run.children) + 5 * (node + number + own(epoch.children)) +
+             40 * (node + own([]) + mean([floats(20)])))
+    del run, epoch
+    expect_exact(weigh(items), truth)
+
+
+@case
 def items_with_a_way_back():
     class Trainer:
         pass
