@@ -681,25 +681,47 @@ static bool holds_shared(const struct growth_facts *f, const struct cause_facts 
             (has_tensors(f->growing) && f->host_rate >= LEDGER_MOST * facts->shared_rate));
 }
 
-/* The container that holds them, where one is found: it is what is to be looked at. */
-static void add_held(struct causes *c, const struct cause_facts *facts, enum cause cause,
-                     bool (*holds)(const struct growth_facts *f, const struct cause_facts *facts),
-                     const char *evidence)
+/* The program's own files, packages, the standard library. */
+static int distance_of(const struct growth_facts *f)
 {
-    struct cause_found *found = NULL;
-    for (size_t i = 0; i < facts->growth_count && !found; i++) {
+    const struct wire_census_holder *h = f ? holder_of(f->growing) : NULL;
+    const char *file = h ? h->file : "";
+    if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
+        return 1;
+    return strstr(file, "/lib/python3") ? 2 : 0;
+}
+
+typedef bool (*counted)(const struct growth_facts *f, const struct cause_facts *facts);
+
+/* The container that holds them: one of the program's own before a library's registry. */
+static const struct growth_facts *holder_of_counted(const struct cause_facts *facts, counted holds)
+{
+    const struct growth_facts *best = NULL;
+    for (size_t i = 0; i < facts->growth_count; i++) {
         const struct growth_facts *f = &facts->growths[i];
-        for (unsigned k = 0; k < c->count && holds(f, facts); k++)
-            if (c->list[k].growth == f)
-                found = &c->list[k];
-        if (!found && holds(f, facts) && (found = add(c, cause, 0)))
-            found->growth = f;
+        if (holds(f, facts) && (!best || distance_of(f) < distance_of(best)))
+            best = f;
     }
-    if (!found)
-        found = add(c, cause, LEDGER_MOST);
-    if (!found)
+    return best;
+}
+
+static struct cause_found *cause_of_growth(struct causes *c, const struct growth_facts *f)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (f && c->list[i].growth == f)
+            return &c->list[i];
+    return NULL;
+}
+
+static void add_held(struct causes *c, const struct cause_facts *facts, enum cause cause,
+                     counted holds, const char *evidence)
+{
+    const struct growth_facts *f = holder_of_counted(facts, holds);
+    struct cause_found *found = cause_of_growth(c, f);
+    if (!found && !(found = add(c, cause, LEDGER_MOST)))
         return;
-    if (found->growth)
+    found->growth = f;
+    if (f)
         found->weight = fmax(found->weight, COUNTED_WEIGHT);
     found->cause = cause;
     say(found->evidence, &found->evidence_count, "%s", evidence);
@@ -724,16 +746,6 @@ static bool is_tally_of_objects(const struct cause_found *c)
     return c->growth && c->growth->growing->form == WIRE_CENSUS_OBJECTS;
 }
 
-/* The program's own files, packages, the standard library. */
-static int distance_of(const struct cause_found *c)
-{
-    const struct wire_census_holder *h = c->growth ? holder_of(c->growth->growing) : NULL;
-    const char *file = h ? h->file : "";
-    if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
-        return 1;
-    return strstr(file, "/lib/python3") ? 2 : 0;
-}
-
 static int compare(double a, double b)
 {
     return (a > b) - (a < b);
@@ -746,7 +758,7 @@ static int by_weight(const void *a, const void *b)
     const struct cause_found *x = a, *y = b;
     int order = compare(round(y->weight / LEDGER_SMALL), round(x->weight / LEDGER_SMALL));
     order = order ? order : is_tally_of_objects(x) - is_tally_of_objects(y);
-    order = order ? order : distance_of(x) - distance_of(y);
+    order = order ? order : distance_of(x->growth) - distance_of(y->growth);
     order = order ? order : compare(y->weight, x->weight);
     if (order)
         return order;

@@ -86,12 +86,12 @@ static struct interval tensor_weight(const struct wire_census_growing *g)
     return (struct interval){host.low + device.low, host.high + device.high};
 }
 
-/* Objects that only hold each other the collector takes when it comes; and of those that are
- * counted by their type it is not known who holds them until somebody was found. */
+/* Objects that only hold each other the collector takes when it comes; and until somebody was found
+ * who holds it, a container may be one of those. */
 static bool is_held(const struct wire_census_growing *g, bool is_tally)
 {
     if (g->holder_count == 0)
-        return !is_tally;
+        return g->form == WIRE_CENSUS_GRAPH || g->form == WIRE_CENSUS_SIZE;
     enum wire_holder_kind kind = g->holders[0].kind;
     return kind != WIRE_HOLDER_GARBAGE && !(is_tally && kind == WIRE_HOLDER_NATIVE);
 }

@@ -491,7 +491,8 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
     static const char *const held[] = {
         LOSSES,
         /* what a file takes is not seen at it */
-        "growing\t1\tcontainer\tlist\t_io.TextIOWrapper\t300\t0\t\t" POINTS "\n",
+        "growing\t1\tcontainer\tlist\t_io.TextIOWrapper\t300\t0\t\t" POINTS "\n"
+        "holder\t1\t1\tglobal\tfiles\t\t/x/demo.py\t3\n",
     };
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         train_counted(&s, 2048, held[i], &v);
