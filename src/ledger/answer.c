@@ -85,6 +85,9 @@ static void say_open(const struct ledger_judgement *j, struct buf *why)
     else if (j->rule == RULE_DOES_NOT_FIT)
         buf_addf(why, "It has a bound, but reaches %s by then, and the limit is %s.",
                  buf_text(&value), buf_text(&bound));
+    else if (j->rule == RULE_OPEN)
+        buf_adds(why, "It grew like a leak, but not at the last censuses. Too early to say whether "
+                      "it has stopped for good.");
     else if (j->rule == RULE_TOO_WIDE)
         buf_addf(why,
                  "At least %s of the growth has no bound, and more than %s would be a leak: the "

@@ -89,12 +89,20 @@ static void add_first_touch(struct ledger *l, const struct ledger_evidence *e)
         });
 }
 
-/* Tallies last: what others explain they count once more. */
+static bool is_endless(const struct ledger_part *p)
+{
+    return p->fate == FATE_ENDLESS;
+}
+
+/* What an endless holder has is endless, whoever else has it. Tallies last: what others explain they
+ * count once more. */
 static int largest_first(const void *a, const void *b)
 {
     const struct ledger_part *x = a, *y = b;
     if (x->is_tally != y->is_tally)
         return x->is_tally ? 1 : -1;
+    if (is_endless(x) != is_endless(y))
+        return is_endless(x) ? -1 : 1;
     double left = x->bytes.low + x->bytes.high, right = y->bytes.low + y->bytes.high;
     return left < right ? 1 : left > right ? -1 : 0;
 }
@@ -144,11 +152,6 @@ static bool is_any(const struct ledger_part *p)
 static bool is_excused(const struct ledger_part *p)
 {
     return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE || p->fate == FATE_NOT_OURS;
-}
-
-static bool is_endless(const struct ledger_part *p)
-{
-    return p->fate == FATE_ENDLESS;
 }
 
 static void add_rest(struct ledger *l, const struct ledger_evidence *e)
@@ -255,6 +258,11 @@ static void judge_unnamed(const struct ledger_evidence *e, struct ledger_judgeme
         decide(j, VERDICT_LEAK, RULE_LASTING, e->horizons, required);
 }
 
+static bool is_kept_free(const struct ledger_part *p)
+{
+    return p->fate == FATE_KEPT_FREE;
+}
+
 static enum ledger_kind excuse_of(const struct ledger *l)
 {
     for (unsigned i = 0; i < l->count; i++)
@@ -266,7 +274,8 @@ static enum ledger_kind excuse_of(const struct ledger *l)
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
-    double least = fmax(e->resolution, LEDGER_SMALL * l->total);
+    /* Free memory may be the holes that a leak makes: it does not make the leak small. */
+    double least = fmax(e->resolution, LEDGER_SMALL * (l->total - sum_of(l, is_kept_free).low));
     bool is_open = e->engine == ENGINE_OPEN;
     /* Growth that is open is no less open for being small. */
     double excusable =

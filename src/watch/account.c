@@ -35,21 +35,17 @@ static double count_at(const struct watch *w, const struct wire_census_growing *
     return fmax(count, 0);
 }
 
-/* Of a probe that gave no interval the mean is all there is. */
-static struct interval measured(double mean, double low, double high)
-{
-    if (isnan(low) || isnan(high))
-        return (struct interval){mean, mean};
-    return (struct interval){low, high};
-}
-
-/* What an item leads to outside Python's own memory, as a graph does, cannot be seen; nor what else
- * a graph holds that holds tensors. */
-static struct interval opened(struct interval x, const struct wire_census_growing *g)
+/* The probe says where not all of an item can be seen; one that gave no interval does not. What
+ * else a graph holds that holds tensors nobody can see. */
+static struct interval measured(const struct wire_census_growing *g, double mean, double low,
+                                double high)
 {
     bool is_in_graph = g->form == WIRE_CENSUS_TENSORS && g->holder_count > 0 &&
                        g->holders[0].kind == WIRE_HOLDER_NATIVE;
-    return (struct interval){x.low, causes_hold_more(g) || is_in_graph ? INFINITY : x.high};
+    bool is_known = !isnan(low) && !isnan(high);
+    if (is_in_graph || (!is_known && causes_hold_more(g)))
+        return (struct interval){is_known ? low : mean, INFINITY};
+    return is_known ? (struct interval){low, high} : (struct interval){mean, mean};
 }
 
 static bool is_on_device(const struct wire_census_growing *g)
@@ -64,7 +60,7 @@ static struct interval host_weight(const struct wire_census_growing *g)
         return is_on_device(g) ? (struct interval){0, 0} : (struct interval){1, 1};
     if (g->form == WIRE_CENSUS_GRAPH || isnan(g->host_per_item))
         return (struct interval){0, INFINITY};
-    return opened(measured(g->host_per_item, g->host_low, g->host_high), g);
+    return measured(g, g->host_per_item, g->host_low, g->host_high);
 }
 
 static struct interval device_weight(const struct wire_census_growing *g)
@@ -74,7 +70,7 @@ static struct interval device_weight(const struct wire_census_growing *g)
     if (g->form == WIRE_CENSUS_GRAPH)
         return (struct interval){0, INFINITY};
     double mean = fmax(g->device_per_item, 0); /* NAN: none is there */
-    return opened(measured(mean, g->device_low, g->device_high), g);
+    return measured(g, mean, g->device_low, g->device_high);
 }
 
 /* Both, of tensors and what they belong to. */
@@ -250,13 +246,17 @@ static void begin(struct watch *w, struct track *t, struct account *a)
     a->evidence.limit = t->limit;
 }
 
+static void judge(struct account *a)
+{
+    ledger_build(&a->evidence, &a->ledger);
+    ledger_judge(&a->ledger, &a->evidence, &a->judgement);
+}
+
 static void conclude(struct account *a)
 {
-    struct ledger_evidence *e = &a->evidence;
-    e->engine = says(&a->engine);
-    e->horizons = horizons_of(&a->engine);
-    ledger_build(e, &a->ledger);
-    ledger_judge(&a->ledger, e, &a->judgement);
+    a->evidence.engine = says(&a->engine);
+    a->evidence.horizons = horizons_of(&a->engine);
+    judge(a);
 }
 
 static void account_memory(struct watch *w, struct member *m, struct account *a)
@@ -292,6 +292,19 @@ static void account_device(struct watch *w, struct member *m, struct track *t, s
     conclude(a);
 }
 
+/* Tensors are counted rarely, malloc's in-use bytes often: what the one shows and the other does
+ * not has stopped. */
+static bool is_seen_in_memory(struct watch *w, struct member *m)
+{
+    const struct track *heap = member_told(m, HEAP_USED);
+    struct account a;
+    if (!heap)
+        return true;
+    hear(w, &m->tracks[MEMBER_ANON], &a);
+    hear_heap(w, m, &a);
+    return a.engine.verdict == VERDICT_LEAK;
+}
+
 /* The tensors that are alive, by what the holders take that gained some: next to nothing may be. */
 static bool account_tensors(struct watch *w, struct member *m, struct track *t, struct account *a)
 {
@@ -310,6 +323,10 @@ static bool account_tensors(struct watch *w, struct member *m, struct track *t, 
     e->resolution = COUNT_RESOLUTION;
     e->has_census = e->is_censused = true;
     conclude(a);
+    if (e->engine == ENGINE_LASTING && e->growth > MEMORY_RESOLUTION && !is_seen_in_memory(w, m)) {
+        e->engine = ENGINE_OPEN;
+        judge(a);
+    }
     double tensors = track_rise(&a->engine);
     a->judgement.weight = (struct ledger_weight){e->growth / tensors, e->level, e->limit};
     return e->holder_count > 0;

@@ -431,7 +431,7 @@ bool found_is_of_late(const struct watch *w, const struct member *m)
  * are spread over the whole time. */
 static void thin_heap(struct found *f)
 {
-    f->heap_spacing = (f->heap[HEAP_POINTS - 1].seconds - f->heap[0].seconds) / (HEAP_POINTS / 2);
+    f->heap_spacing = (f->heap[HEAP_POINTS - 1].seconds - f->heap[0].seconds) / (HEAP_POINTS / 2.0);
     for (unsigned i = 0; i < HEAP_POINTS / 2; i++)
         f->heap[i] = f->heap[2 * i];
     f->heap_count = HEAP_POINTS / 2;

@@ -36,9 +36,10 @@ static bool was_outlived(const struct watch *w, const struct member *m)
 }
 
 /* More and more tensors while the memory stands still fill free heap memory, unless that ends. */
-static bool tensors_rise(const struct track *t)
+static bool tensors_rise(const struct subject *s)
 {
-    return strcmp(t->kind, "py.tensors") == 0 && t->is_accounted && track_is_wary(t);
+    return strcmp(s->track->kind, "py.tensors") == 0 && s->track->is_accounted &&
+           track_is_wary(s->track) && found_tensors_rise(s->member->found);
 }
 
 static enum job_part part_of(const struct watch *w, const struct subject *s)
@@ -53,7 +54,7 @@ static enum job_part part_of(const struct watch *w, const struct subject *s)
     if (!s->member)
         return s->track == &w->job[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
     bool is_main =
-        strcmp(kind, "host.anon") == 0 || strcmp(kind, HEAP_USED) == 0 || tensors_rise(s->track);
+        strcmp(kind, "host.anon") == 0 || strcmp(kind, HEAP_USED) == 0 || tensors_rise(s);
     return is_main && member_is_trainer(s->member) ? PART_MAIN : PART_BYSTANDER;
 }
 
