@@ -51,8 +51,18 @@ static void clear_alarm(struct answer *a)
     a->alarm_at = a->suspect_at = NAN;
 }
 
+static void say_small(const struct ledger_judgement *j, struct buf *why)
+{
+    buf_adds(why, "What may be endless of the growth is ");
+    units_add_bytes(why, j->value);
+    buf_adds(why, " in all, less than ");
+    units_add_bytes(why, j->bound);
+    buf_addc(why, '.');
+}
+
 static void explain(const struct ledger_judgement *j, struct answer *a)
 {
+    struct buf small = BUF_INIT;
     a->verdict = VERDICT_NO_LEAK;
     clear_alarm(a);
     a->rate_upper = NAN;
@@ -61,7 +71,10 @@ static void explain(const struct ledger_judgement *j, struct answer *a)
         a->forecast.limit_seconds = INFINITY;
     }
     a->pattern = excuses[j->excuse].pattern;
-    replace_reasons(a, excuses[j->excuse].why);
+    if (j->rule == RULE_SMALL)
+        say_small(j, &small);
+    replace_reasons(a, j->rule == RULE_SMALL ? buf_text(&small) : excuses[j->excuse].why);
+    buf_release(&small);
 }
 
 /* What would settle it, in units of the clock. */
@@ -134,7 +147,7 @@ void ledger_answer(const struct ledger_judgement *j, enum series_clock clock, bo
 {
     if (j->verdict == VERDICT_LEAK && a->verdict == VERDICT_LEAK && j->weight.each > 0)
         a->severity = severity_by_weight(&j->weight, clock, a);
-    if (j->verdict == VERDICT_NO_LEAK && j->rule == RULE_EXPLAINED && has_grown)
+    if (j->verdict == VERDICT_NO_LEAK && j->rule != RULE_NO_GROWTH && has_grown)
         explain(j, a);
     else if (j->verdict == VERDICT_INCONCLUSIVE && a->verdict == VERDICT_LEAK)
         leave_open(j, a);

@@ -94,8 +94,8 @@ static bool is_endless(const struct ledger_part *p)
     return p->fate == FATE_ENDLESS;
 }
 
-/* What an endless holder has is endless, whoever else has it. Tallies last: what others explain they
- * count once more. */
+/* What an endless holder has is endless, whoever else has it. Tallies last: what others explain
+ * they count once more. */
 static int largest_first(const void *a, const void *b)
 {
     const struct ledger_part *x = a, *y = b;
@@ -232,10 +232,10 @@ static void excuse(const struct ledger *l, const struct ledger_evidence *e, doub
                    struct ledger_judgement *j)
 {
     double full = e->level + l->to_come.high;
+    enum ledger_rule rule = l->endless.high < LEDGER_PART * l->total ? RULE_EXPLAINED : RULE_SMALL;
     bool fits = !(e->limit > 0) || full < e->limit;
-    decide(j, fits ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE,
-           fits ? RULE_EXPLAINED : RULE_DOES_NOT_FIT, fits ? l->endless.high : full,
-           fits ? bound : e->limit);
+    decide(j, fits ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE, fits ? rule : RULE_DOES_NOT_FIT,
+           fits ? l->endless.high : full, fits ? bound : e->limit);
 }
 
 /* What is endless and has a name is surely enough, or may be most of it: then it is the cause until

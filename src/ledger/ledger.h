@@ -117,6 +117,7 @@ void ledger_build(const struct ledger_evidence *e, struct ledger *ret);
 enum ledger_rule {
     RULE_NO_GROWTH,    /* no leak: the engine sees none */
     RULE_EXPLAINED,    /* no leak: nearly all of it ends or is free, and fits */
+    RULE_SMALL,        /* no leak: what may be endless is less than its counter can be held to */
     RULE_DOES_NOT_FIT, /* inconclusive: what is to come may not fit */
     RULE_ENDLESS,      /* leak: something endless is in it */
     RULE_LASTING,      /* leak: nothing explains it, and it has lasted */

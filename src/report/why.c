@@ -167,6 +167,10 @@ static void add_rule(struct buf *out, const struct account *a, const struct repo
         buf_addf(&text, "all but %s ends or is free, and up to %s may be left open",
                  buf_text(&value), buf_text(&bound));
         break;
+    case RULE_SMALL:
+        buf_addf(&text, "up to %s may be endless, and less than %s is none", buf_text(&value),
+                 buf_text(&bound));
+        break;
     case RULE_DOES_NOT_FIT:
         buf_addf(&text, "it ends, but at up to %s, and the limit is %s", buf_text(&value),
                  buf_text(&bound));
@@ -243,8 +247,10 @@ void report_why(struct buf *out, const char *series, const struct answer *answer
     add_change(out, a, style);
     if (answer->verdict != a->judgement.verdict) {
         struct buf differs = BUF_INIT;
-        buf_adds(&differs, "the report's verdict comes from other rules, and stands; the ledger "
-                           "alone would say otherwise");
+        buf_adds(&differs,
+                 a->is_by_heap
+                     ? "this growth is judged as that of malloc's in-use bytes (heap.used)"
+                     : "another series of the job speaks for this growth");
         text_fact(out, "note", &differs, style);
     }
 }

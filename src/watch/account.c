@@ -32,7 +32,7 @@ static double count_at(const struct watch *w, const struct wire_census_growing *
         a = p, b = &p[last];
     double begin = found_seconds(w, a->time), end = found_seconds(w, b->time);
     double count = b->count + (b->count - a->count) * (seconds - end) / (end - begin);
-    return fmax(count, 0);
+    return fmin(fmax(count, 0), isnan(g->bound) ? INFINITY : g->bound);
 }
 
 /* The probe says where not all of an item can be seen; one that gave no interval does not. What
@@ -92,18 +92,28 @@ static bool is_held(const struct wire_census_growing *g, bool is_tally)
     return kind != WIRE_HOLDER_GARBAGE && !(is_tally && kind == WIRE_HOLDER_NATIVE);
 }
 
+/* Its tensors are known to be on another device; NULL: none in particular. */
+static bool is_elsewhere(const struct wire_census_growing *g, const char *device)
+{
+    for (unsigned i = 0; device && i < g->item_depth; i++)
+        if (g->item[i].kind == WIRE_THING_TENSOR && g->item[i].device[0])
+            return strcmp(g->item[i].device, device) != 0;
+    return false;
+}
+
 typedef struct interval (*weigh)(const struct wire_census_growing *g);
 
 /* What became more in the window, by what it weighs there. */
-static void gather_holders(const struct watch *w, const struct member *m, weigh weight,
-                           struct account *a)
+static void gather_holders(const struct watch *w, const struct member *m, const char *device,
+                           weigh weight, struct account *a)
 {
     const struct wire_census *c = m->found ? m->found->census : NULL;
     size_t *count = &a->evidence.holder_count;
     for (unsigned i = 0; c && i < c->growing_count && *count < ACCOUNT_HOLDERS; i++) {
         const struct wire_census_growing *g = &c->growing[i];
         struct interval each = weight(g);
-        if (g->point_count < 2 || !(each.high > 0) || rise_may_be_another_graph(g))
+        if (g->point_count < 2 || !(each.high > 0) || rise_may_be_another_graph(g) ||
+            is_elsewhere(g, device))
             continue;
         double gained = count_at(w, g, a->to) - count_at(w, g, a->from);
         bool is_tally = g->form == WIRE_CENSUS_OBJECTS || g->form == WIRE_CENSUS_TENSORS;
@@ -149,7 +159,7 @@ static void hear_heap(struct watch *w, struct member *m, struct account *a)
     for (size_t i = 0; i < m->told_count && a->engine.verdict != VERDICT_LEAK; i++) {
         struct track *t = &m->told[i];
         struct answer heap;
-        if (strcmp(t->kind, HEAP_USED) != 0 || !track_is_wary(t))
+        if (strcmp(t->kind, HEAP_USED) != 0 || !track_grows(t))
             continue;
         track_engine_answer(t, &w->terms, &heap);
         if (heap.verdict == VERDICT_LEAK) {
@@ -276,7 +286,7 @@ static void account_memory(struct watch *w, struct member *m, struct account *a)
     if (a->is_by_heap && !is_followed(&own, &a->engine))
         e->unnamed = INFINITY;
     e->is_censused = is_censused(w, m, e);
-    gather_holders(w, m, host_weight, a);
+    gather_holders(w, m, NULL, host_weight, a);
     conclude(a);
 }
 
@@ -288,7 +298,7 @@ static void account_device(struct watch *w, struct member *m, struct track *t, s
     measure_by_engine(&a->engine, a);
     e->has_census = has_census(m);
     e->is_censused = is_censused(w, m, e);
-    gather_holders(w, m, device_weight, a);
+    gather_holders(w, m, t->device, device_weight, a);
     conclude(a);
 }
 
@@ -311,7 +321,7 @@ static bool account_tensors(struct watch *w, struct member *m, struct track *t, 
     struct ledger_evidence *e = &a->evidence;
     begin(w, t, a);
     measure_by_engine(&a->engine, a);
-    gather_holders(w, m, tensor_weight, a);
+    gather_holders(w, m, NULL, tensor_weight, a);
     e->growth = 0;
     for (size_t i = 0; i < e->holder_count; i++)
         e->growth +=
@@ -329,42 +339,60 @@ static bool account_tensors(struct watch *w, struct member *m, struct track *t, 
     }
     double tensors = track_rise(&a->engine);
     a->judgement.weight = (struct ledger_weight){e->growth / tensors, e->level, e->limit};
-    return e->holder_count > 0;
+    return e->growth > 0; /* else what they take is not known */
 }
 
-static double add(double sum, double x)
+/* What the processes of a sum grew by, each in its own window. */
+struct parts {
+    struct heap_growth all;                    /* of those that were looked at */
+    double rise, looked_at, counted, censused; /* of all, and of those of which that was done */
+};
+
+static void add_part(struct watch *w, struct member *m, struct account *a, struct parts *p)
 {
-    return isnan(x) ? sum : sum + x;
+    const double from = a->from, to = a->to;
+    struct heap_growth g;
+    double rise = fmax(m->tracks[MEMBER_ANON].last - m->tracks[MEMBER_ANON].first, 0);
+    bool may_stop = a->engine.verdict != VERDICT_LEAK;
+    p->rise += rise;
+    if (!m->found)
+        return;
+    p->counted += has_census(m) ? rise : 0;
+    p->censused += is_censused(w, m, &a->evidence) ? rise : 0;
+    if (looks_compare(w, m->found, a->engine.onset_seconds, may_stop, &g)) {
+        p->looked_at += rise;
+        p->all.anon += g.anon;
+        p->all.in_use += g.in_use;
+        p->all.free += g.free;
+        p->all.asked += g.asked;
+        a->from = g.from;
+        a->to = g.to;
+    }
+    gather_holders(w, m, NULL, host_weight, a);
+    a->from = from;
+    a->to = to;
 }
 
-/* Several processes may grow by so little that none of them is suspect: together they are. */
+/* Several processes may grow by so little that none of them is suspect: together they are. What was
+ * done with those that grew most was done with the sum. */
 static void account_sum(struct watch *w, struct track *sum, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
-    struct heap_growth g;
+    struct parts p = {.rise = 0};
     begin(w, sum, a);
     measure_by_engine(&a->engine, a);
-    bool may_stop = a->engine.verdict != VERDICT_LEAK, any = false;
-    struct heap_growth all = {0};
-    for (size_t i = 0; i < w->member_count; i++) {
-        struct member *m = w->members[i];
-        if (!watch_is_in_sum(m, sum) || !m->found)
-            continue;
-        e->has_census = e->has_census || has_census(m);
-        gather_holders(w, m, host_weight, a);
-        if (!looks_compare(w, m->found, a->engine.onset_seconds, may_stop, &g))
-            continue;
-        any = true;
-        all.anon += g.anon;
-        all.in_use += g.in_use;
-        all.free += g.free;
-        all.asked = add(all.asked, g.asked);
+    for (size_t i = 0; i < w->member_count; i++)
+        if (watch_is_in_sum(w->members[i], sum))
+            add_part(w, w->members[i], a, &p);
+    e->has_census = p.counted > LEDGER_MOST * p.rise;
+    e->is_censused = p.censused > LEDGER_MOST * p.rise;
+    if (p.looked_at > LEDGER_MOST * p.rise && p.all.anon > 0) {
+        e->growth = p.all.anon;
+        e->heap_used = p.all.in_use;
+        e->heap_free = p.all.free;
+        e->asked = p.all.asked;
     }
-    if (any) {
-        e->heap_used = all.in_use;
-        e->heap_free = all.free;
-    }
-    e->resolution = sum->parts * MEMORY_RESOLUTION;
+    e->resolution = scaled(sum->parts * MEMORY_RESOLUTION, e);
     e->unnamed = sum->parts > 1 && a->engine.restarts == 0 && !sum->alarmed
                      ? sum->parts * LIBRARY_RECORDS
                      : 0;

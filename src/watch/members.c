@@ -252,6 +252,14 @@ const struct track *member_told(const struct member *m, const char *kind)
     return NULL;
 }
 
+struct track *member_heap(struct member *m)
+{
+    for (size_t i = 0; i < m->told_count; i++)
+        if (strcmp(m->told[i].kind, HEAP_USED) == 0)
+            return &m->told[i];
+    return NULL;
+}
+
 bool member_is_told_quietly(const struct member *m)
 {
     const struct track *heap = member_told(m, HEAP_USED);

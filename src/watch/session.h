@@ -343,6 +343,7 @@ struct member *member_free(struct member *m);
 struct member *member_find(struct watch *w, struct proc_id id); /* NULL: not (or no longer) kept */
 /* The first of its counters of that kind that it tells from inside; NULL: none. */
 const struct track *member_told(const struct member *m, const char *kind);
+struct track *member_heap(struct member *m); /* malloc's in-use bytes; NULL: not told */
 void member_start_tracks(struct watch *w, struct member *m);
 /* Gives it a place in the run file at its first value. */
 void member_push(struct watch *w, struct member *m, struct track *t, double seconds, double value);

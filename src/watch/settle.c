@@ -10,18 +10,10 @@ static void judge(struct watch *w, struct member *m, struct track *t)
     track_judge(t, has_account ? &a.judgement : NULL);
 }
 
-static struct track *heap_of(struct member *m)
-{
-    for (size_t i = 0; i < m->told_count; i++)
-        if (strcmp(m->told[i].kind, HEAP_USED) == 0)
-            return &m->told[i];
-    return NULL;
-}
-
 /* One account for both: it is the one whose growth it is that is judged. */
 static void judge_memory(struct watch *w, struct member *m)
 {
-    struct track *anon = &m->tracks[MEMBER_ANON], *heap = heap_of(m);
+    struct track *anon = &m->tracks[MEMBER_ANON], *heap = member_heap(m);
     struct account a;
     if (heap)
         track_judge(heap, NULL);

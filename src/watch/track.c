@@ -48,7 +48,8 @@ void track_excuse(struct track *t, enum ledger_kind kind)
 
 bool track_is_excused(const struct track *t, enum ledger_kind *ret)
 {
-    if (!t->is_accounted || t->judgement.rule != RULE_EXPLAINED)
+    if (!t->is_accounted || t->judgement.verdict != VERDICT_NO_LEAK ||
+        t->judgement.rule == RULE_NO_GROWTH)
         return false;
     *ret = t->judgement.excuse;
     return true;
@@ -411,13 +412,18 @@ bool track_leaks(const struct track *t)
            engine_leaks(deciding_engine(t));
 }
 
-bool track_is_wary(const struct track *t)
+bool track_grows(const struct track *t)
 {
-    enum ledger_kind kind;
-    if (!t->moves || t->use == TRACK_SHOWN || track_is_excused(t, &kind))
+    if (!t->moves || t->use == TRACK_SHOWN)
         return false;
     const struct engine *e = deciding_engine(t);
     return engine_leaks(e) || engine_suspects(e);
+}
+
+bool track_is_wary(const struct track *t)
+{
+    enum ledger_kind kind;
+    return !track_is_excused(t, &kind) && track_grows(t);
 }
 
 bool track_is_told_soon(const struct track *t)

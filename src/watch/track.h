@@ -124,6 +124,7 @@ bool track_is_silent(const struct track *t);
 /* Whether it leaks now, or grows at all and nothing explains that: cheaper than the whole answer. A
  * witness may be wary. */
 bool track_leaks(const struct track *t);
+bool track_grows(const struct track *t); /* by its engine alone, whatever explains it */
 bool track_is_wary(const struct track *t);
 
 /* It leaks, or may turn out to: as it is, and not as a witness or a negligible leak. */

@@ -463,14 +463,26 @@ static enum severity severity_by_now(struct watch *w, struct track *t)
     return a.severity;
 }
 
-static void note_told(struct watch *w, struct track *t, bool quiet)
+/* The process's memory and its heap: a leak of one is a leak of the other. NULL: it has none. */
+static struct track *partner_of(const struct watch *w, const struct track *t)
 {
     struct member *m = member_of_heap(w, t);
+    if (m)
+        return &m->tracks[MEMBER_ANON];
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->has_tracks && t == &w->members[i]->tracks[MEMBER_ANON])
+            return member_heap(w->members[i]);
+    return NULL;
+}
+
+static void note_told(struct watch *w, struct track *t, bool quiet)
+{
+    struct track *partner = partner_of(w, t);
     t->alarmed = true;
     t->quiet = quiet;
-    if (m) { /* the same leak, once it has filled the heap */
-        m->tracks[MEMBER_ANON].alarmed = true;
-        m->tracks[MEMBER_ANON].quiet = quiet;
+    if (partner) {
+        partner->alarmed = true;
+        partner->quiet = quiet;
     }
     w->leak_told = w->leak_told || !quiet;
 }
@@ -497,29 +509,36 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
 }
 
 /* It does not leak after all; another leak of it will be announced anew. */
-static void withdraw(struct watch *w, struct track *t)
+static void withdraw(struct watch *w, struct track *t, struct track *partner)
 {
-    struct member *m = member_of_heap(w, t);
     t->alarmed = t->quiet = false;
-    if (m)
-        m->tracks[MEMBER_ANON].alarmed = m->tracks[MEMBER_ANON].quiet = false;
+    if (partner)
+        partner->alarmed = partner->quiet = false;
     struct numbered n = {.wanted = t};
     watch_each_track(w, number_track, &n);
     watch_add_news(w, NEWS_WITHDRAWN, n.number, "%s", t->kind);
 }
 
-/* While it is open whether it leaks, what was announced stands. */
+static bool is_acquitted(struct watch *w, struct track *t)
+{
+    struct answer a;
+    const struct history *history;
+    track_answer(t, &w->terms, &a, &history);
+    return a.verdict == VERDICT_NO_LEAK;
+}
+
+/* While it is open whether it leaks, what was announced stands; and it is not withdrawn of a heap,
+ * which nobody may have been shown. */
 static void look_for_withdrawal(struct watch *w, struct track *t, void *c)
 {
     double seconds = *(const double *) c;
-    struct answer a;
-    const struct history *history;
-    if (!t->alarmed || track_leaks(t) || seconds < t->next_look)
+    struct track *partner = partner_of(w, t);
+    if (!t->alarmed || track_leaks(t) || seconds < t->next_look || member_of_heap(w, t) ||
+        (partner && track_grows(partner)))
         return;
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
-    track_answer(t, &w->terms, &a, &history);
-    if (a.verdict == VERDICT_NO_LEAK)
-        withdraw(w, t);
+    if (is_acquitted(w, t))
+        withdraw(w, t, partner);
 }
 
 static void check_limit(struct watch *w)
