@@ -5,7 +5,7 @@ score.py TIDEMARK --record [...]        runs them, and keeps their run files in 
 score.py TIDEMARK --replay [...]        judges those again, by `analyze`: no program is run
 score.py TIDEMARK --replay --ledger     lists where the ledger judges otherwise than the report
 
-A program here tells its truth in its first lines: `# verdict:`, `# holder:`, `# cause:` (one of
+A program here tells its truth in its first lines: `# verdict:`, `# holder:` and `# cause:` (one of
 several, with "or"), `# pattern:` of what only looks like a leak; the line that adds to the holder
 ends in `# here`. Programs of another folder are described in ELSEWHERE, by the name of their
 file. Each is run as it is and with --fix, which has to stay silent. Exit status 1: one is wrong,
@@ -182,7 +182,8 @@ class Result:
         p = self.program
         if p.verdict == "leak":
             yield "verdict", self.verdict == "leak"
-            yield "holder", not p.holder or is_named(p.holder, self.holder) or p.holder in self.holder
+            yield "holder", not p.holder or any(is_named(name, self.holder) or name in self.holder
+                                                for name in p.holder.split(" or "))
             yield "line", not p.line or self.line == p.line
             yield "cause", either(p.cause, self.cause)
         else:
