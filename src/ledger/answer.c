@@ -17,6 +17,9 @@ static const struct {
                           "malloc's in-use bytes stand still: the growth is free heap memory. Set "
                           "MALLOC_ARENA_MAX=2, call malloc_trim(0) now and then, or use another "
                           "malloc (jemalloc)."},
+    [LEDGER_FREE_ARENAS] = {PATTERN_ALLOCATOR_RETENTION, false,
+                            "Python keeps arenas of which a part is still in use: the growth is "
+                            "free memory in them, which later objects use."},
     [LEDGER_FIRST_TOUCH] = {PATTERN_BOUNDED_CACHE, true,
                             "Memory that was allocated before is used for the first time, as when "
                             "an array is filled bit by bit, and no more is allocated: it ends when "

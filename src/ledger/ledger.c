@@ -59,15 +59,16 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
 }
 
 /* Free bytes count as far as they are resident: what the process asked for and has not touched may
- * be among them. Memory that was freed in the window shows up as free heap too, but the process did
- * not grow by it. Beside bytes that stay in use as much may be holes between these. */
-static void add_free_heap(struct ledger *l, const struct ledger_evidence *e)
+ * be among them. Memory that was freed in the window shows up as free too, but the process did not
+ * grow by it. Beside bytes that stay in use as much may be holes between these. */
+static void add_free(struct ledger *l, const struct ledger_evidence *e, enum ledger_kind kind,
+                     double gained_free, double gained_used)
 {
-    double free = e->heap_free + fmin(e->heap_used, 0);
-    double not_resident = positive(e->asked - e->growth) + positive(e->heap_used);
+    double free = gained_free + fmin(gained_used, 0);
+    double not_resident = positive(e->asked - e->growth) + positive(gained_used);
     if (free > 0)
         add(l, (struct ledger_part){
-                   .kind = LEDGER_FREE_HEAP,
+                   .kind = kind,
                    .fate = FATE_KEPT_FREE,
                    .bytes = clamp((struct interval){free - not_resident, free}, l->total),
                });
@@ -187,7 +188,8 @@ void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
         positive(e->growth) + (e->heap_free < 0 ? fmin(-e->heap_free, positive(e->heap_used)) : 0);
     for (size_t i = 0; i < e->holder_count && i < LEDGER_PARTS - 4; i++)
         add_holder(ret, e, &e->holders[i]);
-    add_free_heap(ret, e);
+    add_free(ret, e, LEDGER_FREE_HEAP, e->heap_free, e->heap_used);
+    add_free(ret, e, LEDGER_FREE_ARENAS, e->arenas_free, e->arenas_used);
     add_first_touch(ret, e);
     qsort(ret->parts, ret->count, sizeof(ret->parts[0]), largest_first);
     fit(ret);

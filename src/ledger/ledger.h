@@ -36,6 +36,7 @@ const char *fate_name(enum fate fate); /* "endless" */
 enum ledger_kind {
     LEDGER_HOLDER,      /* items that a named holder gained */
     LEDGER_FREE_HEAP,   /* free bytes of malloc's */
+    LEDGER_FREE_ARENAS, /* free blocks and pools of Python's arenas */
     LEDGER_FIRST_TOUCH, /* pages that were mapped before and are used for the first time */
     LEDGER_FILE_PAGES,  /* pages of files, which the kernel takes back */
     LEDGER_COPIED,      /* pages shared at a fork that have become private */
@@ -75,9 +76,10 @@ struct ledger_evidence {
     double level, limit; /* of the series at the end; limit 0: not known */
 
     /* NAN: not known. */
-    double heap_used, heap_free; /* malloc's */
-    double asked;                /* of the kernel, touched or not */
-    double untouched;            /* at the end: what can still be touched */
+    double heap_used, heap_free;     /* malloc's */
+    double arenas_used, arenas_free; /* Python's; malloc counts none of them */
+    double asked;                    /* of the kernel, touched or not */
+    double untouched;                /* at the end: what can still be touched */
 
     bool has_census;  /* any */
     bool is_censused; /* completely, and often enough */

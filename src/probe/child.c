@@ -83,21 +83,36 @@ struct allocator { /* PyMemAllocatorEx */
 };
 
 #define DOMAINS 3 /* raw, memory, objects */
+#define OBJECTS 2
 
 static void (*set_allocator)(int domain, struct allocator *a);
+static void (*get_allocator)(int domain, struct allocator *ret);
 
-static void find_set_allocator(void)
+static bool find_allocators(void)
 {
-    void *address = dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
-    memcpy(&set_allocator, &address, sizeof(address));
+    void *set = dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
+    void *get = dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
+    memcpy(&set_allocator, &set, sizeof(set));
+    memcpy(&get_allocator, &get, sizeof(get));
+    return set && get;
 }
+
+static struct allocator own = {NULL, give, give_zeroed, give_more, take_back};
+static struct allocator of_objects; /* the program's */
 
 static void use_own_memory(void)
 {
-    static struct allocator own = {NULL, give, give_zeroed, give_more, take_back};
     arena = places_map(ARENA_BYTES);
+    get_allocator(OBJECTS, &of_objects);
     for (int domain = 0; domain < DOMAINS; domain++)
         set_allocator(domain, &own);
+}
+
+void child_ask_allocator(void (*ask)(void *context), void *context)
+{
+    set_allocator(OBJECTS, &of_objects);
+    ask(context);
+    set_allocator(OBJECTS, &own);
 }
 
 /* ---- the child ---- */
@@ -161,9 +176,7 @@ static void settle_in(unsigned seconds)
 
 pid_t child_start(void (*work)(void *context), void *context, unsigned seconds)
 {
-    if (!set_allocator)
-        find_set_allocator();
-    if (!set_allocator)
+    if (!set_allocator && !find_allocators())
         return -ENOSYS;
     sigset_t all, before;
     sigfillset(&all);

@@ -18,6 +18,10 @@ pid_t child_start(void (*work)(void *context), void *context, unsigned seconds);
 /* In the child: it is to end sooner. */
 void child_end_within(unsigned seconds);
 
+/* In the child: asks where the allocator of objects is the program's. Nothing is allocated by it.
+ */
+void child_ask_allocator(void (*ask)(void *context), void *context);
+
 /* True: it has ended, took so much processor time, and came to its end by itself. Does not wait
  * unless told to. */
 bool child_has_ended(pid_t pid, bool wait, uint64_t *ret_cpu_ns, bool *ret_was_well);

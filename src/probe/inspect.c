@@ -264,6 +264,12 @@ struct job {
     bool counts;
 };
 
+static void ask_arenas(void *context)
+{
+    struct survey *c = context;
+    c->knows_arenas = arenas_read(&c->arenas);
+}
+
 /* A lock of malloc()'s may be met that nobody will open: all else is done, and time is short. */
 static void ask_allocator_last(void)
 {
@@ -280,6 +286,7 @@ static void work_in_child(void *context)
     if (j->counts)
         survey_take(state.survey, j->now, UINT64_MAX, GRADIENTS_OF_SNAPSHOT);
     survey_walk_graphs(state.survey);
+    child_ask_allocator(ask_arenas, state.survey);
     write_report(wants_search(j->listener, state.survey->number),
                  state.paused + atomic_load(&state.workshop->fork_ns));
     if (!j->listener->kept) {
@@ -296,6 +303,7 @@ static bool start_child(const struct tidemark_probe_listener *l, const struct su
                         uint64_t now, bool counts)
 {
     struct job j = {.listener = l, .now = now, .counts = counts};
+    arenas_prepare();
     struct spare spare[SURVEY_SPARE]; /* the child writes to the list of the census */
     memcpy(spare, c->spare, sizeof(spare));
     /* What the last child noted may be other memory by now, unless it is of this moment. If it is
@@ -406,7 +414,7 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
     c->moments += state.moments;
     roots_remember_main();
     l->taken(l->context, now);
-    c->knows_heap = false;
+    c->knows_heap = c->knows_arenas = false;
     if (!c->is_of_the_end)
         ask_allocator(c);
     c->has_profiler = is_profiled();

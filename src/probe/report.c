@@ -208,6 +208,12 @@ static void add_heap(struct text *out, const struct survey *c)
         add(out, "heap\t%zu\t%zu\t%zu\n", c->heap.in_use, c->heap.free, c->heap.mapped);
 }
 
+static void add_arenas(struct text *out, const struct survey *c)
+{
+    if (c->knows_arenas)
+        add(out, "arenas\t%zu\t%zu\n", c->arenas.in_use, c->arenas.free);
+}
+
 /* ---- what grows ---- */
 
 static void add_flags(struct text *out, const struct finding *f)
@@ -350,6 +356,7 @@ static void add_all(struct text *out, const struct survey *c, const struct findi
     (whole ? add_all_types : add_types)(out, c);
     add_graphs(out, c);
     add_heap(out, c);
+    add_arenas(out, c);
 }
 
 size_t report_write(const struct survey *c, const struct finding *findings, size_t count,

@@ -3,6 +3,7 @@
 #define TIDEMARK_PROBE_SURVEY_H
 
 #include "probe/allocator.h"
+#include "probe/arenas.h"
 #include "probe/heap.h"
 #include "probe/places.h"
 #include "probe/spare.h"
@@ -92,6 +93,8 @@ struct survey {
     bool knows_tensors;
     bool knows_heap; /* the caller's to fill in, at the same moment */
     struct allocator_facts heap;
+    bool knows_arenas; /* likewise, in a child */
+    struct arenas_facts arenas;
     bool has_profiler;  /* torch's is switched on; the caller's, too */
     bool is_of_the_end; /* taken when the program had ended */
 

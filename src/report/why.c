@@ -108,6 +108,9 @@ static void name_part(struct buf *out, const struct account *a, const struct led
     case LEDGER_FREE_HEAP:
         buf_adds(out, "free heap memory (malloc's count)");
         break;
+    case LEDGER_FREE_ARENAS:
+        buf_adds(out, "free memory in Python's arenas");
+        break;
     case LEDGER_FIRST_TOUCH:
         buf_adds(out, "pages used for the first time");
         break;

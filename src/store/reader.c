@@ -267,6 +267,8 @@ static int visit_look(void *c, sqlite3_stmt *row)
         .heap_used = column_real(row, 3),
         .heap_free = column_real(row, 4),
         .data = column_real(row, 5),
+        .arenas_used = column_real(row, 6),
+        .arenas_free = column_real(row, 7),
     };
     return caller->look(caller->context, sqlite3_column_int64(row, 0), &x);
 }
@@ -293,6 +295,17 @@ static bool has_evidence(const struct store *s)
            tables == 2;
 }
 
+/* So did these columns. */
+static bool has_arenas(const struct store *s)
+{
+    double columns = 0;
+    return db_ask(s->db,
+                  "SELECT count(*) FROM pragma_table_info('look')"
+                  " WHERE name IN ('arenas_used','arenas_free')",
+                  &columns) == 0 &&
+           columns == 2;
+}
+
 int store_each_look(struct store *s,
                     int (*visit)(void *c, int64_t process, const struct store_look *x), void *c)
 {
@@ -300,8 +313,10 @@ int store_each_look(struct store *s,
     if (!has_evidence(s))
         return 0;
     return each(s,
-                "SELECT process, seconds, anon, heap_used, heap_free, data FROM look"
-                " ORDER BY process, seconds",
+                has_arenas(s) ? "SELECT process, seconds, anon, heap_used, heap_free, data,"
+                                " arenas_used, arenas_free FROM look ORDER BY process, seconds"
+                              : "SELECT process, seconds, anon, heap_used, heap_free, data,"
+                                " NULL, NULL FROM look ORDER BY process, seconds",
                 visit_look, &caller);
 }
 

@@ -37,6 +37,7 @@ const char db_schema[] =
     "CREATE TABLE look ("
     " process INTEGER NOT NULL REFERENCES process (id), seconds REAL NOT NULL,"
     " anon REAL, heap_used REAL, heap_free REAL, data REAL,"
+    " arenas_used REAL, arenas_free REAL,"
     " PRIMARY KEY (process, seconds)) WITHOUT ROWID;"
 
     /* The last for which holders were searched, and a later one: each carries its own past. */

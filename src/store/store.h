@@ -53,9 +53,10 @@ struct store_series {
 /* What was measured of one process at one moment; NAN: not known. */
 struct store_look {
     double seconds;
-    double anon;                 /* its anonymous memory */
-    double heap_used, heap_free; /* what malloc has given out, and has free */
-    double data;                 /* what it asked the kernel for, touched or not */
+    double anon;                     /* its anonymous memory */
+    double heap_used, heap_free;     /* what malloc has given out, and has free */
+    double data;                     /* what it asked the kernel for, touched or not */
+    double arenas_used, arenas_free; /* blocks of Python's arenas */
 };
 
 /* A census of a process, as wire/census.h defines the text. */

@@ -70,7 +70,7 @@ static const char *const row_texts[ROW_STATEMENTS] = {
     [ROW_MARK] = "INSERT OR IGNORE INTO mark (seconds, step, epoch) VALUES (?,?,?)",
     [ROW_EVENT] = "INSERT OR REPLACE INTO event VALUES (?,?,?,?)",
     [ROW_NO_LOOKS] = "DELETE FROM look WHERE process = ?",
-    [ROW_LOOK] = "INSERT OR REPLACE INTO look VALUES (?,?,?,?,?,?)",
+    [ROW_LOOK] = "INSERT OR REPLACE INTO look VALUES (?,?,?,?,?,?,?,?)",
     [ROW_NO_COUNT] = "DELETE FROM census WHERE process = ? AND searched = 0",
     [ROW_CENSUS] = "INSERT OR REPLACE INTO census VALUES (?,?,?,?)",
     [ROW_ANSWER] = "INSERT OR REPLACE INTO answer (rowid, json, report) VALUES (1,?,?)",
@@ -424,6 +424,8 @@ static void add_look(struct queue *q, int64_t process, const struct store_look *
     queue_real(q, x->heap_used);
     queue_real(q, x->heap_free);
     queue_real(q, x->data);
+    queue_real(q, x->arenas_used);
+    queue_real(q, x->arenas_free);
     (void) queue_end(q);
 }
 

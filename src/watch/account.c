@@ -211,7 +211,7 @@ static void measure_by_engine(const struct answer *own, struct account *a)
     e->growth = a->is_by_heap ? 0 : e->rise;
     e->heap_used = a->is_by_heap ? e->rise : (double) NAN;
     e->heap_free = -e->heap_used; /* the process has not grown: it was free before */
-    e->asked = e->untouched = NAN;
+    e->arenas_used = e->arenas_free = e->asked = e->untouched = NAN;
     a->from = isnan(since) ? own->first_seconds : since;
     a->to = own->last_seconds;
 }
@@ -232,6 +232,8 @@ static void measure(const struct watch *w, const struct member *m, const struct 
     e->growth = g.anon;
     e->heap_used = g.in_use;
     e->heap_free = g.free;
+    e->arenas_used = g.arenas_used;
+    e->arenas_free = g.arenas_free;
     e->asked = g.asked;
     e->untouched = fmin(last->asked - last->anon, last->in_use);
     a->from = g.from;
@@ -365,6 +367,8 @@ static void add_part(struct watch *w, struct member *m, struct account *a, struc
         p->all.in_use += g.in_use;
         p->all.free += g.free;
         p->all.asked += g.asked;
+        p->all.arenas_used += g.arenas_used;
+        p->all.arenas_free += g.arenas_free;
         a->from = g.from;
         a->to = g.to;
     }
@@ -391,6 +395,8 @@ static void account_sum(struct watch *w, struct track *sum, struct account *a)
         e->heap_used = p.all.in_use;
         e->heap_free = p.all.free;
         e->asked = p.all.asked;
+        e->arenas_used = p.all.arenas_used;
+        e->arenas_free = p.all.arenas_free;
     }
     e->resolution = scaled(sum->parts * MEMORY_RESOLUTION, e);
     e->unnamed = sum->parts > 1 && a->engine.restarts == 0 && !sum->alarmed

@@ -198,11 +198,21 @@ static void gather_series(const struct watch *w, const struct watch_view *v,
 
 /* ---- what each explains ---- */
 
+static double bytes_of_fate(const struct account *a, enum fate fate)
+{
+    double low = 0;
+    for (unsigned i = 0; i < a->ledger.count; i++)
+        low += a->ledger.parts[i].fate == fate ? a->ledger.parts[i].bytes.low : 0;
+    return low;
+}
+
+/* Of the growth that is not free memory: free memory may be the holes that a leak makes. */
 static struct interval share_of(struct interval bytes, const struct account *a)
 {
-    if (!(a->ledger.total > 0))
+    double whole = a->ledger.total - bytes_of_fate(a, FATE_KEPT_FREE);
+    if (!(whole > 0))
         return (struct interval){0, 0};
-    return (struct interval){bytes.low / a->ledger.total, bytes.high / a->ledger.total};
+    return (struct interval){fmin(bytes.low / whole, 1), fmin(bytes.high / whole, 1)};
 }
 
 static struct interval share_of_kind(const struct account *a, enum ledger_kind kind)
@@ -261,11 +271,12 @@ static void gather_shares(struct watch *w, struct process_facts *p)
                                     : (struct interval){0, 1};
     if (!on_host || !(p->host.ledger.total > 0))
         return;
-    struct interval free = share_of_kind(&p->host, LEDGER_FREE_HEAP);
     f->unexplained = share_of_kind(&p->host, LEDGER_REST);
     f->censused = p->host.evidence.is_censused && !p->is_part;
     f->heap_used = p->host.evidence.heap_used / p->host.ledger.total;
-    f->heap_free = isnan(f->heap_used) ? (double) NAN : free.low;
+    f->heap_free = isnan(f->heap_used)
+                       ? (double) NAN
+                       : bytes_of_fate(&p->host, FATE_KEPT_FREE) / p->host.ledger.total;
 }
 
 static void gather_model(const struct wire_census *c, struct cause_facts *f)

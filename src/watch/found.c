@@ -427,22 +427,32 @@ bool found_is_of_late(const struct watch *w, const struct member *m)
     return found_seconds(w, m->found->census->time) - begin >= LATE_SHARE * (now - begin);
 }
 
+static bool has_arenas(const struct heap_point *p)
+{
+    return !isnan(p->arenas_free);
+}
+
 /* When there is no more room, every second point goes, and later ones come as rarely: the points
- * are spread over the whole time. */
+ * are spread over the whole time. Few tell of arenas: these stay first. */
 static void thin_heap(struct found *f)
 {
     f->heap_spacing = (f->heap[HEAP_POINTS - 1].seconds - f->heap[0].seconds) / (HEAP_POINTS / 2.0);
-    for (unsigned i = 0; i < HEAP_POINTS / 2; i++)
-        f->heap[i] = f->heap[2 * i];
+    for (unsigned i = 0; i < HEAP_POINTS / 2; i++) {
+        const struct heap_point *pair = &f->heap[(size_t) 2 * i];
+        f->heap[i] = !has_arenas(&pair[0]) && has_arenas(&pair[1]) ? pair[1] : pair[0];
+    }
     f->heap_count = HEAP_POINTS / 2;
 }
 
-/* The newest is always kept: it makes way for the next one where it is too near to the one before.
- */
+/* The newest is always kept: it makes way for the next one where it is too near to the last before
+ * it that tells as much. */
 static bool is_too_near(const struct found *f)
 {
-    const struct heap_point *end = f->heap + f->heap_count;
-    return f->heap_count >= 2 && end[-1].seconds - end[-2].seconds < f->heap_spacing;
+    const struct heap_point *newest = &f->heap[f->heap_count ? f->heap_count - 1 : 0];
+    for (const struct heap_point *p = newest; p-- > f->heap;)
+        if (has_arenas(p) || !has_arenas(newest))
+            return newest->seconds - p->seconds < f->heap_spacing;
+    return false;
 }
 
 /* What a process has asked for is seen from outside: so long before or after at most. */
@@ -470,9 +480,20 @@ void found_add_heap(struct member *m, double seconds, double in_use, double free
         at = f->heap_count;
     }
     memmove(&f->heap[at + 1], &f->heap[at], (f->heap_count - at) * sizeof(f->heap[0]));
-    f->heap[at] = (struct heap_point){seconds, in_use, free, anon, asked};
+    f->heap[at] = (struct heap_point){seconds, in_use, free, anon, asked, NAN, NAN};
     f->heap_count++;
     f->heap_is_new = true;
+}
+
+/* Only the census has it: it belongs to the look of the same moment. */
+static void note_arenas(struct found *f, double seconds, const struct wire_census *c)
+{
+    for (unsigned i = 0; i < f->heap_count; i++)
+        if (fabs(f->heap[i].seconds - seconds) <= HEAP_SAME_SECONDS) {
+            f->heap[i].arenas_used = c->arenas_in_use;
+            f->heap[i].arenas_free = c->arenas_free;
+            f->heap_is_new = true;
+        }
 }
 
 /* True: its holders were searched for. Takes over the census. */
@@ -525,8 +546,11 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
     find_lines(w, m, f, c);
     replace(f, c, has_own);
     w->holders_known = w->holders_known || has_own;
-    if (!c->ended) /* it gives back what it had */
-        found_add_heap(m, found_seconds(w, c->time), c->heap_in_use, c->heap_free);
+    if (!c->ended) { /* it gives back what it had */
+        double seconds = found_seconds(w, c->time);
+        found_add_heap(m, seconds, c->heap_in_use, c->heap_free);
+        note_arenas(f, seconds, c);
+    }
     if (!w->options.store)
         return;
     free(f->last_text);
@@ -551,7 +575,8 @@ static void store_heap(struct watch *w, struct member *m)
     struct store_look looks[HEAP_POINTS];
     for (unsigned i = 0; i < f->heap_count; i++) {
         const struct heap_point *p = &f->heap[i];
-        looks[i] = (struct store_look){p->seconds, p->anon, p->in_use, p->free, p->asked};
+        looks[i] = (struct store_look){p->seconds, p->anon,        p->in_use,     p->free,
+                                       p->asked,   p->arenas_used, p->arenas_free};
     }
     store_set_looks(w->options.store, m->stored, looks, f->heap_count);
     f->heap_is_new = false;

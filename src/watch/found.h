@@ -19,12 +19,13 @@ struct ring;
  * its memory and what it has asked the kernel for, touched or not. */
 struct heap_point {
     double seconds, in_use, free, anon, asked;
+    double arenas_used, arenas_free; /* blocks of Python's own arenas; NAN: not asked then */
 };
 
 /* By how much a process has grown, what malloc has in use there, what is free, and what it has
  * asked the kernel for; and between which moments. */
 struct heap_growth {
-    double anon, in_use, free, asked;
+    double anon, in_use, free, asked, arenas_used, arenas_free;
     double from, to; /* seconds */
 };
 

@@ -9,6 +9,9 @@
 /* So many are needed. */
 #define LEAST_LOOKS 3
 
+/* Those at which Python's arenas were asked are compared where they span so much of the time. */
+#define SPAN_SHARE 0.5
+
 /* Both may rise for a moment: what is in use within a step, the process while its objects are
  * counted. */
 static double height(const struct heap_point *p)
@@ -69,9 +72,14 @@ static struct heap_growth between_lows(const struct heap_point *begin, const str
         first++;
     while (level(last, slope_last) > low_of(middle, end, slope_last, about))
         last--;
-    return (struct heap_growth){last->anon - first->anon, last->in_use - first->in_use,
-                                last->free - first->free, last->asked - first->asked,
-                                first->seconds,           last->seconds};
+    return (struct heap_growth){last->anon - first->anon,
+                                last->in_use - first->in_use,
+                                last->free - first->free,
+                                last->asked - first->asked,
+                                last->arenas_used - first->arenas_used,
+                                last->arenas_free - first->arenas_free,
+                                first->seconds,
+                                last->seconds};
 }
 
 static const struct heap_point *first_since(const struct heap_point *begin,
@@ -96,6 +104,22 @@ static const struct heap_point *last_counted(const struct watch *w, const struct
     return is_most && last - begin >= LEAST_LOOKS ? last : end;
 }
 
+/* Fewer looks compare worse: only where free memory in arenas is a part of the growth. */
+static bool compare_with_arenas(const struct heap_point *begin, const struct heap_point *end,
+                                struct heap_growth *ret)
+{
+    struct heap_point known[HEAP_POINTS];
+    size_t count = 0;
+    for (const struct heap_point *p = begin; p < end; p++)
+        if (!isnan(p->arenas_free))
+            known[count++] = *p;
+    if (count < LEAST_LOOKS || known[count - 1].seconds - known[0].seconds <
+                                   SPAN_SHARE * (end[-1].seconds - begin->seconds))
+        return false;
+    *ret = between_lows(known, known + count);
+    return ret->anon > 0 && ret->arenas_free > LEDGER_SMALL * ret->anon;
+}
+
 /*
  * Since it grows, without the first quarter of that: what begins fills what it needs, and keeps
  * that. What has grown and may have stopped came at any time. False: there are too few looks.
@@ -113,6 +137,7 @@ bool looks_compare(const struct watch *w, const struct found *f, double since, b
         begin = first_since(begin, end, begin->seconds + (end[-1].seconds - begin->seconds) / 4);
     if (end - begin < LEAST_LOOKS)
         return false;
-    *ret = between_lows(begin, end);
+    if (!compare_with_arenas(begin, end, ret))
+        *ret = between_lows(begin, end);
     return true;
 }

@@ -232,7 +232,8 @@ static void find_judged(struct recording *r)
 static int add_look(void *context, int64_t process, const struct store_look *x)
 {
     struct member *m = member_of(context, process);
-    const struct heap_point look = {x->seconds, x->heap_used, x->heap_free, x->anon, x->data};
+    const struct heap_point look = {x->seconds, x->heap_used,   x->heap_free,  x->anon,
+                                    x->data,    x->arenas_used, x->arenas_free};
     if (m)
         found_restore_look(m, &look);
     return 0;

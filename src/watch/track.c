@@ -22,10 +22,15 @@
 
 /* In run files. */
 static const char *const excuse_names[LEDGER_KINDS] = {
-    [LEDGER_HOLDER] = "filling",      [LEDGER_FREE_HEAP] = "heap free",
-    [LEDGER_FIRST_TOUCH] = "touched", [LEDGER_FILE_PAGES] = "file pages",
-    [LEDGER_COPIED] = "private copy", [LEDGER_RESERVED] = "retained",
-    [LEDGER_OTHERS] = "foreign",      [LEDGER_REST] = "judged",
+    [LEDGER_HOLDER] = "filling",
+    [LEDGER_FREE_HEAP] = "heap free",
+    [LEDGER_FREE_ARENAS] = "arenas free",
+    [LEDGER_FIRST_TOUCH] = "touched",
+    [LEDGER_FILE_PAGES] = "file pages",
+    [LEDGER_COPIED] = "private copy",
+    [LEDGER_RESERVED] = "retained",
+    [LEDGER_OTHERS] = "foreign",
+    [LEDGER_REST] = "judged",
 };
 static const char *const use_names[] = {
     [TRACK_SHOWN] = "shown",

@@ -247,6 +247,12 @@ static void take_heap(struct wire_census *c, const char *const *f)
     c->heap_mapped = number_of(f[3]);
 }
 
+static void take_arenas(struct wire_census *c, const char *const *f)
+{
+    c->arenas_in_use = number_of(f[1]);
+    c->arenas_free = number_of(f[2]);
+}
+
 static void take_graphs(struct wire_census *c, const char *const *f)
 {
     c->graph_walks = number_of(f[1]);
@@ -432,12 +438,13 @@ static void take_line(struct wire_census *c, char *line)
         const char *name;
         void (*take)(struct wire_census *c, const char *const *fields);
     } records[] = {
-        {"census", take_census},     {"cost", take_cost},     {"types", take_types},
-        {"tensors", take_tensors},   {"group", take_group},   {"purpose", take_purpose},
-        {"large", take_large},       {"heap", take_heap},     {"growing", take_growing},
-        {"holder", take_holder},     {"note", take_note},     {"acted", take_act},
-        {"profiler", take_profiler}, {"graphs", take_graphs}, {"ended", take_ended},
-        {"addition", take_addition}, {"what", take_what},     {"item", take_item},
+        {"census", take_census},   {"cost", take_cost},         {"types", take_types},
+        {"tensors", take_tensors}, {"group", take_group},       {"purpose", take_purpose},
+        {"large", take_large},     {"heap", take_heap},         {"arenas", take_arenas},
+        {"growing", take_growing}, {"holder", take_holder},     {"note", take_note},
+        {"acted", take_act},       {"profiler", take_profiler}, {"graphs", take_graphs},
+        {"ended", take_ended},     {"addition", take_addition}, {"what", take_what},
+        {"item", take_item},
     };
     struct record r;
     split(line, &r);
@@ -479,6 +486,7 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
     c->number = c->objects = c->in_a_row = c->censuses = c->searches = NAN;
     c->pause_seconds = c->longest_pause_seconds = c->child_seconds = NAN;
     c->heap_in_use = c->heap_free = c->heap_mapped = NAN;
+    c->arenas_in_use = c->arenas_free = NAN;
     c->gc = c->trim = (struct wire_census_act){NAN, NAN, NAN, NAN};
     for (char *line = c->text; line;) {
         char *end = strchr(line, '\n');

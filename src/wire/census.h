@@ -19,6 +19,7 @@
  *   purpose  NAME DEVICE COUNT BYTES
  *   large    DEVICE DTYPE SHAPE STORAGE_BYTES VIEW_BYTES PATH
  *   heap     IN_USE FREE MAPPED
+ *   arenas   IN_USE FREE           blocks in Python's own arenas; none where a child was not made
  *   acted    NAME TIMES OBJECTS BYTES NS       "gc" or "trim": what that gave back, in all
  *   growing  ID FORM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
  *            HOST_LOW HOST_HIGH DEVICE_LOW DEVICE_HIGH   "inf" for what has no upper end
@@ -188,6 +189,7 @@ struct wire_census {
     double censuses, searches; /* so far */
     double pause_seconds, longest_pause_seconds, child_seconds;
     double heap_in_use, heap_free, heap_mapped;
+    double arenas_in_use, arenas_free;
     double graph_walks, graph_nodes; /* looks at the graphs; nodes of the largest at the last */
     bool profiler;                   /* torch's is switched on */
     bool ended;                      /* the program had: what it let go of is missing */

@@ -61,8 +61,10 @@ static void write_run(const char *path)
             abort();
     }
     store_add_event(s, 5, "note", "text");
-    store_set_looks(s, p, (struct store_look[]){{1, 9, 5, 1, 9}, {2, 9, 5, 1, 9}, {3, 9, 6, 1, 9}},
-                    3);
+    store_set_looks(
+        s, p,
+        (struct store_look[]){{1, 9, 5, 1, 9, 3, 1}, {2, 9, 5, 1, 9, 3, 1}, {3, 9, 6, 1, 9, 3, 2}},
+        3);
     store_set_census(
         s, p,
         &(struct store_census){true, 0,

@@ -403,6 +403,20 @@ until(30, grow)
 # ---- limits ----
 
 
+@case()
+def arenas_partly_in_use(b):
+    """Told as Python tells it, by the child of a census; not where objects are malloc()'s."""
+    text = ("texts = [str(n) * 8 for n in range(400000)]\n"
+            "few = texts[::500]\ndel texts\n"
+            "until(8, grow)\n")
+    b.ends_well(text)
+    used, free = (int(number) for number in b.record("arenas")[1:])
+    expect(used > 1e6 and 20e6 < free < 60e6, "%d used, %d free" % (used, free))
+    b.forget()
+    b.ends_well(text, PYTHONMALLOC="malloc")
+    expect(not b.records("arenas"), "arenas without any")
+
+
 @case(on="one")
 def no_more_processes(b):
     """RLIMIT_NPROC: no child, but counts."""

@@ -24,6 +24,7 @@ TEST(census__every_record_is_read)
                       "purpose\tparameters\tcuda:0\t320\t4096\n"
                       "large\tcpu\tfloat32\t[1024, 1024]\t4194304\t1024\tmodel.head\n"
                       "heap\t1000\t200\t300\n"
+                      "arenas\t700\t90\n"
                       "graphs\t4\t77\nended\t1\n"
                       "acted\tgc\t2\t40\t5000\t1000000\n"
                       "note\tnothing else\n",
@@ -46,6 +47,7 @@ TEST(census__every_record_is_read)
     CHECK_TEXT(c->large[0].path, "model.head");
     CHECK_NEAR(c->large[0].view_bytes, 1024, 0);
     CHECK_NEAR(c->heap_in_use + c->heap_free + c->heap_mapped, 1500, 0);
+    CHECK(c->arenas_in_use == 700 && c->arenas_free == 90);
     CHECK_NEAR(c->graph_walks, 4, 0);
     CHECK(c->ended);
     CHECK_NEAR(c->graph_nodes, 77, 0);
@@ -215,7 +217,7 @@ TEST(census__what_is_not_known_is_passed_over)
                 &c) == 0);
     CHECK(c->type_count == 2 && c->growing_count == 0);
     CHECK(isnan(c->types[1].count) && isnan(c->types[1].bytes));
-    CHECK(isnan(c->censuses) && isnan(c->objects) && isnan(c->heap_free));
+    CHECK(isnan(c->censuses) && isnan(c->objects) && isnan(c->heap_free) && isnan(c->arenas_free));
     wire_census_free(c);
 }
 

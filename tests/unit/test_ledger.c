@@ -21,6 +21,8 @@ static struct ledger_evidence growing(void)
         .level = 1000 * MB,
         .heap_used = NAN,
         .heap_free = NAN,
+        .arenas_used = NAN,
+        .arenas_free = NAN,
         .asked = NAN,
         .untouched = NAN,
         .has_census = true,
@@ -127,6 +129,22 @@ TEST(ledger__free_heap_is_no_leak)
     e.asked = 180 * MB; /* 80 MB of what is free need not be resident */
     j = judge(&e, &l);
     CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_WIDE && j.widest == 0);
+}
+
+/* Many small objects were made and let go, some of them are left in every arena. */
+TEST(ledger__free_memory_in_arenas_is_no_leak)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    e.arenas_used = 3 * MB;
+    e.arenas_free = 95 * MB;
+    e.asked = 100 * MB;
+    struct ledger_judgement j = judge(&e, &l);
+    CHECK(j.verdict == VERDICT_NO_LEAK && j.excuse == LEDGER_FREE_ARENAS && adds_up(&l));
+    CHECK(l.parts[0].kind == LEDGER_FREE_ARENAS && l.parts[0].fate == FATE_KEPT_FREE);
+    e.arenas_used = -90 * MB; /* they were there before */
+    j = judge(&e, &l);
+    CHECK(j.verdict != VERDICT_NO_LEAK && l.parts[0].bytes.high == 5 * MB && adds_up(&l));
 }
 
 /* The process does not move: what a list keeps fills what was free. */

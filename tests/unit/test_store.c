@@ -203,8 +203,8 @@ TEST(store__gives_back_marks_and_events)
 
 static int hear_look(void *c, int64_t process, const struct store_look *x)
 {
-    return hear(c, "%d at %g: %g %g %g %g\n", (int) process, x->seconds, x->anon, x->heap_used,
-                x->heap_free, x->data);
+    return hear(c, "%d at %g: %g %g %g %g %g %g\n", (int) process, x->seconds, x->anon,
+                x->heap_used, x->heap_free, x->data, x->arenas_used, x->arenas_free);
 }
 
 static int hear_census(void *c, int64_t process, const struct store_census *x)
@@ -217,8 +217,9 @@ TEST(store__keeps_the_last_looks_and_censuses_of_a_process)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    static const struct store_look before[] = {{1, 10, 5, 2, 20}, {2, 11, 6, 2, 20}};
-    static const struct store_look after[] = {{2, 11, 6, 2, 20}, {3, 12, NAN, NAN, NAN}};
+    static const struct store_look before[] = {{1, 10, 5, 2, 20, 3, 4}, {2, 11, 6, 2, 20, 3, 4}};
+    static const struct store_look after[] = {{2, 11, 6, 2, 20, 3, 5},
+                                              {3, 12, NAN, NAN, NAN, NAN, NAN}};
     store_set_looks(s, 1, before, 2);
     store_set_looks(s, 2, before, 1);
     store_set_looks(s, 1, after, 2);
@@ -232,8 +233,30 @@ TEST(store__keeps_the_last_looks_and_censuses_of_a_process)
     struct heard h = {0};
     CHECK(store_each_look(s, hear_look, &h) == 0);
     CHECK(store_each_census(s, hear_census, &h) == 0);
-    CHECK_TEXT(h.text, "1 at 2: 11 6 2 20\n1 at 3: 12 nan nan nan\n2 at 1: 10 5 2 20\n"
+    CHECK_TEXT(h.text, "1 at 2: 11 6 2 20 3 5\n1 at 3: 12 nan nan nan nan nan\n"
+                       "2 at 1: 10 5 2 20 3 4\n"
                        "1 1 7 holders\n1 0 7 counted again\n2 1 4611686018427387904 holders\n");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__reads_looks_of_before_arenas)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    CHECK(store_close(s, 1) == 0);
+    sqlite3 *db;
+    CHECK(sqlite3_open(f.file, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db,
+                       "DROP TABLE look;"
+                       "CREATE TABLE look (process, seconds, anon, heap_used, heap_free, data);"
+                       "INSERT INTO look VALUES (1, 1, 10, 5, 2, 20)",
+                       NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    s = open_plain(&f);
+    struct heard h = {0};
+    CHECK(store_each_look(s, hear_look, &h) == 0);
+    CHECK_TEXT(h.text, "1 at 1: 10 5 2 20 nan nan\n");
     store_free(s);
     folder_end(&f);
 }

@@ -16,7 +16,7 @@ rows = db.execute("SELECT seconds, value FROM sample WHERE series = ? ORDER BY s
                   (series,)).fetchall()
 looks = rows[:: max(1, len(rows) // 20)]
 for seconds, anon in looks:
-    db.execute("INSERT INTO look VALUES (?,?,?,?,?,?)",
+    db.execute("INSERT INTO look (process, seconds, anon, heap_used, heap_free, data) VALUES (?,?,?,?,?,?)",
                (process, seconds, anon, anon - 1e6, 1000, anon + 1e6))
 points = [(s, a) for s, a in looks[::3]]
 text = "tidemark census 2\ncensus\t9\t%d\t5000\t1\t9\n" % (looks[-1][0] * 1e9)
