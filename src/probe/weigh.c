@@ -59,10 +59,13 @@ struct own {
     struct tensor_facts facts;
 };
 
-/* The numbers of an array are seen, and those of a tensor. */
+/* The numbers of an array are seen, and those of a tensor; the buffer of a file is not, though the
+ * interpreter itself has it. */
 static bool is_foreign(const py_object *o)
 {
     const py_object *type = heap_type(o);
+    if (strncmp(heap_type_name(type), "_io.Buffered", strlen("_io.Buffered")) == 0)
+        return true;
     return heap_is_foreign(type) && heap_kind_of_type(type) == HEAP_OTHER &&
            !tensors_is_type(type) && !heap_is_scalar(type);
 }

