@@ -579,7 +579,7 @@ static void look_at_objects(struct watch *w, double seconds)
     found_want(w);
     for (size_t i = 0; i < s->count; i++)
         found_read(w, s->list[i]);
-    watch_settle(w);
+    watch_settle_growth(w);
 }
 
 void rings_read(struct watch *w, double seconds)

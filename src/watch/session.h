@@ -422,6 +422,8 @@ bool watch_is_in_sum(const struct member *m, const struct track *sum);
 /* settle.c */
 /* Every track is judged by the ledger of its growth, as known by now. */
 void watch_settle(struct watch *w);
+/* Only of what grows by its engine: nothing else can raise an alarm. */
+void watch_settle_growth(struct watch *w);
 /* Some of its memory grows by what has a bound: that is told, though it is no leak. */
 bool watch_fills(const struct member *m);
 

@@ -24,16 +24,12 @@ static void judge_memory(struct watch *w, struct member *m)
         track_judge(heap, &a.judgement);
 }
 
-static void judge_told(struct watch *w, struct member *m)
+static bool is_told_account(const struct track *t)
 {
-    for (size_t i = 0; i < m->told_count; i++) {
-        struct track *t = &m->told[i];
-        if (strcmp(t->kind, "torch.allocated") == 0 || strcmp(t->kind, "py.tensors") == 0)
-            judge(w, m, t);
-    }
+    return strcmp(t->kind, "torch.allocated") == 0 || strcmp(t->kind, "py.tensors") == 0;
 }
 
-/* Who leaks by itself needs no sum to say so; where all that grow are explained, so is their sum.
+/* Who leaks by itself needs no sum to say so. Where all that grow are explained, so is their sum.
  */
 static void judge_sum(struct watch *w)
 {
@@ -59,17 +55,38 @@ static void judge_sum(struct watch *w)
         judge(w, NULL, sum);
 }
 
+static bool any_grows(struct member *m)
+{
+    const struct track *heap = member_heap(m);
+    return track_grows(&m->tracks[MEMBER_ANON]) || (heap && track_grows(heap));
+}
+
+static void settle_member(struct watch *w, struct member *m, bool all)
+{
+    if (all || any_grows(m))
+        judge_memory(w, m);
+    for (size_t i = 0; i < m->told_count && m->found->census; i++)
+        if (is_told_account(&m->told[i]) && (all || track_grows(&m->told[i])))
+            judge(w, m, &m->told[i]);
+}
+
+static void settle(struct watch *w, bool all)
+{
+    for (size_t i = 0; i < w->member_count; i++)
+        if (w->members[i]->has_tracks && w->members[i]->found)
+            settle_member(w, w->members[i], all);
+    if (all || track_grows(&w->job[JOB_ANON]))
+        judge_sum(w);
+}
+
 void watch_settle(struct watch *w)
 {
-    for (size_t i = 0; i < w->member_count; i++) {
-        struct member *m = w->members[i];
-        if (!m->has_tracks || !m->found)
-            continue;
-        judge_memory(w, m);
-        if (m->found->census)
-            judge_told(w, m);
-    }
-    judge_sum(w);
+    settle(w, true);
+}
+
+void watch_settle_growth(struct watch *w)
+{
+    settle(w, false);
 }
 
 bool watch_fills(const struct member *m)

@@ -496,7 +496,7 @@ static void look_for_leak(struct watch *w, struct track *t, void *c)
     enum severity severity = severity_by_now(w, t);
     if (severity == SEVERITY_NONE)
         return;
-    watch_settle(w); /* by what has been read since it last was */
+    watch_settle_growth(w); /* by what has been read since it last was */
     if (!is_to_be_told(w, t))
         return;
     bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_told_quietly(w, t);
