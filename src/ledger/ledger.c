@@ -267,10 +267,15 @@ static bool is_kept_free(const struct ledger_part *p)
 
 static enum ledger_kind excuse_of(const struct ledger *l)
 {
-    for (unsigned i = 0; i < l->count; i++)
-        if (is_excused(&l->parts[i]) && l->parts[i].bytes.high > 0)
-            return l->parts[i].kind;
-    return LEDGER_REST;
+    enum ledger_kind largest = LEDGER_REST;
+    double most = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+        const struct ledger_part *p = &l->parts[i];
+        double bytes = is_excused(p) ? p->bytes.low + p->bytes.high : 0;
+        largest = bytes > most ? p->kind : largest;
+        most = fmax(most, bytes);
+    }
+    return largest;
 }
 
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,

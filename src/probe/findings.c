@@ -4,6 +4,7 @@
 #include "probe/grown.h"
 #include "probe/pieces.h"
 #include "probe/roots.h"
+#include "probe/slots.h"
 #include "wire/wire.h"
 
 #include <assert.h>
@@ -150,6 +151,12 @@ static size_t collect(struct survey *c, enum survey_form form, bool is_new, stru
 
 /* ---- who holds it ---- */
 
+/* Objects of a kind, wherever they are. */
+static bool is_tally(const struct finding *f)
+{
+    return f->grown->form == FORM_TENSORS || f->grown->form == FORM_OBJECTS;
+}
+
 static size_t members_of(struct survey *c, const struct finding *f, py_object **ret)
 {
     if (f->grown->form == FORM_CONTAINER) {
@@ -227,8 +234,7 @@ static void weigh_by(struct finding *container, const struct finding *objects)
     struct weight *item = &container->item;
     const struct thing own = item->things[0];
     bool are_items = things_are_alike(&own, &objects->item.things[0]);
-    bool is_tally = objects->grown->form == FORM_TENSORS || objects->grown->form == FORM_OBJECTS;
-    if (container->grown->is_new || !is_tally || item->depth == 0 || are_items ||
+    if (container->grown->is_new || !is_tally(objects) || item->depth == 0 || are_items ||
         !tells_more(objects, container))
         return;
     double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
@@ -294,6 +300,8 @@ static void find_holders(struct survey *c, struct finding *f)
     if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
         f->grown->form == FORM_CONTAINER)
         f->most = heap_most_of_cache(members[0]);
+    if (is_tally(f) && !c->is_pair)
+        f->most = slots_holding(c, members, count, survey_tally_of(c, f->grown)->survivors);
     if (is_in_named_graph(c, f)) {
         f->holder_count = holders_find(&c->largest_named, 1, f->holders, FINDING_HOLDERS);
         f->item.carries_graph = true;
