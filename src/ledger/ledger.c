@@ -282,7 +282,8 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
     /* Free memory may be the holes that a leak makes: it does not make the leak small. */
-    double least = fmax(e->resolution, LEDGER_SMALL * (l->total - sum_of(l, is_kept_free).low));
+    double held = l->total - sum_of(l, is_kept_free).low;
+    double least = fmax(e->resolution, LEDGER_SMALL * held), most = LEDGER_MOST * held;
     bool is_open = e->engine == ENGINE_OPEN;
     /* Growth that is open is no less open for being small. */
     double excusable =
@@ -300,6 +301,8 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
         decide(ret, VERDICT_INCONCLUSIVE, RULE_OPEN, l->endless.high, excusable);
     else if (!(l->endless.low > least))
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, least);
+    else if (e->has_census && l->endless.low < most) /* what ends is most of it */
+        decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, most);
     else
         judge_unnamed(e, ret);
 }

@@ -398,6 +398,8 @@ TEST(findings__a_cache_excuses_nothing_but_itself)
         snprintf(lines, sizeof(lines),
                  "growing\t1\tcontainer\tcollections.deque\tbytes\t65536\t0\tbounded=4000\t%s\n%s",
                  POINTS, others[i]);
+        strncat(lines, "holder\t2\t1\tglobal\tkept\t\t/x/demo.py\t3\n",
+                sizeof(lines) - strlen(lines) - 1);
         take(&s, lines);
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
