@@ -571,10 +571,15 @@ static void add_native(struct causes *c, const struct cause_facts *facts)
                                     weigh(middle(facts->unexplained), 0, facts));
     if (!found)
         return;
+    const char *beside = facts->profiler ? "; torch's profiler is on" : "";
     found->share = facts->unexplained.low;
-    say(found->evidence, &found->evidence_count,
-        "host memory grows, and no Python object holds at least %.0f %% of that%s",
-        100 * facts->unexplained.low, facts->profiler ? "; torch's profiler is on" : "");
+    if (facts->unexplained.low > 1 - LEDGER_SMALL)
+        say(found->evidence, &found->evidence_count,
+            "host memory grows, and no Python object holds it%s", beside);
+    else
+        say(found->evidence, &found->evidence_count,
+            "host memory grows, and no Python object holds at least %.0f %% of that%s",
+            100 * facts->unexplained.low, beside);
     if (facts->heap_used >= LEDGER_MOST)
         say(found->evidence, &found->evidence_count,
             "malloc's in-use bytes grow with it: it is not free heap memory");

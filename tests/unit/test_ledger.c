@@ -278,6 +278,20 @@ TEST(ledger__little_that_nothing_names_may_end_soon)
     CHECK(judge_with(e, &list, &l).rule == RULE_ENDLESS);
 }
 
+/* A cache explains most of it: what is left may be what was not weighed of that. */
+TEST(ledger__what_mostly_ends_is_open_without_a_name)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder cache = holder(65000, exactly_1_kb);
+    cache.missing = 1000;
+    e.horizons = 5;
+    struct ledger_judgement j = judge_with(e, &cache, &l);
+    CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_WIDE);
+    cache.gained = 30000;
+    CHECK(judge_with(e, &cache, &l).rule == RULE_LASTING);
+}
+
 /* What the engine leaves open is not closed for being small. */
 TEST(ledger__small_growth_that_is_open_stays_open)
 {
