@@ -127,7 +127,7 @@ static void count_waiting(const struct watch *w, const struct member *m, struct 
 {
     double age = member_shares_age(w, m);
     s->unread += member_awaits_shares(w, m);
-    s->late += isfinite(age);
+    s->late += isfinite(age) ? 1 : 0;
     s->late_most = isfinite(age) ? fmax(s->late_most, age) : s->late_most;
 }
 

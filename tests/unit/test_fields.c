@@ -210,6 +210,14 @@ static bool is_same_one(const struct field_entry *f, const char *a, const char *
     }
 }
 
+/* The pointer that is kept there. */
+static const char *list_at(const char *place)
+{
+    const char *list;
+    memcpy(&list, place, sizeof(list));
+    return list;
+}
+
 static bool is_same_field(const struct field_entry *f, const char *a, const char *b)
 {
     size_t count = f->many == FIELD_ONE ? 1 : field_count(f, a);
@@ -220,8 +228,8 @@ static bool is_same_field(const struct field_entry *f, const char *a, const char
     a += f->offset;
     b += f->offset;
     if (f->many == FIELD_LIST) {
-        memcpy(&a, a, sizeof a);
-        memcpy(&b, b, sizeof b);
+        a = list_at(a);
+        b = list_at(b);
     }
     for (size_t i = 0; i < count; i++)
         if (!is_same_one(f, a + i * f->size, b + i * f->size))

@@ -448,8 +448,8 @@ TEST(keep__refuses_phases_that_cannot_be)
         "\"phases\":[{\"name\":\"a\",\"times\":-1}]",
         "\"phases\":[{\"name\":\"a\",\"series\":[1]}]",
         "\"phases\":[7]",
-        "\"series\":[{\"info\":{\"name\":\"a\",\"kind\":\"b\"}}],\"phases\":[{\"name\":\"a\","
-        "\"series\":[{\"series\":0,\"height\":1,\"kept\":1,\"looked_at\":1,\"given_back\":2}]}]",
+        ("\"series\":[{\"info\":{\"name\":\"a\",\"kind\":\"b\"}}],\"phases\":[{\"name\":\"a\","
+         "\"series\":[{\"series\":0,\"height\":1,\"kept\":1,\"looked_at\":1,\"given_back\":2}]}]"),
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(is_refused_within(wrong[i]));
