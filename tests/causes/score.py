@@ -32,7 +32,7 @@ STAGE = "/tmp/recorded"  # programs are recorded from here: no path of a machine
 # Of the recordings so many have to be right, in all or of the leaks; none the wrong way round.
 BARS = {"verdict": 0.97, "holder": 0.95, "cause": 0.90, "fix": 0.97}
 QUICK = ("loss_in_list", "hidden_state", "tensor_concatenated", "native_leak",
-         "image_cache", "callback_state", "connections_kept", "worker_keeps", "slots_by_id")
+         "image_cache", "callback_state", "connections_kept", "worker_keeps")
 
 # name: verdict, holder, cause, words of the line that adds to it, pattern, more arguments
 ELSEWHERE = {
