@@ -76,7 +76,7 @@ struct cause_facts {
     bool censused;          /* its objects were counted often enough to see what grows */
     /* Of the growth of host memory, by its ledger, 0 to 1. */
     struct interval unexplained;
-    double heap_used, heap_free; /* what malloc gave out, what lies free in it; NAN: not known */
+    double heap_used, heap_free;        /* malloc's in-use bytes, free memory; NAN: not known */
     struct interval device_unexplained; /* of that of allocated_rate */
     double graph_tensors;               /* that are or may be in a graph, at the last census */
     bool profiler;                      /* an object of one is there */

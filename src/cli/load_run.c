@@ -162,9 +162,10 @@ int load_run_read(struct load *l)
     if (r == 0 && !l->options->quiet)
         say_found(l, store);
     if (r == 0 && is_foreign && !l->options->quiet)
-        cli_say("%s: its censuses are of another version of tidemark: what grew is told as its own "
-                "report has it",
-                l->path);
+        cli_say(
+            "%s: its censuses are of another version of tidemark: what grew is reported as its own "
+            "report has it",
+            l->path);
     store_free(store);
     return r;
 }

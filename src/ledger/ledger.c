@@ -11,8 +11,10 @@
 const char *fate_name(enum fate fate)
 {
     static const char *const names[] = {
-        [FATE_ENDLESS] = "endless",   [FATE_ENDS] = "ends",       [FATE_KEPT_FREE] = "kept free",
-        [FATE_NOT_OURS] = "not ours", [FATE_UNKNOWN] = "unknown",
+        [FATE_ENDLESS] = "endless",
+        [FATE_ENDS] = "ends",
+        [FATE_KEPT_FREE] = "kept free",
+        [FATE_UNKNOWN] = "unknown",
     };
     return names[fate];
 }
@@ -152,7 +154,7 @@ static bool is_any(const struct ledger_part *p)
 
 static bool is_excused(const struct ledger_part *p)
 {
-    return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE || p->fate == FATE_NOT_OURS;
+    return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE;
 }
 
 static void add_rest(struct ledger *l, const struct ledger_evidence *e)

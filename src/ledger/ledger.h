@@ -27,7 +27,6 @@ enum fate {
     FATE_ENDLESS,   /* has outlasted the horizon, still grows, nothing bounds it */
     FATE_ENDS,      /* bounded: `to_come` says what is still missing */
     FATE_KEPT_FREE, /* free inside an allocator, or kept by the kernel: reusable */
-    FATE_NOT_OURS,  /* another job's */
     FATE_UNKNOWN,   /* measured, not explained, or not for long enough */
 };
 
