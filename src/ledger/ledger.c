@@ -60,6 +60,18 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
            });
 }
 
+/* Items that lead out of Python, as graphs do, lie among everything that a step frees: what is
+ * between them malloc can neither give back nor use for a large piece. */
+static bool any_pins(const struct ledger_evidence *e)
+{
+    for (size_t i = 0; i < e->holder_count; i++) {
+        const struct ledger_holder *h = &e->holders[i];
+        if (isnan(h->missing) && h->is_held && !h->is_tally && isinf(h->each.high))
+            return true;
+    }
+    return false;
+}
+
 /* Free bytes count as far as they are resident: what the process asked for and has not touched may
  * be among them. Memory that was freed in the window shows up as free too, but the process did not
  * grow by it. Beside bytes that stay in use as much may be holes between these. */
@@ -68,11 +80,12 @@ static void add_free(struct ledger *l, const struct ledger_evidence *e, enum led
 {
     double free = gained_free + fmin(gained_used, 0);
     double not_resident = positive(e->asked - e->growth) + positive(gained_used);
+    double low = any_pins(e) ? 0 : free - not_resident;
     if (free > 0)
         add(l, (struct ledger_part){
                    .kind = kind,
                    .fate = FATE_KEPT_FREE,
-                   .bytes = clamp((struct interval){free - not_resident, free}, l->total),
+                   .bytes = clamp((struct interval){low, free}, l->total),
                });
 }
 
@@ -284,8 +297,9 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
     /* Free memory may be the holes that a leak makes: it does not make the leak small. */
-    double held = l->total - sum_of(l, is_kept_free).low;
-    double least = fmax(e->resolution, LEDGER_SMALL * held), most = LEDGER_MOST * held;
+    struct interval free = sum_of(l, is_kept_free);
+    double least = fmax(e->resolution, LEDGER_SMALL * (l->total - free.high)),
+           most = LEDGER_MOST * (l->total - free.low);
     bool is_open = e->engine == ENGINE_OPEN;
     /* Growth that is open is no less open for being small. */
     double excusable =

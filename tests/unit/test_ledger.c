@@ -292,6 +292,21 @@ TEST(ledger__what_mostly_ends_is_open_without_a_name)
     CHECK(judge_with(e, &cache, &l).rule == RULE_LASTING);
 }
 
+/* Losses that keep their graphs pin what a step frees: 2.5 GB of holes were called retention. */
+TEST(ledger__holes_between_kept_graphs_are_no_excuse)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder losses = holder(300, (struct interval){1000, INFINITY});
+    e.heap_used = 2 * MB;
+    e.heap_free = 97 * MB;
+    e.asked = 100 * MB;
+    CHECK(judge_with(e, &losses, &l).rule == RULE_ENDLESS);
+    e.engine = ENGINE_OPEN;
+    CHECK(judge_with(e, &losses, &l).rule == RULE_OPEN);
+    CHECK(judge(&e, &l).rule == RULE_EXPLAINED); /* without them it is retention */
+}
+
 /* What the engine leaves open is not closed for being small. */
 TEST(ledger__small_growth_that_is_open_stays_open)
 {
