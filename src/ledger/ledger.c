@@ -66,7 +66,7 @@ static bool any_pins(const struct ledger_evidence *e)
 {
     for (size_t i = 0; i < e->holder_count; i++) {
         const struct ledger_holder *h = &e->holders[i];
-        if (isnan(h->missing) && h->is_held && !h->is_tally && isinf(h->each.high))
+        if (isnan(h->missing) && !h->is_tally && isinf(h->each.high))
             return true;
     }
     return false;
