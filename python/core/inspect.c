@@ -95,12 +95,22 @@ static bool is_ours_to_inspect(struct watcher *w)
     return probe_step && w->inner && inspecting == w;
 }
 
+/* The probe counts for the watcher outside, and we read what it finds. */
+static void count_for_outside(struct watcher *w)
+{
+    probe_step(NULL);
+    if (!w->awaits_holders || seconds_now() < w->search_after)
+        return;
+    w->has_census = true;
+    w->search_after = seconds_now() + SEARCH_SPACING;
+}
+
 static void count_objects(struct watcher *w)
 {
     if (!is_ours_to_inspect(w))
         return;
     if (watcher_is_told_outside(w->inner)) {
-        probe_step(NULL);
+        count_for_outside(w);
         return;
     }
     bool is_urgent = w->awaits_holders && w->searches_left > 0 && seconds_now() >= w->search_after;
@@ -164,7 +174,7 @@ PyObject *inspect_holders(PyObject *self, PyObject *may_search)
     char *text = NULL;
     if (may_search == Py_True)
         search_unless_known(w);
-    if (watcher_is_told_outside(w->inner) || watcher_holders(w->inner, HOLDERS_NAMED, &text) < 0)
+    if (watcher_holders(w->inner, HOLDERS_NAMED, &text) < 0)
         return PyUnicode_FromString("");
     PyObject *answer = PyUnicode_DecodeUTF8(text, (Py_ssize_t) strlen(text), "replace");
     bool awaits = text[0] == '\0' && (w->awaits_holders || may_search == Py_True);

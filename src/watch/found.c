@@ -633,11 +633,9 @@ const struct wire_census *watch_census(const struct watch *w, pid_t pid)
 
 /* ---- files ---- */
 
-/* "PID-START.census" beside "PID-START.ring". False: the ring has no file. */
+/* "PID-START.census" beside "PID-START.ring". */
 static bool census_name(const struct ring *r, char ret[NAME_LENGTH])
 {
-    if (!r->file)
-        return false;
     size_t len = strlen(r->file) - strlen(WIRE_RING_SUFFIX);
     int n = snprintf(ret, NAME_LENGTH, "%.*s" WIRE_CENSUS_SUFFIX, (int) len, r->file);
     return n < (int) NAME_LENGTH;
@@ -663,19 +661,30 @@ static void read_file(struct watch *w, struct member *m, int fd, const struct st
         m->found->file = *st;
 }
 
-void found_read(struct watch *w, struct ring *r)
+static bool is_read(const struct ring *r, const struct stat *st)
+{
+    return r->member->found && same_file(st, &r->member->found->file);
+}
+
+/* A file that was read before is not opened again. */
+static int open_census(const struct watch *w, const struct ring *r, struct stat *ret)
 {
     char name[NAME_LENGTH];
+    if (r->own)
+        return wire_census_open(r->own, ret);
+    if (w->rings.directory < 0 || !census_name(r, name) ||
+        fstatat(w->rings.directory, name, ret, AT_SYMLINK_NOFOLLOW) < 0 || is_read(r, ret))
+        return -ENOENT;
+    return wire_open_beneath(w->rings.directory, name, S_IFREG, O_RDONLY, ret);
+}
+
+void found_read(struct watch *w, struct ring *r)
+{
     struct stat st;
-    int directory = w->rings.directory;
-    if (directory < 0 || !r->member || !census_name(r, name) ||
-        fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        (r->member->found && same_file(&st, &r->member->found->file)))
-        return;
-    int fd = wire_open_beneath(directory, name, S_IFREG, O_RDONLY, &st);
+    int fd = r->member ? open_census(w, r, &st) : -ENOENT;
     if (fd < 0)
         return;
-    if ((size_t) st.st_size <= WIRE_CENSUS_MOST_BYTES)
+    if (!is_read(r, &st) && (size_t) st.st_size <= WIRE_CENSUS_MOST_BYTES)
         read_file(w, r->member, fd, &st);
     close(fd);
 }
@@ -683,7 +692,7 @@ void found_read(struct watch *w, struct ring *r)
 void found_remove(struct watch *w, const struct ring *r)
 {
     char name[NAME_LENGTH];
-    if (w->rings.directory >= 0 && census_name(r, name))
+    if (w->rings.directory >= 0 && r->file && census_name(r, name))
         unlinkat(w->rings.directory, name, 0);
 }
 

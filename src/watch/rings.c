@@ -118,7 +118,7 @@ int watch_wake_fd(const struct watch *w)
 
 /* ---- coming and going ---- */
 
-static void add(struct watch *w, struct wire_reader *reader, const char *file)
+static struct ring *add(struct watch *w, struct wire_reader *reader, const char *file)
 {
     struct rings *s = &w->rings;
     struct ring *r = calloc(1, sizeof(*r));
@@ -131,6 +131,7 @@ static void add(struct watch *w, struct wire_reader *reader, const char *file)
     r->step = r->first_seconds = r->epoch_length = r->plan = NAN;
     s->list[s->count++] = r;
     s->next = s->next_objects = 0;
+    return r;
 }
 
 int watch_add_ring(struct watch *w, struct wire_ring *ring)
@@ -143,8 +144,9 @@ int watch_add_ring(struct watch *w, struct wire_ring *ring)
     /* What the process told before it opened this watch is not this watch's to count. */
     while (wire_read(reader, &before))
         continue;
-    add(w, reader, NULL);
-    phases_attach(w->rings.list[w->rings.count - 1]);
+    struct ring *own = add(w, reader, NULL);
+    own->own = ring;
+    phases_attach(own);
     return 0;
 }
 

@@ -128,7 +128,8 @@ struct ring_phase {
 struct ring {
     struct wire_reader *reader;
     struct proc_id id;
-    char *file;              /* in the directory of rings; NULL: a ring of this very process */
+    char *file;              /* in the directory of rings; NULL: `own` */
+    struct wire_ring *own;   /* of this very process; NULL: `file` */
     struct member *member;   /* NULL: not met yet */
     size_t told[WIRE_NAMES]; /* which of the member's told tracks, from 1; 0: not known yet */
 

@@ -57,6 +57,18 @@ int wire_census_replace(struct wire_ring *r, const char *text, size_t len)
     return e;
 }
 
+int wire_census_open(const struct wire_ring *r, struct stat *ret)
+{
+    if (!r->directory)
+        return -ENOENT;
+    int place = wire_open_place(r->directory);
+    if (place < 0)
+        return place;
+    int fd = wire_open_beneath(place, r->census, S_IFREG, O_RDONLY, ret);
+    close(place);
+    return fd;
+}
+
 void wire_census_by(struct wire_ring *r, pid_t pid)
 {
     atomic_store_explicit(&r->layout->counting, (uint32_t) pid, memory_order_release);

@@ -147,6 +147,12 @@ enum wire_wanted wire_wanted(const struct wire_ring *r);
  */
 int wire_census_replace(struct wire_ring *r, const char *text, size_t len);
 
+/*
+ * The last report of this very process, which it made for a reader outside. A descriptor, or
+ * -errno; -ENOENT: there is none, or the ring has no directory.
+ */
+int wire_census_open(const struct wire_ring *r, struct stat *ret);
+
 /* What a process shall try out while it looks for holders, since it tells causes apart. It changes
  * the program's memory, so only where a person has asked for it. */
 enum wire_act {
