@@ -46,9 +46,6 @@ enum cause {
     CAUSES,
 };
 
-const char *cause_name(enum cause cause);   /* "retained-loss", as in JSON */
-const char *cause_advice(enum cause cause); /* how to mend it, in one line */
-
 /* Something that has grown steadily, by the census. Rates are per unit of the clock. */
 struct growth_facts {
     const struct wire_census_growing *growing;

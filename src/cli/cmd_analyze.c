@@ -27,6 +27,7 @@ static const char help[] =
     "  --series NAME                    as FILE#NAME, for every file\n"
     "  --follow                         keep reading; report when the verdict changes\n"
     "  --json, --batch                  for programs, see docs/JSON.md\n"
+    "  --full                           every series, with charts and reasons\n"
     "  --quiet                          the verdict's sentence alone\n"
     "  --ascii, --width N, --color auto|always|never\n"
     "  --fail-on WHAT[,WHAT]            exit 3 on leak[:negligible|low|medium|high]\n"
@@ -171,7 +172,7 @@ int cmd_analyze(int argc, char **argv)
     struct analyze a = {0};
     const struct option_spec specs[] = {
         LOAD_OPTIONS(&a.load),
-        VIEW_OPTIONS(&a.view),
+        REPORT_OPTIONS(&a.view),
         {"follow", OPTION_FLAG, &a.load.input.follow, NULL, NULL},
         {"json", OPTION_FLAG, &a.json, NULL, NULL},
         {"batch", OPTION_FLAG, &a.load.input.batch, NULL, NULL},

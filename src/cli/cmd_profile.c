@@ -109,7 +109,7 @@ int cmd_profile(int argc, char **argv)
         {"o", OPTION_TEXT, &p.live.output, "a file name", NULL},
         {"step-regex", OPTION_TEXT, &p.live.step_regex,
          "a regular expression with a group around the step", NULL},
-        VIEW_OPTIONS(&p.live.view),
+        REPORT_OPTIONS(&p.live.view),
         FAIL_ON_OPTION(&p.live.fail_on),
     };
     int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);

@@ -19,6 +19,7 @@ static const char help[] =
     "  --why                    how the verdict comes about: for each process, or for\n"
     "                           SERIES (a name or pid) only\n"
     "  --json                   the answer for programs, see docs/JSON.md\n"
+    "  --full                   every series, the balance sheet, notes, the costs\n"
     "  --quiet                  the verdict's sentence alone\n"
     "  --ascii, --width N, --color auto|always|never\n"
     "  --fail-on WHAT[,WHAT]    exit 3 on leak[:negligible|low|medium|high] from\n"
@@ -80,14 +81,14 @@ static int show_json(const struct show *s, const char *json)
     return print(&out, fail_on_status(&s->fail_on, verdict, severity));
 }
 
-static int show_view(const struct show *s, const struct watch_view *v)
+static int show_view(const struct show *s, const char *path, const struct watch_view *v)
 {
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&s->view, STDOUT_FILENO);
     if (s->quiet)
         report_run_headline(&out, v, &style);
     else
-        report_run_text(&out, v, &style);
+        report_run_text(&out, v, path, &style);
     return print(&out, fail_on_status(&s->fail_on, v->answer.verdict, v->answer.severity));
 }
 
@@ -139,7 +140,7 @@ static int show_run(const struct show *s, const char *path)
                 "recorded",
                 path);
     } else {
-        status = show_view(s, &view);
+        status = show_view(s, path, &view);
         watch_view_release(&view);
     }
     store_free(store);
@@ -234,7 +235,7 @@ int cmd_show(int argc, char **argv)
 {
     struct show s = {0};
     const struct option_spec specs[] = {
-        VIEW_OPTIONS(&s.view),
+        REPORT_OPTIONS(&s.view),
         {"json", OPTION_FLAG, &s.json, NULL, NULL},
         {"quiet", OPTION_FLAG, &s.quiet, NULL, NULL},
         {"why", OPTION_FLAG, &s.why, NULL, NULL},

@@ -671,9 +671,7 @@ static void print_report(struct live *l, const struct watch_view *view)
     if (l->options->quiet)
         report_run_headline(&out, view, &style);
     else
-        report_run_text(&out, view, &style);
-    if (l->store_path && !l->options->quiet)
-        buf_addf(&out, "\n  run file    %s\n", l->store_path);
+        report_run_text(&out, view, l->store_path, &style);
     write_own(l, buf_text(&out), out.len);
     buf_release(&out);
 }

@@ -46,7 +46,7 @@ struct live_options {
         {"output", OPTION_TEXT, &(live)->output, "a file name", NULL},                             \
         {"o", OPTION_TEXT, &(live)->output, "a file name", NULL},                                  \
         {"no-store", OPTION_FLAG, &(live)->no_store, NULL, NULL},                                  \
-        {"quiet", OPTION_FLAG, &(live)->quiet, NULL, NULL}, VIEW_OPTIONS(&(live)->view),           \
+        {"quiet", OPTION_FLAG, &(live)->quiet, NULL, NULL}, REPORT_OPTIONS(&(live)->view),         \
         FAIL_ON_OPTION(&(live)->fail_on)
 
 /* The help of a command: what it is, the options above, the rest. Returns an exit status. */

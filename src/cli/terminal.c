@@ -48,6 +48,7 @@ struct report_style terminal_style(const struct view_options *view, int fd)
                                  : find_width(fd),
         .color = view->color == COLOR_ALWAYS || (view->color == COLOR_AUTO && find_color(fd)),
         .ascii = view->ascii,
+        .full = view->full,
     };
 }
 

@@ -11,6 +11,7 @@ struct view_options {
     double width; /* 0: find out */
     enum color_mode color;
     bool ascii;
+    bool full; /* of commands that can say less */
 };
 
 /* The rows of an option table that fill a struct view_options. */
@@ -20,6 +21,9 @@ struct view_options {
     {                                                                                              \
         "ascii", OPTION_FLAG, &(view)->ascii, NULL, NULL                                           \
     }
+
+/* The same of a report that is short unless it is asked for in full. */
+#define REPORT_OPTIONS(view) {"full", OPTION_FLAG, &(view)->full, NULL, NULL}, VIEW_OPTIONS(view)
 
 /* Writes an enum color_mode. -EINVAL. */
 int terminal_parse_color(const char *text, void *ret_mode);

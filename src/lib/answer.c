@@ -11,7 +11,7 @@
 
 /* Sentences that may go anywhere, and a report for a terminal of unknown width. */
 static const struct report_style sentence_style = {.width = 0, .ascii = true};
-static const struct report_style report_style = {.width = 80};
+static const struct report_style report_style = {.width = 80, .full = true};
 
 int answer_copy(void *ret, const void *known)
 {
@@ -188,7 +188,7 @@ int answer_hand_over(struct buf *text, char **ret)
 
 static void add_report(struct buf *out, const struct watch_view *view)
 {
-    report_run_text(out, view, &report_style);
+    report_run_text(out, view, NULL, &report_style);
 }
 
 struct writing {

@@ -1,6 +1,4 @@
 /* report/advice.c: how much memory a job takes, and what could be set, for people and programs. */
-#include "report/format.h"
-#include "report/headline.h"
 #include "report/json.h"
 #include "report/run.h"
 #include "report/table.h"

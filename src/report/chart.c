@@ -1,6 +1,6 @@
 /* report/chart.c: the floor of a series and the range above it, in a few rows of characters. */
 #include "report/axis.h"
-#include "report/format.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>

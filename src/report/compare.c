@@ -1,6 +1,5 @@
 /* report/compare.c: two runs side by side. */
 #include "report/compare_jobs.h"
-#include "report/format.h"
 #include "report/json.h"
 #include "report/table.h"
 

@@ -1,8 +1,6 @@
 /* report/compare_jobs.c: what two jobs leak and why, side by side. */
 #include "report/compare_jobs.h"
 
-#include "report/format.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

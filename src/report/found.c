@@ -40,6 +40,17 @@ static void add_finding(struct buf *out, const char *label, const struct watch_f
     }
 }
 
+/* The sentence without its advice, which stands in the third line of the report. */
+static void add_growth(struct buf *out, const char *label, const struct watch_finding *f,
+                       const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    size_t len = strlen(f->sentence), tail = f->advice ? strlen(f->advice) : 0;
+    bool ends_so = len > tail + 2 && strcmp(f->sentence + len - tail, f->advice) == 0;
+    buf_add(&text, f->sentence, tail > 0 && ends_so ? len - tail - 2 : len);
+    text_fact(out, label, &text, style);
+}
+
 static void add_more(struct buf *out, size_t count, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -66,6 +77,25 @@ void found_text(struct buf *out, const struct watch_found *f, const struct repor
     }
     for (size_t i = 0; i < f->cache_count && i < FINDINGS_SHOWN; i++)
         add_finding(out, i == 0 ? "cache" : "", &f->caches[i], style);
+}
+
+/* In the short report: who holds it, once more in full, and the next ones by their names. */
+void found_brief(struct buf *out, const struct watch_found *f, const struct report_style *style)
+{
+    if (f->count > 0)
+        add_growth(out, f->findings[0].name ? "holder" : "cause", &f->findings[0], style);
+    for (size_t i = 1; i < f->count && i < FINDINGS_SHOWN; i++) {
+        struct buf text = BUF_INIT;
+        summary_place(&text, &f->findings[i]);
+        if (f->findings[i].gain)
+            buf_addf(&text, ": %s", f->findings[i].gain);
+        text_fact(out, "also", &text, style);
+    }
+    for (unsigned i = 0; i < f->undecided_count && f->count == 0; i++) {
+        struct buf text = BUF_INIT;
+        buf_adds(&text, f->undecided[i]);
+        text_fact(out, i == 0 ? "open" : "", &text, style);
+    }
 }
 
 /* ---- counts ---- */

@@ -1,7 +1,5 @@
 /* report/json.c: the JSON answer of docs/JSON.md. */
 #include "report/json.h"
-#include "report/format.h"
-#include "report/headline.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
 /* report/live.c: what is told while a job runs: the status line, the moment of a leak. */
-#include "report/format.h"
-#include "report/headline.h"
 #include "report/run.h"
 
 #include <math.h>
@@ -106,82 +104,48 @@ void report_status(struct buf *out, const struct watch_status *s, double seconds
 
 /* ---- a leak, the moment it is known ---- */
 
-static void add_wrapped(struct buf *out, struct buf *text, const struct report_style *style)
-{
-    buf_adds(out, "  ");
-    format_wrapped(out, buf_text(text), 2, style);
-    buf_clear(text);
-}
-
-/* What to look at, by the kind of memory. */
-static const char *advice(const char *kind)
-{
-    static const struct {
-        const char *kind, *text;
-    } advices[] = {
-        {"host.anon", "Look for what is kept every step: losses without .item(), lists of outputs "
-                      "or tensors, caches without a bound, callbacks that collect."},
-        {"host.shmem", "Look for shared memory that is kept: tensors from worker processes, files "
-                       "in /dev/shm that are never unlinked, shared_memory without unlink()."},
-        {"gpu.used", "Look for tensors kept on the GPU every step: losses without .item(), "
-                     "outputs without .detach().cpu(), graphs kept alive."},
-        {"fds", "Look for files, sockets or pipes that are opened and never closed: ls -l "
-                "/proc/PID/fd shows them."},
-        {"threads", "Look for threads, pools or loaders that are started again and again and never "
-                    "ended."},
-        {"processes", "Look for workers that are started again and again and never ended."},
-    };
-    for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
-        if (strcmp(kind, advices[i].kind) == 0)
-            return advices[i].text;
-    return NULL;
-}
+#define PREFIX "tidemark: "
 
 /* What was found to grow in that process, and who holds it; NULL: that is not known yet. */
-static const char *finding_of(const struct watch_view *v, int64_t pid)
+static struct watch_finding *finding_of(const struct watch_view *v, int64_t pid)
 {
     for (size_t i = 0; i < v->found.count; i++)
         if (v->found.findings[i].pid == pid && v->found.findings[i].holder)
-            return v->found.findings[i].sentence;
+            return &v->found.findings[i];
     return NULL;
 }
 
-static void add_leak_line(struct buf *out, const struct watch_series *w,
-                          const struct report_style *style)
+static void add_paragraph(struct buf *out, const struct buf *text, const struct report_style *style)
 {
-    const struct report_series s = {&w->info, &w->answer, &w->history};
-    buf_adds(out, "tidemark: ");
-    format_verdict(out, VERDICT_LEAK, w->answer.severity, style);
-    buf_adds(out, ": ");
-    utf8_add_clean(out, w->info.name, style->ascii);
-    buf_addc(out, ' ');
-    headline_series(out, &s);
-    buf_adds(out, ".\n");
+    buf_adds(out, PREFIX);
+    format_wrapped(out, buf_text(text), (unsigned) strlen(PREFIX), style);
 }
 
+/* Verdict, why, fix: as the report has them, in one paragraph. */
 void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
                   const struct report_style *style)
 {
-    const struct watch_series *w = &v->series[series];
+    struct run_job j;
     struct buf text = BUF_INIT;
-    add_leak_line(out, w, style);
-    if (w->answer.severity == SEVERITY_NEGLIGIBLE)
-        return;
-    if (w->info.command) {
-        buf_addf(&text, "pid %lld: ", (long long) w->info.pid);
-        format_clean_cut(&text, w->info.command, 2 * format_width(style), style);
-        add_wrapped(out, &text, style);
+    const struct answer *a = &v->series[series].answer;
+    struct watch_finding *f = finding_of(v, v->series[series].info.pid);
+    const struct watch_found found = {.findings = f, .count = f ? 1 : 0};
+    const struct job_answer answer = {
+        .verdict = VERDICT_LEAK, .severity = a->severity, .deciding = series};
+    run_job_init(&j, v);
+    j.job.answer = &answer;
+    j.job.found = &found;
+    summary_verdict(&text, &j.job, style);
+    if (a->severity != SEVERITY_NEGLIGIBLE) {
+        buf_adds(&text, ". ");
+        summary_why(&text, &j.job, style);
+        buf_adds(&text, ". Fix: ");
+        summary_next(&text, &j.job);
     }
-    if (w->answer.why_count > 0) {
-        utf8_add_clean(&text, w->answer.why[0], style->ascii);
-        add_wrapped(out, &text, style);
-    }
-    const char *found = finding_of(v, w->info.pid), *look = found ? found : advice(w->info.kind);
-    if (look) {
-        utf8_add_clean(&text, look, style->ascii);
-        add_wrapped(out, &text, style);
-    }
+    buf_addc(&text, '.');
+    add_paragraph(out, &text, style);
     buf_release(&text);
+    run_job_release(&j);
 }
 
 void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
@@ -190,7 +154,7 @@ void report_withdrawal(struct buf *out, const struct watch_view *v, size_t serie
     const struct watch_series *w = &v->series[series];
     const struct report_series s = {&w->info, &w->answer, &w->history};
     struct buf text = BUF_INIT;
-    buf_adds(&text, "tidemark: alarm withdrawn: ");
+    buf_adds(&text, "alarm withdrawn: ");
     utf8_add_clean(&text, w->info.name, style->ascii);
     buf_adds(&text, " is not a leak: ");
     headline_series(&text, &s);
@@ -199,6 +163,6 @@ void report_withdrawal(struct buf *out, const struct watch_view *v, size_t serie
         buf_addc(&text, ' ');
         utf8_add_clean(&text, w->answer.why[0], style->ascii);
     }
-    format_wrapped(out, buf_text(&text), 2, style);
+    add_paragraph(out, &text, style);
     buf_release(&text);
 }

@@ -1,5 +1,4 @@
 /* report/objects.c: what a process holds at one moment, as text and JSON. */
-#include "report/format.h"
 #include "report/found.h"
 #include "report/json.h"
 #include "report/table.h"

@@ -4,38 +4,14 @@
 
 #include "verdict/verdict.h"
 #include "watch/watch.h"
+#include "words/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How the text may look. */
-struct report_style {
-    unsigned width; /* columns of the terminal */
-    bool color;     /* ANSI colours */
-    bool ascii;     /* no character beyond ASCII */
-};
-
-/* One judged series. Nothing is owned. */
-struct report_series {
-    const struct series_info *info;
-    const struct answer *answer;
-    const struct history *history;
-};
-
-struct report_job {
-    const struct report_series *series;
-    size_t count;
-    const struct job_answer *answer;
-    const char *source; /* file name; NULL: absent */
-    bool watched;       /* a running job: the one series that matters most is always named */
-    const char *unread; /* why a running job's processes could not be read; NULL: they were */
-    const struct watch_found *found; /* what was found to grow; NULL: nobody looked */
-    const struct watch_pattern *patterns;
-    unsigned pattern_count;
-};
-
-/* The report of `analyze`: the verdict in one sentence, then for each series, or of many for those
- * that need attention, chart, phases, forecast, reasons. */
+/* The report of `analyze`: the answer in three lines, of a leak its chart, and the verdict once
+ * more in the last line. With style->full for each series, or of many for those that need
+ * attention, chart, phases, forecast, reasons. */
 void report_text(struct buf *out, const struct report_job *job, const struct report_style *style);
 
 /* How the judgement of a process's memory comes about: the report's own verdict, what the engine
@@ -99,10 +75,13 @@ void report_tradeoff_json(struct buf *out, const struct report_tradeoff *r);
 /* ---- a watched job ---- */
 
 /*
- * `run`, `watch`, `show`: the verdict in one sentence, what was watched and how it ended, the
- * balance sheet, then the series that need attention, and what else is to be known.
+ * `run`, `watch`, `show`: the answer in three lines, of a leak its chart and who holds it, and the
+ * verdict once more in the last line. With style->full also what was watched, the balance sheet,
+ * the series that need attention, and what else is to be known. Of a command that ended before
+ * anything could be known, one sentence. `run_file`: where all of it is kept; NULL: nowhere.
  */
-void report_run_text(struct buf *out, const struct watch_view *v, const struct report_style *style);
+void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,
+                     const struct report_style *style);
 void report_run_headline(struct buf *out, const struct watch_view *v,
                          const struct report_style *style);
 void report_run_json(struct buf *out, const struct watch_view *v);

@@ -1,8 +1,6 @@
 /* report/run.c: the report of a watched job: what it was, its balance sheet, its verdict. */
 #include "report/run.h"
-#include "report/format.h"
 #include "report/found.h"
-#include "report/headline.h"
 #include "report/json.h"
 #include "report/phases.h"
 #include "report/table.h"
@@ -40,6 +38,7 @@ void run_job_init(struct run_job *j, const struct watch_view *v)
                                  .count = v->count,
                                  .answer = &v->answer,
                                  .watched = true,
+                                 .found = &v->found,
                                  .unread = v->unread};
 }
 
@@ -334,15 +333,22 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
     text_fact(out, "tidemark", &text, style);
 }
 
-void report_run_text(struct buf *out, const struct watch_view *v, const struct report_style *style)
+/* Where the rest is. */
+static void add_details(struct buf *out, const char *run_file, const struct report_style *style)
 {
-    struct run_job j;
-    struct buf sentence = BUF_INIT;
-    run_job_init(&j, v);
-    headline_job(&sentence, &j.job, style);
-    buf_addc(out, '\n');
-    format_wrapped(out, buf_text(&sentence), 0, style);
-    buf_release(&sentence);
+    struct buf text = BUF_INIT;
+    if (style->full || !run_file)
+        buf_adds(&text, run_file ? run_file : "");
+    else
+        buf_addf(&text, "tidemark show --full %s", run_file);
+    if (!run_file && !style->full)
+        buf_adds(&text, "all series, the balance sheet and notes with --full");
+    text_fact(out, style->full ? "run file" : "details", &text, style);
+}
+
+static void add_all(struct buf *out, const struct watch_view *v, const struct run_job *j,
+                    const struct report_style *style)
+{
     buf_addc(out, '\n');
     add_command(out, v, style);
     add_watched(out, v, style);
@@ -356,12 +362,78 @@ void report_run_text(struct buf *out, const struct watch_view *v, const struct r
     }
     add_sheet(out, v);
     add_overhead(out, v, style);
-    add_table(out, v, &j, style);
-    add_sections(out, v, &j, style);
+    add_table(out, v, j, style);
+    add_sections(out, v, j, style);
     buf_addc(out, '\n');
     found_counts(out, v, style);
     add_notes(out, v, style);
     add_cost(out, v, style);
+}
+
+/* A process that could not be attached to is why a leak has no holder. */
+static bool lacks_a_holder(const struct watch_view *v)
+{
+    return v->answer.verdict == VERDICT_LEAK && v->found.count == 0;
+}
+
+static void add_brief(struct buf *out, const struct watch_view *v, const struct run_job *j,
+                      const struct report_style *style)
+{
+    text_brief(out, &j->job, style);
+    if (lacks_a_holder(v))
+        found_entered(out, v->found.entered, v->found.entered_count < 1 ? 0 : 1, style);
+    add_watched(out, v, style);
+    add_ending(out, v, style);
+}
+
+/* ---- too short for a report ---- */
+
+#define SHORT_SECONDS 10.0
+
+/* Nothing is known of any series, and nothing looks like a leak. */
+static bool is_too_short(const struct watch_view *v)
+{
+    bool known = v->unread || !v->ended || v->seconds >= SHORT_SECONDS;
+    for (size_t i = 0; i < v->count && !known; i++)
+        known = v->series[i].answer.verdict != VERDICT_INCONCLUSIVE || v->series[i].answer.suspect;
+    return !known;
+}
+
+static void add_short(struct buf *out, const struct watch_view *v, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    format_verdict(&text, VERDICT_INCONCLUSIVE, SEVERITY_LOW, style);
+    buf_adds(&text, ": the command ");
+    buf_adds(&text, v->ending ? v->ending : "ended");
+    buf_adds(&text, " after ");
+    units_add_duration(&text, v->seconds);
+    buf_adds(&text, ", too soon to judge its memory");
+    if (v->total.pss > 0) {
+        buf_adds(&text, " (");
+        units_add_bytes(&text, v->total.pss);
+        buf_addc(&text, ')');
+    }
+    format_wrapped(out, buf_text(&text), 0, style);
+    buf_release(&text);
+}
+
+void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,
+                     const struct report_style *style)
+{
+    struct run_job j;
+    if (!style->full && is_too_short(v)) {
+        add_short(out, v, style);
+        return;
+    }
+    run_job_init(&j, v);
+    buf_addc(out, '\n');
+    text_opening(out, &j.job, style);
+    if (style->full)
+        add_all(out, v, &j, style);
+    else
+        add_brief(out, v, &j, style);
+    add_details(out, run_file, style);
+    text_ending(out, &j.job, style);
     run_job_release(&j);
 }
 

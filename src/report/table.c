@@ -1,7 +1,6 @@
 /* report/table.c: rows of cells, aligned. */
 #include "report/table.h"
-
-#include "report/format.h"
+#include "report/report.h"
 
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* report/text.c: the report of a job for people. */
 #include "report/text.h"
-#include "report/format.h"
 #include "report/found.h"
-#include "report/headline.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -14,11 +12,48 @@
 #define MIN_NAME 12u    /* columns a name gets in any case */
 #define NAME_HEADING "series"
 #define GOOD_NAME 30u  /* columns for which other columns go */
+#define OTHERS_MOST 3u /* series that leak beside the first, in the short report */
 #define DETAIL_ALL 3u  /* up to this many series all are shown in full */
 #define DETAIL_MOST 6u /* so many of a longer list, those that need attention */
 
 /* In this order series are listed: what needs attention first. */
 static const enum verdict verdict_order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
+
+/* ---- the answer ---- */
+
+/* "fix: ...", and the text under itself where it is long. */
+static void answer_line(struct buf *out, const char *label, struct buf *text,
+                        const struct report_style *style)
+{
+    if (text->len == 0)
+        return;
+    format_color(out, FORMAT_BOLD, style);
+    buf_addf(out, "%s:", label);
+    format_color(out, FORMAT_RESET, style);
+    buf_addc(out, ' ');
+    format_wrapped(out, buf_text(text), (unsigned) strlen(label) + 2, style);
+    buf_release(text);
+}
+
+void text_opening(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    summary_verdict(&text, job, style);
+    format_wrapped(out, buf_text(&text), 0, style);
+    buf_release(&text);
+    summary_why(&text, job, style);
+    answer_line(out, "why", &text, style);
+    summary_next(&text, job);
+    answer_line(out, summary_next_label(job), &text, style);
+}
+
+void text_ending(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    summary_end(&text, job, style);
+    format_wrapped(out, buf_text(&text), 0, style);
+    buf_release(&text);
+}
 
 /* ---- facts: a word, then sentences beside it ---- */
 
@@ -516,25 +551,88 @@ void report_headline(struct buf *out, const struct report_job *job,
     buf_addc(out, '\n');
 }
 
-void report_text(struct buf *out, const struct report_job *job, const struct report_style *style)
-{
-    struct buf sentence = BUF_INIT;
-    headline_job(&sentence, job, style);
-    format_wrapped(out, buf_text(&sentence), 0, style);
-    buf_release(&sentence);
-    buf_addc(out, '\n');
+/* ---- the answer alone ---- */
 
+static bool matters(const struct answer *a)
+{
+    return a->verdict == VERDICT_LEAK && a->severity != SEVERITY_NEGLIGIBLE;
+}
+
+/* Of the other series that leak, one line each. */
+static void add_other_leaks(struct buf *out, const struct report_job *job,
+                            const struct report_style *style)
+{
+    unsigned shown = 0;
+    for (size_t i = 0; i < job->count && shown < OTHERS_MOST; i++) {
+        const struct report_series *s = &job->series[i];
+        if (i == job->answer->deciding || !matters(s->answer))
+            continue;
+        struct buf text = BUF_INIT;
+        utf8_add_clean(&text, s->info->name, style->ascii);
+        buf_addc(&text, ' ');
+        headline_growth(&text, s);
+        text_fact(out, shown++ == 0 ? "leaks too" : "", &text, style);
+    }
+}
+
+void text_brief(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    const struct report_series *s =
+        job->answer->deciding < job->count ? &job->series[job->answer->deciding] : NULL;
+    struct buf text = BUF_INIT;
+    if (s && matters(s->answer)) {
+        buf_addc(out, '\n');
+        report_chart(out, s, CHART_HEIGHT, style);
+        buf_addc(out, '\n');
+    }
+    if (job->found && job->answer->verdict == VERDICT_LEAK)
+        found_brief(out, job->found, style);
+    if (s && matters(s->answer)) {
+        summary_severity(&text, s);
+        text_fact(out, "severity", &text, style);
+        add_other_leaks(out, job, style);
+    }
+    if (job->answer->verdict == VERDICT_NO_LEAK)
+        return;
+    summary_others(&text, job);
+    text_fact(out, "others", &text, style);
+}
+
+/* ---- all of it ---- */
+
+static void add_all(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    buf_addc(out, '\n');
     if (job->found && found_any(job->found)) {
         found_text(out, job->found, style);
         buf_addc(out, '\n');
     }
-    if (job->count == 1) {
-        add_body(out, &job->series[0], style);
-        return;
-    }
-    text_summary(out, job, style);
+    if (job->count > 1)
+        text_summary(out, job, style);
     for (size_t i = 0; i < job->count && job->count <= DETAIL_ALL; i++)
         text_section(out, &job->series[i], style);
     if (job->count > DETAIL_ALL)
         add_sections(out, job, style);
+}
+
+static void add_details(struct buf *out, const struct report_job *job,
+                        const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    if (style->full || !job->source)
+        return;
+    buf_adds(&text, "tidemark analyze --full ");
+    utf8_add_clean(&text, job->source, style->ascii);
+    text_fact(out, "details", &text, style);
+}
+
+void report_text(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    text_opening(out, job, style);
+    if (style->full)
+        add_all(out, job, style);
+    else
+        text_brief(out, job, style);
+    add_details(out, job, style);
+    text_ending(out, job, style);
 }

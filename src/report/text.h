@@ -8,6 +8,14 @@
 void text_fact(struct buf *out, const char *label, struct buf *sentence,
                const struct report_style *style);
 
+/* The answer in three lines: verdict, why, fix. The last line repeats it. */
+void text_opening(struct buf *out, const struct report_job *job, const struct report_style *style);
+void text_ending(struct buf *out, const struct report_job *job, const struct report_style *style);
+
+/* Between the two, where the answer is all that is wanted: of a leak that matters its chart, who
+ * holds what grows, how much it matters; what else leaks. */
+void text_brief(struct buf *out, const struct report_job *job, const struct report_style *style);
+
 /* One of several reasons beside a word: a bullet, and a text from outside. */
 void text_reason(struct buf *out, const char *label, const char *reason,
                  const struct report_style *style);

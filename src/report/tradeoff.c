@@ -1,5 +1,4 @@
 /* report/tradeoff.c: one job with several settings: every measure with each, and what is real. */
-#include "report/format.h"
 #include "report/json.h"
 #include "report/table.h"
 

@@ -69,16 +69,6 @@ double possible_level(const struct engine *e, double level);
 /* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
 const struct alarm *standing_alarm(const struct engine *e);
 
-/* What a leak does to the memory that is left. */
-struct outlook {
-    bool by_plan;    /* until the plan's end; else within ten times the run so far */
-    double added;    /* by the leak until then */
-    double headroom; /* up to the limit; without one, what counts as such */
-};
-
-/* Of an answer whose rate, floor, plan and limit are known. */
-struct outlook outlook_of(const struct answer *a);
-
 /* Fills the sentences of an answer whose numbers are complete. */
 void explain(const struct engine *e, const struct conclusion *c, struct answer *a);
 

@@ -260,6 +260,16 @@ bool engine_has_teeth(const struct engine *e);
  */
 enum severity severity_of(const struct answer *a, enum series_unit unit, enum series_clock clock);
 
+/* What a leak does to the memory that is left. */
+struct outlook {
+    bool by_plan;    /* until the plan's end; else within ten times the run so far */
+    double added;    /* by the leak until then */
+    double headroom; /* up to the limit; without one, what counts as such */
+};
+
+/* Of an answer whose rate, floor, plan and limit are known. */
+struct outlook outlook_of(const struct answer *a);
+
 /* ---- the job ---- */
 
 /* What a series is to its job. */

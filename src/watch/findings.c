@@ -467,8 +467,7 @@ static void describe_growth(const struct process_facts *p, const struct causes *
             whole && p->facts.allocated_rate > 0 ? p->facts.allocated_rate : c->growth->device_rate,
         .is_whole = whole && (p->facts.host_rate > 0 || p->facts.allocated_rate > 0),
         .process = p->label,
-        .cause = cause_name(c->cause),
-        .advice = cause_advice(c->cause),
+        .cause = cause_words(c->cause),
     };
     finding_words(&facts, f);
     fill_rates(f, p, &facts, &p->rises[i]);
@@ -489,8 +488,7 @@ static void describe_counters(const struct process_facts *p, const struct cause_
 {
     const struct finding_facts facts = {
         .process = p->label,
-        .cause = cause_name(c->cause),
-        .advice = cause_advice(c->cause),
+        .cause = cause_words(c->cause),
         .evidence = c->evidence_count > 0 ? c->evidence[0] : NULL,
     };
     finding_words(&facts, f);

@@ -455,21 +455,6 @@ void phases_count(const struct watch *w, struct phase_total ret[WIRE_PHASES]);
 /* What is known of each, with that of the view's series: their tracks, in its order. */
 void phases_view(const struct watch *w, struct track *const *tracks, struct watch_view *v);
 
-/* finding_words.c */
-
-/* What is known of something that grows, to be put in words; NULL and NAN: not known. */
-struct finding_facts {
-    const struct wire_census_growing *growing; /* NULL: seen from the counters alone */
-    int line; /* that adds to it; 0: the holder's own is all there is */
-    enum series_clock clock;
-    double count_rate, host_rate, device_rate; /* per unit of the clock */
-    bool is_whole;       /* the rates are of the whole process: it holds more than can be seen */
-    const char *process; /* "trainer 4242" */
-    const char *cause, *advice, *evidence;
-};
-
-void finding_words(const struct finding_facts *f, struct watch_finding *ret);
-
 /* findings.c */
 /* What grows and who holds it, once the view has its series and its answer. */
 void findings_view(struct watch *w, struct watch_view *v);

@@ -8,10 +8,13 @@
 static const struct field_entry finding_list[] = {
     FIELD_PLAIN(watch_finding, what),
     FIELD_PLAIN(watch_finding, holder),
+    FIELD_PLAIN(watch_finding, name),
     FIELD_PLAIN(watch_finding, kind),
+    FIELD_PLAIN(watch_finding, gain),
     FIELD_PLAIN(watch_finding, where),
     FIELD_PLAIN(watch_finding, file),
     FIELD_PLAIN(watch_finding, cause),
+    FIELD_PLAIN(watch_finding, fix),
     FIELD_PLAIN(watch_finding, advice),
     FIELD_PLAIN(watch_finding, sentence, .flags = FIELD_REQUIRED),
     FIELD_PLAIN(watch_finding, line),

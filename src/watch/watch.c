@@ -430,13 +430,35 @@ static struct member *member_of_heap(const struct watch *w, const struct track *
     return NULL;
 }
 
-/* The sum is told only where none of its parts is on the way to be, and a heap where the process
- * itself is not. Negligible parts do not speak for a sum that may be more. */
+/* The member whose tensors this counts; NULL: it is another counter. */
+static const struct member *member_of_tensors(const struct watch *w, const struct track *t)
+{
+    for (size_t i = 0; i < w->member_count && strcmp(t->kind, "py.tensors") == 0; i++)
+        if (t >= w->members[i]->told && t < w->members[i]->told + w->members[i]->told_count)
+            return w->members[i];
+    return NULL;
+}
+
+/* In the process or on a device: what its tensors take. */
+static bool memory_is_told_soon(const struct member *m)
+{
+    bool soon = track_is_told_soon(&m->tracks[MEMBER_ANON]);
+    for (size_t i = 0; i < m->told_count; i++)
+        soon = soon ||
+               (strcmp(m->told[i].kind, "torch.allocated") == 0 && track_is_told_soon(&m->told[i]));
+    return soon;
+}
+
+/* The sum is announced only where none of its parts is on the way to be, and a heap or a number of
+ * tensors where the memory itself is not. Negligible parts do not speak for a sum that may be more.
+ */
 static bool is_told_by_another(const struct watch *w, const struct track *t)
 {
-    const struct member *m = member_of_heap(w, t);
+    const struct member *m = member_of_heap(w, t), *counts = member_of_tensors(w, t);
     if (m)
         return track_is_told_soon(&m->tracks[MEMBER_ANON]);
+    if (counts)
+        return memory_is_told_soon(counts);
     return t == &w->job[JOB_ANON] && any_alive(w, member_is_told_soon);
 }
 

@@ -9,8 +9,8 @@
 #include "proc/proc.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
-#include "watch/findings.h"
 #include "wire/wire.h"
+#include "words/words.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -455,9 +455,6 @@ struct watch_entry {
 };
 
 void watch_note_entry(struct watch *w, const struct watch_entry *e);
-
-/* What one of its items is: "tuple of tensor float32 [1024, 1024] cpu". */
-void finding_words_add_item(struct buf *out, const struct wire_census_growing *g);
 
 /* "trainer 4242"; of one that is not the one that was asked for also its command, and that. */
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out);

@@ -56,10 +56,10 @@ static void report(struct watch *w)
 {
     struct watch_view view, again;
     struct buf text = BUF_INIT, kept = BUF_INIT;
-    const struct report_style style = {.width = 80};
+    const struct report_style style = {.width = 80, .full = true};
     watch_finish(w, 6, &(struct watch_end){0});
     watch_view_init(w, 6, &view);
-    report_run_text(&text, &view, &style);
+    report_run_text(&text, &view, NULL, &style);
     report_run_json(&text, &view);
     report_keep(&kept, &view);
     if (report_recall(buf_text(&kept), kept.len, &again) < 0)

@@ -10,10 +10,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void write_reports(const struct watch_view *v)
 {
-    static const struct report_style styles[] = {{80, true, false}, {40, false, true}};
+    static const struct report_style styles[] = {{80, true, false, true}, {40, false, true, false}};
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
-        report_run_text(&out, v, &styles[i]);
+        report_run_text(&out, v, NULL, &styles[i]);
         report_run_headline(&out, v, &styles[i]);
     }
     report_run_json(&out, v);

@@ -90,10 +90,10 @@ static void report(struct watch *w, double seconds)
 {
     struct watch_view view;
     struct buf text = BUF_INIT;
-    const struct report_style style = {.width = 80};
+    const struct report_style style = {.width = 80, .full = true};
     watch_finish(w, seconds, &(struct watch_end){0});
     watch_view_init(w, seconds, &view);
-    report_run_text(&text, &view, &style);
+    report_run_text(&text, &view, NULL, &style);
     report_run_json(&text, &view);
     buf_release(&text);
     watch_view_release(&view);

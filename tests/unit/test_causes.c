@@ -1,5 +1,5 @@
 /* tests/unit/test_causes.c: facts of a process that grows in, causes in their order out. */
-#include "advice/advice.h"
+#include "words/words.h"
 
 #include "census_lines.h"
 #include "unit.h"
@@ -88,10 +88,11 @@ static enum cause first_cause(const struct wire_census_growing *g, double host_r
 TEST(causes__have_names_and_advice)
 {
     for (int i = 0; i < CAUSES; i++) {
-        CHECK(cause_name((enum cause) i) && cause_name((enum cause) i)[0]);
-        CHECK(cause_advice((enum cause) i) && cause_advice((enum cause) i)[0]);
+        const struct cause_words *words = cause_words((enum cause) i);
+        CHECK(words->name && words->name[0]);
+        CHECK(words->fix && words->fix[0]);
         for (int k = 0; k < i; k++)
-            CHECK(strcmp(cause_name((enum cause) i), cause_name((enum cause) k)) != 0);
+            CHECK(strcmp(words->name, cause_words((enum cause) k)->name) != 0);
     }
 }
 

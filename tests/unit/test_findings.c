@@ -191,14 +191,14 @@ TEST(findings__a_job_that_does_not_leak_is_accused_of_nothing)
     struct self s;
     struct watch_view v;
     struct buf text = BUF_INIT;
-    const struct report_style style = {.width = 100, .ascii = true};
+    const struct report_style style = {.width = 100, .ascii = true, .full = true};
     CHECK(self_start(&s, false));
     train(&s, 10, 0);
     take(&s, LOSSES);
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK);
     CHECK(v.found.count == 0 && v.found.cache_count == 0 && v.found.census_count == 1);
-    report_run_text(&text, &v, &style);
+    report_run_text(&text, &v, NULL, &style);
     CHECK(strstr(buf_text(&text), "  tensors   stable at 6,529 (cpu 330, cuda:0 6,199)\n"));
     CHECK(!strstr(buf_text(&text), "  cause "));
     buf_release(&text);
@@ -1143,17 +1143,17 @@ TEST(findings__the_report_says_it_and_is_kept)
     struct watch_view v, again;
     struct buf text = BUF_INIT, kept = BUF_INIT, text_again = BUF_INIT, json = BUF_INIT,
                json_again = BUF_INIT;
-    const struct report_style style = {.width = 100, .ascii = true};
+    const struct report_style style = {.width = 100, .ascii = true, .full = true};
     CHECK(self_start(&s, false));
     train(&s, 10, 16.2 * 1024);
     take(&s, LOSSES
          "growing\t2\tcontainer\tcollections.deque\tbytes\t1024\t0\tbounded=4000\t" POINTS "\n");
     finish(&s, 10, &v);
-    report_run_text(&text, &v, &style);
+    report_run_text(&text, &v, NULL, &style);
     report_run_json(&json, &v);
     report_keep(&kept, &v);
     CHECK(report_recall(buf_text(&kept), kept.len, &again) == 0);
-    report_run_text(&text_again, &again, &style);
+    report_run_text(&text_again, &again, NULL, &style);
     report_run_json(&json_again, &again);
     CHECK_TEXT(buf_text(&text), buf_text(&text_again));
     CHECK_TEXT(buf_text(&json), buf_text(&json_again));

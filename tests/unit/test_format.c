@@ -1,5 +1,5 @@
 /* tests/unit/test_format.c: how values, rates, positions and sentences look. */
-#include "report/format.h"
+#include "words/format.h"
 
 #include "answers.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* tests/unit/test_headline.c: the verdict in one sentence. */
-#include "report/headline.h"
+#include "words/headline.h"
 
 #include "answers.h"
 #include "unit.h"

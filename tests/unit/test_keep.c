@@ -123,10 +123,12 @@ static struct watch_view make_view(void)
 
 static void render(const struct watch_view *v, struct buf *out)
 {
-    static const struct report_style styles[] = {
-        {80, false, false}, {100, true, false}, {60, false, true}};
+    static const struct report_style styles[] = {{.width = 80},
+                                                 {.width = 80, .full = true},
+                                                 {.width = 100, .color = true, .full = true},
+                                                 {.width = 60, .ascii = true, .full = true}};
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
-        report_run_text(out, v, &styles[i]);
+        report_run_text(out, v, "job.tide", &styles[i]);
         report_run_headline(out, v, &styles[i]);
     }
     report_run_json(out, v);
@@ -272,7 +274,7 @@ TEST(keep__knows_long_and_odd_texts)
 static bool says(const struct watch_view *v, const char *what)
 {
     struct buf text = BUF_INIT, line = BUF_INIT;
-    report_run_text(&text, v, &(struct report_style){.width = 100});
+    report_run_text(&text, v, NULL, &(struct report_style){.width = 100, .full = true});
     for (const char *c = buf_text(&text); *c; c++)
         if (*c != '\n' && (*c != ' ' || c[1] != ' '))
             buf_addc(&line, *c);

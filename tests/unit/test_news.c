@@ -214,7 +214,8 @@ TEST(news__the_report_has_a_negligible_leak_in_its_table)
     train(&s, 1, 1800, "torch.allocated", 512);
     watch_finish(s.watch, 18, &(struct watch_end){0});
     watch_view_init(s.watch, 18, &v);
-    report_run_text(&text, &v, &plain);
+    report_run_text(&text, &v, NULL,
+                    &(struct report_style){.width = 100, .ascii = true, .full = true});
     CHECK(strncmp(buf_text(&text), "\nLEAK (negligible): ", 20) == 0);
     CHECK(strstr(buf_text(&text), "\n  LEAK (negligible)  "));
     CHECK(strstr(buf_text(&text), "It is negligible: it adds "));

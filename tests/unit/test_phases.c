@@ -122,7 +122,7 @@ TEST(phases__spikes_have_the_name_of_their_phase)
     CHECK(a->spikes.during[0].count == 12);
     CHECK_TEXT(a->why[a->why_count - 1], "Above the floor there are spikes of about 200 MB, all "
                                          "given back: 12 of 12 during evaluate.");
-    report_run_text(&text, &v, &(struct report_style){.width = 100});
+    report_run_text(&text, &v, NULL, &(struct report_style){.width = 100, .full = true});
     CHECK(strstr(buf_text(&text),
                  "\n  phases    evaluate 12 times, 0.2 s each; up to 200 MB above "
                  "the floor (torch.allocated), given\n            back each of the "
@@ -158,7 +158,7 @@ TEST(phases__nothing_is_said_where_nothing_was_told)
     watch_tick(s.watch, 1);
     finish(&s, 2, &v);
     CHECK(v.phase_count == 0);
-    report_run_text(&text, &v, &(struct report_style){.width = 80});
+    report_run_text(&text, &v, NULL, &(struct report_style){.width = 80, .full = true});
     CHECK(!strstr(buf_text(&text), "phases "));
     buf_release(&text);
     report_run_json(&text, &v);

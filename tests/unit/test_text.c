@@ -23,7 +23,7 @@ TEST(text__begins_with_the_verdict)
 {
     struct made_series m;
     make_leak(&m);
-    struct report_style style = {.width = 80};
+    struct report_style style = {.width = 80, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(strncmp(buf_text(&out), "LEAK (low): torch.allocated grows 512 B/step", 44) == 0);
@@ -37,7 +37,7 @@ TEST(text__lists_phases_with_rates_and_intervals)
 {
     struct made_series m;
     make_run_2(&m);
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out), "warm-up  10-80   171 MB/step (169 to 173 MB)"));
@@ -53,7 +53,7 @@ TEST(text__says_what_is_missing)
     struct made_series m;
     make_run_1(&m);
     m.answer.needs.seconds = 720;
-    struct report_style style = {.width = 80};
+    struct report_style style = {.width = 80, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out),
@@ -69,7 +69,7 @@ TEST(text__says_what_is_missing)
 TEST(text__tells_when_it_grew_wary)
 {
     struct made_series m;
-    struct report_style style = {.width = 80};
+    struct report_style style = {.width = 80, .full = true};
     struct buf out = BUF_INIT;
     make_run_1(&m);
     report_one(&out, &m, &style);
@@ -103,7 +103,7 @@ TEST(text__forecasts_with_uncertainty)
     m.answer.forecast.limit_at = m.answer.last_at + 12345;
     m.answer.forecast.limit_low = m.answer.last_at + 11111;
     m.answer.forecast.limit_high = INFINITY;
-    struct report_style style = {.width = 100};
+    struct report_style style = {.width = 100, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(
@@ -128,7 +128,7 @@ TEST(text__says_that_the_limit_is_passed_or_safe_until_the_plan_ends)
     make_run_2(&m);
     m.answer.plan = 250;
     m.answer.forecast.plan_value = 17 * GB;
-    struct report_style style = {.width = 80};
+    struct report_style style = {.width = 80, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out), "does not reach the limit of 32.0 GB by then\n"));
@@ -148,7 +148,7 @@ TEST(text__gives_one_sample_no_rate)
     make_series(&m, "x", "memory", CLOCK_STEP, &value, 1, 7, 1);
     m.answer.phases[m.answer.phase_count++] =
         (struct phase){PHASE_START, 7, 7, value, value, 0, 0, 0};
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(holds(buf_text(&out), "  phase  steps  rate  level\n  start  7-7          100 MB\n"));
@@ -162,7 +162,7 @@ TEST(text__stays_ascii_and_plain_when_asked)
     make_run_1(&m);
     m.info.name = "caf\xc3\xa9 \033[31m";
     strcpy(m.answer.why[0], "rose \xe2\x86\x92 higher");
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     report_one(&out, &m, &style);
     CHECK(is_ascii(buf_text(&out)));
@@ -187,7 +187,7 @@ TEST(text__sums_many_series_up_and_details_the_doubtful)
                                 .inconclusives = 1,
                                 .no_leaks = 2};
     struct report_job job = {.series = series, .count = 4, .answer = &answer};
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     report_text(&out, &job, &style);
     const char *text = buf_text(&out);
@@ -221,7 +221,7 @@ static void report_alike(struct buf *out, const struct made_series *m, size_t co
     }
     struct job_answer answer = {.verdict = m->answer.verdict, .inconclusives = (unsigned) count};
     struct report_job job = {.series = series, .count = count, .answer = &answer};
-    struct report_style style = {.width = width, .ascii = true};
+    struct report_style style = {.width = width, .ascii = true, .full = true};
     report_text(out, &job, &style);
 }
 
@@ -261,7 +261,7 @@ TEST(text__names_a_pid_once)
     struct report_series series[] = {m[0].s, m[1].s};
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .inconclusives = 1};
     struct report_job job = {.series = series, .count = 2, .answer = &answer};
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     report_text(&out, &job, &style);
     CHECK(holds(buf_text(&out), "-- Run 1 (Process 177381) ---"));
@@ -290,7 +290,7 @@ TEST(text__fits_narrow_terminals)
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE, .deciding = 1, .inconclusives = 1};
     struct report_job job = {.series = series, .count = 2, .answer = &answer};
     for (unsigned width = 80; width < 120; width += 5) {
-        struct report_style style = {.width = width, .ascii = true};
+        struct report_style style = {.width = width, .ascii = true, .full = true};
         struct buf out = BUF_INIT;
         report_text(&out, &job, &style);
         unsigned columns = widest(buf_text(&out));
@@ -307,7 +307,7 @@ TEST(text__says_the_sentence_alone)
     make_run_1(&m);
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE};
     struct report_job job = {.series = &m.s, .count = 1, .answer = &answer};
-    struct report_style style = {.width = 40};
+    struct report_style style = {.width = 40, .full = true};
     struct buf out = BUF_INIT;
     report_headline(&out, &job, &style);
     CHECK_TEXT(buf_text(&out), "INCONCLUSIVE: still growing 170 MB/step after 60 steps; "

@@ -1,8 +1,8 @@
-/* report/format.h: how values, rates, positions and sentences look in every report. Private. */
-#ifndef TIDEMARK_REPORT_FORMAT_H
-#define TIDEMARK_REPORT_FORMAT_H
+/* words/format.h: how values, rates, positions and sentences look in every report. */
+#ifndef TIDEMARK_WORDS_FORMAT_H
+#define TIDEMARK_WORDS_FORMAT_H
 
-#include "report/report.h"
+#include "words/report_job.h"
 
 /* Texts are never laid out wider than this, however wide the terminal is. */
 #define FORMAT_MAX_WIDTH 100u

@@ -1,5 +1,5 @@
-/* watch/finding_words.c: what grows and who holds it, in words for a person. */
-#include "watch/session.h"
+/* words/finding.c: what grows and who holds it, in words for a person. */
+#include "words/finding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,11 +45,13 @@ static const char *short_path(const char *path)
     return last ? last : path;
 }
 
-static void add_place(struct buf *out, const char *file, int line)
+void finding_add_place(struct buf *out, const char *file, double line)
 {
+    if (!file || !file[0])
+        return;
     buf_adds(out, short_path(file));
     if (line > 0)
-        buf_addf(out, ":%d", line);
+        buf_addf(out, ":%.0f", line);
 }
 
 static int line_of(const struct finding_facts *f, const struct wire_census_holder *h)
@@ -67,7 +69,7 @@ static void add_where(struct buf *out, const struct finding_facts *f,
     if (!h->file[0])
         return;
     buf_adds(out, named ? " (" : "");
-    add_place(out, h->file, line_of(f, h));
+    finding_add_place(out, h->file, line_of(f, h));
     buf_adds(out, named ? ")" : "");
 }
 
@@ -79,7 +81,7 @@ static void add_file(struct buf *out, const struct finding_facts *f,
     if (!h->file[0])
         return;
     buf_adds(out, " (");
-    add_place(out, h->file, line_of(f, h));
+    finding_add_place(out, h->file, line_of(f, h));
     buf_addc(out, ')');
 }
 
@@ -268,6 +270,13 @@ static void add_bytes(struct buf *out, const struct finding_facts *f)
 
 /* ---- all of it ---- */
 
+static void add_advice(struct buf *out, const struct cause_words *cause)
+{
+    buf_adds(out, cause->fix);
+    if (cause->reason)
+        buf_addf(out, ": %s", cause->reason);
+}
+
 static char *sentence(const struct finding_facts *f)
 {
     struct buf b = BUF_INIT;
@@ -277,10 +286,57 @@ static char *sentence(const struct finding_facts *f)
         add_count(&b, f);
         add_bytes(&b, f);
     } else {
-        buf_addf(&b, "%s: %s", f->process, f->evidence ? f->evidence : f->cause);
+        buf_addf(&b, "%s: %s", f->process, f->evidence ? f->evidence : f->cause->name);
     }
-    if (f->advice)
-        buf_addf(&b, ": %s", f->advice);
+    if (f->cause) {
+        buf_adds(&b, ": ");
+        add_advice(&b, f->cause);
+    }
+    return taken(&b);
+}
+
+static char *advice(const struct cause_words *cause)
+{
+    struct buf b = BUF_INIT;
+    add_advice(&b, cause);
+    return taken(&b);
+}
+
+/* The last name of a path of attributes: what stands behind the last dot outside brackets. */
+static const char *last_name(const char *path, unsigned *ret_dots)
+{
+    const char *last = path;
+    int depth = 0;
+    *ret_dots = 0;
+    for (const char *c = path; *c; c++) {
+        depth += (*c == '[') - (*c == ']');
+        if (*c == '.' && depth == 0) {
+            last = c + 1;
+            (*ret_dots)++;
+        }
+    }
+    return last;
+}
+
+/* As its author calls it: "Net.outputs" for `self.outputs`, and for `trainer.strategy.net.outputs`
+ * too. NULL: it has no name. */
+static char *name_of(const struct wire_census_holder *h)
+{
+    struct buf b = BUF_INIT;
+    unsigned dots;
+    const char *last = last_name(h->path, &dots);
+    bool has_class = h->kind == WIRE_HOLDER_ATTRIBUTE && h->function[0] && h->function[0] != '<';
+    if (has_class && dots > 0 && (dots > 1 || strncmp(h->path, "self.", 5) == 0))
+        buf_addf(&b, "%s.%s", h->function, last);
+    else if (h->kind != WIRE_HOLDER_NATIVE && h->kind != WIRE_HOLDER_GARBAGE && h->path[0] != '(')
+        buf_adds(&b, h->path);
+    return taken(&b);
+}
+
+static char *gain(const struct finding_facts *f)
+{
+    struct buf b = BUF_INIT;
+    add_count(&b, f);
     return taken(&b);
 }
 
@@ -314,11 +370,15 @@ static void add_also(const struct finding_facts *f, struct watch_finding *ret)
 void finding_words(const struct finding_facts *f, struct watch_finding *ret)
 {
     const struct wire_census_growing *g = f->growing;
-    ret->cause = copied(f->cause);
-    ret->advice = copied(f->advice);
+    if (f->cause) {
+        ret->cause = copied(f->cause->name);
+        ret->fix = copied(f->cause->fix);
+        ret->advice = advice(f->cause);
+    }
     ret->sentence = sentence(f);
     if (!g)
         return;
+    ret->gain = gain(f);
     struct buf what = BUF_INIT;
     if (g->item_depth > 0 && g->form != WIRE_CENSUS_OBJECTS)
         finding_words_add_item(&what, g);
@@ -332,6 +392,7 @@ void finding_words(const struct finding_facts *f, struct watch_finding *ret)
     add_where(&where, f, h);
     ret->where = taken(&where);
     ret->holder = holder_words(g, h);
+    ret->name = name_of(h);
     ret->kind = copied(wire_holder_kind_name(h->kind));
     ret->file = copied(h->file);
     ret->line = line_of(f, h) > 0 ? line_of(f, h) : (double) NAN;

@@ -1,6 +1,10 @@
-/* watch/findings.h: what grows in the processes of a job and who holds it, for a report. */
-#ifndef TIDEMARK_WATCH_FINDINGS_H
-#define TIDEMARK_WATCH_FINDINGS_H
+/* words/finding.h: what grows in the processes of a job and who holds it, as a person reads it. */
+#ifndef TIDEMARK_WORDS_FINDING_H
+#define TIDEMARK_WORDS_FINDING_H
+
+#include "base/base.h"
+#include "wire/wire.h"
+#include "words/causes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,10 +23,13 @@ struct watch_finding {
     char *sentence;     /* all of it for a person */
     char *what;         /* "tensor float32 [] cuda:0" */
     char *holder;       /* "list 'loss_history'" */
+    char *name;         /* of the holder, as one says it: "loss_history", "Net.outputs" */
     char *kind;         /* of the holder: "local", "global", "attribute", ... */
+    char *gain;         /* "+1.00 tensors a step (float32 [] cpu)" */
     char *where;        /* "train_with_leak (demo.py:31)" */
     char *file;
-    char *cause, *advice; /* of a cache NULL: nothing is wrong with it */
+    char *cause;        /* of a cache NULL, as the next two: nothing is wrong with it */
+    char *fix, *advice; /* what to write instead; the same with its reason */
     double line;
     double count_per_step, count_per_second;
     double bytes_per_step, bytes_per_second; /* on the host and on devices */
@@ -95,5 +102,28 @@ extern const struct field_table watch_finding_fields, watch_census_fields, watch
     watch_found_fields;
 
 void watch_found_release(struct watch_found *f);
+
+/* ---- put into words ---- */
+
+/* What is known of something that grows; NULL and NAN: not known. */
+struct finding_facts {
+    const struct wire_census_growing *growing; /* NULL: seen from the counters alone */
+    int line; /* that adds to it; 0: the holder's own is all there is */
+    enum series_clock clock;
+    double count_rate, host_rate, device_rate; /* per unit of the clock */
+    bool is_whole;       /* the rates are of the whole process: it holds more than can be seen */
+    const char *process; /* "trainer 4242" */
+    const struct cause_words *cause;
+    const char *evidence;
+};
+
+/* Fills in the texts. */
+void finding_words(const struct finding_facts *f, struct watch_finding *ret);
+
+/* What one of its items is: "tuple of tensor float32 [1024, 1024] cpu". */
+void finding_words_add_item(struct buf *out, const struct wire_census_growing *g);
+
+/* "demo.py:31", as one would name it from here; nothing without a file. */
+void finding_add_place(struct buf *out, const char *file, double line);
 
 #endif

@@ -1,5 +1,5 @@
-/* report/format.c: how values, rates, positions and sentences look in every report. */
-#include "report/format.h"
+/* words/format.c: how values, rates, positions and sentences look in every report. */
+#include "words/format.h"
 
 #include <ctype.h>
 #include <inttypes.h>

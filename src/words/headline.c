@@ -1,7 +1,7 @@
-/* report/headline.c: the verdict in one sentence. */
-#include "report/headline.h"
+/* words/headline.c: the verdict in one sentence. */
+#include "words/headline.h"
 
-#include "report/format.h"
+#include "words/format.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -22,12 +22,17 @@ static const char *growth_verb(enum pattern pattern)
     }
 }
 
+void headline_growth(struct buf *out, const struct report_series *s)
+{
+    buf_addf(out, "%s ", growth_verb(s->answer->pattern));
+    format_rate(out, s->answer->rate, s->info);
+}
+
 static void leak_sentence(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
     double mean = answer_mean_rate(a);
-    buf_addf(out, "%s ", growth_verb(a->pattern));
-    format_rate(out, a->rate, s->info);
+    headline_growth(out, s);
     if (isfinite(mean)) {
         buf_adds(out, a->pattern == PATTERN_ACCELERATING ? ", " : " now, ");
         format_rate(out, mean, s->info);
@@ -121,11 +126,16 @@ static void present_clause(struct buf *out, const struct report_series *s)
     series_add_value(out, a->floor_last, s->info->unit);
 }
 
+void headline_state(struct buf *out, const struct report_series *s)
+{
+    past_clause(out, s);
+    present_clause(out, s);
+}
+
 static void no_leak_sentence(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
-    past_clause(out, s);
-    present_clause(out, s);
+    headline_state(out, s);
 
     const struct phase *last = format_last_phase(a);
     bool bound = isfinite(a->rate_upper) && a->rate_upper > 0;
@@ -143,9 +153,9 @@ static void no_leak_sentence(struct buf *out, const struct report_series *s)
     buf_addc(out, ')');
 }
 
-/* The engine's sentence on what is missing, as the middle of another. */
-static void missing_clause(struct buf *out, const char *why)
+void headline_missing(struct buf *out, const struct answer *a)
 {
+    const char *why = a->needs.why;
     size_t len = strlen(why);
     while (len > 0 && (why[len - 1] == '.' || why[len - 1] == ' '))
         len--;
@@ -155,20 +165,37 @@ static void missing_clause(struct buf *out, const char *why)
     buf_add(out, why + 1, len - 1);
 }
 
+static bool still_grows(const struct answer *a)
+{
+    const struct phase *last = format_last_phase(a);
+    return last && last->rate > 0 && is_growing(last->name);
+}
+
+static void still_growing_clause(struct buf *out, const struct report_series *s)
+{
+    const struct phase *last = format_last_phase(s->answer);
+    buf_adds(out, "still growing ");
+    format_rate(out, last->rate, s->info);
+    buf_adds(out, " after ");
+    series_add_length(out, last->to - last->from, false, s->info->clock);
+}
+
+void headline_so_far(struct buf *out, const struct report_series *s)
+{
+    if (still_grows(s->answer))
+        still_growing_clause(out, s);
+    else
+        buf_adds(out, s->answer->suspect ? "it grew; whether it goes on is not known yet"
+                                         : "not enough data yet");
+}
+
 static void inconclusive_sentence(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
-    const struct phase *last = format_last_phase(a);
-    bool growing =
-        last && last->rate > 0 && (last->name == PHASE_GROWING || last->name == PHASE_WARM_UP);
-
-    if (growing) {
-        buf_adds(out, "still growing ");
-        format_rate(out, last->rate, s->info);
-        buf_adds(out, " after ");
-        series_add_length(out, last->to - last->from, false, s->info->clock);
+    if (still_grows(a)) {
+        still_growing_clause(out, s);
     } else if (a->needs.why[0]) {
-        missing_clause(out, a->needs.why);
+        headline_missing(out, a);
     } else {
         buf_adds(out, "too little to judge, ");
         units_add_count(out, (double) a->samples, 0);
@@ -232,7 +259,7 @@ static void count_alike(struct buf *out, const struct report_job *job)
         buf_addf(out, "%s inconclusive", alike == 1 ? "is" : "are");
 }
 
-static void add_why_nothing(struct buf *out, const struct report_job *job)
+void headline_nothing(struct buf *out, const struct report_job *job)
 {
     if (job->unread)
         buf_addf(out, "the job's memory could not be read: %s", job->unread);
@@ -251,7 +278,7 @@ void headline_job(struct buf *out, const struct report_job *job, const struct re
         return;
     }
     if (answer->deciding >= job->count) {
-        add_why_nothing(out, job);
+        headline_nothing(out, job);
         return;
     }
     const struct report_series *deciding = &job->series[answer->deciding];

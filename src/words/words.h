@@ -1,0 +1,16 @@
+/*
+ * words/words.h: what tidemark says: values, sentences, causes and fixes, the answer in three
+ * lines. The room for prose: what reports, warnings and JSON say in sentences is written here. No
+ * I/O.
+ */
+#ifndef TIDEMARK_WORDS_H
+#define TIDEMARK_WORDS_H
+
+#include "words/causes.h"
+#include "words/finding.h"
+#include "words/format.h"
+#include "words/headline.h"
+#include "words/report_job.h"
+#include "words/summary.h"
+
+#endif
