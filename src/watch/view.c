@@ -568,10 +568,23 @@ static int urgency(const struct watch *w, const struct subject *s)
     return part == PART_MAIN ? 3 : part == PART_TOTAL ? 2 : 0;
 }
 
+static double seconds_to_limit(const struct watch *w, const struct subject *s)
+{
+    struct answer answer;
+    const struct history *history;
+    track_answer(s->track, &w->terms, &answer, &history);
+    double seconds = answer.forecast.limit_seconds;
+    return isfinite(seconds) ? seconds : INFINITY;
+}
+
+/* Of two that are equally urgent, the one that reaches its limit first. */
 static void choose(struct watch *w, struct subject *s, void *context)
 {
     struct subject *best = context;
-    if (!best->track || urgency(w, s) > urgency(w, best))
+    int more = best->track ? urgency(w, s) - urgency(w, best) : 1;
+    bool sooner = more == 0 && track_leaks(s->track) &&
+                  seconds_to_limit(w, s) < seconds_to_limit(w, best);
+    if (more > 0 || sooner)
         *best = *s;
 }
 

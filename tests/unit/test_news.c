@@ -198,9 +198,58 @@ TEST(news__the_status_line_of_a_negligible_leak_is_calm)
     train(&s, 1801, 4000, "torch.allocated", 512);
     buf_clear(&line);
     status_of(&s, 40, &line);
-    CHECK(strstr(buf_text(&line), "\033[1;31mLEAK: "));
+    CHECK(strstr(buf_text(&line), "\033[1;31mLEAK\033[0m: "));
     buf_release(&line);
     self_end(&s);
+}
+
+static void status_at(unsigned width, struct buf *ret)
+{
+    const struct watch_status status = {
+        .total = 47.2e9,
+        .floor = 46e9,
+        .step = 1200,
+        .step_total = 3000,
+        .verdict = VERDICT_LEAK,
+        .severity = SEVERITY_HIGH,
+        .series = {.name = "dataloader-worker 31025 host.anon", .unit = SERIES_BYTES},
+        .rate = 16.0 * 1024 * 1024,
+        .needs = NAN,
+        .limit_seconds = 82,
+    };
+    buf_clear(ret);
+    report_status(ret, &status, 720, &(struct report_style){.width = width, .ascii = true});
+}
+
+static bool status_is(struct buf *line, unsigned width, const char *text)
+{
+    status_at(width, line);
+    if (strcmp(buf_text(line), text) != 0)
+        printf("%u: %s\n", width, buf_text(line));
+    return strcmp(buf_text(line), text) == 0;
+}
+
+/* A narrow terminal loses whole pieces of the line, from what matters least. */
+TEST(news__the_status_line_keeps_what_matters)
+{
+    struct buf line = BUF_INIT;
+    CHECK(status_is(&line, 0,
+                    "12 min | step 1,200/3,000 | job 44.0 GB, floor 42.8 GB | +16.0 MB/step | "
+                    "LEAK: dataloader-worker 31025 host.anon | limit in 82 s"));
+    CHECK(status_is(&line, 100,
+                    "job 44.0 GB | +16.0 MB/step | LEAK: dataloader-worker 31025 host.anon | "
+                    "limit in 82 s"));
+    CHECK(status_is(&line, 80,
+                    "+16.0 MB/step | LEAK: dataloader-worker 31025 host.anon | limit in 82 s"));
+    CHECK(status_is(&line, 60, "+16.0 MB/step | LEAK: dataloader..host.anon | limit in 82 s"));
+    CHECK(status_is(&line, 40, "+16.0 MB/step | LEAK | limit in 82 s"));
+    CHECK(status_is(&line, 24, "LEAK | limit in 82 s"));
+    CHECK(status_is(&line, 12, "LEAK"));
+    for (unsigned width = 12; width < 140; width++) {
+        status_at(width, &line);
+        CHECK(line.len < width && strstr(buf_text(&line), "LEAK"));
+    }
+    buf_release(&line);
 }
 
 /* ---- the report ---- */

@@ -1,0 +1,182 @@
+/* report/status_line.c: the one line that is shown while a job runs. */
+#include "report/run.h"
+
+#include <math.h>
+
+#define EARLY_SECONDS 120.0
+#define NAME_LEAST 12u /* columns of a name that still tells series apart */
+
+/* Pieces of the line, as they stand in it. */
+enum piece { ELAPSED, STEP, TOTAL, FLOOR, RATE, VERDICT, NAME, NEEDS, LIMIT, PIECES };
+
+struct row {
+    struct buf pieces[PIECES];
+    const struct report_style *style;
+};
+
+static void elapsed_piece(struct buf *out, double seconds)
+{
+    units_add_duration(out, seconds);
+}
+
+static void step_piece(struct buf *out, const struct watch_status *s)
+{
+    if (!isfinite(s->step))
+        return;
+    buf_adds(out, "step ");
+    units_add_count(out, s->step, 0);
+    if (isfinite(s->step_total) && s->step_total >= s->step) {
+        buf_addc(out, '/');
+        units_add_count(out, s->step_total, 0);
+    }
+}
+
+static void total_piece(struct buf *out, const struct watch_status *s)
+{
+    buf_adds(out, "job ");
+    units_add_bytes(out, s->total);
+}
+
+static void floor_piece(struct buf *out, const struct watch_status *s)
+{
+    if (!isfinite(s->floor) || s->floor >= 0.995 * s->total)
+        return;
+    buf_adds(out, "floor ");
+    units_add_bytes(out, s->floor);
+}
+
+static void rate_piece(struct buf *out, const struct watch_status *s)
+{
+    if (!isfinite(s->rate))
+        return;
+    if (s->rate > 0)
+        buf_addc(out, '+');
+    format_rate(out, s->rate, &s->series);
+}
+
+static bool is_negligible(const struct watch_status *s)
+{
+    return s->verdict == VERDICT_LEAK && s->severity == SEVERITY_NEGLIGIBLE;
+}
+
+static bool has_name(const struct watch_status *s)
+{
+    return s->verdict == VERDICT_LEAK || s->suspect;
+}
+
+static void verdict_piece(struct row *row, const struct watch_status *s)
+{
+    static const char *const words[] = {[VERDICT_LEAK] = "LEAK",
+                                        [VERDICT_NO_LEAK] = "no leak so far",
+                                        [VERDICT_INCONCLUSIVE] = "not enough data yet"};
+    static const enum format_color colors[] = {[VERDICT_LEAK] = FORMAT_RED,
+                                               [VERDICT_NO_LEAK] = FORMAT_GREEN,
+                                               [VERDICT_INCONCLUSIVE] = FORMAT_YELLOW};
+    struct buf *out = &row->pieces[VERDICT];
+    bool suspect = s->suspect && s->verdict != VERDICT_LEAK;
+    if (is_negligible(s)) {
+        buf_adds(out, "negligible leak");
+        return;
+    }
+    format_color(out, suspect ? FORMAT_YELLOW : colors[s->verdict], row->style);
+    buf_adds(out, suspect ? "suspect" : words[s->verdict]);
+    format_color(out, FORMAT_RESET, row->style);
+}
+
+static void needs_piece(struct buf *out, const struct watch_status *s, double seconds)
+{
+    /* Before the first step the time would be all there is, and its answer takes too long. */
+    bool early = s->series.clock == CLOCK_SECONDS && seconds < EARLY_SECONDS;
+    if (s->verdict == VERDICT_INCONCLUSIVE && s->needs > 0 && isfinite(s->needs) && !early)
+        format_more(out, s->needs, s->series.clock);
+}
+
+static void limit_piece(struct buf *out, const struct watch_status *s)
+{
+    if (!isfinite(s->limit_seconds) || !has_name(s) || is_negligible(s))
+        return;
+    buf_adds(out, "limit in ");
+    units_add_duration(out, s->limit_seconds);
+}
+
+static const char *separator_before(enum piece piece, bool ascii)
+{
+    if (piece == FLOOR || piece == NEEDS)
+        return ", ";
+    if (piece == NAME)
+        return ": ";
+    return ascii ? " | " : " · ";
+}
+
+static void join(struct buf *out, const struct row *row)
+{
+    buf_clear(out);
+    for (unsigned i = 0; i < PIECES; i++) {
+        if (row->pieces[i].len == 0)
+            continue;
+        if (out->len > 0)
+            buf_adds(out, separator_before(i, row->style->ascii));
+        buf_adds(out, buf_text(&row->pieces[i]));
+    }
+}
+
+/* Columns that are missing on the terminal, whose last one stays free; 0: the line fits. */
+static unsigned missing_columns(struct buf *text, const struct row *row)
+{
+    join(text, row);
+    unsigned used = format_columns(buf_text(text)) + 1, width = row->style->width;
+    return width > 0 && used > width ? used - width : 0;
+}
+
+static void drop(struct row *row, struct buf *text, const enum piece *pieces, size_t count)
+{
+    for (size_t i = 0; i < count && missing_columns(text, row) > 0; i++)
+        buf_clear(&row->pieces[pieces[i]]);
+}
+
+static void shorten_name(struct row *row, unsigned by)
+{
+    struct buf *name = &row->pieces[NAME], whole = BUF_INIT;
+    unsigned columns = format_columns(buf_text(name));
+    if (by == 0 || columns <= NAME_LEAST)
+        return;
+    buf_adds(&whole, buf_text(name));
+    buf_clear(name);
+    format_clean_cut(name, buf_text(&whole),
+                     columns > by + NAME_LEAST ? columns - by : NAME_LEAST, row->style);
+    buf_release(&whole);
+}
+
+/* A narrow terminal loses whole pieces, never half a number: what the program's own output tells
+ * goes first, the verdict stays. */
+static void fit(struct row *row, struct buf *text)
+{
+    static const enum piece first[] = {FLOOR, ELAPSED, STEP, TOTAL};
+    static const enum piece last[] = {NAME, NEEDS, RATE, LIMIT};
+    drop(row, text, first, sizeof(first) / sizeof(first[0]));
+    shorten_name(row, missing_columns(text, row));
+    drop(row, text, last, sizeof(last) / sizeof(last[0]));
+    join(text, row);
+}
+
+void report_status(struct buf *out, const struct watch_status *s, double seconds,
+                   const struct report_style *style)
+{
+    struct row row = {.style = style};
+    struct buf text = BUF_INIT;
+    elapsed_piece(&row.pieces[ELAPSED], seconds);
+    step_piece(&row.pieces[STEP], s);
+    total_piece(&row.pieces[TOTAL], s);
+    floor_piece(&row.pieces[FLOOR], s);
+    rate_piece(&row.pieces[RATE], s);
+    verdict_piece(&row, s);
+    if (has_name(s))
+        utf8_add_clean(&row.pieces[NAME], s->series.name, style->ascii);
+    needs_piece(&row.pieces[NEEDS], s, seconds);
+    limit_piece(&row.pieces[LIMIT], s);
+    fit(&row, &text);
+    buf_adds(out, buf_text(&text));
+    buf_release(&text);
+    for (unsigned i = 0; i < PIECES; i++)
+        buf_release(&row.pieces[i]);
+}
