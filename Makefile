@@ -4,7 +4,7 @@ DESTDIR =
 FUZZ_SECONDS = 60
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench score score-causes fuzz lint format dist wheel install clean help
+.PHONY: build test demo bench score score-causes fuzz lint format dist wheel install uninstall clean help
 
 build: ## build build/tidemark (the default)
 	@tools/install-packages --check build
@@ -59,6 +59,10 @@ wheel: ## dist/tidemark-VERSION-cp39-abi3-PLATFORM.whl: for every CPython from 3
 install: build ## install under $(DESTDIR)$(PREFIX)
 	@meson configure build -Dprefix=$(abspath $(PREFIX))
 	@meson install -C build --quiet $(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+uninstall: build ## remove what `make install` put under $(DESTDIR)$(PREFIX)
+	@meson configure build -Dprefix=$(abspath $(PREFIX))
+	@tools/uninstall build "$(if $(DESTDIR),$(abspath $(DESTDIR)))"
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-tsan build-clang build-dist dist

@@ -11,21 +11,21 @@
 static const char help[] =
     "usage: tidemark compare A B [options]\n"
     "\n"
-    "Sets two runs side by side. First the jobs: whether they leak, where and why, as\n"
-    "'tidemark analyze' says. Then a curve of each: level, warm-up in steps and in\n"
-    "passes over the data, rate at the end, spikes, counts; and what differs.\n"
-    "A and B are files as for analyze. 'FILE#NAME' takes the series NAME (a name,\n"
-    "kind or pid) of a file that holds several; else those of the same kind are\n"
-    "compared: those that leak, then the largest.\n"
+    "Compares two runs: does each job leak, where and why; then one curve of each:\n"
+    "level, warm-up, rate at the end, spikes, counts; then the differences.\n"
+    "A and B are files as for analyze. 'FILE#NAME' selects the series NAME (a name,\n"
+    "kind or pid); otherwise tidemark compares series of the same kind: those that\n"
+    "leak, then the largest.\n"
     "\n"
     "  --series NAME               as FILE#NAME, for both\n"
     "  --epoch N                   steps of one pass over the data, in both runs\n"
     "  --epoch-a N, --epoch-b N    the same for each\n"
     "  --limit 32GB                the memory there is\n"
-    "  --json                      for programs, see docs/JSON.md\n"
-    "  --fail-on-difference        exit 3 unless both leak in the same places, or neither\n"
-    "                              does, and the pattern is the same\n"
-    "  --ascii, --width N, --color auto|always|never, --quiet\n"
+    "  --quiet                     print the first sentence alone\n"
+    "  --json                      write JSON for programs, see docs/JSON.md\n"
+    "  --fail-on-difference        exit 3 unless both leak in the same places or\n"
+    "                              neither leaks, and the pattern is the same\n"
+    "  --ascii, --width N, --color auto|always|never\n"
     "  and the options of analyze for columns, unit, clock, horizon and plan\n"
     "\n"
     "example: tidemark compare 'prod.log#Run 2' test.log --epoch-a 83 --epoch-b 37.5\n";
@@ -127,6 +127,8 @@ static int print_runs(const struct compare *c, const struct report_runs *runs)
     struct report_style style = terminal_style(&c->view, STDOUT_FILENO);
     if (c->json)
         report_comparison_json(&out, runs);
+    else if (c->load.quiet)
+        report_comparison_headline(&out, runs, &style);
     else
         report_comparison(&out, runs, &style);
     int r = terminal_write(&out);

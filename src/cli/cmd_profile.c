@@ -7,32 +7,33 @@
 #include <stdlib.h>
 
 static const char help[] =
-    "usage: tidemark profile (--pid N | --find PATTERN) [--steps N | --seconds S] [options]\n"
+    "usage: tidemark profile (--pid N | --find PATTERN) [options]\n"
     "\n"
-    "Goes into a Python job that runs already, whoever started it, counts its objects at\n"
-    "comparable moments, and leaves again: what grows, who holds it, why, and whether it leaks.\n"
-    "The job stands still for milliseconds and goes on; one idle library stays in it. Ctrl-C ends\n"
-    "it earlier, with a report of what was seen so far.\n"
+    "Attaches to a running Python job, whoever started it, counts its objects at\n"
+    "comparable moments, detaches, and reports what grows, what holds it, why, and\n"
+    "whether it leaks. The job pauses for milliseconds; an idle probe library stays\n"
+    "loaded. Ctrl-C ends it early and reports what was seen so far.\n"
     "\n"
-    "  --pid N                    this process; of a wrapper (torchrun, a shell) the trainers "
-    "below\n"
-    "  --find PATTERN             the trainer whose command line holds PATTERN; --wait waits for "
-    "it\n"
-    "  --steps N                  until so many steps have been made\n"
-    "  --seconds S                for so long\n"
-    "                             (default: 30 s, or longer until 50 steps are made, 300 s at "
-    "most)\n"
-    "  --json                     the answer for programs, on standard output\n"
-    "  -o, --output FILE          keeps the run file\n"
-    "  --step-regex RE            how its output tells the step, where that is a file\n"
-    "  --fail-on WHAT[,WHAT]      exit 3 on leak[:negligible|low|medium|high] from that severity\n"
-    "                             on (default: low), 4 on inconclusive\n"
+    "  --pid N                 this process; for a wrapper (torchrun, a shell) the\n"
+    "                          trainers below it\n"
+    "  --find PATTERN          the trainer whose command line contains PATTERN\n"
+    "  --wait                  wait until there is one\n"
+    "  --steps N               measure N steps\n"
+    "  --seconds S             measure S seconds\n"
+    "                          (default: 30 s, or until 50 steps, at most 300 s)\n"
+    "  --full                  report everything: all series, balance sheet, notes\n"
+    "  --json                  write the answer as JSON to standard output\n"
+    "  -o, --output FILE       keep the run file\n"
+    "  --step-regex RE         regular expression for steps in its output, if that is\n"
+    "                          a file; its first group captures the step number\n"
+    "  --fail-on WHAT[,WHAT]   exit 3 on leak[:negligible|low|medium|high] of that\n"
+    "                          severity or above (default: low), 4 on inconclusive\n"
     "  --ascii, --width N, --color auto|always|never\n"
     "\n"
-    "Steps are those of PyTorch's optimizers, else as told in its output, else there are none and\n"
-    "it is judged by time.\n"
+    "Steps are PyTorch optimizer steps, or the steps its output counts. Without steps\n"
+    "tidemark judges by time.\n"
     "\n"
-    "exit status: 0; 1 where it cannot be entered, which is said with the way out; 3, 4 by\n"
+    "exit status: 0; 1 if tidemark cannot attach (it says what would help); 3 or 4 by\n"
     "--fail-on\n"
     "\n"
     "example: tidemark profile --pid 4242 --steps 200\n";
@@ -120,5 +121,5 @@ int cmd_profile(int argc, char **argv)
     p.live.no_store = !p.live.output;
     p.live.only_json = p.live.quiet = json;
     p.live.json = json ? "-" : NULL;
-    return profile(&p, argv[0]);
+    return live_keep_output(&p.live) < 0 ? STATUS_ERROR : profile(&p, argv[0]);
 }

@@ -14,27 +14,24 @@
 static const char help_head[] =
     "usage: tidemark run [options] -- COMMAND [ARGUMENT...]\n"
     "\n"
-    "Runs a command and watches the memory of all its processes: live, and with a report at\n"
-    "the end, on standard error. The command's output, input, signals and exit status are its\n"
-    "own. Steps are counted inside it, or read from what it prints; a run file keeps every\n"
-    "series.\n"
+    "Runs a command and watches the memory of all its processes. Reports leaks when\n"
+    "they appear and the answer at the end, on standard error. The command keeps its\n"
+    "own output, input, signals and exit status. tidemark counts steps inside the\n"
+    "command or reads them from its output. A run file keeps every series.\n"
     "\n"
-    "  --stop-after-steps N       ends the job kindly (SIGTERM) after N steps: for CI\n"
-    "  --duration S               ends it kindly after S seconds\n"
-    "  --no-probe                 nothing of tidemark comes into the command's processes: neither\n"
-    "                             LD_PRELOAD nor TIDEMARK_RUN is set for it\n"
-    "  --no-inspect               Python processes do not count their objects, nor look for who\n"
-    "                             holds those that become more\n"
-    "  --probe gc,trim            tries out in a process that seems to leak what a full "
-    "collection\n"
-    "                             and malloc_trim() give back, every 5 s: it tells cycles and\n"
-    "                             memory that malloc keeps from a leak, and changes the job's\n"
-    "                             memory\n";
+    "  --stop-after-steps N    end the job with SIGTERM after N steps, for CI\n"
+    "  --duration S            end it with SIGTERM after S seconds\n"
+    "  --no-probe              inject no probe (no LD_PRELOAD, no TIDEMARK_RUN)\n"
+    "  --no-inspect            do not count Python objects or search for holders\n"
+    "  --probe gc,trim         in a process that seems to leak, run a full collection\n"
+    "                          and malloc_trim() every 5 s and measure what they\n"
+    "                          free: separates cycles and memory retained by malloc\n"
+    "                          from a leak. Changes the job's memory\n";
 
 static const char help_tail[] =
     "\n"
-    "exit status: the command's own; 3 or 4 by --fail-on where that is 0; 126, 127 where it\n"
-    "cannot be run\n"
+    "exit status: the command's own; where that is 0, 3 or 4 by --fail-on; 126 or 127\n"
+    "where the command cannot be run\n"
     "\n"
     "example: tidemark run -- python train.py --epochs 3\n";
 
@@ -211,7 +208,7 @@ int cmd_run(int argc, char **argv)
         r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
     if (r == OPTIONS_HELP)
         return live_print_help(help_head, help_tail);
-    if (r < 0 || live_options_check(&o, argv[0]) < 0)
+    if (r < 0 || live_options_check(&o, argv[0]) < 0 || live_keep_output(&o) < 0)
         return STATUS_ERROR;
     if (tried && !parse_acts(tried, &inspecting.acts)) {
         cli_say("run: --probe %s: expected gc, trim, or gc,trim", tried);

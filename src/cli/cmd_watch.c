@@ -8,18 +8,18 @@
 static const char help_head[] =
     "usage: tidemark watch (--pid N | --find PATTERN [--wait]) [options]\n"
     "\n"
-    "Watches the memory of a running job and all its processes, live, with a report when it\n"
-    "ends or when you press Ctrl-C. A Python process that seems to leak is entered, once, to see\n"
-    "who holds what grows; when watching ends it is left with one idle library in it. Nothing\n"
-    "else of the job is touched, and nothing at all with --no-inspect.\n"
+    "Watches the memory of a running job and all its processes. Reports when the job\n"
+    "ends or you press Ctrl-C. tidemark attaches once to a Python process that seems\n"
+    "to leak, to find what holds the growing memory, and detaches at the end; only an\n"
+    "idle probe library stays loaded. --no-inspect leaves the job untouched.\n"
     "\n"
-    "  --pid N                    this process and all that descend from it\n"
-    "  --find PATTERN             the trainer whose command line holds PATTERN (or matches it as\n"
-    "                             a regular expression); wrappers around it are passed over\n"
-    "  --wait                     waits until there is one\n"
+    "  --pid N                 this process and all its descendants\n"
+    "  --find PATTERN          the trainer whose command line contains PATTERN or\n"
+    "                          matches it as a regular expression; skips wrappers\n"
+    "  --wait                  wait until there is one\n"
     "  --duration S, --stop-after-steps N\n"
-    "                             stops watching after so long; the job goes on\n"
-    "  --no-inspect               no process is entered\n";
+    "                          stop watching after that; the job goes on\n"
+    "  --no-inspect            attach to no process\n";
 
 static const char help_tail[] = "\n"
                                 "example: tidemark watch --find train.py\n";
@@ -39,7 +39,8 @@ int cmd_watch(int argc, char **argv)
     int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);
     if (r == OPTIONS_HELP)
         return live_print_help(help_head, help_tail);
-    if (r < 0 || target_check(&t, argv[0], operands) < 0 || live_options_check(&o, argv[0]) < 0)
+    if (r < 0 || target_check(&t, argv[0], operands) < 0 || live_options_check(&o, argv[0]) < 0 ||
+        live_keep_output(&o) < 0)
         return STATUS_ERROR;
     pid_t pid;
     struct buf arguments = BUF_INIT;

@@ -46,21 +46,25 @@
 #define HELPERS 16u
 
 static const char options_help[] =
-    "  --step-regex RE            how the output tells the step, in a group: 'it ([0-9]+)'\n"
-    "  --epoch N, --horizon N     steps of an epoch; longest harmless ramp\n"
+    "  --step-regex RE         regular expression; its first group captures the step\n"
+    "                          number in the output: 'it ([0-9]+)'\n"
+    "  --epoch N, --horizon N  steps of an epoch; longest harmless ramp\n"
     "  --plan-steps N, --plan-hours H, --limit 32GB\n"
-    "                             how long the job will run; the memory there is\n"
-    "  --interval S               seconds between samples (default: 0.02, stretching to 1)\n"
-    "  -o, --output FILE          the run file (default: NAME-DATE-TIME.tide); --no-store\n"
-    "  --json FILE                the final answer for programs, - for standard output\n"
-    "  --print-every S            seconds between log lines (default: 5, stretching)\n"
-    "  --log FILE                 log lines and warnings go there; --quiet: none at all\n"
-    "  --on-leak CMD              run by the shell once for each leak as it is found, from "
-    "severity\n"
-    "                             low on; the answer's JSON is its input, TIDEMARK_PID and\n"
-    "                             TIDEMARK_KIND are set\n"
-    "  --fail-on WHAT[,WHAT]      exit 3 on leak[:negligible|low|medium|high] from that severity\n"
-    "                             on (default: low), 4 on inconclusive\n"
+    "                          how long the job will run; the memory there is\n"
+    "  --interval S            seconds between samples (default: 0.02, later up to 1)\n"
+    "  -o, --output FILE       the run file (default: NAME-DATE-TIME.tide)\n"
+    "  --no-store              write no run file\n"
+    "  --full                  report everything: all series, balance sheet, notes\n"
+    "  --quiet                 report the verdict's sentence alone\n"
+    "  --json FILE             write the answer as JSON; -: to standard output, which\n"
+    "                          then carries nothing else\n"
+    "  --print-every S         seconds between log lines (default: 5, later more)\n"
+    "  --log FILE              write log lines and warnings to FILE\n"
+    "  --on-leak CMD           run CMD in the shell for each leak of severity low or\n"
+    "                          above; it reads the answer's JSON, and TIDEMARK_PID\n"
+    "                          and TIDEMARK_KIND are set\n"
+    "  --fail-on WHAT[,WHAT]   exit 3 on leak[:negligible|low|medium|high] of that\n"
+    "                          severity or above (default: low), 4 on inconclusive\n"
     "  --ascii, --width N, --color auto|always|never\n";
 
 struct live {
@@ -326,7 +330,7 @@ static void tell_news(struct live *l, double seconds)
         }
         struct buf text = BUF_INIT;
         buf_addf(&text, "tidemark: %s%s\n",
-                 news.kind == NEWS_NEAR_LIMIT ? "MEMORY NEARLY USED UP: " : "", news.text);
+                 news.kind == NEWS_NEAR_LIMIT ? "MEMORY ALMOST FULL: " : "", news.text);
         tell(l, buf_text(&text));
         run_file_add_news(l->store, seconds, news.kind, news.text);
         buf_release(&text);
@@ -637,11 +641,17 @@ static int start_watch(struct live *l, const char *command, const char *argument
 
 /* ---- the report ---- */
 
+static bool json_is_output(const struct live_options *o)
+{
+    return o->json && strcmp(o->json, "-") == 0;
+}
+
 static void write_json(struct live *l, const struct watch_view *view)
 {
     const char *path = l->options->json;
-    bool to_output = strcmp(path, "-") == 0;
-    int fd = to_output ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool to_output = json_is_output(l->options);
+    int fd = to_output ? l->options->json_fd
+                       : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) {
         cli_say("--json: %s: %s", path, error_words(errno));
         return;
@@ -755,6 +765,18 @@ int live_options_check(const struct live_options *o, const char *command)
         return -EINVAL;
     }
     progress_free(progress);
+    return 0;
+}
+
+int live_keep_output(struct live_options *o)
+{
+    if (!json_is_output(o))
+        return 0;
+    o->json_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (o->json_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        cli_say("--json -: %s", error_words(errno));
+        return -errno;
+    }
     return 0;
 }
 

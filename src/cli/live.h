@@ -15,7 +15,8 @@ struct live_options {
     const char *step_regex;
     const char *log;     /* live lines go to this file */
     const char *on_leak; /* a shell command, given the answer's JSON */
-    const char *json;    /* the final answer goes to this file */
+    const char *json;    /* the final answer goes to this file, or "-" */
+    int json_fd;         /* where "-" leads, see live_keep_output() */
     const char *output;  /* the run file */
     bool no_store, quiet;
     bool only_json; /* and nothing else is written to standard output */
@@ -54,6 +55,12 @@ int live_print_help(const char *head, const char *tail);
 
 /* Contradictions, a regular expression that is none. 0, or -EINVAL, said. */
 int live_options_check(const struct live_options *o, const char *command);
+
+/*
+ * With --json - standard output is for the JSON alone: what else would go there, of the command or
+ * of ours, goes to standard error from here on. 0, or -errno, said.
+ */
+int live_keep_output(struct live_options *o);
 
 /* Whether a status line can be shown on a descriptor: a terminal that knows escape sequences. */
 bool live_has_row(const struct live_options *o, int fd);

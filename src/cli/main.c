@@ -3,31 +3,35 @@
 #include "cli/terminal.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char help[] =
     "usage: tidemark COMMAND ...\n"
     "\n"
-    "Tells whether a training job leaks memory or only warms up.\n"
+    "Finds out whether a training job leaks memory or only warms up, what holds the\n"
+    "memory, and when it runs out.\n"
     "\n"
-    "  run -- COMMAND    runs a command and watches all its processes\n"
-    "  watch             watches a running job: --pid N, or --find PATTERN\n"
-    "  profile           what grows in a running Python job, and who holds it: --pid N\n"
+    "  run -- COMMAND    run a command and watch all its processes\n"
+    "  watch             watch a running job: --pid N, or --find PATTERN\n"
+    "  profile           what grows in a running Python job and its holder: --pid N\n"
     "  objects           what a running Python process holds now: --pid N\n"
-    "  show RUN.tide     the report of a recorded run again\n"
-    "  analyze FILE...   leak, no leak or not enough data: rate, phases, forecast\n"
-    "  compare A B       two runs side by side: the same pattern or not\n"
+    "  show RUN.tide     print the report of a recorded run\n"
+    "  analyze FILE...   judge a log, a table or a recorded run\n"
+    "  compare A B       compare two runs\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
-    "  advise RUN.tide   how much memory the job takes, and what could be set\n"
-    "  export RUN.tide   the samples of a recorded run as CSV or JSON lines\n"
-    "  tradeoff -- CMD   what cleanup frees in a job and what it costs, measured\n"
+    "  advise RUN.tide   how much memory the job needs, and which settings would help\n"
+    "  export RUN.tide   write the samples of a recorded run as CSV or JSON lines\n"
+    "  tradeoff -- CMD   measure what cleanup frees in a job and what it costs\n"
     "  doctor            what works on this machine, what does not, and what to do\n"
     "\n"
-    "  --help            this text; 'tidemark COMMAND --help' for a command's options\n"
-    "  --version         the version\n"
+    "  help [COMMAND]    print this text, or a command's options\n"
+    "  --version         print the version\n"
     "\n"
     "example: tidemark run -- python train.py\n"
     "\n"
@@ -51,17 +55,65 @@ static const struct command commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+static bool ends_with(const char *word, const char *end)
+{
+    size_t len = strlen(word), end_len = strlen(end);
+    return len > end_len && strcmp(word + len - end_len, end) == 0;
+}
+
+static bool is_in_path(const char *word)
+{
+    const char *path = getenv("PATH");
+    while (path && *path && !strchr(word, '/')) {
+        char file[PATH_MAX];
+        int len = (int) strcspn(path, ":");
+        int n = snprintf(file, sizeof(file), "%.*s/%s", len, path, word);
+        if (n < (int) sizeof(file) && access(file, X_OK) == 0)
+            return true;
+        path += len + (path[len] == ':');
+    }
+    return false;
+}
+
+/* What is to be done with a file or program that stands where a command is expected; NULL. */
+static const char *command_for(const char *word)
+{
+    bool is_file = access(word, F_OK) == 0;
+    if (ends_with(word, ".py"))
+        return "run -- python";
+    if (is_file && ends_with(word, ".tide"))
+        return "show";
+    if (is_in_path(word) || (strchr(word, '/') && access(word, X_OK) == 0))
+        return "run --";
+    return is_file ? "analyze" : NULL;
+}
+
 static int unknown_command(const char *word)
 {
-    const char *names[COMMANDS];
+    const char *names[COMMANDS], *takes_it = command_for(word);
     for (unsigned i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
     const char *meant = cli_suggest(word, names, COMMANDS);
-    if (meant)
+    if (takes_it)
+        cli_say("'%s' is not a command; did you mean: tidemark %s %s?", word, takes_it, word);
+    else if (meant)
         cli_say("unknown command '%s'; did you mean %s?", word, meant);
     else
         cli_say("unknown command '%s'; 'tidemark --help' lists them", word);
     return STATUS_ERROR;
+}
+
+/* "tidemark help [COMMAND]". */
+static int cmd_help(int argc, char **argv)
+{
+    char option[] = "--help";
+    char *asked[] = {argc > 1 ? argv[1] : NULL, option, NULL};
+    if (argc < 2 || strcmp(argv[1], "help") == 0)
+        return terminal_print(help);
+    for (unsigned i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(2, asked);
+    return unknown_command(argv[1]);
 }
 
 /*
@@ -84,6 +136,8 @@ static int run(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return terminal_print(help);
+    if (strcmp(argv[1], "help") == 0)
+        return cmd_help(argc - 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0)
         return terminal_print("tidemark " TIDEMARK_VERSION "\n");
     for (unsigned i = 0; i < COMMANDS; i++) {

@@ -194,8 +194,8 @@ static bool is_alike(const struct report_runs *runs)
     return runs->comparison->same_pattern && report_jobs_leak_alike(runs->job_a, runs->job_b);
 }
 
-void report_comparison(struct buf *out, const struct report_runs *runs,
-                       const struct report_style *style)
+void report_comparison_headline(struct buf *out, const struct report_runs *runs,
+                                const struct report_style *style)
 {
     struct buf summary = BUF_INIT, sentence = BUF_INIT;
     add_summary(&summary, runs);
@@ -205,7 +205,12 @@ void report_comparison(struct buf *out, const struct report_runs *runs,
     format_wrapped(out, buf_text(&sentence), 0, style);
     buf_release(&summary);
     buf_release(&sentence);
+}
 
+void report_comparison(struct buf *out, const struct report_runs *runs,
+                       const struct report_style *style)
+{
+    report_comparison_headline(out, runs, style);
     buf_addc(out, '\n');
     compare_jobs_verdicts(out, runs->job_a, runs->job_b, style);
     add_names(out, "A", &runs->a, style);

@@ -9,12 +9,17 @@
 
 #define ROWS 12u
 #define INDENT 2u
+#define NUMBERS 24u /* columns of a count and of bytes beside a name */
+#define NAME_LEAST 12u
 
 /* ---- text ---- */
 
-static void add_clean_cell(struct table *t, const char *text, const struct report_style *style)
+/* A name in the room that the numbers leave. */
+static void add_name(struct table *t, const char *text, const struct report_style *style)
 {
-    utf8_add_clean(&t->cell, text, style->ascii);
+    unsigned width = format_width(style), taken = INDENT + NUMBERS;
+    format_clean_cut(&t->cell, text, width > taken + NAME_LEAST ? width - taken : NAME_LEAST,
+                     style);
     table_end_cell(t);
 }
 
@@ -63,7 +68,7 @@ static void add_types(struct buf *out, const struct wire_census *c, const char *
     qsort(types, c->type_count, sizeof(types[0]), order);
     add_table_head(&t, title, "count", "their own");
     for (unsigned i = 0; i < c->type_count && i < ROWS; i++) {
-        add_clean_cell(&t, types[i].name, style);
+        add_name(&t, types[i].name, style);
         add_numbers(&t, types[i].count, types[i].bytes);
     }
     render(&t, out);
@@ -81,7 +86,7 @@ static void add_groups(struct buf *out, const struct wire_census *c,
         const struct wire_census_group *g = &c->groups[i];
         buf_addf(&name, "%s %s %s%s%s", g->dtype, g->shape, g->device,
                  g->requires_grad ? " requires_grad" : "", g->grad_fn ? " grad_fn" : "");
-        add_clean_cell(&t, buf_text(&name), style);
+        add_name(&t, buf_text(&name), style);
         add_numbers(&t, g->count, g->bytes);
         buf_release(&name);
     }
@@ -99,7 +104,7 @@ static void add_large(struct buf *out, const struct wire_census *c,
         struct buf name = BUF_INIT;
         const struct wire_census_large *l = &c->large[i];
         buf_addf(&name, "%s %s %s", l->dtype, l->shape, l->device);
-        add_clean_cell(&t, buf_text(&name), style);
+        add_name(&t, buf_text(&name), style);
         units_add_bytes(&t.cell, l->view_bytes);
         table_end_cell(&t);
         units_add_bytes(&t.cell, l->storage_bytes);

@@ -50,9 +50,12 @@ struct report_runs {
  * causes. A negligible leak is neither. */
 bool report_jobs_leak_alike(const struct report_job *a, const struct report_job *b);
 
-/* `compare`: what the jobs leak and why, two curves side by side, then what differs. */
+/* `compare`: what the jobs leak and why, two curves side by side, then what differs; or the first
+ * sentence of that alone. */
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
+void report_comparison_headline(struct buf *out, const struct report_runs *runs,
+                                const struct report_style *style);
 void report_comparison_json(struct buf *out, const struct report_runs *runs);
 
 /* ---- one job with several settings ---- */

@@ -142,8 +142,8 @@ static void shorten_name(struct row *row, unsigned by)
         return;
     buf_adds(&whole, buf_text(name));
     buf_clear(name);
-    format_clean_cut(name, buf_text(&whole),
-                     columns > by + NAME_LEAST ? columns - by : NAME_LEAST, row->style);
+    format_clean_cut(name, buf_text(&whole), columns > by + NAME_LEAST ? columns - by : NAME_LEAST,
+                     row->style);
     buf_release(&whole);
 }
 

@@ -582,8 +582,8 @@ static void choose(struct watch *w, struct subject *s, void *context)
 {
     struct subject *best = context;
     int more = best->track ? urgency(w, s) - urgency(w, best) : 1;
-    bool sooner = more == 0 && track_leaks(s->track) &&
-                  seconds_to_limit(w, s) < seconds_to_limit(w, best);
+    bool sooner =
+        more == 0 && track_leaks(s->track) && seconds_to_limit(w, s) < seconds_to_limit(w, best);
     if (more > 0 || sooner)
         *best = *s;
 }
