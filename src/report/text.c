@@ -575,6 +575,12 @@ static void add_other_leaks(struct buf *out, const struct report_job *job,
     }
 }
 
+/* The user gave a plan, or growth that is not judged yet has a limit ahead. */
+static bool wants_forecast(const struct answer *a)
+{
+    return isfinite(a->plan) || (a->verdict == VERDICT_INCONCLUSIVE && isfinite(a->limit));
+}
+
 void text_brief(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     const struct report_series *s =
@@ -592,6 +598,8 @@ void text_brief(struct buf *out, const struct report_job *job, const struct repo
         text_fact(out, "severity", &text, style);
         add_other_leaks(out, job, style);
     }
+    if (s && !matters(s->answer) && wants_forecast(s->answer))
+        add_forecast(out, s, style);
     if (job->answer->verdict == VERDICT_NO_LEAK)
         return;
     summary_others(&text, job);
@@ -602,13 +610,14 @@ void text_brief(struct buf *out, const struct report_job *job, const struct repo
 
 static void add_all(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
-    buf_addc(out, '\n');
     if (job->found && found_any(job->found)) {
-        found_text(out, job->found, style);
         buf_addc(out, '\n');
+        found_text(out, job->found, style);
     }
-    if (job->count > 1)
+    if (job->count > 1) {
+        buf_addc(out, '\n');
         text_summary(out, job, style);
+    }
     for (size_t i = 0; i < job->count && job->count <= DETAIL_ALL; i++)
         text_section(out, &job->series[i], style);
     if (job->count > DETAIL_ALL)

@@ -151,15 +151,24 @@ void summary_why(struct buf *out, const struct report_job *job, const struct rep
 
 const char *summary_look_for(const char *kind)
 {
+    static const char host[] = "look for objects that every step keeps: losses without .item(), "
+                               "lists of outputs, caches without a bound";
+    static const char device[] = "look for tensors that every step keeps on the GPU: losses "
+                                 "without .item(), outputs without .detach().cpu()";
     static const struct {
         const char *kind, *text;
     } advices[] = {
-        {"host.anon", "look for objects that every step keeps: losses without .item(), lists of "
-                      "outputs, caches without a bound"},
+        {"host.anon", host},
+        {"host.rss", host},
+        {"host.pss", host},
+        {"heap.used", host},
+        {"py.tensors", "look for tensors that every step keeps: losses without .item(), outputs "
+                       "without .detach()"},
         {"host.shmem", "look for shared memory that is kept: tensors from workers, files in "
                        "/dev/shm, shared_memory without unlink()"},
-        {"gpu.used", "look for tensors that every step keeps on the GPU: losses without .item(), "
-                     "outputs without .detach().cpu()"},
+        {"gpu.used", device},
+        {"torch.allocated", device},
+        {"torch.reserved", device},
         {"fds", "look for files, sockets or pipes that are opened and never closed: ls -l "
                 "/proc/PID/fd shows them"},
         {"threads", "look for threads, pools or loaders that are started again and again and "
@@ -193,7 +202,7 @@ static void next_of_leak(struct buf *out, const struct report_job *job,
         buf_adds(out, out->len > 0 ? ": " : "");
         buf_adds(out, f->fix ? f->fix : f->advice);
     } else {
-        buf_adds(out, look ? look : "look for what every step keeps");
+        buf_adds(out, look ? look : "look for objects that every step keeps");
     }
 }
 
@@ -246,7 +255,7 @@ void summary_severity(struct buf *out, const struct report_series *s)
     series_add_value(out, isnan(a->limit) ? a->floor_last : o.headroom, s->info->unit);
     buf_adds(out, isnan(a->limit) ? " are in use" : " left");
     if (isfinite(a->limit) && isfinite(a->forecast.limit_at)) {
-        buf_adds(out, "; that is full in ");
+        buf_adds(out, ", which last ");
         series_add_length(out, a->forecast.limit_at - a->last_at, true, s->info->clock);
     }
 }
