@@ -59,7 +59,7 @@ static bool has_failed(const struct watch_view *kept)
 static int advise_on(const struct advise *a, const char *path, struct store *store,
                      struct recording *recording, const struct watch_view *view)
 {
-    struct evidence evidence;
+    struct advice_facts evidence;
     struct watch_view kept = {0};
     if (view->count == 0) {
         cli_say("%s: nothing was recorded: the watcher ended before the first samples", path);
@@ -67,7 +67,7 @@ static int advise_on(const struct advise *a, const char *path, struct store *sto
     }
     bool has_end = load_run_recall(store, &kept) == 0;
     bool failed = has_end && has_failed(&kept);
-    int r = evidence_init(&evidence, recording, view, a->limit, failed);
+    int r = advice_facts_init(&evidence, recording, view, a->limit, failed);
     if (r < 0) {
         watch_view_release(&kept);
         load_run_explain(path, r);
@@ -83,7 +83,7 @@ static int advise_on(const struct advise *a, const char *path, struct store *sto
         .evidence = &evidence,
     };
     r = print(a, &report);
-    evidence_release(&evidence);
+    advice_facts_release(&evidence);
     watch_view_release(&kept);
     return r;
 }

@@ -4,6 +4,7 @@
 #include "cli/load_run.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "judge/judge.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* cli/doctor_record.c: can a command be run and a run be recorded here? */
 #include "cli/doctor.h"
+#include "launch/launch.h"
 #include "store/store.h"
 #include "watch/watch.h"
 

@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_CLI_ENTERING_H
 #define TIDEMARK_CLI_ENTERING_H
 
+#include "launch/launch.h"
 #include "watch/watch.h"
 
 struct entering_options {

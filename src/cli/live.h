@@ -5,6 +5,7 @@
 #include "cli/fail_on.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "launch/launch.h"
 #include "watch/watch.h"
 
 /* What the user said; 0, false and NULL: not said. */

@@ -3,6 +3,8 @@
 #define TIDEMARK_CLI_LOAD_RUN_H
 
 #include "cli/load.h"
+#include "replay/replay.h"
+#include "store/store.h"
 
 /* Opens a run file. -errno, said. The caller frees *ret. */
 int load_run_open(const char *path, struct store **ret);

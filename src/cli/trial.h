@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_CLI_TRIAL_H
 #define TIDEMARK_CLI_TRIAL_H
 
+#include "replay/replay.h"
 #include "watch/watch.h"
 
 /* The command and where its runs are recorded. Nothing is owned. */

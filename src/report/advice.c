@@ -1,4 +1,5 @@
 /* report/advice.c: how much memory a job takes, and what could be set, for people and programs. */
+#include "replay/replay.h"
 #include "report/json.h"
 #include "report/run.h"
 #include "report/table.h"
@@ -16,7 +17,7 @@ struct judged {
     struct settings settings;
 };
 
-static struct judged *judge(const struct evidence *e)
+static struct judged *judge(const struct advice_facts *e)
 {
     struct judged *j = calloc(1, sizeof(*j));
     if (!j)
@@ -138,7 +139,7 @@ static void add_bytes(struct table *t, double bytes)
     table_end_cell(t);
 }
 
-static void add_sizes(struct buf *out, const struct evidence *e, const struct judged *j)
+static void add_sizes(struct buf *out, const struct advice_facts *e, const struct judged *j)
 {
     struct table t = TABLE_INIT(6);
     static const char *const heading[] = {"memory", "settles at", "after",
@@ -174,7 +175,7 @@ static void add_texts(struct buf *out, const char *label, const char *name,
 static void add_size_reasons(struct buf *out, const struct report_advice *a, const struct judged *j,
                              const struct report_style *style)
 {
-    const struct evidence *e = a->evidence;
+    const struct advice_facts *e = a->evidence;
     const char *label = is_supported(a, j) ? "minimum" : "reasons";
     bool first = true;
     for (size_t i = 0; i < e->size_count; i++)
@@ -191,7 +192,8 @@ static void add_size_reasons(struct buf *out, const struct report_advice *a, con
 /* ---- text: the rest ---- */
 
 /* "20 compile workers: 8.00 GB by RSS, 1.10 GB by share, stable; without them 1.02 GB less". */
-static void add_parts(struct buf *out, const struct evidence *e, const struct report_style *style)
+static void add_parts(struct buf *out, const struct advice_facts *e,
+                      const struct report_style *style)
 {
     for (size_t i = 0; i < e->part_count; i++) {
         const struct part_facts *p = &e->parts[i];
@@ -318,7 +320,7 @@ static void add_json_copies(struct json *j, const struct copy_facts *f)
 
 void report_advice_json(struct buf *out, const struct report_advice *a)
 {
-    const struct evidence *e = a->evidence;
+    const struct advice_facts *e = a->evidence;
     struct judged *judged = judge(e);
     struct json j;
     struct run_job job;

@@ -3,11 +3,14 @@
 #define TIDEMARK_REPORT_H
 
 #include "verdict/verdict.h"
-#include "watch/watch.h"
+#include "view/view.h"
 #include "words/words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct account;
+struct advice_facts;
 
 /* The report of `analyze`: the answer in three lines, of a leak its chart, and the verdict once
  * more in the last line. With style->full for each series, or of many for those that need
@@ -135,7 +138,7 @@ struct report_advice {
     bool finished;         /* the run has its final answer */
     const char *ending;    /* of a command that failed: how it ended; NULL: it did not fail */
     const struct watch_view *view;
-    const struct evidence *evidence;
+    const struct advice_facts *evidence;
 };
 
 /* The verdict; where memory settles, the least and a good size with their reasons; what the

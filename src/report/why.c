@@ -1,4 +1,5 @@
 /* report/why.c: how a judgement comes about: what the engine saw, the parts, the rule. */
+#include "judge/judge.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/text.h"

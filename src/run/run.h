@@ -3,6 +3,7 @@
 #define TIDEMARK_RUN_H
 
 #include "report/report.h"
+#include "watch/watch.h"
 
 #include <stddef.h>
 

@@ -10,6 +10,7 @@
 #include "words/finding.h"
 #include "words/format.h"
 #include "words/headline.h"
+#include "words/news.h"
 #include "words/report_job.h"
 #include "words/summary.h"
 

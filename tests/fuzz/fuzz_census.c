@@ -1,6 +1,7 @@
 /* tests/fuzz/fuzz_census.c: a census that its process has filled with anything: refused, or all of
  * it can be told. What stands in the first byte is how the process grows meanwhile. */
 #include "report/report.h"
+#include "watch/watch.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* tests/fuzz/fuzz_source.c: a source that is anything: the line that is found is one of its lines.
  * The first line of the input is a path, the second a scope (empty: none), the rest the source. */
-#include "watch/source.h"
+#include "sample/source.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* tests/fuzz/fuzz_status_row.c: any bytes as what a program writes to its terminal; the first byte
  * says in what pieces they come. */
-#include "watch/relay.h"
+#include "launch/relay.h"
 
 #include <stdint.h>
 #include <stdlib.h>

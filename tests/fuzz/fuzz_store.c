@@ -1,7 +1,7 @@
 /* tests/fuzz/fuzz_store.c: a run file with changed bytes: three bytes of the input say where (two)
  * and what (one); the input's first two cut the file. It is opened, read and judged, or refused in
  * words. */
-#include "watch/watch.h"
+#include "replay/replay.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
  * of twelve bytes: where in the ring (four), and what stands there then (eight). A place beyond the
  * ring's end is a tick of the watch that reads it. Everything it told is judged and reported. */
 #include "report/report.h"
+#include "watch/watch.h"
 #include "wire/ring.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* tests/unit/test_climb.c: growth that is worth a look inside, long before it is a verdict. */
-#include "watch/climb.h"
+#include "job/climb.h"
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* tests/unit/test_clock.c: which step was it at that second? */
+#include "job/clock.h"
 #include "unit.h"
-#include "watch/clock.h"
 
 TEST(clock__knows_nothing_at_first)
 {

@@ -1,5 +1,6 @@
 /* tests/unit/test_findings.c: from the census of a process to what is told about it. */
 #include "report/report.h"
+#include "watch/watch.h"
 
 #include "census_lines.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* tests/unit/test_measure.c: what a recorded run took: floor, peak and step time. */
-#include "watch/watch.h"
+#include "replay/replay.h"
 
 #include "store_files.h"
 #include "unit.h"

@@ -1,5 +1,6 @@
 /* tests/unit/test_news.c: what is announced of a leak while the job runs, and how loudly. */
 #include "report/report.h"
+#include "watch/watch.h"
 
 #include "unit.h"
 

@@ -1,5 +1,6 @@
 /* tests/unit/test_phases.c: phases that processes tell reach the series, the view and the file. */
 #include "report/report.h"
+#include "watch/watch.h"
 #include "wire/ring.h"
 
 #include "store_files.h"

@@ -1,5 +1,5 @@
 /* tests/unit/test_recording.c: a run file judged again. */
-#include "watch/watch.h"
+#include "replay/replay.h"
 
 #include "census_lines.h"
 #include "random.h"

@@ -1,6 +1,6 @@
 /* tests/unit/test_relay.c: the relay of a real command: what it wrote, and when. */
+#include "launch/launch.h"
 #include "unit.h"
-#include "watch/watch.h"
 #include "wire/wire.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* tests/unit/test_rings.c: what processes tell from inside reaches their series and the clock. */
+#include "replay/replay.h"
 #include "watch/watch.h"
 #include "wire/ring.h"
 

@@ -1,6 +1,6 @@
 /* tests/unit/test_settle.c: growth of a whole job, of which no process is suspect. */
+#include "judge/judge.h"
 #include "unit.h"
-#include "watch/session.h"
 
 #include <stdlib.h>
 
@@ -10,23 +10,21 @@
 /* The sum of so many processes grows by so much in 1,000 steps of 0.1 s. */
 static struct answer sum_of(unsigned parts, double rise, enum ledger_rule *ret_rule)
 {
-    struct watch_options options = {.proc_root = "/proc", .interval = 1};
-    struct watch *w;
+    struct job j;
     struct answer a = {0};
     const struct history *h;
-    if (watch_new(&options, &w) < 0)
-        abort();
-    struct track *sum = &w->job[JOB_ANON];
+    job_init(&j);
+    struct track *sum = &j.sums[JOB_ANON];
     sum->parts = parts;
     for (int i = 1; i <= STEPS; i++) {
-        track_push(sum, &w->terms, 0.1 * i - 0.05, 1000 * MB + rise * i / STEPS);
-        clock_mark(&w->clock, 0.1 * i, i);
-        track_mark(sum, &w->terms);
+        track_push(sum, &j.terms, 0.1 * i - 0.05, 1000 * MB + rise * i / STEPS);
+        clock_mark(&j.clock, 0.1 * i, i);
+        track_mark(sum, &j.terms);
     }
-    watch_settle(w);
-    track_answer(sum, &w->terms, &a, &h);
+    settle_job(&j);
+    track_answer(sum, &j.terms, &a, &h);
     *ret_rule = sum->judgement.rule;
-    watch_free(w);
+    job_release(&j);
     return a;
 }
 

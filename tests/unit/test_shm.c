@@ -1,5 +1,5 @@
 /* tests/unit/test_shm.c: the files in /dev/shm: which are there, and whose they are. */
-#include "watch/shm.h"
+#include "sample/shm.h"
 
 #include "unit.h"
 

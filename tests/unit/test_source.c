@@ -1,5 +1,5 @@
 /* tests/unit/test_source.c: the line of a program that adds to a variable. */
-#include "watch/source.h"
+#include "sample/source.h"
 
 #include "unit.h"
 

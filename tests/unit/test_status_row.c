@@ -1,6 +1,6 @@
 /* tests/unit/test_status_row.c: what may be drawn when, and what is drawn. */
+#include "launch/relay.h"
 #include "unit.h"
-#include "watch/relay.h"
 
 static struct status_row row(unsigned short rows, unsigned short columns)
 {

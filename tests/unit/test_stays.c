@@ -1,6 +1,6 @@
 /* tests/unit/test_stays.c: what a series did in the phases of its program. */
+#include "job/stays.h"
 #include "unit.h"
-#include "watch/stays.h"
 
 #define MB 1048576.0
 

@@ -1,6 +1,6 @@
 /* tests/unit/test_track.c: one series being watched: when it is judged, on which clock, and how. */
+#include "job/track.h"
 #include "unit.h"
-#include "watch/track.h"
 
 #define MB 1048576.0
 

@@ -1,0 +1,70 @@
+/* job/evidence.h: what was measured inside a process: looks at its heap, and censuses. */
+#ifndef TIDEMARK_JOB_EVIDENCE_H
+#define TIDEMARK_JOB_EVIDENCE_H
+
+#include "wire/wire.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job;
+struct member;
+
+#define HEAP_USED "heap.used" /* the series of what malloc has given out */
+#define HEAP_POINTS 64u
+#define HEAP_SAME_SECONDS 0.001 /* two points that differ by less are one */
+
+/* What malloc has given out, what is free in its heap, and of the process, as last read by then,
+ * its memory and what it has asked the kernel for, touched or not. */
+struct heap_point {
+    double seconds, in_use, free, anon, asked;
+    double arenas_used, arenas_free; /* blocks of Python's own arenas; NAN: not asked then */
+};
+
+/* The steps at which something that grows was counted; NAN: not known. */
+typedef double census_steps[WIRE_CENSUS_POINTS];
+
+#define EVIDENCE_TENSORS 3u /* censuses */
+
+struct evidence {
+    struct wire_census *census;   /* the last one; NULL: none yet */
+    struct wire_census *searched; /* an earlier one, whose holders it has; NULL: none */
+    census_steps *steps;          /* of each that grows, once the process has ended; NULL before */
+    struct heap_point heap[HEAP_POINTS];
+    unsigned heap_count;
+    double heap_spacing;              /* seconds between two points at least, but for the last */
+    bool has_new_looks;               /* the run file lacks some */
+    double tensors[EVIDENCE_TENSORS]; /* of the last censuses, the newest first; NAN: none */
+};
+
+struct evidence *evidence_free(struct evidence *e); /* accepts NULL, returns NULL */
+struct evidence *evidence_of(struct member *m);     /* made where there is none */
+
+/* A look at the heap. The ring and the census report the same, and either may come first. */
+void evidence_add_look(struct member *m, double seconds, double in_use, double free);
+
+/* ---- censuses ---- */
+
+/* A new census, which is taken over. Where nobody searched for its holders it borrows those of the
+ * last search. True: somebody did. */
+bool evidence_take(struct job *j, struct member *m, struct wire_census *c);
+
+/* From a run file. As wire_census_parse(); `origin`: second 0 of its times. */
+void evidence_restore_look(struct member *m, const struct heap_point *look);
+int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, const char *text);
+
+/* The process has ended: the steps of its points are those of its own time. */
+void evidence_end(struct job *j, struct member *m);
+
+/* There were more tensors at each of the last censuses, by some. */
+bool evidence_tensors_rise(const struct evidence *e);
+/* Its objects were not only counted at its very beginning. There is a census. */
+bool evidence_is_of_late(const struct job *j, const struct member *m);
+
+/* When the points of something that grows were, by the step clock. */
+void evidence_steps_of(const struct job *j, const struct member *m, unsigned growing,
+                       census_steps ret);
+/* A time of the census, in seconds of the run. */
+double evidence_seconds(const struct job *j, uint64_t time);
+
+#endif

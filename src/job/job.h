@@ -1,0 +1,214 @@
+/* job/job.h: what is known of a job: its processes, their series, its steps. No I/O, no clock. */
+#ifndef TIDEMARK_JOB_JOB_H
+#define TIDEMARK_JOB_JOB_H
+
+#include "base/base.h"
+#include "job/activities.h"
+#include "job/climb.h"
+#include "job/clock.h"
+#include "job/evidence.h"
+#include "job/stays.h"
+#include "job/track.h"
+#include "proc/proc.h"
+#include "wire/wire.h"
+#include "words/words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Glossary:
+ *   job       the watched process tree; under `run` it ends when the command ends
+ *   member    a process of the job, alive or ended
+ *   track     one counter of one process or of the job: its samples and engines
+ *   seconds   since watching began, on a clock that neither jumps nor counts suspension
+ *
+ * sample/ fills a job from a running one, replay/ from a run file. judge/ and view/ read it.
+ */
+
+/* What the memory of any program creeps by, and its descriptors and the like. */
+#define LEAST_RISE 0x1p21
+#define LEAST_RISE_OF_COUNTS 8
+
+/* ---- processes ---- */
+
+#define MEMBER_LABEL 64
+
+/* The counters of a process, in the order of member_kinds[]. */
+enum member_kind {
+    MEMBER_ANON,
+    MEMBER_SHMEM,
+    MEMBER_FDS,
+    MEMBER_THREADS,
+    MEMBER_FILE,
+    MEMBER_PRIVATE,
+    MEMBER_PSS,
+    MEMBER_SWAP,
+    MEMBER_RSS,
+    MEMBER_VSIZE,
+    MEMBER_PEAK,
+    MEMBER_COPIED, /* of what it shared at its fork, what it has for itself by copying it */
+    MEMBER_LEFT,   /* ... and what because the others gave it up */
+    MEMBER_KINDS,
+};
+
+/* Its proportional shares (PSS) as they were last read. Bytes; NAN: never. */
+struct member_shares {
+    struct proc_rollup rollup;
+    double pss_first;
+    double anon;          /* what it held then: since then its shares move with that */
+    double seconds, next; /* when they were read, and when they are due again */
+    int error;
+};
+
+struct member_reading; /* how sample/ reads it */
+
+struct member {
+    struct proc_id id, parent;
+    struct proc_id origin; /* its parent's where that forked it, and so on; else its own id */
+    char *command;         /* redacted, for people */
+    char start[32];        /* when it was started, as in ISO 8601 */
+    struct role_finding role;
+    char rank[16], local_rank[16]; /* from its environment; empty: none */
+    bool is_root, forked;
+    double joined, ended; /* seconds; ended NAN: alive */
+    double seen_seconds;  /* of the last tick that found it alive */
+    int64_t stored;       /* its number in the run file; 0: none */
+
+    bool has_tracks, moves; /* moves: one of its tracks has an engine */
+    struct track tracks[MEMBER_KINDS];
+    struct track *gpu; /* one a device, or NULL */
+    size_t gpu_count;
+    struct track *told; /* counters that it reports from inside, or NULL */
+    size_t told_count;
+    bool counts_steps;
+    struct activity_scope activities;
+
+    struct climb climb;     /* of what it holds */
+    struct proc_status now; /* as it was when it was last read: it has not changed since */
+    struct member_shares shares;
+    double inherited; /* of its anonymous memory, from the process that forked it; NAN: not known */
+
+    struct evidence *evidence; /* what was measured inside; NULL: nothing */
+    bool is_attached;          /* tidemark attached to it, or tried to */
+    bool copies_told;          /* of what its data workers copy */
+
+    struct member_reading *reading; /* owned by sample/; NULL: nobody reads it */
+};
+
+/* The caller adds it to a job. */
+struct member *member_new(struct proc_id id);
+struct member *member_free(struct member *m); /* but for its reading; NULL */
+void member_init_tracks(struct member *m);
+enum member_kind member_kind_of(const char *kind); /* MEMBER_KINDS: none of them */
+
+bool member_is_alive(const struct member *m);
+bool member_was_there(const struct member *m, double seconds);
+bool member_is_trainer(const struct member *m);                    /* or a rank */
+void member_label(const struct member *m, char ret[MEMBER_LABEL]); /* "trainer 4242" */
+
+double member_held(const struct member *m);     /* anonymous memory, resident or swapped out */
+double member_own_anon(const struct member *m); /* of a fork: what it got since */
+double member_pss(const struct member *m);      /* as last read, moved on by what anon did since */
+bool member_shares_are_due(const struct member *m, double now); /* and wait for their turn */
+
+/* The first of its counters of that kind that it reports from inside; NULL: none. */
+const struct track *member_told(const struct member *m, const char *kind);
+struct track *member_heap(struct member *m); /* malloc's in-use bytes; NULL: not told */
+bool member_has_told(const struct member *m, const struct track *t);
+
+bool member_leaks(const struct member *m);           /* one of its series does ... */
+bool member_is_wary(const struct member *m);         /* ... or is suspect */
+bool member_climbs(const struct member *m);          /* what it holds, for most of a minute */
+bool member_is_told_soon(const struct member *m);    /* its memory is a leak, or may be one */
+bool member_is_told_quietly(const struct member *m); /* ... was announced as a negligible one */
+bool member_fills(const struct member *m);           /* some of its growth has a bound */
+/* It is part of the job's sum as it is now: a process that has ended is no more. */
+bool member_is_in_sum(const struct member *m, const struct track *sum);
+
+/* ---- news ---- */
+
+#define JOB_NEWS 16u
+
+/* ---- the job ---- */
+
+enum job_kind {
+    JOB_ANON,
+    JOB_PSS,
+    JOB_PROCESSES,
+    JOB_SHM,
+    JOB_CGROUP,
+    JOB_SYSTEM,
+    JOB_KINDS,
+};
+
+/* One owner, one thread. */
+struct job {
+    struct step_clock clock;
+    struct track_terms terms;
+    struct activities activities;
+
+    struct member **members; /* alive and ended, in the order they joined */
+    size_t member_count, alive;
+    unsigned most_processes;
+    uint64_t folded; /* ended members that are no longer kept */
+
+    struct track sums[JOB_KINDS];
+    struct track *devices; /* the whole device, where the driver names no processes */
+    size_t device_count;
+    bool gpu_has_pids; /* the driver does */
+
+    double limit; /* of the host's memory; 0: not known */
+    const char *limit_source;
+    double now;          /* the last tick, in seconds */
+    double ended;        /* seconds; NAN: still going on */
+    uint64_t began;      /* second 0 by wire_now(), as censuses tell time */
+    double came_or_left; /* seconds of the last process that did */
+    bool is_inside;      /* the job watches itself */
+    bool is_profiled;    /* the user asked what grows, be it a leak or not */
+
+    bool leak_told, cause_told;
+    bool holders_known; /* a search has found holders, and nobody looked at them yet */
+
+    struct watch_news news[JOB_NEWS];
+    unsigned news_count;
+    struct buf news_texts[JOB_NEWS];
+};
+
+void job_init(struct job *j); /* its terms are the caller's to set, but for the clock */
+void job_release(struct job *j);
+
+void job_add_member(struct job *j, struct member *m);            /* owns it */
+void job_remove_member(struct job *j, size_t index);             /* does not free it */
+struct member *job_find(const struct job *j, struct proc_id id); /* NULL: not (or no longer) kept */
+struct member *job_find_alive(const struct job *j, pid_t pid);   /* NULL: none */
+struct member *job_find_last(const struct job *j, pid_t pid); /* the last of that pid; NULL: none */
+bool job_any_attached_climbs(const struct job *j);
+
+/* Its name among the job's processes: "trainer 4242"; of one that is not the root also its command,
+ * and the root. */
+void job_name_process(const struct job *j, pid_t pid, struct buf *out);
+
+/* Of the system's memory: its own, what its living forks have of what they shared, what it has in
+ * /dev/shm. */
+double job_held(const struct job *j);
+
+/* It takes of the host memory that all share: of the job's limit. */
+bool job_shares_limit(const struct job *j, const struct track *t);
+
+typedef void (*job_visit)(struct job *j, struct track *t, void *context);
+
+/* Every track of the job and its processes. */
+void job_each_track(struct job *j, job_visit visit, void *context);
+/* Only those that have engines, and only of living processes where `of_ended` is not said. */
+void job_each_moving_track(struct job *j, bool of_ended, job_visit visit, void *context);
+void member_each_track(struct job *j, struct member *m, job_visit visit, void *context);
+
+void job_add_news(struct job *j, enum watch_news_kind kind, size_t series, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The text is valid until the next tick. */
+struct watch_news job_next_news(struct job *j);
+
+#endif

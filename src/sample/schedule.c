@@ -1,0 +1,224 @@
+/* sample/schedule.c: what is read when. */
+#include "sample/sampler.h"
+
+#include <math.h>
+
+/* Ticks and scans may cost so large a share of one core. */
+#define TICK_SHARE 0.002
+#define SCAN_SHARE 0.001
+
+/* And so large a one while a run may be over soon. */
+#define EARLY_SHARE 0.05
+#define EARLY_SECONDS 5.0
+
+/* Scans are left out while nobody came or left, but for one after so long. */
+#define FULL_SCAN_SECONDS 60.0
+
+/* What surrounds the job is looked at this often; every second where the job's memory has changed
+ * by such a share since, or where so much of its limit is used. */
+#define REVIEW_MOST 5.0
+#define REVIEW_CHANGE 0.01
+#define REVIEW_USED 0.8
+
+void schedule_init(struct schedule *s)
+{
+    *s = (struct schedule){.last_scan = -INFINITY, .next_survey = 2};
+}
+
+/* The first seconds of training may be all there are. */
+static bool is_early(const struct sampler *sam, double seconds)
+{
+    const struct clock_mark *first = clock_first(&sam->job->clock);
+    return first && seconds - first->seconds < EARLY_SECONDS;
+}
+
+static double tick_share(const struct sampler *sam, double seconds)
+{
+    return is_early(sam, seconds) ? EARLY_SHARE : TICK_SHARE;
+}
+
+/* ---- processes ---- */
+
+/*
+ * The moment a step is over is the best one to look. At first every millisecond if steps are that
+ * fast, since the whole run may be short; the longer it lasts the more rarely.
+ */
+static double mark_spacing(const struct sampler *sam, double seconds)
+{
+    const struct clock_mark *first = clock_first(&sam->job->clock);
+    double since = first ? seconds - first->seconds : 0;
+    double cost = sam->schedule.tick_cost / tick_share(sam, seconds);
+    return fmin(fmax(fmax(0.001, since / 1000), cost), 1);
+}
+
+void schedule_hurry(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    if (sam->options.interval == 0)
+        s->next_tick = fmin(s->next_tick, sam->job->now + mark_spacing(sam, seconds));
+}
+
+/* 20 ms at first, stretching to a second, and less in the first seconds of training; never more of
+ * a core than TICK_SHARE. */
+static double tick_interval(const struct sampler *sam, double seconds)
+{
+    if (sam->options.interval > 0)
+        return sam->options.interval;
+    const struct clock_mark *first = clock_first(&sam->job->clock);
+    double wanted = fmin(fmax(0.02, seconds / 500), 1);
+    if (first)
+        wanted = fmin(wanted, fmax(0.005, (seconds - first->seconds) / 250));
+    return fmax(wanted, fmin(sam->schedule.tick_cost / tick_share(sam, seconds), 5));
+}
+
+static void tick(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    struct job *j = sam->job;
+    double before = sampler_cpu_seconds();
+    j->now = seconds;
+    sam->shares_cpu = 0;
+    members_tick(sam, seconds);
+    if (j->alive > j->most_processes)
+        j->most_processes = (unsigned) j->alive;
+    j->sums[JOB_ANON].parts = fmax(1, j->most_processes);
+    /* Shares are read at a pace of their own. */
+    double cost = sampler_cpu_seconds() - before - sam->shares_cpu;
+    s->tick_cost = s->tick_cost == 0 ? cost : 0.8 * s->tick_cost + 0.2 * cost;
+    s->next_tick = seconds + tick_interval(sam, seconds);
+}
+
+static bool scan_is_needed(const struct sampler *sam, double seconds)
+{
+    return sam->wants_scan || seconds - sam->schedule.last_scan >= FULL_SCAN_SECONDS ||
+           proc_tree_has_grown(sam->tree);
+}
+
+static void scan(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    double share = seconds < EARLY_SECONDS ? EARLY_SHARE : SCAN_SHARE;
+    double allowed = s->last_scan + fmin(s->scan_cost / share, 5);
+    if (seconds < allowed) {
+        s->next_scan = allowed;
+        return;
+    }
+    s->next_scan =
+        seconds + fmax(fmin(fmax(0.05, seconds / 50), 1), fmin(sam->options.interval, 5));
+    if (!scan_is_needed(sam, seconds))
+        return;
+    double before = sampler_cpu_seconds();
+    sam->job->now = s->last_scan = seconds;
+    sam->wants_scan = false;
+    proc_tree_scan(sam->tree);
+    s->scan_cost = sampler_cpu_seconds() - before;
+}
+
+static void judge_roles(struct sampler *sam, double seconds)
+{
+    members_judge_roles(sam, seconds);
+    sam->wants_roles = false;
+    sam->schedule.next_roles = seconds + fmin(fmax(0.5, seconds / 2), 60);
+}
+
+/* ---- what surrounds them ---- */
+
+/* As often as it is cheap, and at both ends of an activity. */
+static void look_at_gpu(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    bool is_due = seconds >= s->next_gpu;
+    if (!is_due && !(sam->looks.changed && activities_may_look(sam, seconds)))
+        return;
+    double before = sampler_cpu_seconds();
+    machine_read_gpu(sam, seconds);
+    double cost = sampler_cpu_seconds() - before;
+    sam->looks.changed = false;
+    sam->looks.spent += is_due ? 0 : cost;
+    bool hurries = is_early(sam, seconds) && !sam->job->is_inside;
+    double wanted = hurries ? 0.01 : fmin(fmax(0.1, seconds / 500), 1);
+    s->next_gpu = seconds + fmax(wanted, cost / (hurries ? EARLY_SHARE : TICK_SHARE));
+}
+
+/* Whether what costs more than a tick is worth a look every second. */
+static bool is_restless(const struct sampler *sam)
+{
+    double moved = fabs(sam->job->sums[JOB_ANON].last - sam->schedule.anon_at_review);
+    return moved > REVIEW_CHANGE * sam->schedule.anon_at_review ||
+           machine_used(sam) > REVIEW_USED * sam->job->limit;
+}
+
+static double least_review(const struct sampler *sam, double seconds)
+{
+    return fmax(fmin(1, fmax(0.25, seconds / 20)), fmin(sam->options.interval, 5));
+}
+
+static void review(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    machine_tick(sam, seconds, false);
+    machine_attribute_gpu(sam);
+    s->anon_at_review = sam->job->sums[JOB_ANON].last;
+    s->next_review = seconds + fmax(least_review(sam, seconds), fmin(seconds / 4, REVIEW_MOST));
+}
+
+/* What costs more than a tick, and changes slowly. True: all of it was read. */
+static bool look_around(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    bool is_due = seconds >= s->next_restless;
+    bool reviews = seconds >= s->next_review || (is_due && is_restless(sam));
+    if (reviews)
+        review(sam, seconds);
+    else if (is_due && sam->job->sums[JOB_SHM].moves)
+        shared_tick(sam, seconds, false);
+    else
+        return false;
+    s->next_restless = seconds + least_review(sam, seconds);
+    return reviews;
+}
+
+/* ---- all of it ---- */
+
+/* Ticks, what the rings hold and activities are worth waking up for; the rest has a second's time.
+ */
+static double next_call(const struct sampler *sam, double seconds)
+{
+    const struct schedule *s = &sam->schedule;
+    double rest = fmin(s->next_scan, s->next_review);
+    if (sam->machine.gpu)
+        rest = fmin(rest, s->next_gpu);
+    double next = fmin(fmin(s->next_tick, sam->rings.next), sam->looks.next);
+    return fmin(next, fmax(rest, seconds + 1));
+}
+
+static bool read_processes(struct sampler *sam, double seconds)
+{
+    bool ticks = seconds >= sam->schedule.next_tick;
+    if (sam->wants_roles || seconds >= sam->schedule.next_roles)
+        judge_roles(sam, seconds);
+    if (ticks)
+        tick(sam, seconds);
+    if (sam->wants_scan)
+        scan(sam, seconds);
+    activities_look(sam, seconds);
+    return ticks;
+}
+
+struct sampled sampler_tick(struct sampler *sam, double seconds)
+{
+    struct schedule *s = &sam->schedule;
+    struct sampled done = {0};
+    rings_find(sam, seconds, seconds >= s->next_scan);
+    if (seconds >= s->next_scan || sam->wants_scan)
+        scan(sam, seconds);
+    done.has_evidence = rings_read(sam, seconds);
+    done.ticked = read_processes(sam, seconds) || sam->rings.count > 0;
+    if (sam->machine.gpu)
+        look_at_gpu(sam, seconds);
+    done.reviewed = look_around(sam, seconds);
+    if (seconds >= s->next_survey)
+        s->next_survey = machine_look_elsewhere(sam, seconds);
+    done.next = next_call(sam, seconds);
+    return done;
+}

@@ -1,0 +1,784 @@
+/* view/findings.c: from the censuses of the processes to what is told: what grows, and why. */
+#include "view/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy(const char *text)
+{
+    struct buf clean = BUF_INIT;
+    utf8_add_clean(&clean, text, false);
+    char *result = strdup(buf_text(&clean));
+    if (!result)
+        base_out_of_memory();
+    buf_release(&clean);
+    return result;
+}
+
+/* ---- the facts of a process ---- */
+
+struct process_facts {
+    struct member *member;
+    enum series_clock clock;
+    char label[MEMBER_LABEL];
+    struct growth_facts growths[WIRE_CENSUS_GROWING];
+    struct rise rises[WIRE_CENSUS_GROWING]; /* of the same */
+    unsigned places[WIRE_CENSUS_GROWING];   /* in the census */
+    struct cause_facts facts;
+    double seconds_a_unit;       /* of the clock */
+    double heap_rate;            /* of what malloc has given out; NAN: not known */
+    struct account host, device; /* of its growth: the sum's where nobody knows who grows */
+    double pinned_rate; /* of what torch has pinned, whatever its verdict; NAN: not known */
+    bool leaks;         /* one of its series does */
+    bool by_objects;    /* what its memory does counts, be it little: objects grow */
+    bool is_part;       /* the sum of all processes grows, and nobody knows by which */
+};
+
+/* Where who holds what grows is asked for by name, or a process was entered for it, all that grows
+ * so far is worth a look. */
+static bool is_wary(const struct job *j, const struct answer *a)
+{
+    bool is_asked = j->is_profiled || job_any_attached_climbs(j);
+    bool grows = a->suspect || (is_asked && a->rate_low > 0);
+    return a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && grows);
+}
+
+/* By more than any program creeps by: enough to speak of it where no object grows. */
+static bool has_risen(const struct watch_series *s)
+{
+    const struct answer *a = &s->answer;
+    double least = s->info.unit == SERIES_BYTES ? LEAST_RISE : LEAST_RISE_OF_COUNTS;
+    return a->verdict == VERDICT_LEAK || a->suspect || a->floor_last - a->floor_first >= least;
+}
+
+/* Where it is open, the last phase may be a short one, as after a table was made larger: its pace
+ * is that of all the growth up to now. As a part of the answer's rate. */
+static double pace_of_growth(const struct answer *a)
+{
+    if (a->phase_count == 0 || !(a->rate > 0))
+        return 1;
+    const struct phase *last = &a->phases[a->phase_count - 1], *first = track_growing_since(a);
+    return first == last
+               ? 1
+               : (last->level_to - first->level_from) / (last->to - first->from) / a->rate;
+}
+
+static double rate_on(const struct watch_series *s, enum series_clock clock)
+{
+    const struct answer *a = &s->answer;
+    double rate = s->info.clock == clock ? a->rate
+                  : clock == CLOCK_STEP  ? a->rate_per_step
+                                         : a->rate_per_second;
+    return rate * pace_of_growth(a);
+}
+
+static bool is_of(const struct watch_series *s, const struct member *m)
+{
+    return s->info.pid == m->id.pid && (!s->info.start || strcmp(s->info.start, m->start) == 0);
+}
+
+static void add_to(double *sum, double rate)
+{
+    if (rate > 0)
+        *sum = (*sum > 0 ? *sum : 0) + rate;
+}
+
+static void take_series(const struct job *j, struct process_facts *p, const struct watch_series *s)
+{
+    struct cause_facts *f = &p->facts;
+    const struct {
+        const char *kind;
+        bool is_of_objects; /* a census may show which */
+        double *rate;
+    } kinds[] = {
+        {"host.anon", true, &f->host_rate},   {"torch.allocated", true, &f->allocated_rate},
+        {"gpu.used", false, &f->gpu_rate},    {"py.tensors", true, &f->tensors_rate},
+        {"fds", false, &f->fds_rate},         {"host.shmem", false, &f->shared_rate},
+        {"threads", false, &f->threads_rate}, {HEAP_USED, true, &p->heap_rate},
+    };
+    double rate = rate_on(s, p->clock);
+    f->allocated_known = f->allocated_known || strcmp(s->info.kind, "torch.allocated") == 0;
+    if (strcmp(s->info.kind, "torch.reserved") == 0 && isfinite(rate))
+        f->reserved_growth = (isfinite(f->reserved_growth) ? f->reserved_growth : 0) + rate;
+    if (strcmp(s->info.kind, "torch.pinned") == 0)
+        add_to(&p->pinned_rate, rate);
+    p->leaks = p->leaks || s->answer.verdict == VERDICT_LEAK;
+    bool rises = strcmp(s->info.kind, "py.tensors") == 0 && s->part == PART_MAIN;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && (rises || is_wary(j, &s->answer));
+         i++)
+        if (strcmp(s->info.kind, kinds[i].kind) == 0 &&
+            ((kinds[i].is_of_objects && p->by_objects) || has_risen(s)))
+            add_to(kinds[i].rate, rate);
+}
+
+/* The job's memory, where it grows; NULL: it does not. */
+static const struct watch_series *growing_total(const struct job *j, const struct watch_view *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        if (s->part == PART_TOTAL && strcmp(s->info.kind, "host.anon") == 0)
+            return is_wary(j, &s->answer) ? s : NULL;
+    }
+    return NULL;
+}
+
+static bool is_in_sum(const struct job *j, const struct watch_series *s)
+{
+    for (size_t i = 0; i < j->member_count; i++)
+        if (is_of(s, j->members[i]) && member_is_in_sum(j->members[i], &j->sums[JOB_ANON]))
+            return true;
+    return false;
+}
+
+/* The sum leaks, and none of its parts by itself does; who ended before is none. */
+static double total_rate(const struct job *j, const struct watch_view *v, enum series_clock clock)
+{
+    const struct watch_series *total = growing_total(j, v);
+    for (size_t i = 0; total && i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        if (s != total && strcmp(s->info.kind, "host.anon") == 0 && is_wary(j, &s->answer) &&
+            is_in_sum(j, s))
+            return NAN;
+    }
+    return total ? rate_on(total, clock) : (double) NAN;
+}
+
+/* How long a unit of its clock takes, by its own series. */
+static double seconds_a_unit(const struct watch_view *v, const struct process_facts *p)
+{
+    if (p->clock == CLOCK_SECONDS)
+        return 1;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct answer *a = &v->series[i].answer;
+        double length = (a->last_seconds - a->first_seconds) / (a->last_at - a->first_at);
+        if (is_of(&v->series[i], p->member) && v->series[i].info.clock == CLOCK_STEP && length > 0)
+            return length;
+    }
+    return NAN;
+}
+
+/* Its own memory is known not to grow: what the sum grows by is somebody else's. */
+static bool stands_still(const struct watch_view *v, const struct member *m)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (is_of(&v->series[i], m) && strcmp(v->series[i].info.kind, "host.anon") == 0)
+            return v->series[i].answer.verdict == VERDICT_NO_LEAK;
+    return false;
+}
+
+static void gather_series(const struct job *j, const struct watch_view *v, struct process_facts *p)
+{
+    struct cause_facts *f = &p->facts;
+    f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
+    f->shared_rate = f->fds_rate = f->threads_rate = f->reserved_growth = p->heap_rate = NAN;
+    f->processes_rate = NAN;
+    p->pinned_rate = NAN;
+    for (size_t i = 0; i < v->count; i++)
+        if (is_of(&v->series[i], p->member))
+            take_series(j, p, &v->series[i]);
+    for (size_t i = 0; i < v->count && member_is_trainer(p->member); i++) {
+        const struct watch_series *s = &v->series[i];
+        if (strcmp(s->info.kind, "processes") == 0 && is_wary(j, &s->answer) && has_risen(s))
+            add_to(&f->processes_rate, rate_on(s, p->clock));
+    }
+    /* The driver maps what is pinned as it maps shared memory. */
+    f->shared_is_pinned = p->pinned_rate > f->shared_rate / 2;
+    if (isnan(f->host_rate))
+        f->host_rate = p->heap_rate;
+    double total = total_rate(j, v, p->clock);
+    p->is_part = isnan(f->host_rate) && total > 0 && !stands_still(v, p->member);
+    if (p->is_part)
+        f->host_rate = total;
+    p->seconds_a_unit = seconds_a_unit(v, p);
+}
+
+/* ---- what each explains ---- */
+
+static double bytes_of_fate(const struct account *a, enum fate fate)
+{
+    double low = 0;
+    for (unsigned i = 0; i < a->ledger.count; i++)
+        low += a->ledger.parts[i].fate == fate ? a->ledger.parts[i].bytes.low : 0;
+    return low;
+}
+
+/* Of the growth that is not free memory: free memory may be the holes that a leak makes. */
+static struct interval share_of(struct interval bytes, const struct account *a)
+{
+    double whole = a->ledger.total - bytes_of_fate(a, FATE_KEPT_FREE);
+    if (!(whole > 0))
+        return (struct interval){0, 0};
+    return (struct interval){fmin(bytes.low / whole, 1), fmin(bytes.high / whole, 1)};
+}
+
+static struct interval share_of_kind(const struct account *a, enum ledger_kind kind)
+{
+    struct interval sum = {0, 0};
+    for (unsigned i = 0; i < a->ledger.count; i++)
+        if (a->ledger.parts[i].kind == kind) {
+            sum.low += a->ledger.parts[i].bytes.low;
+            sum.high += a->ledger.parts[i].bytes.high;
+        }
+    return share_of(sum, a);
+}
+
+static struct interval share_of_growing(const struct account *a,
+                                        const struct wire_census_growing *g)
+{
+    for (unsigned i = 0; i < a->ledger.count; i++) {
+        const struct ledger_part *p = &a->ledger.parts[i];
+        if (p->kind == LEDGER_HOLDER && a->growing[p->source] == g)
+            return share_of(p->bytes, a);
+    }
+    return (struct interval){0, 0};
+}
+
+/* False: nothing of it grows. */
+static bool account_by_kind(struct job *j, struct process_facts *p, const char *kind,
+                            struct account *ret)
+{
+    struct member *m = p->member;
+    if (strcmp(kind, "host.anon") == 0 && p->is_part)
+        return account_of(j, NULL, &j->sums[JOB_ANON], ret);
+    if (strcmp(kind, "host.anon") == 0)
+        return account_of(j, m, &m->tracks[MEMBER_ANON], ret);
+    for (size_t i = 0; i < m->told_count; i++)
+        if (strcmp(m->told[i].kind, kind) == 0 && track_is_wary(&m->told[i]))
+            return account_of(j, m, &m->told[i], ret);
+    return false;
+}
+
+static void gather_shares(struct job *j, struct process_facts *p)
+{
+    struct cause_facts *f = &p->facts;
+    bool on_host = f->host_rate > 0 && account_by_kind(j, p, "host.anon", &p->host);
+    bool on_device = f->allocated_rate > 0 && account_by_kind(j, p, "torch.allocated", &p->device);
+    f->heap_used = f->heap_free = NAN;
+    for (size_t i = 0; i < f->growth_count; i++) {
+        struct growth_facts *g = &p->growths[i];
+        if (on_host)
+            g->host_share = share_of_growing(&p->host, g->growing);
+        if (on_device)
+            g->device_share = share_of_growing(&p->device, g->growing);
+    }
+    if (on_device)
+        f->device_unexplained = p->device.evidence.is_censused
+                                    ? share_of_kind(&p->device, LEDGER_REST)
+                                    : (struct interval){0, 1};
+    if (!on_host || !(p->host.ledger.total > 0))
+        return;
+    f->unexplained = share_of_kind(&p->host, LEDGER_REST);
+    f->censused = p->host.evidence.is_censused && !p->is_part;
+    f->heap_used = p->host.evidence.heap_used / p->host.ledger.total;
+    f->heap_free = isnan(f->heap_used)
+                       ? (double) NAN
+                       : bytes_of_fate(&p->host, FATE_KEPT_FREE) / p->host.ledger.total;
+}
+
+static void gather_model(const struct wire_census *c, struct cause_facts *f)
+{
+    f->model_bytes = f->model_tensors = NAN;
+    for (unsigned i = 0; i < c->purpose_count; i++)
+        if (strcmp(c->purposes[i].name, "parameters") == 0) {
+            add_to(&f->model_bytes, c->purposes[i].bytes);
+            add_to(&f->model_tensors, c->purposes[i].count);
+        }
+}
+
+/* As torch calls its own. */
+static bool has_profiler(const struct wire_census *c)
+{
+    for (unsigned i = 0; i < c->type_count; i++)
+        if (strstr(c->types[i].name, "profiler.profile") || strstr(c->types[i].name, "KinetoProf"))
+            return true;
+    return false;
+}
+
+/* Of one large object the points are bytes. */
+static struct growth_facts growth_of(const struct wire_census_growing *g, const struct rise *r)
+{
+    struct growth_facts f = {
+        .growing = g,
+        .count_rate = r->rate,
+        .host_rate = r->rate * g->host_per_item,
+        .device_rate = r->rate * g->device_per_item,
+    };
+    if (g->form == WIRE_CENSUS_GRAPH)
+        f.host_rate = f.device_rate = NAN;
+    if (g->form == WIRE_CENSUS_SIZE) {
+        bool on_device = g->device_per_item > 0 || (g->item_depth > 0 && g->item[0].on_device);
+        f.host_rate = on_device ? (double) NAN : r->rate;
+        f.device_rate = on_device ? r->rate : (double) NAN;
+    }
+    return f;
+}
+
+static void gather_growths(const struct job *j, struct process_facts *p)
+{
+    const struct evidence *found = p->member->evidence;
+    struct cause_facts *f = &p->facts;
+    f->growths = p->growths;
+    f->model_bytes = f->model_tensors = NAN;
+    if (!found || !found->census)
+        return;
+    const struct wire_census *c = found->census;
+    gather_model(c, f);
+    f->profiler = c->profiler || has_profiler(c);
+    for (unsigned i = 0; i < c->tensors_count; i++)
+        f->graph_tensors += fmax(fmax(c->tensors[i].grad_fn, c->tensors[i].requires_grad), 0);
+    for (unsigned i = 0; i < c->growing_count; i++) {
+        struct rise r = rise_of(j, p->member, i, p->clock, p->seconds_a_unit);
+        if (!r.steady || isfinite(c->growing[i].bound))
+            continue;
+        p->growths[f->growth_count] = growth_of(&c->growing[i], &r);
+        p->rises[f->growth_count] = r;
+        p->places[f->growth_count++] = i;
+    }
+}
+
+/* In a job that leaks, those that do are asked for; before that, those that are suspect. */
+static bool has_trouble(const struct watch_view *v, const struct process_facts *p)
+{
+    const struct cause_facts *f = &p->facts;
+    if (v->answer.verdict == VERDICT_LEAK && !p->leaks && !p->is_part)
+        return false;
+    return f->host_rate > 0 || f->allocated_rate > 0 || f->tensors_rate > 0 || f->gpu_rate > 0 ||
+           f->shared_rate > 0 || f->fds_rate > 0 || f->threads_rate > 0 || f->processes_rate > 0;
+}
+
+/* ---- findings ---- */
+
+static void append(struct watch_finding **list, size_t *count, const struct watch_finding *f)
+{
+    *list = reallocarray(*list, *count + 1, sizeof(**list));
+    if (!*list)
+        base_out_of_memory();
+    (*list)[(*count)++] = *f;
+}
+
+static void finding_init(struct watch_finding *f, const struct member *m)
+{
+    *f = (struct watch_finding){.pid = m->id.pid, .processes = 1};
+    f->line = f->count_per_step = f->count_per_second = f->share = NAN;
+    f->bytes_per_step = f->bytes_per_second = NAN;
+    f->host_bytes_per_step = f->device_bytes_per_step = NAN;
+    f->points = f->bound = f->full_step = NAN;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Ranks of one job find the same: it is told once. Only what has a place can be the same. */
+static bool is_known(struct watch_found *all, const struct watch_finding *f)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        struct watch_finding *x = &all->findings[i];
+        if (f->holder && x->pid != f->pid && same_text(x->cause, f->cause) &&
+            same_text(x->holder, f->holder) && same_text(x->where, f->where)) {
+            x->processes++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_evidence(struct watch_finding *f, const char *text)
+{
+    if (f->evidence_count < FINDING_TEXTS)
+        f->evidence[f->evidence_count++] = copy(text);
+}
+
+static void add_point(struct buf *text, double value, enum series_unit unit, double at,
+                      enum series_clock clock)
+{
+    series_add_value(text, value, unit);
+    if (isnan(at))
+        return;
+    buf_adds(text, " at ");
+    series_add_position(text, at, 0, clock);
+}
+
+/* "1,024 -> 3,072 items between step 100 and step 2,100, at each of 8 censuses more". */
+static void add_points(struct watch_finding *f, const struct process_facts *p, const struct rise *r,
+                       bool is_bytes)
+{
+    struct buf text = BUF_INIT;
+    enum series_unit unit = is_bytes ? SERIES_BYTES : SERIES_COUNT;
+    buf_adds(&text, "from ");
+    add_point(&text, r->first, unit, r->from, p->clock);
+    buf_adds(&text, " to ");
+    add_point(&text, r->last, unit, r->to, p->clock);
+    buf_addf(&text, ", more at each of %u censuses", r->points);
+    add_evidence(f, buf_text(&text));
+    buf_release(&text);
+}
+
+static double sum_of(double a, double b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a + b;
+}
+
+static void fill_rates(struct watch_finding *f, const struct process_facts *p,
+                       const struct finding_facts *facts, const struct rise *r)
+{
+    double bytes = sum_of(facts->host_rate, facts->device_rate);
+    f->points = r->points;
+    f->count_per_second = r->per_second;
+    f->bytes_per_second = bytes * r->per_second / r->rate;
+    if (p->clock != CLOCK_STEP)
+        return;
+    f->count_per_step = r->rate;
+    f->bytes_per_step = bytes;
+    f->host_bytes_per_step = facts->host_rate;
+    f->device_bytes_per_step = facts->device_rate;
+}
+
+/* What a graph takes, or an image, is not seen in the heap, but in the process: where one alone
+ * holds such things, and nothing else is found, the growth is its. */
+static bool is_all_there_is(const struct causes *all, const struct cause_found *c)
+{
+    unsigned held = 0;
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct wire_census_growing *g =
+            all->list[i].growth ? all->list[i].growth->growing : NULL;
+        held += g && (g->holder_count == 0 || g->holders[0].kind != WIRE_HOLDER_NATIVE);
+    }
+    return c->holds_more && held == 1;
+}
+
+static void describe_growth(const struct process_facts *p, const struct causes *all,
+                            const struct cause_found *c, struct watch_finding *f)
+{
+    size_t i = (size_t) (c->growth - p->growths);
+    bool whole = is_all_there_is(all, c);
+    struct finding_facts facts = {
+        .growing = c->growth->growing,
+        .line = c->growth->growing->addition,
+        .clock = p->clock,
+        .count_rate = c->growth->count_rate,
+        .host_rate = whole && p->facts.host_rate > 0 ? p->facts.host_rate : c->growth->host_rate,
+        .device_rate =
+            whole && p->facts.allocated_rate > 0 ? p->facts.allocated_rate : c->growth->device_rate,
+        .is_whole = whole && (p->facts.host_rate > 0 || p->facts.allocated_rate > 0),
+        .process = p->label,
+        .cause = cause_words(c->cause),
+    };
+    finding_words(&facts, f);
+    fill_rates(f, p, &facts, &p->rises[i]);
+    add_points(f, p, &p->rises[i], c->growth->growing->form == WIRE_CENSUS_SIZE);
+    if (c->growth->growing->view > 0) {
+        struct buf text = BUF_INIT;
+        buf_adds(&text, "each is a view, and keeps ");
+        units_add_bytes(&text, c->growth->growing->view);
+        buf_adds(&text, " more than it shows: x.clone() would not");
+        add_evidence(f, buf_text(&text));
+        buf_release(&text);
+    }
+}
+
+/* Seen from the counters alone: the first evidence is the sentence. */
+static void describe_counters(const struct process_facts *p, const struct cause_found *c,
+                              struct watch_finding *f)
+{
+    const struct finding_facts facts = {
+        .process = p->label,
+        .cause = cause_words(c->cause),
+        .evidence = c->evidence_count > 0 ? c->evidence[0] : NULL,
+    };
+    finding_words(&facts, f);
+}
+
+static void add_cause(struct watch_found *all, const struct process_facts *p,
+                      const struct causes *causes, const struct cause_found *c)
+{
+    struct watch_finding f;
+    finding_init(&f, p->member);
+    f.share = c->share;
+    if (c->growth)
+        describe_growth(p, causes, c, &f);
+    else
+        describe_counters(p, c, &f);
+    for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
+        add_evidence(&f, c->evidence[i]);
+    if (is_known(all, &f) || all->count == FINDINGS_MOST)
+        fields_release(&watch_finding_fields, &f);
+    else
+        append(&all->findings, &all->count, &f);
+}
+
+static void add_undecided(struct watch_found *all, const char *text)
+{
+    for (unsigned i = 0; i < all->undecided_count; i++)
+        if (strcmp(all->undecided[i], text) == 0)
+            return;
+    if (all->undecided_count < FINDING_TEXTS)
+        all->undecided[all->undecided_count++] = copy(text);
+}
+
+/* ---- caches ---- */
+
+static void add_cache(struct watch_found *all, const struct process_facts *p, unsigned place,
+                      const struct rise *r)
+{
+    const struct wire_census_growing *g = &p->member->evidence->census->growing[place];
+    const struct growth_facts growth = growth_of(g, r);
+    const struct finding_facts facts = {
+        .growing = g,
+        .line = g->addition,
+        .clock = p->clock,
+        .count_rate = r->rate,
+        .host_rate = growth.host_rate,
+        .device_rate = growth.device_rate,
+        .process = p->label,
+    };
+    struct watch_finding f;
+    finding_init(&f, p->member);
+    finding_words(&facts, &f);
+    fill_rates(&f, p, &facts, r);
+    f.bound = g->bound;
+    double full = r->to + (g->bound - r->last) / r->rate;
+    f.full_step = p->clock == CLOCK_STEP ? full : (double) NAN;
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "it has ");
+    units_add_count(&text, r->last, 0);
+    buf_adds(&text, " of at most ");
+    units_add_count(&text, g->bound, 0);
+    buf_adds(&text, " items and is full at about ");
+    series_add_position(&text, ceil(full), 0, p->clock);
+    add_evidence(&f, buf_text(&text));
+    buf_release(&text);
+    append(&all->caches, &all->cache_count, &f);
+}
+
+/* It is a good part of what grows. */
+static bool matters(const struct process_facts *p, const struct wire_census_growing *g,
+                    const struct rise *r)
+{
+    const struct growth_facts f = growth_of(g, r);
+    return member_fills(p->member) || f.host_rate >= LEDGER_SMALL * p->facts.host_rate ||
+           f.device_rate >= LEDGER_SMALL * p->facts.allocated_rate;
+}
+
+static void add_caches(const struct job *j, struct watch_found *all, const struct process_facts *p)
+{
+    const struct evidence *found = p->member->evidence;
+    for (unsigned i = 0; found && found->census && i < found->census->growing_count; i++) {
+        const struct wire_census_growing *g = &found->census->growing[i];
+        struct rise r = rise_of(j, p->member, i, p->clock, p->seconds_a_unit);
+        bool fills = isfinite(g->bound) && r.steady && r.last < g->bound;
+        if (fills && matters(p, g, &r) && all->cache_count < FINDINGS_MOST)
+            add_cache(all, p, i, &r);
+    }
+}
+
+/* ---- what is there ---- */
+
+static void copy_tensors(const struct wire_census *c, struct watch_census *ret)
+{
+    for (unsigned i = 0; i < c->tensors_count && ret->device_count < CENSUS_VIEW_DEVICES; i++)
+        ret->tensors[ret->device_count++] = (struct watch_tensors){
+            copy(c->tensors[i].device), c->tensors[i].count, c->tensors[i].bytes};
+    for (unsigned i = 0; i < c->purpose_count && ret->purpose_count < CENSUS_VIEW_PURPOSES; i++)
+        ret->purposes[ret->purpose_count++] =
+            (struct watch_purpose){copy(c->purposes[i].name), copy(c->purposes[i].device),
+                                   c->purposes[i].count, c->purposes[i].bytes};
+}
+
+/* ---- what was tried out ---- */
+
+/* Less than this is what any program gives back. */
+#define LEAST_GIVEN_BACK 0x1p20
+
+static void add_note(struct watch_census *x, struct buf *text)
+{
+    if (x->note_count < FINDING_TEXTS)
+        x->notes[x->note_count++] = copy(buf_text(text));
+    buf_release(text);
+}
+
+static void begin_note(struct buf *text, const char *what, const struct wire_census_act *a)
+{
+    buf_addf(text, "%s, tried ", what);
+    units_add_count(text, a->times, 0);
+    buf_adds(text, a->times > 1 ? " times, " : " time, ");
+}
+
+static void end_note(struct buf *text, const struct wire_census_act *a, const char *if_so,
+                     const char *if_not)
+{
+    if (a->bytes >= LEAST_GIVEN_BACK) {
+        buf_adds(text, "gave back ");
+        units_add_bytes(text, a->bytes);
+        buf_addf(text, ": %s", if_so);
+    } else {
+        buf_addf(text, "gave back nothing: %s", if_not);
+    }
+}
+
+static void note_acts(struct watch_census *x, const struct wire_census *c)
+{
+    if (c->gc.times > 0) {
+        struct buf text = BUF_INIT;
+        begin_note(&text, "a full collection (--probe gc)", &c->gc);
+        if (c->gc.objects > 0) {
+            buf_adds(&text, "found ");
+            units_add_count(&text, c->gc.objects, 0);
+            buf_adds(&text, " objects that nobody could reach and ");
+        }
+        end_note(&text, &c->gc, "cycles had waited for the collector",
+                 "what grows can be reached, or is native");
+        add_note(x, &text);
+    }
+    if (c->trim.times > 0) {
+        struct buf text = BUF_INIT;
+        begin_note(&text, "malloc_trim() (--probe trim)", &c->trim);
+        end_note(&text, &c->trim, "malloc kept what the program had freed", "what grows is in use");
+        add_note(x, &text);
+    }
+}
+
+static void add_census(struct watch_found *all, const struct member *m)
+{
+    const struct wire_census *c = m->evidence->census;
+    char label[MEMBER_LABEL];
+    all->censuses = reallocarray(all->censuses, all->census_count + 1, sizeof(*all->censuses));
+    if (!all->censuses)
+        base_out_of_memory();
+    struct watch_census *x = &all->censuses[all->census_count++];
+    member_label(m, label);
+    *x = (struct watch_census){
+        .pid = m->id.pid,
+        .process = copy(label),
+        .objects = c->objects,
+        .complete = c->complete,
+        .censuses = c->censuses,
+        .searches = c->searches,
+        .pause_seconds = c->pause_seconds,
+        .longest_pause_seconds = c->longest_pause_seconds,
+        .child_seconds = c->child_seconds,
+    };
+    copy_tensors(c, x);
+    for (unsigned i = 0; i < c->note_count && x->note_count < FINDING_TEXTS; i++)
+        x->notes[x->note_count++] = copy(c->notes[i]);
+    note_acts(x, c);
+}
+
+/* ---- all of it ---- */
+
+/* A worker that is no torch's makes no batches, by which one would be looked into. */
+static void say_worker(struct watch_found *all, const struct process_facts *p)
+{
+    const struct member *m = p->member;
+    if (!p->leaks || m->role.role != ROLE_DATA_WORKER || (m->evidence && m->evidence->census))
+        return;
+    struct buf text = BUF_INIT;
+    buf_addf(&text,
+             "what holds it in %s is not known: its objects were not counted, which is done at the "
+             "batches of a DataLoader's worker. If it is one, see what the dataset keeps in "
+             "__getitem__ and what its transforms do, or train with num_workers=0 for some hundred "
+             "steps; if it is a pool's or a manager's, see what it is sent and keeps",
+             p->label);
+    add_undecided(all, buf_text(&text));
+    buf_release(&text);
+}
+
+/* A short run is over before its objects were counted often enough. */
+static void say_too_short(const struct job *j, struct watch_found *all,
+                          const struct process_facts *p)
+{
+    const struct evidence *f = p->member->evidence;
+    struct buf text = BUF_INIT;
+    if (!p->leaks || !f || !f->census)
+        return;
+    if (f->census->in_a_row < RISE_LEAST_POINTS)
+        buf_addf(&text,
+                 "what holds it is not known: the objects of %s were counted %.0f time%s in a row, "
+                 "and it takes %u; a longer run would tell",
+                 p->label, f->census->in_a_row, f->census->in_a_row == 1 ? "" : "s",
+                 RISE_LEAST_POINTS);
+    else if (f->census->ended)
+        buf_addf(
+            &text,
+            "what holds it is not known: the objects of %s were counted twice before it ended, "
+            "and what it held is gone by then; a longer run would tell",
+            p->label);
+    else if (!evidence_is_of_late(j, p->member))
+        buf_addf(
+            &text,
+            "what holds it is not known: the objects of %s were counted at its beginning only; "
+            "a longer run would tell",
+            p->label);
+    else if (!account_knows_graphs(p->member, &p->host.evidence))
+        buf_addf(&text,
+                 "what holds it is not known: tensors of %s have graphs behind them, and whether "
+                 "these grow was not seen often enough; a longer run would tell",
+                 p->label);
+    if (text.len > 0)
+        add_undecided(all, buf_text(&text));
+    buf_release(&text);
+}
+
+static void look_at(struct job *j, struct watch_view *v, struct member *m, struct process_facts *p)
+{
+    struct causes causes;
+    *p = (struct process_facts){.member = m,
+                                .clock = clock_runs(&j->clock) ? CLOCK_STEP : CLOCK_SECONDS,
+                                .by_objects = true};
+    member_label(m, p->label);
+    gather_series(j, v, p);
+    gather_growths(j, p);
+    if (p->facts.growth_count == 0) {
+        p->by_objects = false;
+        gather_series(j, v, p);
+    }
+    if (!has_trouble(v, p)) {
+        if (member_fills(m))
+            add_caches(j, &v->found, p);
+        return;
+    }
+    gather_shares(j, p);
+    causes_rank(&p->facts, &causes);
+    for (unsigned i = 0; i < causes.count; i++)
+        add_cause(&v->found, p, &causes, &causes.list[i]);
+    for (unsigned i = 0; i < causes.undecided_count; i++)
+        add_undecided(&v->found, causes.undecided[i]);
+    if (causes.count == 0)
+        say_too_short(j, &v->found, p);
+    say_worker(&v->found, p);
+    add_caches(j, &v->found, p);
+}
+
+void view_findings(struct job *j, struct watch_view *v)
+{
+    struct process_facts *p = malloc(sizeof(*p));
+    if (!p)
+        base_out_of_memory();
+    v->found.so_far = v->answer.verdict != VERDICT_LEAK;
+    for (size_t i = 0; i < j->member_count; i++) {
+        struct member *m = j->members[i];
+        if (m->evidence && m->evidence->census)
+            add_census(&v->found, m);
+        /* Of a job that does not leak nothing is accused; what fills is no accusation. */
+        if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || member_fills(m)))
+            look_at(j, v, m, p);
+    }
+    free(p);
+    j->cause_told = j->cause_told || (v->found.count > 0 && v->found.findings[0].holder);
+}
+
+void view_review_findings(struct job *j)
+{
+    struct watch_view v = {0};
+    if (!(j->leak_told || job_any_attached_climbs(j)) || j->cause_told || !j->holders_known)
+        return;
+    j->holders_known = false;
+    view_judge(j, &v);
+    view_findings(j, &v);
+    if (j->cause_told)
+        job_add_news(j, NEWS_CAUSE, 0, "%s: %s", j->leak_told ? "cause" : "growing so far",
+                     v.found.findings[0].sentence);
+    watch_view_release(&v);
+}

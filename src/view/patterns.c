@@ -1,0 +1,276 @@
+/* view/patterns.c: what the memory of a job does that only looks like a leak, by its name. */
+#include "view/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A warm-up lasts so many horizons at most, and brings most of all that ever came. */
+#define FADED_HORIZONS 1.2
+
+/* In the order in which they are told where they moved alike. */
+static const enum pattern told[] = {
+    PATTERN_ALLOCATOR_RETENTION, PATTERN_BOUNDED_CACHE, PATTERN_COPY_ON_WRITE, PATTERN_SAWTOOTH,
+    PATTERN_PAGE_CACHE,          PATTERN_SPIKES,        PATTERN_WARM_UP,
+};
+
+struct candidate {
+    enum pattern pattern;
+    const struct watch_series *series; /* of them all the one that moved most */
+    double moved;
+    unsigned others;
+};
+
+static double moved_by(const struct watch_series *s)
+{
+    return s->info.unit == SERIES_BYTES ? s->answer.max - s->answer.min : 0;
+}
+
+/* "cuda:0", "gpu1"; a file system has a name, too. */
+static bool is_on_device(const struct watch_series *s)
+{
+    return s->info.device && strncmp(s->info.kind, "host.", 5) != 0;
+}
+
+/* The most that a process held of the host's memory. */
+static double held_at_most(const struct watch_view *v)
+{
+    double most = 0;
+    for (size_t i = 0; i < v->count; i++)
+        if (v->series[i].info.unit == SERIES_BYTES && v->series[i].part == PART_MAIN &&
+            !is_on_device(&v->series[i]))
+            most = fmax(most, v->series[i].answer.max);
+    return most;
+}
+
+/* What is on a device is measured by what is there. */
+static double worth_a_name(const struct watch_view *v, const struct watch_series *s)
+{
+    return fmax(LEAST_RISE, LEDGER_SMALL * (is_on_device(s) ? s->answer.max : held_at_most(v)));
+}
+
+/* Whether it stands still some day is open; that it slows down, for longer than any warm-up, and
+ * still grows is not. */
+static bool fades(const struct answer *a)
+{
+    return a->verdict == VERDICT_INCONCLUSIVE && a->phase_count >= 2 &&
+           a->phases[a->phase_count - 2].name == PHASE_WARM_UP &&
+           a->phases[a->phase_count - 1].name == PHASE_GROWING &&
+           a->warm_up_end - a->first_at > FADED_HORIZONS * a->horizon;
+}
+
+static double floor_rise(const struct watch_series *s)
+{
+    return s->answer.floor_last - s->answer.floor_first;
+}
+
+static bool is_of_the_same(const struct series_info *a, const struct series_info *b)
+{
+    const char *device = a->device ? a->device : "";
+    return a->pid == b->pid && strcmp(device, b->device ? b->device : "") == 0;
+}
+
+/* Torch reserves what its tensors take: only what it reserves beyond that is kept for nothing. */
+static bool follows_tensors(const struct watch_view *v, const struct watch_series *reserved)
+{
+    if (strcmp(reserved->info.kind, "torch.reserved") != 0)
+        return false;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        if (strcmp(s->info.kind, "torch.allocated") == 0 &&
+            is_of_the_same(&s->info, &reserved->info))
+            return floor_rise(s) > LEDGER_MOST * floor_rise(reserved);
+    }
+    return false;
+}
+
+/* A census has memory of its own that it shares with its child. */
+static bool may_be_ours(const struct watch_series *s)
+{
+    return strcmp(s->info.kind, "host.shmem") == 0 && s->answer.pattern == PATTERN_SPIKES;
+}
+
+/* Since the longest warm-up that there is would have been over. */
+static double lowest_since(const struct watch_series *s)
+{
+    double low = INFINITY, since = s->answer.first_at + FADED_HORIZONS * s->answer.horizon;
+    for (unsigned i = 1; i < s->history.count; i++) /* the first has the beginning, wide as it is */
+        if (s->history.blocks[i].at > since)
+            low = fmin(low, s->history.blocks[i].min);
+    return low;
+}
+
+/* It rose at the beginning, at once or little by little, and stands there since, or comes back to
+ * it: gradients, an optimizer's state. */
+static bool has_warmed_up(const struct watch_view *v, const struct watch_series *s)
+{
+    const struct answer *a = &s->answer;
+    bool may_have = a->pattern == PATTERN_FLAT || a->pattern == PATTERN_LEVEL_SHIFT ||
+                    a->pattern == PATTERN_SPIKES || a->pattern == PATTERN_SAWTOOTH;
+    double rise = lowest_since(s) - a->floor_first;
+    return a->verdict == VERDICT_NO_LEAK && may_have && isfinite(rise) &&
+           rise >= fmax(worth_a_name(v, s), LEDGER_MOST * floor_rise(s));
+}
+
+static bool does(const struct watch_view *v, const struct watch_series *s, enum pattern pattern)
+{
+    if (follows_tensors(v, s) || may_be_ours(s))
+        return false;
+    return pattern == (fades(&s->answer) ? PATTERN_BOUNDED_CACHE : s->answer.pattern) ||
+           (pattern == PATTERN_WARM_UP && has_warmed_up(v, s));
+}
+
+static struct candidate find(const struct watch_view *v, enum pattern pattern)
+{
+    struct candidate c = {.pattern = pattern};
+    for (size_t i = 0; i < v->count; i++) {
+        const struct watch_series *s = &v->series[i];
+        if (!does(v, s, pattern) || moved_by(s) < worth_a_name(v, s))
+            continue;
+        c.others += c.series != NULL;
+        if (moved_by(s) > c.moved) {
+            c.series = s;
+            c.moved = moved_by(s);
+        }
+    }
+    return c;
+}
+
+/* After a warm-up it may have risen by something else. */
+static double level_after(const struct candidate *c)
+{
+    double last = c->series->answer.floor_last;
+    return c->pattern == PATTERN_WARM_UP ? fmin(last, lowest_since(c->series)) : last;
+}
+
+static void describe(struct buf *out, const struct candidate *c)
+{
+    const struct answer *a = &c->series->answer;
+    bool returns = c->pattern == PATTERN_SAWTOOTH || c->pattern == PATTERN_SPIKES;
+    buf_addf(out, "%s: %s, ", pattern_name(c->pattern), c->series->info.name);
+    buf_adds(out, returns ? "again and again from " : "from ");
+    units_add_bytes(out, returns ? a->floor_last : a->floor_first);
+    buf_adds(out, " to ");
+    units_add_bytes(out, returns ? a->max : level_after(c));
+    if (returns)
+        buf_adds(out, " and back");
+    if (a->verdict == VERDICT_INCONCLUSIVE)
+        buf_adds(out, ", ever slower");
+    if (c->others > 0)
+        buf_addf(out, ", and %u other series", c->others);
+}
+
+static void add(struct watch_view *v, enum pattern pattern, struct buf *text)
+{
+    char *copy = strdup(buf_text(text));
+    if (!copy)
+        base_out_of_memory();
+    v->patterns[v->pattern_count++] = (struct watch_pattern){pattern, copy};
+    buf_release(text);
+}
+
+static bool is_named(const struct watch_view *v, enum pattern pattern)
+{
+    for (unsigned i = 0; i < v->pattern_count; i++)
+        if (v->patterns[i].pattern == pattern)
+            return true;
+    return false;
+}
+
+/* Forks may have copied all they will before anybody looked: then nothing moves any more. */
+static void name_copies(struct job *j, struct watch_view *v)
+{
+    struct worker_copies most;
+    if (is_named(v, PATTERN_COPY_ON_WRITE) || workers_find_most(j, &most) == 0 ||
+        most.facts.spawned)
+        return;
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s: %u data worker%s of %s, ", pattern_name(PATTERN_COPY_ON_WRITE),
+             most.facts.workers, most.facts.workers == 1 ? "" : "s", most.parent);
+    units_add_bytes(&text, most.facts.all);
+    buf_adds(&text, " in all");
+    add(v, PATTERN_COPY_ON_WRITE, &text);
+}
+
+/* ---- memory in use that the process keeps while it is not ---- */
+
+/* A turn gives back, or takes again, a part of all that it ever moved by. */
+#define TURNS_LEAST 3u
+
+struct swing {
+    double low, high;
+    unsigned turns; /* up, down, up: 3 */
+};
+
+static struct swing swing_of(const struct evidence *f)
+{
+    struct swing s = {.low = INFINITY, .high = -INFINITY};
+    for (unsigned i = 0; i < f->heap_count; i++) {
+        s.low = fmin(s.low, f->heap[i].in_use);
+        s.high = fmax(s.high, f->heap[i].in_use);
+    }
+    double least = LEDGER_PART * (s.high - s.low), low = INFINITY, high = -INFINITY;
+    int direction = 0;
+    for (unsigned i = 0; i < f->heap_count; i++) {
+        double value = f->heap[i].in_use;
+        low = fmin(low, value);
+        high = fmax(high, value);
+        if (direction <= 0 && value > low + least) {
+            direction = 1;
+            high = value;
+            s.turns++;
+        } else if (direction >= 0 && value < high - least) {
+            direction = -1;
+            low = value;
+            s.turns++;
+        }
+    }
+    return s;
+}
+
+/* What is freed stays in malloc's heap: the memory of the process does not show that it was. */
+static void name_swings(const struct job *j, struct watch_view *v)
+{
+    double least = fmax(LEAST_RISE, LEDGER_SMALL * held_at_most(v));
+    for (size_t i = 0; i < j->member_count && !is_named(v, PATTERN_SAWTOOTH); i++) {
+        const struct member *m = j->members[i];
+        struct swing s = m->evidence ? swing_of(m->evidence) : (struct swing){.turns = 0};
+        char label[MEMBER_LABEL];
+        if (s.turns < TURNS_LEAST || s.high - s.low < least || v->pattern_count == WATCH_PATTERNS)
+            continue;
+        struct buf text = BUF_INIT;
+        member_label(m, label);
+        buf_addf(&text, "%s: what is in use of malloc's memory in %s, again and again from ",
+                 pattern_name(PATTERN_SAWTOOTH), label);
+        units_add_bytes(&text, s.low);
+        buf_adds(&text, " to ");
+        units_add_bytes(&text, s.high);
+        buf_adds(&text, " and back");
+        add(v, PATTERN_SAWTOOTH, &text);
+    }
+}
+
+void view_patterns(struct job *j, struct watch_view *v)
+{
+    struct candidate found[WATCH_PATTERNS];
+    unsigned count = 0;
+    if (v->answer.verdict == VERDICT_LEAK)
+        return;
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        struct candidate c = find(v, told[i]);
+        unsigned at = count;
+        if (!c.series)
+            continue;
+        for (; at > 0 && found[at - 1].moved < c.moved; at--)
+            found[at] = found[at - 1];
+        found[at] = c;
+        count++;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        struct buf text = BUF_INIT;
+        describe(&text, &found[i]);
+        add(v, found[i].pattern, &text);
+    }
+    name_copies(j, v);
+    name_swings(j, v);
+}

@@ -1,0 +1,13 @@
+/* view/series.h: how the pieces of a view are made of a job. Private to view/. */
+#ifndef TIDEMARK_VIEW_SERIES_H
+#define TIDEMARK_VIEW_SERIES_H
+
+#include "job/job.h"
+#include "judge/judge.h"
+#include "view/view.h"
+
+/* activity_rows.c: what each activity did to the series; `tracks`: of the series, in their order.
+ */
+void view_activities(const struct job *j, struct track *const *tracks, struct watch_view *v);
+
+#endif

@@ -1,0 +1,184 @@
+/* watch/announce.c: which leaks are announced when, and which are withdrawn. */
+#include "watch/state.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A negligible leak is looked at again after this share of the run, and this many seconds at most:
+ * it costs a whole answer, and may have come to matter. */
+#define LOOK_AGAIN_SHARE 0.05
+#define LOOK_AGAIN_MOST 60.0
+
+/* Of one that has ended nothing more will be told. */
+static bool any_alive(const struct job *j, bool (*has)(const struct member *m))
+{
+    for (size_t i = 0; i < j->member_count; i++)
+        if (member_is_alive(j->members[i]) && has(j->members[i]))
+            return true;
+    return false;
+}
+
+/* A track and the number it has among all. */
+struct numbered {
+    const struct track *wanted;
+    size_t passed, number;
+};
+
+static void number_track(struct job *j, struct track *t, void *c)
+{
+    (void) j;
+    struct numbered *n = c;
+    if (t == n->wanted)
+        n->number = n->passed;
+    n->passed++;
+}
+
+/* The member whose heap this is; NULL: it is another counter. */
+static struct member *member_of_heap(const struct job *j, const struct track *t)
+{
+    if (strcmp(t->kind, HEAP_USED) != 0)
+        return NULL;
+    for (size_t i = 0; i < j->member_count; i++)
+        if (j->members[i]->has_tracks && member_told(j->members[i], HEAP_USED) == t)
+            return j->members[i];
+    return NULL;
+}
+
+/* The member whose tensors this counts; NULL: it is another counter. */
+static const struct member *member_of_tensors(const struct job *j, const struct track *t)
+{
+    for (size_t i = 0; i < j->member_count && strcmp(t->kind, "py.tensors") == 0; i++)
+        if (member_has_told(j->members[i], t))
+            return j->members[i];
+    return NULL;
+}
+
+/* In the process or on a device: what its tensors take. */
+static bool memory_is_told_soon(const struct member *m)
+{
+    bool soon = track_is_told_soon(&m->tracks[MEMBER_ANON]);
+    for (size_t i = 0; i < m->told_count; i++)
+        soon = soon ||
+               (strcmp(m->told[i].kind, "torch.allocated") == 0 && track_is_told_soon(&m->told[i]));
+    return soon;
+}
+
+/* The sum is announced only where none of its parts is on the way to be, and a heap or a number of
+ * tensors where the memory itself is not. Negligible parts do not speak for a sum that may be more.
+ */
+static bool is_told_by_another(const struct job *j, const struct track *t)
+{
+    const struct member *m = member_of_heap(j, t), *counts = member_of_tensors(j, t);
+    if (m)
+        return track_is_told_soon(&m->tracks[MEMBER_ANON]);
+    if (counts)
+        return memory_is_told_soon(counts);
+    return t == &j->sums[JOB_ANON] && any_alive(j, member_is_told_soon);
+}
+
+/* That it is negligible is known. */
+static bool is_told_quietly(const struct job *j, const struct track *t)
+{
+    const struct member *m = member_of_heap(j, t);
+    if (t->quiet || (m && m->tracks[MEMBER_ANON].quiet))
+        return true;
+    return t == &j->sums[JOB_ANON] && any_alive(j, member_is_told_quietly);
+}
+
+static bool is_to_be_told(const struct job *j, const struct track *t)
+{
+    return (!t->alarmed || t->quiet) && track_leaks(t) && !is_told_by_another(j, t);
+}
+
+/* An alarm stays set for a while after the growth has stopped: who looks late finds that. */
+static enum severity severity_by_now(struct job *j, struct track *t)
+{
+    struct answer a;
+    const struct history *history;
+    track_answer(t, &j->terms, &a, &history);
+    return a.severity;
+}
+
+/* The process's memory and its heap: a leak of one is a leak of the other. NULL: it has none. */
+static struct track *partner_of(const struct job *j, const struct track *t)
+{
+    struct member *m = member_of_heap(j, t);
+    if (m)
+        return &m->tracks[MEMBER_ANON];
+    for (size_t i = 0; i < j->member_count; i++)
+        if (j->members[i]->has_tracks && t == &j->members[i]->tracks[MEMBER_ANON])
+            return member_heap(j->members[i]);
+    return NULL;
+}
+
+static void note_told(struct job *j, struct track *t, bool quiet)
+{
+    struct track *partner = partner_of(j, t);
+    t->alarmed = true;
+    t->quiet = quiet;
+    if (partner) {
+        partner->alarmed = true;
+        partner->quiet = quiet;
+    }
+    j->leak_told = j->leak_told || !quiet;
+}
+
+static void look_for_leak(struct job *j, struct track *t, void *c)
+{
+    double seconds = *(const double *) c;
+    if ((t->quiet && seconds < t->next_look) || !is_to_be_told(j, t))
+        return;
+    t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
+    enum severity severity = severity_by_now(j, t);
+    if (severity == SEVERITY_NONE)
+        return;
+    settle_growth(j); /* by what has been read since it last was */
+    if (!is_to_be_told(j, t))
+        return;
+    bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_told_quietly(j, t);
+    note_told(j, t, quiet);
+    if (!is_news)
+        return;
+    struct numbered n = {.wanted = t};
+    job_each_track(j, number_track, &n);
+    job_add_news(j, NEWS_LEAK, n.number, "%s", t->kind);
+}
+
+/* It does not leak after all; another leak of it will be announced anew. */
+static void withdraw(struct job *j, struct track *t, struct track *partner)
+{
+    t->alarmed = t->quiet = false;
+    if (partner)
+        partner->alarmed = partner->quiet = false;
+    struct numbered n = {.wanted = t};
+    job_each_track(j, number_track, &n);
+    job_add_news(j, NEWS_WITHDRAWN, n.number, "%s", t->kind);
+}
+
+static bool is_acquitted(struct job *j, struct track *t)
+{
+    struct answer a;
+    const struct history *history;
+    track_answer(t, &j->terms, &a, &history);
+    return a.verdict == VERDICT_NO_LEAK;
+}
+
+/* While it is open whether it leaks, what was announced stands; and it is not withdrawn of a heap,
+ * which nobody may have been shown. */
+static void look_for_withdrawal(struct job *j, struct track *t, void *c)
+{
+    double seconds = *(const double *) c;
+    struct track *partner = partner_of(j, t);
+    if (!t->alarmed || track_leaks(t) || seconds < t->next_look || member_of_heap(j, t) ||
+        (partner && track_grows(partner)))
+        return;
+    t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
+    if (is_acquitted(j, t))
+        withdraw(j, t, partner);
+}
+
+void announce(struct job *j, double seconds)
+{
+    job_each_moving_track(j, true, look_for_leak, &seconds);
+    job_each_moving_track(j, true, look_for_withdrawal, &seconds);
+}

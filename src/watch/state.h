@@ -1,0 +1,49 @@
+/* watch/state.h: the state of a watch. Private to watch/. */
+#ifndef TIDEMARK_WATCH_STATE_H
+#define TIDEMARK_WATCH_STATE_H
+
+#include "job/job.h"
+#include "judge/judge.h"
+#include "sample/sample.h"
+#include "watch/watch.h"
+
+/* A process that tidemark attached to, or was to. */
+struct process_entry {
+    struct proc_id id;
+    char label[MEMBER_LABEL];
+    char *command;
+    char *python, *why; /* why: it did not */
+    double stopped, longest_stop;
+    unsigned stops;
+    bool left, ended;
+    double at;    /* when it was tried */
+    double again; /* when it is worth another try; INFINITY: never */
+};
+
+struct watch {
+    struct watch_options options;
+    struct job job;
+    struct sampler *sampler;
+    struct sheet sheet;
+    struct series_info status_series; /* texts of the last status */
+    struct process_entry *entries;
+    size_t entry_count;
+
+    double started; /* wall clock */
+    struct watch_end end;
+    double held_first; /* by the job when watching began; 0 under `run` */
+    bool joined_late;
+    double next_commit;
+    double cpu_seconds; /* of all ticks */
+    bool near_limit_told;
+};
+
+/* entries.c */
+void entries_view(const struct watch *w, struct watch_found *ret);
+bool entries_have(const struct watch *w, struct proc_id id); /* tidemark attached, or tried to */
+void entries_release(struct watch *w);
+
+/* announce.c: what turned to a leak, or turned out to be none, is news. */
+void announce(struct job *j, double seconds);
+
+#endif
