@@ -1,5 +1,6 @@
 /* judge/account.c: the evidence of what grows, and the ledger that follows from it. */
 #include "advice/advice.h"
+#include "job/job.h"
 #include "judge/judge.h"
 #include "judge/looks.h"
 

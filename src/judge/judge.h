@@ -2,11 +2,15 @@
 #ifndef TIDEMARK_JUDGE_JUDGE_H
 #define TIDEMARK_JUDGE_JUDGE_H
 
-#include "job/job.h"
 #include "ledger/ledger.h"
 #include "verdict/verdict.h"
+#include "wire/wire.h"
 
 #include <stdbool.h>
+
+struct job;
+struct member;
+struct track;
 
 /*
  * The engines of a job's tracks say what grows. For each that does, an account gathers the evidence

@@ -1,4 +1,5 @@
 /* judge/rise.c: from the points of something that grows to how fast it does. */
+#include "job/job.h"
 #include "judge/judge.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* judge/settle.c: every track gets what the ledger of its growth says. */
+#include "job/job.h"
 #include "judge/judge.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* probe/probe.h: what runs inside a watched process. */
+/* probe/probe/probe.h: what runs inside a watched process. */
 #ifndef TIDEMARK_PROBE_H
 #define TIDEMARK_PROBE_H
 

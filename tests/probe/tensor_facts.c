@@ -1,5 +1,5 @@
 /* tests/probe/tensor_facts.c: the probe's reading of tensors as a library for tensors.py. */
-#include "probe/tensors.h"
+#include "probe/census/tensors.h"
 
 #include <time.h>
 

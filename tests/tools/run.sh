@@ -27,7 +27,22 @@ includes() {
     rm -rf "$work/src"
     mkdir -p "$work/src/$1"
     echo "#include \"$2\"" > "$work/src/$1/x.c"
-    tools/check-includes "$work/src"
+    tools/check-includes "$work"
+}
+
+# sees ROOM HEADER...: the include check over a tree where a file of the room includes the first
+# header, which includes the second, and so on.
+sees() {
+    rm -rf "$work/src"
+    mkdir -p "$work/src/$1"
+    echo "#include \"$2\"" > "$work/src/$1/x.c"
+    shift
+    while [ $# -gt 0 ]; do
+        mkdir -p "$work/src/$(dirname "$1")"
+        echo "${2:+#include \"$2\"}" > "$work/src/$1"
+        shift
+    done
+    tools/check-includes "$work"
 }
 
 expect includes__may_point_down 0 '' includes report verdict/verdict.h
@@ -39,9 +54,17 @@ expect includes__never_reach_a_sibling 1 'input may not use verdict' \
 expect includes__keep_the_library_apart_from_the_program 1 'lib may not use cli' \
     includes lib cli/cli.h
 expect includes__use_the_public_header 1 'private to base' includes stat base/buf.h
-expect includes__name_the_module 1 'MODULE/HEADER.h' includes base buf.h
-expect includes__never_climb 1 'MODULE/HEADER.h' includes base ../cli/cli.h
-expect includes__know_every_module 1 'not in the table' includes newcomer base/base.h
+expect includes__name_the_room 1 'ROOM/HEADER.h' includes base buf.h
+expect includes__never_climb 1 'ROOM/HEADER.h' includes base ../cli/cli.h
+expect includes__know_every_room 1 'not in the table' includes newcomer base/base.h
+
+expect includes__keep_the_probe_to_itself 1 'probe/hook may not use base' \
+    includes probe/hook base/base.h
+expect includes__order_the_folders_of_the_probe 1 'probe/census may not use probe/hook' \
+    includes probe/census probe/hook/ring.h
+expect includes__keep_the_job_from_reports 1 'job is not for report' \
+    sees report view/view.h job/job.h
+expect includes__let_a_view_be_made_of_a_job 0 '' sees view judge/judge.h job/job.h
 
 # A machine with a shell and nothing else, where nobody may install.
 bare() {

@@ -1,5 +1,5 @@
 /* tests/unit/test_picks.c: a sample of places is what it claims to be. */
-#include "probe/picks.h"
+#include "probe/census/picks.h"
 
 #include "unit.h"
 

@@ -1,4 +1,5 @@
 /* tests/unit/test_settle.c: growth of a whole job, of which no process is suspect. */
+#include "job/job.h"
 #include "judge/judge.h"
 #include "unit.h"
 

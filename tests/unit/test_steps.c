@@ -1,7 +1,7 @@
 /* tests/unit/test_steps.c: which calls are steps, and which loaders make an epoch. */
 #include "unit.h"
 
-#include "probe/steps.h"
+#include "probe/hook/step_counter.h"
 
 static const char first, second, train, held_out, other;
 

@@ -1,0 +1,187 @@
+/* probe/base/python.h: the interpreter of this process, as far as it is needed. Private to probe/.
+ */
+#ifndef TIDEMARK_PROBE_BASE_PYTHON_H
+#define TIDEMARK_PROBE_BASE_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What of CPython's stable interface is used; nothing here depends on its version. */
+typedef struct py_object py_object; /* PyObject */
+typedef py_object *py_function(py_object *self, py_object *args);
+typedef int py_audit_hook(const char *event, py_object *args, void *context);
+
+struct py_method { /* PyMethodDef */
+    const char *name;
+    py_function *call;
+    int flags;
+    const char *doc;
+};
+
+#define PY_VARARGS 1  /* METH_VARARGS */
+#define PY_KEYWORDS 2 /* METH_KEYWORDS: there is a third argument, a dict or NULL */
+
+/* Every function as documented by CPython, and in the same words. */
+#define PY_FUNCTIONS(X)                                                                            \
+    X(int, PySys_AddAuditHook, (py_audit_hook * hook, void *context))                              \
+    X(const char *, Py_GetVersion, (void) )                                                        \
+    X(int, Py_IsInitialized, (void) )                                                              \
+    X(void, Py_IncRef, (py_object * o))                                                            \
+    X(void, Py_DecRef, (py_object * o))                                                            \
+    X(py_object *, PyImport_GetModuleDict, (void) )                                                \
+    X(py_object *, PyDict_GetItemString, (py_object * dict, const char *key))                      \
+    X(ptrdiff_t, PyDict_Size, (py_object * dict))                                                  \
+    X(int, PyDict_Next,                                                                            \
+      (py_object * dict, ptrdiff_t * position, py_object * *key, py_object * *value))              \
+    X(py_object *, PyList_New, (ptrdiff_t size))                                                   \
+    X(py_object *, PyList_GetItem, (py_object * list, ptrdiff_t index))                            \
+    X(int, PyList_Append, (py_object * list, py_object * o))                                       \
+    X(ptrdiff_t, PyList_Size, (py_object * list))                                                  \
+    X(ptrdiff_t, PySet_Size, (py_object * set))                                                    \
+    X(py_object *, PyObject_Type, (py_object * o))                                                 \
+    X(py_object *, PyObject_Repr, (py_object * o))                                                 \
+    X(py_object *, PyObject_GenericGetDict, (py_object * o, void *context))                        \
+    X(py_object *, PyObject_GenericGetAttr, (py_object * o, py_object * name))                     \
+    X(py_object *, PyUnicode_FromString, (const char *text))                                       \
+    X(py_object *, PyTuple_GetItem, (py_object * tuple, ptrdiff_t index))                          \
+    X(ptrdiff_t, PyTuple_Size, (py_object * tuple))                                                \
+    X(py_object *, PyTuple_GetSlice, (py_object * tuple, ptrdiff_t begin, ptrdiff_t end))          \
+    X(py_object *, PyObject_GetAttrString, (py_object * o, const char *name))                      \
+    X(int, PyObject_SetAttrString, (py_object * o, const char *name, py_object *value))            \
+    X(py_object *, PyObject_CallObject, (py_object * callable, py_object * args))                  \
+    X(py_object *, PyObject_CallFunction, (py_object * callable, const char *format, ...))         \
+    X(py_object *, PyObject_CallMethod,                                                            \
+      (py_object * o, const char *name, const char *format, ...))                                  \
+    X(py_object *, PyObject_Call, (py_object * callable, py_object * args, py_object * named))     \
+    X(py_object *, Py_BuildValue, (const char *format, ...))                                       \
+    X(py_object *, PyObject_GetIter, (py_object * o))                                              \
+    X(py_object *, PyIter_Next, (py_object * iterator))                                            \
+    X(py_object *, PySequence_GetItem, (py_object * o, ptrdiff_t index))                           \
+    X(ptrdiff_t, PyObject_Size, (py_object * o))                                                   \
+    X(int, PyObject_IsTrue, (py_object * o))                                                       \
+    X(const char *, PyUnicode_AsUTF8AndSize, (py_object * text, ptrdiff_t * size))                 \
+    X(long, PyLong_AsLong, (py_object * number))                                                   \
+    X(unsigned long long, PyLong_AsUnsignedLongLong, (py_object * number))                         \
+    X(py_object *, PyBool_FromLong, (long value))                                                  \
+    X(py_object *, PyByteArray_FromStringAndSize, (const char *bytes, ptrdiff_t size))             \
+    X(double, PyFloat_AsDouble, (py_object * number))                                              \
+    X(py_object *, PyNumber_Float, (py_object * number))                                           \
+    X(py_object *, PyCFunction_NewEx,                                                              \
+      (struct py_method * method, py_object * self, py_object * module))                           \
+    X(py_object *, PyCFunction_GetSelf, (py_object * function))                                    \
+    X(py_object *, PyInstanceMethod_New, (py_object * function))                                   \
+    X(py_object *, PyWeakref_NewRef, (py_object * o, py_object * callback))                        \
+    X(py_object *, Py_CompileString, (const char *text, const char *file, int start))              \
+    X(py_object *, PyEval_EvalCode, (py_object * code, py_object * globals, py_object * locals))   \
+    X(py_object *, PyDict_New, (void) )                                                            \
+    X(int, PyDict_SetItemString, (py_object * dict, const char *key, py_object *value))            \
+    X(py_object *, PyEval_GetBuiltins, (void) )                                                    \
+    X(py_object *, PyEval_GetFrame, (void) )                                                       \
+    X(void *, PyThreadState_Get, (void) )                                                          \
+    X(void *, PyEval_SaveThread, (void) )                                                          \
+    X(void, PyEval_RestoreThread, (void *thread))                                                  \
+    X(int, PyGILState_Ensure, (void) )                                                             \
+    X(void, PyGILState_Release, (int state))                                                       \
+    X(void *, PyInterpreterState_Get, (void) )                                                     \
+    X(void *, PyInterpreterState_ThreadHead, (void *interpreter))                                  \
+    X(void *, PyThreadState_Next, (void *thread))                                                  \
+    X(int, PyCode_Addr2Line, (py_object * code, int instruction))                                  \
+    X(py_object *, PyFunction_GetCode, (py_object * function))                                     \
+    X(py_object *, PyFunction_GetDefaults, (py_object * function))                                 \
+    X(py_object *, PyFunction_GetKwDefaults, (py_object * function))                               \
+    X(py_object *, PyFunction_GetClosure, (py_object * function))                                  \
+    X(py_object *, PyModule_GetDict, (py_object * module))                                         \
+    X(void, PyErr_GetExcInfo, (py_object * *type, py_object * *value, py_object * *traceback))     \
+    X(py_object *, PyErr_Occurred, (void) )                                                        \
+    X(int, PyErr_CheckSignals, (void) )                                                            \
+    X(void, PyErr_Clear, (void) )                                                                  \
+    X(int, PyErr_ExceptionMatches, (py_object * type))                                             \
+    X(void, PyErr_Fetch, (py_object * *type, py_object * *value, py_object * *traceback))          \
+    X(void, PyErr_Restore, (py_object * type, py_object * value, py_object * traceback))
+
+/* The types of which an object is exactly one, or is not looked into. */
+#define PY_TYPES(X)                                                                                \
+    X(PyList_Type)                                                                                 \
+    X(PyTuple_Type)                                                                                \
+    X(PyDict_Type)                                                                                 \
+    X(PySet_Type)                                                                                  \
+    X(PyUnicode_Type)                                                                              \
+    X(PyBytes_Type)                                                                                \
+    X(PyLong_Type)                                                                                 \
+    X(PyFloat_Type)                                                                                \
+    X(PyModule_Type)                                                                               \
+    X(PyType_Type)                                                                                 \
+    X(PyCode_Type)                                                                                 \
+    X(PyFunction_Type)                                                                             \
+    X(PyCell_Type)                                                                                 \
+    X(PyFrame_Type)                                                                                \
+    X(PyGen_Type)                                                                                  \
+    X(PyCoro_Type)                                                                                 \
+    X(PyAsyncGen_Type)                                                                             \
+    X(PyTraceBack_Type)                                                                            \
+    X(PyMemberDescr_Type)                                                                          \
+    X(PyMethod_Type)
+
+struct python {
+#define X(type, name, arguments) type(*name) arguments; /* NOLINT(bugprone-macro-parentheses) */
+    PY_FUNCTIONS(X)
+#undef X
+#define X(name) py_object *name;
+    PY_TYPES(X)
+#undef X
+    py_object *none;            /* borrowed: &_Py_NoneStruct */
+    py_object **stop_iteration; /* &PyExc_StopIteration */
+    py_object **exception;      /* &PyExc_Exception */
+};
+
+extern struct python py;
+
+/* True: this process is a Python, or has one linked in, and `py` is complete. */
+bool python_find(void);
+
+/* Of Python 3, as in 3.11; 0: it is another. */
+int python_minor_version(void);
+
+/* ---- shorthand; each leaves no error behind, and NULL means "not so" ---- */
+
+/* Gives a reference back. Accepts NULL. */
+void python_drop(py_object *o);
+
+/* A module that has been imported; borrowed. */
+py_object *python_module(const char *name);
+
+/* A new reference. */
+py_object *python_attribute(py_object *o, const char *name);
+
+/* Is it of that very type, and not of one derived from it? */
+bool python_is(py_object *o, const py_object *type);
+
+/* What an object itself has in its __dict__, without asking its class: a new reference. */
+py_object *python_instance_dict(py_object *o);
+
+/* A text's bytes, valid as long as the object. */
+const char *python_text(py_object *o);
+
+/* A number, taken from o[key1][key2]... with a NULL at the end; NAN: there is none. */
+double python_number_at(py_object *o, const char *const *keys);
+
+/* A function of ours for Python to call; `self`, which may be NULL, is what it is given first. */
+py_object *python_function(struct py_method *method, py_object *self);
+
+/* Runs a text of Python's in a namespace of its own, where `given` is called `name`, and returns
+ * what it calls `wanted`, a new reference. */
+py_object *python_define(const char *text, py_object *given, const char *name, const char *wanted);
+
+/* A method of a class that is ours for a time. Our function is given the original as `self`, which
+ * it keeps alive for whoever still calls it when it has been put back. */
+struct python_replaced {
+    py_object *type, *ours; /* owned; NULL: nothing is replaced */
+};
+
+/* False: it is as it was. */
+bool python_replace_method(py_object *type, struct py_method *method, struct python_replaced *ret);
+
+/* Puts the original back. False: somebody has put another one over ours, which stays. */
+bool python_restore_method(struct python_replaced *r, const struct py_method *method);
+
+#endif

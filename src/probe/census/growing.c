@@ -1,0 +1,342 @@
+/* probe/census/growing.c: from what grows to what a person can look at. */
+#include "probe/census/growing.h"
+
+#include "probe/base/pieces.h"
+#include "probe/census/points.h"
+#include "probe/census/slots.h"
+#include "probe/holders/roots.h"
+#include "wire/wire.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define SEARCH_MOST_NS UINT64_C(10000000000)
+
+/* ---- what grows ---- */
+
+/* The pieces of a large io.StringIO, which is a finding by itself. */
+static bool is_list_of_file(const struct survey *c, const py_object *o)
+{
+    for (unsigned i = 0; i < c->size_count; i++)
+        if (pieces_has(c->sizes[i].object, o))
+            return true;
+    return false;
+}
+
+/* A name that a block of a program binds is no growth of its module. */
+static bool describe_container(const struct survey *c, py_object *o, struct finding *f)
+{
+    if (!places_find(&c->lengths, (uintptr_t) o) || (c->is_pair && roots_is_namespace(o)) ||
+        is_list_of_file(c, o))
+        return false;
+    things_describe(o, &f->what);
+    weigh_container(o, &f->item);
+    f->most = heap_most(o);
+    return true;
+}
+
+static bool describe_tally(struct survey *c, struct finding *f)
+{
+    const struct survey_tally *t = survey_tally_of(c, f->grown);
+    unsigned samples = t ? (unsigned) t->survivors : 0;
+    if (samples == 0)
+        return false;
+    if (samples > SURVEY_SAMPLES)
+        samples = SURVEY_SAMPLES;
+    things_describe(t->samples[0], &f->what);
+    weigh_objects(t->samples, samples, true, &f->item);
+    return true;
+}
+
+static void describe_graph(struct survey *c, struct finding *f)
+{
+    f->item.host = f->item.device = NAN;
+    f->item.host_high = f->item.device_high = INFINITY;
+    f->item.carries_graph = true;
+    things_describe(c->largest_graph, &f->what);
+    f->item.things[0] = f->what;
+    f->item.depth = 1;
+}
+
+static bool describe_size(struct survey *c, struct finding *f)
+{
+    struct tensor_facts facts;
+    py_object *o = survey_object_in(c, f->grown);
+    if (!o)
+        return false;
+    things_describe(o, &f->what);
+    weigh_objects(&o, 1, false, &f->item);
+    f->item.carries_graph = tensors_read(o, &facts) && facts.node && !survey_graph_is_new(c, o);
+    if (tensors_is(o) && !f->item.carries_graph)
+        f->item.host_high = f->item.host;
+    return true;
+}
+
+/* False: it is gone, or explained by what was described before. */
+static bool describe(struct survey *c, struct finding *f)
+{
+    const struct survey_grown *g = f->grown;
+    f->most = -1;
+    switch (g->form) {
+    case FORM_CONTAINER:
+        return describe_container(c, (py_object *) g->key, f); /* NOLINT */
+    case FORM_OBJECTS:
+        if (!c->is_pair && weigh_has_met((const py_object *) g->key)) /* NOLINT */
+            return false;
+        return describe_tally(c, f);
+    case FORM_TENSORS:
+        return describe_tally(c, f);
+    case FORM_GRAPH:
+        if (!c->largest_graph)
+            return false;
+        describe_graph(c, f);
+        return true;
+    case FORM_SIZE:
+        return describe_size(c, f);
+    }
+    return false;
+}
+
+/* For ranking: bytes that came, as far as they are known. A graph's are not: it comes first. */
+static double importance(const struct finding *f)
+{
+    double bytes = f->grown->form == FORM_SIZE ? 1 : f->item.host + f->item.device;
+    if (!isfinite(bytes) || f->item.carries_graph)
+        return 1e18 + (double) grown_by(f->grown);
+    return bytes * (double) grown_by(f->grown);
+}
+
+static size_t insert(struct finding *ret, size_t count, size_t most, const struct finding *f)
+{
+    size_t at = count;
+    while (at > 0 && importance(&ret[at - 1]) < importance(f))
+        at--;
+    if (at == most)
+        return count;
+    if (count < most)
+        count++;
+    memmove(&ret[at + 1], &ret[at], (count - at - 1) * sizeof(*ret));
+    ret[at] = *f;
+    return count;
+}
+
+/* Something with a bound that was seen to fill once: it is no leak, and whoever takes the memory
+ * for one has to know. */
+#define POINTS_OF_FILLING 2u
+
+static bool is_filling(const struct survey *c, const struct survey_grown *g)
+{
+    return g->form == FORM_CONTAINER && g->points.count >= POINTS_OF_FILLING &&
+           g->last_grown == c->number && places_find(&c->lengths, g->key) &&
+           heap_most((py_object *) g->key) >= 0; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static size_t collect(struct survey *c, enum survey_form form, bool is_new, struct finding *ret,
+                      size_t most)
+{
+    struct finding f;
+    size_t count = 0;
+    for (size_t i = 0; i < SURVEY_GROWN; i++) {
+        const struct survey_grown *g = &c->grown[i];
+        if (!g->key || g->form != form || g->is_new != is_new ||
+            (!grown_is_steady(c, g) && !is_filling(c, g)))
+            continue;
+        f = (struct finding){.grown = g};
+        if (describe(c, &f))
+            count = insert(ret, count, most, &f);
+    }
+    return count;
+}
+
+/* ---- who holds it ---- */
+
+/* Objects of a kind, wherever they are. */
+static bool is_tally(const struct finding *f)
+{
+    return f->grown->form == FORM_TENSORS || f->grown->form == FORM_OBJECTS;
+}
+
+static size_t members_of(struct survey *c, const struct finding *f, py_object **ret)
+{
+    if (f->grown->form == FORM_CONTAINER) {
+        ret[0] = (py_object *) f->grown->key; /* NOLINT(performance-no-int-to-ptr) */
+        return 1;
+    }
+    if (f->grown->form == FORM_GRAPH || f->grown->form == FORM_SIZE) {
+        ret[0] = f->grown->form == FORM_GRAPH ? c->largest_graph : survey_object_in(c, f->grown);
+        return 1;
+    }
+    const struct survey_tally *t = survey_tally_of(c, f->grown);
+    size_t count = t->survivors < SURVEY_SAMPLES ? t->survivors : SURVEY_SAMPLES;
+    memcpy(ret, t->samples, count * sizeof(*ret));
+    return count;
+}
+
+static bool is_same_holder(const struct finding *a, const struct finding *b)
+{
+    if (a->holder_count == 0 || b->holder_count == 0)
+        return false;
+    const struct holder *x = &a->holders[0], *y = &b->holders[0];
+    size_t common = strlen(y->path);
+    return x->kind != WIRE_HOLDER_NATIVE && x->kind != WIRE_HOLDER_GARBAGE && common > 0 &&
+           strncmp(x->path, y->path, common) == 0 && strchr(".[", x->path[common]) &&
+           strcmp(x->function, y->function) == 0;
+}
+
+/* What is in it goes when nobody else holds it: it grows with others, and is never the reason. */
+static bool is_weak(const struct finding *f)
+{
+    const char *last = f->holder_count > 0 ? strrchr(f->holders[0].path, '.') : NULL;
+    return last && f->holders[0].is_weak && strcmp(last, ".data") == 0;
+}
+
+/* A container that was there before is a finding by itself. */
+static bool may_be_explained(const struct finding *f)
+{
+    return f->grown->form != FORM_CONTAINER || f->grown->is_new;
+}
+
+static double rate_of(const struct survey_grown *g)
+{
+    uint64_t time = g->points.at[g->points.count - 1].time - g->points.at[0].time;
+    return (double) grown_by(g) / (double) time;
+}
+
+static double bytes_a_second(const struct finding *f)
+{
+    return (f->item.host + f->item.device) * rate_of(f->grown);
+}
+
+/* So much more that the items cannot have been seen whole. */
+#define MUCH_MORE 2
+
+static bool tells_more(const struct finding *objects, const struct finding *container)
+{
+    bool has_graph = objects->item.carries_graph && !container->item.carries_graph;
+    return has_graph || objects->holders[0].share * bytes_a_second(objects) >
+                            MUCH_MORE * bytes_a_second(container);
+}
+
+/* An item is this, and what it was so far is in that. */
+static void put_around(struct weight *item, const struct thing *outer)
+{
+    if (item->depth < WIRE_CENSUS_ITEM_DEPTH)
+        item->depth++;
+    memmove(&item->things[1], &item->things[0], (item->depth - 1) * sizeof(item->things[0]));
+    item->things[0] = *outer;
+}
+
+/* What an item shares with others, as the links of an lru_cache or a call that two lists keep, is
+ * not its own: the objects that it leads to tell more of it. */
+static void weigh_by(struct finding *container, const struct finding *objects)
+{
+    struct weight *item = &container->item;
+    const struct thing own = item->things[0];
+    bool are_items = things_are_alike(&own, &objects->item.things[0]);
+    if (container->grown->is_new || !is_tally(objects) || item->depth == 0 || are_items ||
+        !tells_more(objects, container))
+        return;
+    double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
+    *item = objects->item;
+    weigh_multiply(item, each);
+    put_around(item, &own);
+}
+
+/* The container among the findings that holds these objects; NULL: none does. */
+static struct finding *container_of(struct finding *ret, size_t count, const struct finding *f)
+{
+    for (size_t k = 0; k < count && may_be_explained(f); k++)
+        if (&ret[k] != f && ret[k].grown->form == FORM_CONTAINER && is_same_holder(f, &ret[k]))
+            return &ret[k];
+    return NULL;
+}
+
+/* Those of one form, the most important first again. */
+static void sort(struct finding *ret, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && ret[k - 1].grown->form == ret[k].grown->form &&
+                           ret[k - 1].grown->is_new == ret[k].grown->is_new &&
+                           importance(&ret[k - 1]) < importance(&ret[k]);
+             k--) {
+            struct finding f = ret[k - 1];
+            ret[k - 1] = ret[k];
+            ret[k] = f;
+        }
+}
+
+/* Objects that a container holds which is itself among the findings say nothing new; what refers
+ * to objects weakly says nothing at all. */
+static size_t drop_explained(struct finding *ret, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct finding *container = container_of(ret, count, &ret[i]);
+        if (container)
+            weigh_by(container, &ret[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!container_of(ret, count, &ret[i]) && !is_weak(&ret[i]))
+            ret[kept++] = ret[i];
+    sort(ret, kept);
+    return kept;
+}
+
+/* Tensors that only graphs hold: there is a name in the program with a graph behind it in which
+ * there is room for all of them. */
+static bool is_in_named_graph(const struct survey *c, const struct finding *f)
+{
+    return f->grown->form == FORM_TENSORS && c->largest_named &&
+           c->named_nodes >= grown_by(f->grown) &&
+           (f->holder_count == 0 || f->holders[0].kind == WIRE_HOLDER_NATIVE);
+}
+
+static void find_holders(struct survey *c, struct finding *f)
+{
+    py_object *members[SURVEY_SAMPLES];
+    size_t count = members_of(c, f, members);
+    f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
+    if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
+        f->grown->form == FORM_CONTAINER)
+        f->most = heap_most_of_cache(members[0]);
+    if (is_tally(f) && !c->is_pair)
+        f->most = slots_holding(c, members, count, survey_tally_of(c, f->grown)->survivors);
+    if (is_in_named_graph(c, f)) {
+        f->holder_count = holders_find(&c->largest_named, 1, f->holders, FINDING_HOLDERS);
+        f->item.carries_graph = true;
+    }
+}
+
+/* Those that come first are followed before those that come later, as long as there is time. */
+static void find_all_holders(struct survey *c, struct finding *ret, size_t count)
+{
+    uint64_t give_up_at = wire_now() + SEARCH_MOST_NS; /* whoever ends the child has that clock */
+    for (size_t i = 0; i < count && wire_now() < give_up_at; i++)
+        find_holders(c, &ret[i]);
+}
+
+/* How many of each kind are told. */
+struct shares {
+    size_t containers, new_containers, tensors, graphs, sizes, objects;
+};
+
+size_t findings_make(struct survey *c, bool holders, struct finding *ret, size_t most)
+{
+    static const struct shares steady = {6, 0, 2, 1, 2, 2}, pair = {8, 6, 4, 0, 0, 6};
+    const struct shares *s = c->is_pair ? &pair : &steady;
+    assert(most >=
+           s->containers + s->new_containers + s->tensors + s->graphs + s->sizes + s->objects);
+    weigh_forget();
+    size_t count = collect(c, FORM_CONTAINER, false, ret, s->containers);
+    count += collect(c, FORM_CONTAINER, true, ret + count, s->new_containers);
+    count += collect(c, FORM_TENSORS, false, ret + count, s->tensors);
+    count += collect(c, FORM_GRAPH, false, ret + count, s->graphs);
+    count += collect(c, FORM_SIZE, false, ret + count, s->sizes);
+    count += collect(c, FORM_OBJECTS, false, ret + count, s->objects);
+    weigh_forget();
+    if (!holders)
+        return count;
+    find_all_holders(c, ret, count);
+    return drop_explained(ret, count);
+}

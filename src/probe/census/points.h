@@ -1,0 +1,30 @@
+/* probe/census/points.h: what grows from census to census. Private to probe/. */
+#ifndef TIDEMARK_PROBE_CENSUS_POINTS_H
+#define TIDEMARK_PROBE_CENSUS_POINTS_H
+
+#include "probe/census/survey.h"
+
+/*
+ * There were `value` at this census and `before` at an earlier time. More: another point. Fewer:
+ * what was known of its growth is forgotten. A thing that stood still keeps its points for some
+ * censuses.
+ */
+void grown_note(struct survey *c, enum survey_form form, uintptr_t key, uint64_t time_before,
+                uint64_t before, uint64_t value);
+
+/* Of a pair: a container that was not there before. */
+void grown_note_new(struct survey *c, uintptr_t key, uint64_t value);
+
+/* It may have grown further than can be seen: what is known of its growth stays. */
+void grown_keep(struct survey *c, enum survey_form form, uintptr_t key);
+
+/* After a census: forgets what has not grown for long. */
+void grown_settle(struct survey *c);
+
+/* So many times as much as at its first point, for ranking: the growth. */
+uint64_t grown_by(const struct survey_grown *g);
+
+/* It has grown again and again, and lately. */
+bool grown_is_steady(const struct survey *c, const struct survey_grown *g);
+
+#endif

@@ -1,0 +1,387 @@
+/* probe/holders/referrers.c: from objects back to those that refer to them, a pass over the heap
+ * each. */
+#include "probe/holders/referrers.h"
+
+#include "probe/base/frames.h"
+#include "probe/base/heap.h"
+
+#include <sys/mman.h>
+
+#include <string.h>
+
+#define TABLE_BITS 15u /* twice as many places as nodes */
+#define LIKELY_BITS 19u
+#define UNTRACKED_DEPTH 4
+#define TRACEBACKS_MOST 4096u /* of one exception */
+
+_Static_assert((1u << TABLE_BITS) >= 2 * REFERRERS_NODES, "the table must not fill");
+
+/* ---- memory ---- */
+
+static size_t bytes_of_all(void)
+{
+    return sizeof(struct referrers_node) * REFERRERS_NODES +
+           sizeof(struct referrers_edge) * REFERRERS_EDGES + sizeof(uint32_t) * (1u << TABLE_BITS) +
+           (1u << LIKELY_BITS) / 8;
+}
+
+static bool get_memory(struct referrers *r)
+{
+    char *all =
+        mmap(NULL, bytes_of_all(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == (char *) MAP_FAILED)
+        return false;
+    r->likely = (uint64_t *) all;
+    r->nodes = (struct referrers_node *) (all + (1u << LIKELY_BITS) / 8);
+    r->edges = (struct referrers_edge *) (r->nodes + REFERRERS_NODES);
+    r->table = (uint32_t *) (r->edges + REFERRERS_EDGES);
+    memset(r->table, 0xff, sizeof(uint32_t) * (1u << TABLE_BITS)); /* REFERRERS_NONE */
+    return true;
+}
+
+void referrers_end(struct referrers *r)
+{
+    if (r->likely)
+        munmap(r->likely, bytes_of_all());
+    r->likely = NULL;
+}
+
+/* ---- nodes by address ---- */
+
+static uint64_t scramble(const py_object *o)
+{
+    return ((uint64_t) (uintptr_t) o >> 4) * 0x9e3779b97f4a7c15u;
+}
+
+static uint32_t *place_of(const struct referrers *r, const py_object *o)
+{
+    uint64_t at = scramble(o) >> (64 - TABLE_BITS);
+    while (r->table[at] != REFERRERS_NONE && r->nodes[r->table[at]].object != o)
+        at = (at + 1) & ((1u << TABLE_BITS) - 1);
+    return &r->table[at];
+}
+
+uint32_t referrers_node(const struct referrers *r, const py_object *o)
+{
+    return *place_of(r, o);
+}
+
+/* ---- what is looked for ---- */
+
+static void expect(struct referrers *r, const py_object *o)
+{
+    uint64_t bit = scramble(o) >> (64 - LIKELY_BITS);
+    r->likely[bit / 64] |= 1ull << bit % 64;
+}
+
+static bool is_likely(const struct referrers *r, const py_object *o)
+{
+    uint64_t bit = scramble(o) >> (64 - LIKELY_BITS);
+    return r->likely[bit / 64] >> bit % 64 & 1;
+}
+
+/* It is followed from where it was found to the end of the pass, and in the whole of the next. */
+static struct referrers_node *looked_for(struct referrers *r, const py_object *o)
+{
+    if (!is_likely(r, o))
+        return NULL;
+    uint32_t i = referrers_node(r, o);
+    struct referrers_node *n = i == REFERRERS_NONE ? NULL : &r->nodes[i];
+    return n && n->pass + 1 >= r->pass && !n->is_end && !n->is_far ? n : NULL;
+}
+
+/* ---- chains ---- */
+
+/* The node `before` steps before that one; REFERRERS_NONE: there is none. */
+static uint32_t node_before(const struct referrers *r, uint32_t node, unsigned before)
+{
+    for (; before > 0 && node != REFERRERS_NONE; before--)
+        node = r->nodes[node].from;
+    return node;
+}
+
+/* What refers to `held`, and the objects that led to it, are of the same types as those `length`
+ * before them? */
+static bool is_repeated(const struct referrers *r, const py_object *referrer, uint32_t held,
+                        unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        uint32_t near = node_before(r, held, i + length - 1);
+        const py_object *far = i == 0 ? referrer : r->nodes[node_before(r, held, i - 1)].object;
+        if (near == REFERRERS_NONE || heap_type(r->nodes[near].object) != heap_type(far))
+            return false;
+    }
+    return true;
+}
+
+/* One more link of a chain is no further away than the link before. */
+static uint16_t distance_of(const struct referrers *r, const py_object *referrer, uint32_t held)
+{
+    for (unsigned length = 1; length <= REFERRERS_LINK; length++)
+        if (is_repeated(r, referrer, held, length) && r->nodes[held].distance >= length)
+            return r->nodes[node_before(r, held, length - 1)].distance;
+    return (uint16_t) (r->nodes[held].distance + 1);
+}
+
+/* ---- nodes ---- */
+
+static void follow(struct referrers *r, struct referrers_node *n)
+{
+    n->pass = r->pass;
+    if (r->ahead < REFERRERS_AHEAD) {
+        r->ahead++;
+        expect(r, n->object);
+    }
+}
+
+static void place_node(struct referrers *r, uint32_t index)
+{
+    struct referrers_node *n = &r->nodes[index];
+    n->is_end = r->found(n, index, r->context);
+    n->is_far = !n->is_end && n->distance >= REFERRERS_FAR;
+    if (!n->is_end && !n->is_far)
+        follow(r, n);
+}
+
+/* Another way to it was found, which may be shorter. */
+static void come_nearer(struct referrers *r, struct referrers_node *n, uint16_t distance)
+{
+    if (distance >= n->distance)
+        return;
+    n->distance = distance;
+    if (n->is_far && distance < REFERRERS_FAR) {
+        n->is_far = false;
+        follow(r, n);
+    }
+}
+
+static uint32_t add_node(struct referrers *r, py_object *o, uint32_t from, uint16_t distance)
+{
+    uint32_t *place = place_of(r, o);
+    if (*place != REFERRERS_NONE)
+        return *place;
+    if (r->node_count == REFERRERS_NODES) {
+        r->is_cut = true;
+        return REFERRERS_NONE;
+    }
+    uint32_t index = r->node_count++;
+    *place = index;
+    r->nodes[index] = (struct referrers_node){
+        .object = o, .from = from, .edges = REFERRERS_NONE, .distance = distance, .pass = r->pass};
+    place_node(r, index);
+    return index;
+}
+
+/* ---- edges ---- */
+
+/* An object refers to its class, a class to its parents: that is not what holds them. The frame of
+ * a running function is known by its variables. */
+static bool is_holding(const py_object *referrer, const py_object *held)
+{
+    if (referrer == held || heap_type(referrer) == held || frames_is_running(referrer))
+        return false;
+    return heap_kind(referrer) != HEAP_TYPE || heap_kind(held) == HEAP_DICT;
+}
+
+static struct referrers_edge *
+edge_from(const struct referrers *r, const struct referrers_node *held, const py_object *referrer)
+{
+    for (uint32_t e = held->edges; e != REFERRERS_NONE; e = r->edges[e].next)
+        if (r->nodes[r->edges[e].referrer].object == referrer)
+            return &r->edges[e];
+    return NULL;
+}
+
+/* Many of one kind refer to it, as the items of a container that know where they are. What is of
+ * another kind is more likely to be its owner: there is room for some of these. */
+static bool has_room_for(const struct referrers *r, const struct referrers_node *held,
+                         const py_object *referrer)
+{
+    if (held->referrers < REFERRERS_EACH)
+        return true;
+    const struct referrers_node *last = &r->nodes[r->edges[held->edges].referrer];
+    return held->referrers < REFERRERS_EACH + REFERRERS_OTHERS &&
+           heap_type(last->object) != heap_type(referrer);
+}
+
+static void add_edge(struct referrers *r, struct referrers_node *held, py_object *referrer)
+{
+    bool has_room = r->edge_count < REFERRERS_EDGES && has_room_for(r, held, referrer);
+    uint32_t index = (uint32_t) (held - r->nodes);
+    uint16_t distance = distance_of(r, referrer, index);
+    uint32_t node = has_room ? add_node(r, referrer, index, distance) : REFERRERS_NONE;
+    if (node == REFERRERS_NONE) {
+        held->is_cut = true;
+        return;
+    }
+    come_nearer(r, &r->nodes[node], distance);
+    r->edges[r->edge_count] = (struct referrers_edge){
+        .held = index, .referrer = node, .next = held->edges, .is_counted = held->pass < r->pass};
+    held->edges = r->edge_count++;
+    held->referrers++;
+}
+
+/* References are counted in the pass that sees all of them. What the collector does not track is
+ * met from each that refers to it, and counts once. */
+static void count_reference(const struct referrers *r, struct referrers_node *held,
+                            struct referrers_edge *known)
+{
+    if (held->pass == r->pass)
+        return;
+    if (!known || !known->is_counted || heap_is_tracked(r->current))
+        held->references++;
+    if (known)
+        known->is_counted = true;
+}
+
+static void meet(struct referrers *r, py_object *o)
+{
+    r->met++;
+    struct referrers_node *held = looked_for(r, o);
+    if (!held || (r->is_looking_back && held->pass < r->pass))
+        return;
+    struct referrers_edge *known = edge_from(r, held, r->current);
+    count_reference(r, held, known);
+    if (known)
+        come_nearer(r, &r->nodes[known->referrer],
+                    distance_of(r, r->current, (uint32_t) (held - r->nodes)));
+    else if (is_holding(r->current, o))
+        add_edge(r, held, r->current);
+    else if (r->current != o)
+        held->is_cut = true; /* it is held all the same */
+}
+
+static int look_at_edge(py_object *o, void *context)
+{
+    if (o)
+        meet(context, o);
+    return 0;
+}
+
+/* ---- tracebacks ---- */
+
+static int is_next(py_object *o, void *context)
+{
+    if (!o || heap_type(o) != py.PyTraceBack_Type)
+        return 0;
+    *(py_object **) context = o;
+    return 1;
+}
+
+static py_object *traceback_in(py_object *o)
+{
+    py_object *next = NULL;
+    heap_edges(o, is_next, &next);
+    return next;
+}
+
+/* The further ones of an exception count as its own: a chain may be long, and is no detour. */
+static void look_at_tracebacks(struct referrers *r, py_object *exception)
+{
+    py_object *o = traceback_in(exception);
+    for (unsigned i = 0; o && i < TRACEBACKS_MOST; i++) {
+        struct referrers_node *held = looked_for(r, o);
+        if (held && !edge_from(r, held, exception))
+            add_edge(r, held, exception);
+        o = traceback_in(o);
+    }
+}
+
+/* ---- dicts and tuples that are not tracked ---- */
+
+struct inside {
+    struct referrers *r;
+    int depth;
+};
+
+static int look_inside(py_object *o, void *context)
+{
+    struct inside *i = context;
+    if (!o)
+        return 0;
+    meet(i->r, o);
+    enum heap_kind kind = heap_kind(o);
+    if ((kind != HEAP_DICT && kind != HEAP_TUPLE) || i->depth == 0 || heap_is_tracked(o))
+        return 0;
+    py_object *outer = i->r->current;
+    i->r->current = o;
+    heap_edges(o, look_inside, &(struct inside){i->r, i->depth - 1});
+    i->r->current = outer;
+    return 0;
+}
+
+/* ---- passes ---- */
+
+static void look_into(struct referrers *r, py_object *o)
+{
+    r->current = o;
+    if (r->is_deep)
+        heap_edges(o, look_inside, &(struct inside){r, UNTRACKED_DEPTH});
+    else
+        heap_edges(o, look_at_edge, r);
+    if (heap_kind(o) == HEAP_EXCEPTION)
+        look_at_tracebacks(r, o);
+}
+
+/* Who refers to what was found only now may just have been passed by. */
+static void look_back(struct referrers *r)
+{
+    size_t count = r->recent_count < REFERRERS_RECENT ? r->recent_count : REFERRERS_RECENT;
+    r->is_looking_back = true;
+    for (size_t i = 1; i <= count; i++)
+        look_into(r, r->recent[(r->recent_count - i) % REFERRERS_RECENT]);
+    r->is_looking_back = false;
+}
+
+static bool look_at_object(py_object *o, void *context)
+{
+    struct referrers *r = context;
+    uint32_t known = r->node_count;
+    size_t met = r->met;
+    look_into(r, o);
+    bool is_light = r->met - met <= REFERRERS_LIGHT;
+    if (r->node_count > known)
+        look_back(r);
+    if (is_light)
+        r->recent[r->recent_count++ % REFERRERS_RECENT] = o;
+    return true;
+}
+
+static bool expect_known(struct referrers *r)
+{
+    bool any = false;
+    memset(r->likely, 0, (1u << LIKELY_BITS) / 8);
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        const struct referrers_node *n = &r->nodes[i];
+        if (n->is_end || n->is_far || n->pass + 1 != r->pass)
+            continue;
+        expect(r, n->object);
+        any = true;
+    }
+    return any;
+}
+
+bool referrers_begin(struct referrers *r, py_object *const *objects, size_t count, bool is_deep,
+                     referrers_found *found, void *context)
+{
+    *r = (struct referrers){.is_deep = is_deep, .found = found, .context = context};
+    if (!get_memory(r))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        add_node(r, objects[i], REFERRERS_NONE, 0);
+    return true;
+}
+
+bool referrers_look(struct referrers *r)
+{
+    r->pass++;
+    r->ahead = 0;
+    r->recent_count = 0;
+    if (!expect_known(r))
+        return false;
+    if (r->pass % 2)
+        heap_visit_back(look_at_object, r);
+    else
+        heap_visit(look_at_object, r);
+    return true;
+}

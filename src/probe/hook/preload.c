@@ -1,0 +1,28 @@
+/* probe/hook/preload.c: brought into every process of a job, awake only where there is a Python. */
+#include "probe/base/libc.h"
+#include "probe/base/python.h"
+#include "probe/hook/imports.h"
+#include "probe/hook/prints.h"
+#include "probe/hook/ring.h"
+#include "probe/hook/torch.h"
+
+#include <stdlib.h>
+
+static void in_child(void)
+{
+    ring_forget();
+    torch_forget();
+    inspect_forget();
+}
+
+/* Before main(): nothing of the interpreter's settings is read or changed, so that it starts as it
+ * would without us. */
+__attribute__((constructor)) static void on_load(void)
+{
+    if (!libc_is_glibc() || !getenv(WIRE_DIRECTORY_VARIABLE) || !python_find() ||
+        py.Py_IsInitialized())
+        return;
+    bool hears_imports = imports_watch("torch", torch_hook), hears_lines = lines_watch();
+    if (hears_imports || hears_lines)
+        (void) libc_at_fork(in_child);
+}

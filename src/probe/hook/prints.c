@@ -1,0 +1,146 @@
+/* probe/hook/prints.c: write(), heard. */
+#include "probe/hook/prints.h"
+
+#include "probe/base/python.h"
+#include "probe/hook/ring.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef ssize_t write_function(int fd, const void *bytes, size_t count);
+typedef int pending_call(void *context);
+
+static write_function *next_write;
+static int (*add_pending_call)(pending_call *function, void *context);
+static atomic_bool is_watching, is_pending;
+
+/* ---- lines alike ---- */
+
+#define COMPARED 32u                 /* characters of a line that belong to no number */
+#define WAIT_NS UINT64_C(5000000000) /* for a line like the last one, then any will do */
+#define ESTABLISHED 3u               /* lines of one kind: it comes again and again */
+
+struct kind {
+    uint32_t likeness; /* 0: none yet */
+    unsigned count;    /* of its lines that were heard, one after another */
+};
+
+static struct kind counted, other; /* those that count; the last others */
+static uint64_t heard_at;
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Signs, and the letter in 3.2e-05, too. */
+static bool is_of_number(const char *line, size_t count, size_t i)
+{
+    bool is_exponent = line[i] == 'e' && i > 0 && i + 1 < count && is_digit(line[i - 1]) &&
+                       (is_digit(line[i + 1]) || line[i + 1] == '-' || line[i + 1] == '+');
+    return is_exponent || (line[i] != '\0' && strchr("0123456789.,:-+% \r\n", line[i]));
+}
+
+/* Made of what is no number, however many digits those have. */
+static uint32_t likeness_of(const char *line, size_t count)
+{
+    uint32_t hash = 2166136261u;
+    unsigned compared = 0;
+    for (size_t i = 0; i < count && compared < COMPARED; i++) {
+        if (is_of_number(line, count, i))
+            continue;
+        hash = (hash ^ (unsigned char) line[i]) * 16777619u;
+        compared++;
+    }
+    return hash | 1;
+}
+
+static void hear(struct kind *k, uint32_t likeness)
+{
+    if (k->likeness != likeness)
+        *k = (struct kind){.likeness = likeness};
+    k->count++;
+}
+
+/* The first line may be one that comes once, a warning: the first kind that comes again and again
+ * counts. */
+static bool is_of_the_kind(const char *line, size_t count)
+{
+    uint32_t own = likeness_of(line, count);
+    uint64_t now = wire_now();
+    if (counted.likeness && own != counted.likeness) {
+        hear(&other, own);
+        bool is_first = counted.count < ESTABLISHED && other.count >= ESTABLISHED;
+        if (!is_first && now < heard_at + WAIT_NS)
+            return false;
+    }
+    hear(&counted, own);
+    other = (struct kind){0};
+    heard_at = now;
+    return true;
+}
+
+/* ---- asking the interpreter ---- */
+
+static int on_pending(void *context)
+{
+    (void) context;
+    atomic_store(&is_pending, false);
+    ring_moment(INSPECT_LINE);
+    /* A signal that came meanwhile would wait for the program's next instruction but one, which may
+     * be to sleep for an hour: what its handler raises is the program's. Else nothing is raised. */
+    return py.PyErr_CheckSignals() < 0 ? -1 : 0;
+}
+
+static bool is_in_main_thread(void)
+{
+    return (pid_t) syscall(SYS_gettid) == getpid();
+}
+
+/* A handler of a fatal signal writes too, from a stack of its own. */
+static bool is_in_handler(void)
+{
+    stack_t stack;
+    return sigaltstack(NULL, &stack) < 0 || stack.ss_flags & SS_ONSTACK;
+}
+
+static void heard(const char *line, size_t count)
+{
+    if (!is_in_main_thread() || is_in_handler() || !py.Py_IsInitialized() ||
+        !is_of_the_kind(line, count))
+        return;
+    if (!atomic_exchange(&is_pending, true) && add_pending_call(on_pending, NULL) != 0)
+        atomic_store(&is_pending, false);
+}
+
+__attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, size_t count)
+{
+    ssize_t written =
+        next_write ? next_write(fd, bytes, count) : syscall(SYS_write, fd, bytes, count);
+    if (written > 0 && (fd == STDOUT_FILENO || fd == STDERR_FILENO) &&
+        atomic_load_explicit(&is_watching, memory_order_relaxed) && ring_is_due()) {
+        int kept = errno;
+        heard(bytes, (size_t) written);
+        errno = kept;
+    }
+    return written;
+}
+
+__attribute__((constructor)) static void find_write(void)
+{
+    void *address = dlsym(RTLD_NEXT, "write");
+    memcpy(&next_write, &address, sizeof(address));
+}
+
+bool lines_watch(void)
+{
+    void *address = dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
+    memcpy(&add_pending_call, &address, sizeof(address));
+    atomic_store(&is_watching, add_pending_call != NULL);
+    return add_pending_call != NULL;
+}

@@ -1,0 +1,428 @@
+/* probe/hook/ring.c: what the hooks have seen goes into the ring of this process. */
+#include "probe/hook/ring.h"
+
+#include "probe/base/allocator.h"
+#include "probe/base/ending.h"
+#include "probe/base/places.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reading counters of one kind takes this part of the time. */
+#define SHARE 1000u
+#define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
+#define EARLY UINT64_C(2000000000)
+#define LEAST_REST_OF_LINES UINT64_C(1000000)
+#define LEAST_REST_OF_LINES_EARLY UINT64_C(100000)
+
+/* A run may be over before that has paid for anything: readings that take no longer than this in
+ * all come at distances that grow with the run, and anew in the first evaluations. */
+#define FREE UINT64_C(20000000)
+#define FREE_SHARE 4u
+#define FREE_PART_OF_AGE 64u
+#define FIRST_EVALUATIONS 12u
+
+/* No step of the optimizers for so many times as long as the last one took: an evaluation, which is
+ * seen by its lines. */
+#define STEPS_LATE 2u
+
+/* When something is read again, by what it took so far. */
+struct pace {
+    _Atomic uint64_t next;
+    _Atomic uint64_t last; /* when it was last read, or could have been */
+    _Atomic uint64_t took;
+    _Atomic unsigned evaluations; /* in which it was read more than once */
+    unsigned readings;            /* in the last of them */
+    uint64_t first;               /* when it was first read; 0: not yet */
+    uint64_t most;                /* it rests no longer than this */
+};
+
+/* One reading of torch's that took long, because another thread had its lock, does not blind us.
+ * What malloc has in use rises and falls between two censuses; where there are many free pieces it
+ * goes through all of them, every time. */
+static struct pace counters = {.most = UINT64_C(500000000)};
+static struct pace heap = {.most = UINT64_MAX};
+
+static struct wire_ring *ring;
+static bool refused;   /* it could not be opened: never again */
+static bool has_ended; /* what the program has let go of since says nothing of what it held */
+static void (*step_heard)(void); /* NULL: nobody wants to hear of steps */
+static uint64_t step_at;
+static _Atomic uint64_t steps_late_at = UINT64_MAX;
+static double last_told[WIRE_NAMES];
+static char *directory; /* the process was entered with; NULL: it was not */
+
+static struct wire_ring *own_ring(void)
+{
+    if (ring || refused)
+        return ring;
+    const char *place = directory ? directory : getenv(WIRE_DIRECTORY_VARIABLE);
+    refused = !place || wire_open(place, &ring) < 0;
+    return ring;
+}
+
+static void begin_pace(struct pace *p)
+{
+    p->next = p->last = p->took = p->first = 0;
+    p->evaluations = p->readings = 0;
+}
+
+static void begin_anew(void)
+{
+    step_at = 0;
+    steps_late_at = UINT64_MAX;
+    begin_pace(&counters);
+    begin_pace(&heap);
+}
+
+void ring_forget(void)
+{
+    has_ended = false;
+    ring = wire_close(ring);
+    refused = false;
+    begin_anew();
+}
+
+int ring_enter(const char *place)
+{
+    char *copy = strdup(place);
+    struct wire_ring *opened = NULL;
+    int r = copy ? wire_open(place, &opened) : -ENOMEM;
+    if (r < 0) {
+        free(copy);
+        return r;
+    }
+    ring = wire_close(ring);
+    free(directory);
+    ring = opened;
+    directory = copy;
+    refused = false;
+    begin_anew();
+    return 0;
+}
+
+const char *ring_directory(void)
+{
+    return directory;
+}
+
+struct wire_ring *ring_leave(void)
+{
+    struct wire_ring *left = ring;
+    ring = NULL;
+    free(directory);
+    directory = NULL;
+    return left;
+}
+
+enum wire_wanted ring_wanted(void)
+{
+    return ring ? wire_wanted(ring) : WIRE_CENSUS_NONE;
+}
+
+static void emit(void *context, const char *kind, const char *device, int is_count, int is_judged,
+                 double value)
+{
+    struct wire_name name = {
+        .unit = is_count ? WIRE_COUNT : WIRE_BYTES,
+        .judged = (uint8_t) is_judged,
+    };
+    strncpy(name.kind, kind, sizeof(name.kind) - 1);
+    strncpy(name.device, device, sizeof(name.device) - 1);
+    int number = wire_name(ring, &name);
+    if (number < 0 || (has_ended && value < last_told[number]))
+        return;
+    last_told[number] = value;
+    wire_put(ring, WIRE_SAMPLE, WIRE_OPTIMIZER, (unsigned) number, *(const uint64_t *) context,
+             value);
+}
+
+static bool nobody_steps(uint64_t now)
+{
+    return now > steps_late_at && wire_believed(ring) == WIRE_OPTIMIZER;
+}
+
+/* Steps are late, and it was not read since they are. */
+static bool begins_evaluation(const struct pace *p, uint64_t now)
+{
+    return now > steps_late_at && p->last < steps_late_at;
+}
+
+static bool is_due(const struct pace *p, uint64_t now)
+{
+    return now >= p->next ||
+           (begins_evaluation(p, now) && p->evaluations < FIRST_EVALUATIONS && p->took < FREE);
+}
+
+/* A step that took long, and a line after it, is none yet. */
+static void count_evaluation(struct pace *p, uint64_t moment)
+{
+    if (moment <= steps_late_at)
+        return;
+    p->readings = begins_evaluation(p, moment) ? 1 : p->readings + 1;
+    p->evaluations += p->readings == 2;
+}
+
+static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t now)
+{
+    uint64_t age = now - p->first;
+    if (p->took < FREE) {
+        bool is_new = nobody_steps(now) && p->evaluations <= FIRST_EVALUATIONS;
+        uint64_t part = (is_new ? now - step_at : age) / FREE_PART_OF_AGE;
+        return FREE_SHARE * took > part ? FREE_SHARE * took : part;
+    }
+    return (age < EARLY ? SHARE_EARLY : SHARE) * took;
+}
+
+/* It was read at that moment. */
+static void rest(struct pace *p, uint64_t moment, uint64_t took)
+{
+    uint64_t now = wire_now();
+    count_evaluation(p, moment);
+    p->last = now;
+    if (p->first == 0) { /* it had to learn, and took long */
+        p->first = now;
+        return;
+    }
+    p->took += took;
+    uint64_t rest = rest_after(p, took, now);
+    p->next = now + (rest < p->most ? rest : p->most);
+}
+
+static void read_counters(uint64_t moment)
+{
+    if (!is_due(&counters, moment))
+        return;
+    uint64_t before = wire_now();
+    tidemark_probe_read(emit, &moment);
+    rest(&counters, moment, wire_now() - before);
+}
+
+static void read_heap(uint64_t moment)
+{
+    struct allocator_facts facts;
+    if (!is_due(&heap, moment))
+        return;
+    uint64_t before = places_thread_ns();
+    if (allocator_read(&facts)) {
+        emit(&moment, "heap.used", "", false, false, (double) facts.in_use);
+        emit(&moment, "heap.free", "", false, false, (double) facts.free);
+    }
+    rest(&heap, moment, places_thread_ns() - before);
+}
+
+void ring_hear_steps(void (*heard)(void))
+{
+    step_heard = heard;
+}
+
+void ring_step(double steps)
+{
+    if (step_heard)
+        step_heard();
+    uint64_t now = wire_now();
+    /* What waits for a step that is told anyway would be read in evaluations more often than it is
+     * their turn. */
+    if (own_ring() && (now >= counters.next || now >= heap.next))
+        wire_tell_next(ring, WIRE_OPTIMIZER);
+    uint64_t moment = ring ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
+    steps_late_at = step_at ? now + STEPS_LATE * (now - step_at) : UINT64_MAX;
+    step_at = now;
+    if (moment) {
+        read_counters(moment);
+        read_heap(moment);
+    }
+    if (inspect_is_due())
+        ring_inspect(INSPECT_OPTIMIZER);
+}
+
+/* ---- the census ---- */
+
+/* Else it would lie somewhere between two steps that were told. */
+static void tell_step_of_census(void *context, uint64_t time)
+{
+    (void) context;
+    enum wire_source source = wire_believed(ring);
+    if (source != WIRE_NOBODY)
+        wire_put(ring, WIRE_STEP, source, 0, time, wire_steps(ring));
+}
+
+static void tell_count(void *context, uint64_t time, const char *kind, const char *device,
+                       bool is_count, bool is_judged, double value)
+{
+    (void) context;
+    emit(&time, kind, device, is_count, is_judged, value);
+}
+
+static void leave_report(void *context, const char *text, size_t len)
+{
+    (void) context;
+    wire_census_replace(ring, text, len);
+}
+
+static void say_who_counts(void *context, pid_t child)
+{
+    (void) context;
+    wire_census_by(ring, child);
+}
+
+void ring_replace_report(const char *text, size_t len)
+{
+    leave_report(NULL, text, len);
+}
+
+void ring_report_by(pid_t child)
+{
+    say_who_counts(NULL, child);
+}
+
+static void say_what_is_ours(void *context, size_t bytes)
+{
+    (void) context;
+    wire_own_shared(ring, bytes);
+}
+
+bool ring_is_due(void)
+{
+    uint64_t now = wire_now();
+    return inspect_is_due() || is_due(&counters, now) || is_due(&heap, now);
+}
+
+static void rest_of_lines(struct pace *p, uint64_t now)
+{
+    bool is_early = p->first > 0 && now < p->first + EARLY;
+    uint64_t least = is_early ? LEAST_REST_OF_LINES_EARLY : LEAST_REST_OF_LINES;
+    p->last = now;
+    if (p->next < now + least)
+        p->next = now + least;
+}
+
+void ring_moment(enum inspect_place place)
+{
+    if (!own_ring())
+        return;
+    /* Whoever counts steps tells the counters with them. */
+    uint64_t now = wire_now();
+    if (wire_believed(ring) == WIRE_NOBODY || nobody_steps(now))
+        read_counters(now);
+    read_heap(now);
+    rest_of_lines(&counters, now);
+    rest_of_lines(&heap, now);
+    ring_inspect(place);
+}
+
+/* What is counted at once is not counted at moments. */
+static enum wire_wanted wanted_of_moments(void)
+{
+    enum wire_wanted wanted = wire_wanted(ring);
+    return wanted == WIRE_CENSUS_WHOLE ? WIRE_CENSUS_NONE : wanted;
+}
+
+static struct tidemark_probe_listener listener(void)
+{
+    return (struct tidemark_probe_listener){.wanted = wanted_of_moments(),
+                                            .acts = wire_acts(ring),
+                                            .taken = tell_step_of_census,
+                                            .count = tell_count,
+                                            .report = leave_report,
+                                            .shared = say_what_is_ours,
+                                            .under_way = say_who_counts};
+}
+
+/* The last part of a loop that was over at once has no sample: what it still holds is one. */
+static void read_the_rest(void)
+{
+    struct allocator_facts facts;
+    uint64_t now = wire_now();
+    if (heap.first == 0 || now - heap.first > EARLY)
+        return;
+    tidemark_probe_read(emit, &now);
+    if (allocator_read(&facts))
+        emit(&now, "heap.used", "", false, false, (double) facts.in_use);
+}
+
+static void at_the_end(void)
+{
+    struct tidemark_probe_listener l;
+    if (!own_ring())
+        return;
+    has_ended = true;
+    read_the_rest();
+    l = listener();
+    inspect_last(&l);
+}
+
+/* Nothing of ours is left in a process that is only visited. */
+static void hear_the_end(void)
+{
+    static bool is_heard;
+    if (!is_heard && !directory)
+        is_heard = ending_hear(at_the_end);
+}
+
+void ring_inspect(enum inspect_place place)
+{
+    struct tidemark_probe_listener l;
+    if (!own_ring())
+        return;
+    hear_the_end();
+    l = listener();
+    inspect_moment(place, &l);
+}
+
+void ring_batch(void)
+{
+    if (!own_ring())
+        return;
+    read_heap(wire_now());
+    struct tidemark_probe_listener l = listener();
+    if (l.wanted < WIRE_CENSUS_HOLDERS)
+        inspect_take_in(&l);
+    else if (inspect_is_due())
+        ring_inspect(INSPECT_BATCH);
+}
+
+void ring_counter(const char *kind, const char *device, bool is_count, double value)
+{
+    uint64_t now = wire_now();
+    if (own_ring())
+        emit(&now, kind, device, is_count, false, value);
+}
+
+void ring_epoch(double steps, double epochs)
+{
+    if (!own_ring())
+        return;
+    uint64_t now = wire_now();
+    if (wire_believed(ring) <= WIRE_OPTIMIZER)
+        wire_put(ring, WIRE_STEP, WIRE_OPTIMIZER, 0, now, steps);
+    wire_put(ring, WIRE_EPOCH, WIRE_OPTIMIZER, 0, now, epochs);
+}
+
+void ring_epoch_length(double steps)
+{
+    if (own_ring())
+        wire_put(ring, WIRE_EPOCH_LENGTH, WIRE_OPTIMIZER, 0, wire_now(), steps);
+}
+
+/*
+ * A counter that is told once: "dataset.list.Files.samples". Of a name that is too long the class
+ * is left out: the attribute says more.
+ */
+void ring_dataset(const char *type, const char *owner, const char *attribute, double bytes)
+{
+    char kind[WIRE_NAME_LENGTH];
+    int length = snprintf(kind, sizeof(kind), "dataset.%s.%s.%s", type, owner, attribute);
+    if (length >= (int) sizeof(kind))
+        length = snprintf(kind, sizeof(kind), "dataset.%s..%s", type, attribute);
+    if (length < (int) sizeof(kind))
+        ring_counter(kind, "", false, bytes);
+}
+
+double ring_steps(void)
+{
+    return ring && wire_believed(ring) > WIRE_OPTIMIZER ? wire_steps(ring) : NAN;
+}
