@@ -2,7 +2,7 @@
 #include "report/run.h"
 #include "report/found.h"
 #include "report/json.h"
-#include "report/phases.h"
+#include "report/activities.h"
 #include "report/table.h"
 #include "report/text.h"
 

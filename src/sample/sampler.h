@@ -103,7 +103,7 @@ bool rings_have_copy(const struct sampler *sam, const struct member *m);
 double rings_bytes(const struct sampler *sam, dev_t device);
 void rings_note_foreign(struct sampler *sam, struct proc_id id);
 
-/* ---- what they hold: censuses.c, lines.c ---- */
+/* ---- what they hold: censuses.c, source_lines.c ---- */
 
 /* Whose process it is, while it can be asked: its source may be read after its end. */
 void lines_note_owner(const struct sampler *sam, struct member *m);

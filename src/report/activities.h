@@ -1,6 +1,6 @@
-/* report/phases.h: what a program said it did beside its steps, for people and programs. */
-#ifndef TIDEMARK_REPORT_PHASES_H
-#define TIDEMARK_REPORT_PHASES_H
+/* report/activities.h: what a program said it did beside its steps, for people and programs. */
+#ifndef TIDEMARK_REPORT_ACTIVITIES_H
+#define TIDEMARK_REPORT_ACTIVITIES_H
 
 #include "report/report.h"
 

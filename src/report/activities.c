@@ -1,5 +1,5 @@
-/* report/phases.c: what a program said it did beside its steps. */
-#include "report/phases.h"
+/* report/activities.c: what a program said it did beside its steps. */
+#include "report/activities.h"
 #include "report/text.h"
 
 #include <string.h>

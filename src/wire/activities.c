@@ -1,4 +1,4 @@
-/* wire/phases.c: a process tells what it does beside its steps: it evaluates, it saves. */
+/* wire/activities.c: a process tells what it does beside its steps: it evaluates, it saves. */
 #include "wire/ring.h"
 
 #include <errno.h>

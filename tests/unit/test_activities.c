@@ -1,4 +1,4 @@
-/* tests/unit/test_phases.c: phases that processes tell reach the series, the view and the file. */
+/* tests/unit/test_activities.c: phases that processes tell reach the series, the view and the file. */
 #include "report/report.h"
 #include "watch/watch.h"
 #include "wire/ring.h"
@@ -101,7 +101,7 @@ static void train(struct self *s, int seconds, double bytes, double kept)
     }
 }
 
-TEST(phases__spikes_have_the_name_of_their_phase)
+TEST(activities__spikes_have_the_name_of_their_phase)
 {
     struct self s;
     struct watch_view v;
@@ -134,7 +134,7 @@ TEST(phases__spikes_have_the_name_of_their_phase)
 }
 
 /* What stays every time is a leak, whatever its spikes are called. */
-TEST(phases__what_evaluation_keeps_is_still_a_leak)
+TEST(activities__what_evaluation_keeps_is_still_a_leak)
 {
     struct self s;
     struct watch_view v;
@@ -149,7 +149,7 @@ TEST(phases__what_evaluation_keeps_is_still_a_leak)
     self_end(&s);
 }
 
-TEST(phases__nothing_is_said_where_nothing_was_told)
+TEST(activities__nothing_is_said_where_nothing_was_told)
 {
     struct self s;
     struct watch_view v;
@@ -171,7 +171,7 @@ TEST(phases__nothing_is_said_where_nothing_was_told)
 
 /* A counter that stands still but for its spikes, which are samples as well: what stays is still
  * growth, however small beside them. */
-TEST(phases__what_stays_under_spikes_is_no_rounding)
+TEST(activities__what_stays_under_spikes_is_no_rounding)
 {
     struct self s;
     struct watch_view v;
@@ -192,7 +192,7 @@ TEST(phases__what_stays_under_spikes_is_no_rounding)
 }
 
 /* The memory of this very process, by the kernel's own mark. */
-TEST(phases__a_peak_between_two_looks_is_known)
+TEST(activities__a_peak_between_two_looks_is_known)
 {
     struct self s;
     struct watch_view v;
@@ -211,7 +211,7 @@ TEST(phases__a_peak_between_two_looks_is_known)
     self_end(&s);
 }
 
-TEST(phases__what_was_told_before_is_not_counted)
+TEST(activities__what_was_told_before_is_not_counted)
 {
     struct self s;
     struct watch *second;
@@ -233,7 +233,7 @@ TEST(phases__what_was_told_before_is_not_counted)
     self_end(&s);
 }
 
-TEST(phases__beyond_sixteen_names_they_are_other)
+TEST(activities__beyond_sixteen_names_they_are_other)
 {
     struct self s;
     struct watch_view v;
@@ -254,7 +254,7 @@ TEST(phases__beyond_sixteen_names_they_are_other)
 }
 
 /* Ends that were lost, ends alone, numbers of no phase: nothing of it is believed. */
-TEST(phases__disorder_is_survived)
+TEST(activities__disorder_is_survived)
 {
     struct self s;
     struct watch_view v;
@@ -282,7 +282,7 @@ TEST(phases__disorder_is_survived)
 }
 
 /* What is no text is made one, short enough to be kept. */
-TEST(phases__odd_names_survive_the_run_file)
+TEST(activities__odd_names_survive_the_run_file)
 {
     struct self s;
     struct watch_view v, recalled;
@@ -319,7 +319,7 @@ static int find_event(void *context, double seconds, const char *what, const cha
     return 0;
 }
 
-TEST(phases__the_run_file_has_them_as_events)
+TEST(activities__the_run_file_has_them_as_events)
 {
     char path[64];
     struct self s;

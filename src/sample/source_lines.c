@@ -1,4 +1,4 @@
-/* sample/lines.c: the line of a Python source that adds to what a holder keeps. */
+/* sample/source_lines.c: the line of a Python source that adds to what a holder keeps. */
 #include "sample/sampler.h"
 #include "sample/source.h"
 
