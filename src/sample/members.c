@@ -35,7 +35,7 @@
 #define YOUNG_SECONDS 0.25
 
 /* So old a process is when it is looked at first: the next look may have to wait. */
-#define FIRST_ROLLUP 0.2
+#define FIRST_SHARES 0.2
 
 /* What stands still is read again after a share of the time it has stood, at most after so long. */
 #define STILL_SHARE 2.0
@@ -136,7 +136,7 @@ void members_joined(void *context, struct proc_member *found)
     read_identity(sam, m);
     /* Of a program that watches itself before its first step, while nobody waits. */
     bool at_once = sam->job->is_inside && m->is_root;
-    m->shares.next = m->joined + (at_once ? 0 : fmax(FIRST_ROLLUP, grace_of(m, m->joined)));
+    m->shares.next = m->joined + (at_once ? 0 : fmax(FIRST_SHARES, grace_of(m, m->joined)));
     found->user = m;
     sam->job->alive++;
     sam->wants_roles = true;
@@ -381,7 +381,7 @@ static void push_shares(struct sampler *sam, struct member *m, double seconds)
 }
 
 /* Seconds to the next look at its shares. */
-static double rollup_spacing(const struct sampler *sam, const struct member *m, double seconds,
+static double shares_spacing(const struct sampler *sam, const struct member *m, double seconds,
                              double took, double cpu)
 {
     double round = (double) sam->job->alive * cpu;
@@ -392,25 +392,25 @@ static double rollup_spacing(const struct sampler *sam, const struct member *m, 
 }
 
 /* Half of what may be spent is for those that were never read. */
-static bool can_afford_rollup(const struct sampler *sam, const struct member *m, double seconds)
+static bool can_afford_shares(const struct sampler *sam, const struct member *m, double seconds)
 {
     double allowed = SHARES_BURST + SHARES_SHARE * seconds;
     return sam->stall_seconds < (isnan(m->shares.seconds) ? allowed : allowed / 2);
 }
 
-static void read_rollup(struct sampler *sam, struct member *m, double seconds)
+static void read_shares(struct sampler *sam, struct member *m, double seconds)
 {
     double begin = monotonic(), cpu = sampler_cpu_seconds();
     struct proc_stat before = {.faults = m->reading->faults_at_shares};
     if (m->forked)
         (void) proc_read_stat(m->reading->proc, &before);
-    m->shares.error = proc_read_rollup(m->reading->proc, &m->shares.rollup);
+    m->shares.error = proc_read_shares(m->reading->proc, &m->shares.rollup);
     double took = monotonic() - begin;
     cpu = sampler_cpu_seconds() - cpu;
     sam->stall_seconds += took;
     sam->shares_cpu += cpu;
     sam->next_round = sam->job->is_inside ? seconds + took / OWN_TIME_SHARE : 0;
-    m->reading->shares_rest = rollup_spacing(sam, m, seconds, took, cpu);
+    m->reading->shares_rest = shares_spacing(sam, m, seconds, took, cpu);
     /* Those that came at the same time are spread over the round. */
     bool first = isnan(m->shares.seconds);
     m->shares.next =
@@ -569,10 +569,10 @@ static void look_at_shares(struct sampler *sam, struct member *m, double seconds
 {
     if (rings_have_copy(sam, m)) {
         m->shares.next = seconds + CENSUS_SECONDS;
-    } else if (!can_afford_rollup(sam, m, seconds)) {
+    } else if (!can_afford_shares(sam, m, seconds)) {
         return;
     } else if (shares_have_changed(sam, m, seconds)) {
-        read_rollup(sam, m, seconds);
+        read_shares(sam, m, seconds);
     } else {
         push_shares(sam, m, seconds);
         m->shares.next =
