@@ -404,7 +404,7 @@ static void read_shares(struct sampler *sam, struct member *m, double seconds)
     struct proc_stat before = {.faults = m->reading->faults_at_shares};
     if (m->forked)
         (void) proc_read_stat(m->reading->proc, &before);
-    m->shares.error = proc_read_shares(m->reading->proc, &m->shares.rollup);
+    m->shares.error = proc_read_rollup(m->reading->proc, &m->shares.rollup);
     double took = monotonic() - begin;
     cpu = sampler_cpu_seconds() - cpu;
     sam->stall_seconds += took;
