@@ -455,16 +455,12 @@ static bool is_too_near(const struct found *f)
     return false;
 }
 
-/* What a process has asked for is seen from outside: so long before or after at most. */
-#define ASKED_SECONDS 1.5
-
 /* The ring and the census tell the same, and either may come first. */
-void found_add_heap(struct member *m, double seconds, double in_use, double free)
+void found_add_heap(struct member *m, double seconds, double in_use, double free, double asked)
 {
     struct found *f = found_of(m);
     unsigned at = f->heap_count;
     double anon = m->has_tracks ? m->tracks[MEMBER_ANON].last : (double) NAN;
-    double asked = fabs(seconds - m->seen_seconds) < ASKED_SECONDS ? m->now.data : (double) NAN;
     if (isnan(in_use) || isnan(free) || isnan(anon))
         return;
     while (at > 0 && f->heap[at - 1].seconds >= seconds - HEAP_SAME_SECONDS)
@@ -548,7 +544,7 @@ void found_take(struct watch *w, struct member *m, const char *text, size_t len)
     w->holders_known = w->holders_known || has_own;
     if (!c->ended) { /* it gives back what it had */
         double seconds = found_seconds(w, c->time);
-        found_add_heap(m, seconds, c->heap_in_use, c->heap_free);
+        found_add_heap(m, seconds, c->heap_in_use, c->heap_free, c->asked);
         note_arenas(f, seconds, c);
     }
     if (!w->options.store)

@@ -12,6 +12,7 @@ struct track;
 struct ring;
 
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
+#define HEAP_ASKED "heap.asked"
 #define HEAP_POINTS 64u
 #define HEAP_SAME_SECONDS 0.001 /* two points that differ by less are one */
 
@@ -63,8 +64,10 @@ void found_store(struct watch *w, struct member *m);
 void found_restore_look(struct member *m, const struct heap_point *look);
 /* As wire_census_parse(). */
 int found_restore_census(struct watch *w, struct member *m, uint64_t origin, const char *text);
-/* What malloc told of its heap. */
-void found_add_heap(struct member *m, double seconds, double in_use, double free);
+/* What malloc told of its heap, and what the process has asked the kernel for at that moment. A
+ * step maps and unmaps more than it keeps: seen from outside, at any other moment, that would be
+ * the growth of nothing. NAN: not told. */
+void found_add_heap(struct member *m, double seconds, double in_use, double free, double asked);
 /* Waits, a second and a half at most, for a child of the process that still works on its census. */
 void found_await(const struct ring *r);
 /* The process has ended: the steps of its points are those of its own time. */

@@ -189,7 +189,7 @@ void members_joined(void *context, struct proc_member *found)
     m->rollup.pss = m->rollup.private_bytes = m->pss_first = NAN;
     m->rollup_seconds = m->anon_at_rollup = m->inherited = m->anon_told = m->fds = NAN;
     m->counts_seconds = m->changed_seconds = w->came_or_left = m->joined;
-    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     m->role.rank = -1;
     remember(w, m);
     read_identity(w, m);
