@@ -197,14 +197,20 @@ static bool ends(const struct ledger_part *p)
     return p->fate == FATE_ENDS;
 }
 
-/* Holes between bytes that end, end with them. */
+static bool is_filling(const struct ledger_part *p)
+{
+    return p->kind == LEDGER_HOLDER && ends(p);
+}
+
+/* Holes between bytes that end, end with them. Pages that are used for the first time are not among
+ * what malloc gave out. */
 static double holes_that_end(const struct ledger *l, const struct ledger_evidence *e)
 {
     double holes = 0;
     for (unsigned i = 0; i < l->count; i++)
         if (l->parts[i].kind == LEDGER_FREE_HEAP)
             holes += l->parts[i].bytes.high - l->parts[i].bytes.low;
-    return e->heap_used > 0 ? holes * fmin(sum_of(l, ends).low / e->heap_used, 1) : 0;
+    return e->heap_used > 0 ? holes * fmin(sum_of(l, is_filling).low / e->heap_used, 1) : 0;
 }
 
 void ledger_build(const struct ledger_evidence *e, struct ledger *ret)

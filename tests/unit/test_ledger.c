@@ -313,6 +313,19 @@ TEST(ledger__holes_between_kept_graphs_are_no_excuse)
     CHECK(judge(&e, &l).rule == RULE_EXPLAINED); /* without them it is retention */
 }
 
+/* Some pages that are used for the first time beside them: the holes do not end with these. */
+TEST(ledger__holes_do_not_end_with_pages_used_for_the_first_time)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder losses = holder(300, (struct interval){1000, INFINITY});
+    e.engine = ENGINE_OPEN;
+    e.heap_used = 0.1 * MB;
+    e.heap_free = 98 * MB;
+    e.asked = 99.5 * MB;
+    CHECK(judge_with(e, &losses, &l).rule == RULE_OPEN && adds_up(&l));
+}
+
 /* An array that is filled may be all of it: then nothing is free. */
 TEST(ledger__kept_graphs_beside_what_ends_leave_it_open)
 {
