@@ -588,12 +588,13 @@ static void count_engine(struct watch *w, struct track *t, void *c)
     w->terms.series += track_is_judged(t);
 }
 
-/* What a host series may take: what it has, and what nobody has. */
+/* What a host series may take: what it has, and what nobody has. What it has may be given back by
+ * the time the machine is looked at, as when its process ends: it has not twice as much then. */
 static void renew_terms(struct watch *w, struct track *t, void *c)
 {
     double used = *(const double *) c;
     if (watch_shares_limit(w, t) && isfinite(used))
-        t->limit = fmax(0, t->last + w->limit - used);
+        t->limit = fmin(fmax(0, t->last + w->limit - used), w->limit);
     track_renew_terms(t, &w->terms);
 }
 

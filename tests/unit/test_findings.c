@@ -603,6 +603,27 @@ TEST(findings__a_native_leak_fills_what_lies_free_first)
     CHECK(fills_what_lies_free_first(0, 40960) == VERDICT_INCONCLUSIVE);
 }
 
+/* It had more than the machine has; as a process that has given back by the time the machine is
+ * looked at. */
+TEST(findings__nobody_has_more_room_than_there_is)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    for (int i = 1; i <= 600; i++) {
+        wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(0.01 * i), i);
+        put(&s, "host.anon", WIRE_BYTES, 0.01 * i, 1e14 + 16 * MB * i);
+        if (i % 20 == 0)
+            watch_tick(s.watch, 0.01 * i);
+    }
+    finish(&s, 10, &v);
+    const struct answer *a = &v.series[v.answer.deciding].answer;
+    CHECK_TEXT(v.series[v.answer.deciding].info.kind, "host.anon");
+    CHECK(a->limit_shared > 0 && a->limit <= a->limit_shared);
+    watch_view_release(&v);
+    self_end(&s);
+}
+
 /* Rows of numbers, as any training keeps them. */
 TEST(findings__a_few_bytes_into_free_heap_are_negligible)
 {
