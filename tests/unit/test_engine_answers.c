@@ -566,6 +566,26 @@ TEST(engine__tells_how_long_its_patience_lasts)
     engine_free(e);
 }
 
+/* Growth that bends, as while the last buffers of a training come: its last phase is short, but it
+ * has been suspected for longer. */
+TEST(answer__what_is_suspected_for_long_needs_no_whole_horizon_more)
+{
+    struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 100, .resolution = 1048576};
+    struct engine *e;
+    struct answer a;
+    double called = NAN, most = 0;
+    CHECK(engine_new(&o, &e) == 0);
+    for (unsigned i = 1; i <= 600 && isnan(called); i++) {
+        engine_push(e, i, NAN, 1e8 + 24000.0 * i + (i > 130 ? 12000.0 * (i - 130) : 0));
+        engine_answer(e, &a);
+        called = a.verdict == VERDICT_LEAK ? i : (double) NAN;
+        if (i > 150 && isnan(called) && a.suspect)
+            most = fmax(most, i + a.needs.at_least);
+    }
+    CHECK(called > 150 && most <= called + 150);
+    engine_free(e);
+}
+
 /* ---- what was seen beside the samples ---- */
 
 static char evaluate[] = "evaluate", save[] = "save";
