@@ -504,7 +504,8 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
     switch (c->reason) {
     case REASON_TOO_SHORT: {
         double few = fmax(0, LEAST_SAMPLES - (double) e->samples) * spacing;
-        bool grows = a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING;
+        bool grows = a->phase_count > 0 &&
+                     (a->phases[a->phase_count - 1].name == PHASE_GROWING || engine_suspects(e));
         return fmax(few, grows ? growth_needs(e, a) : e->horizon - (e->samples ? length : 0));
     }
     case REASON_ROUNDED:

@@ -566,24 +566,33 @@ TEST(engine__tells_how_long_its_patience_lasts)
     engine_free(e);
 }
 
-/* Growth that bends, as while the last buffers of a training come: its last phase is short, but it
- * has been suspected for longer. */
-TEST(answer__what_is_suspected_for_long_needs_no_whole_horizon_more)
+/* 24 KB a step that become more, as while the last buffers of a training come: the last phase is
+ * short then, but the growth has been suspected for longer. */
+static void check_needs_of_bent_growth(unsigned bend, double more)
 {
     struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 100, .resolution = 1048576};
     struct engine *e;
     struct answer a;
-    double called = NAN, most = 0;
+    double called = NAN, least = INFINITY, most = 0;
     CHECK(engine_new(&o, &e) == 0);
     for (unsigned i = 1; i <= 600 && isnan(called); i++) {
-        engine_push(e, i, NAN, 1e8 + 24000.0 * i + (i > 130 ? 12000.0 * (i - 130) : 0));
+        engine_push(e, i, NAN, 1e8 + 24000.0 * i + (i > bend ? more * (i - bend) : 0));
         engine_answer(e, &a);
         called = a.verdict == VERDICT_LEAK ? i : (double) NAN;
-        if (i > 150 && isnan(called) && a.suspect)
+        if (isnan(called) && a.suspect) {
+            least = fmin(least, i + a.needs.at_least);
             most = fmax(most, i + a.needs.at_least);
+        }
     }
-    CHECK(called > 150 && most <= called + 150);
+    CHECK_NEAR(least, called, 50);
+    CHECK_NEAR(most, called, 150);
     engine_free(e);
+}
+
+TEST(answer__what_bends_needs_as_much_as_it_was_suspected_for_less)
+{
+    check_needs_of_bent_growth(80, 8000);
+    check_needs_of_bent_growth(130, 12000);
 }
 
 /* ---- what was seen beside the samples ---- */
