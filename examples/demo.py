@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 MB = 1024 * 1024
@@ -57,15 +56,23 @@ def training_command(args, leak):
     return command + (["--leak"] if leak else [])
 
 
+def settings(args):
+    """What is set for the training alone.
+
+    On the CPU the blocks of a batch come from the C library's heap, where the graphs that are kept
+    pin holes of megabytes: 5 GB in 300 steps, more than a laptop may have. Blocks of their own go
+    back at once, and the leak is what the graphs take.
+    """
+    name = "MALLOC_MMAP_THRESHOLD_"
+    return {} if args.example else {name: os.environ.get(name, "65536")}
+
+
 def training_environment(args):
     env = dict(os.environ)
     package = HERE.parent / "python"  # as the archive of `make dist` lies
     if (package / "tidemark" / "_core.abi3.so").exists():
         env["PYTHONPATH"] = os.pathsep.join([str(package)] + env.get("PYTHONPATH", "").split())
-    # On the CPU the blocks of a batch come from the C library's heap, where the small things that
-    # are kept pin holes of megabytes. Blocks of their own go back at once, and the leak is itself.
-    if not args.example:
-        env.setdefault("MALLOC_MMAP_THRESHOLD_", "65536")
+    env.update(settings(args))
     return env
 
 
@@ -76,10 +83,10 @@ def train(args, name, leak):
     for old in (answer, run_file):
         old.unlink(missing_ok=True)
     command = training_command(args, leak)
-    print("\n%s\nThe %s training: $ tidemark run -- %s\n" % ("=" * 80, name, " ".join(command)),
-          flush=True)
+    typed = ["%s=%s" % one for one in settings(args).items()] + ["tidemark", "run", "--"] + command
+    print("\n%s\nThe %s training:\n$ %s\n" % ("=" * 80, name, " ".join(typed)), flush=True)
     done = subprocess.run(
-        [args.tidemark, "run", "--quiet", "--json", answer, "--output", run_file, "--", *command],
+        [args.tidemark, "run", "--json", answer, "--output", run_file, "--", *command],
         env=training_environment(args))
     # The example in C says 3 itself where it leaks.
     if done.returncode not in (0, 3) or not answer.exists():
@@ -138,6 +145,17 @@ def step_text(answer, key):
     return "step %d" % min(steps) if steps else "-"
 
 
+def holder(answer):
+    """What holds the memory that leaks; empty where nothing leaks, or nobody knows."""
+    findings = answer.get("findings", []) if answer["verdict"] == "leak" else []
+    return findings[0] if findings else {}
+
+
+def line_to_fix(answer):
+    found = holder(answer)
+    return "%s:%d" % (os.path.basename(found["file"]), found["line"]) if "file" in found else "-"
+
+
 def seconds_a_step(answer):
     series = series_of(answer, "host.anon")
     steps = series["last_step"] - series["first_step"]
@@ -151,6 +169,9 @@ def rows(answers):
         return size(each[1] - each[0]) if len(each) == 2 and None not in each else ""
 
     yield "verdict", [verdict_text(a) for a in answers], ""
+    if any(holder(a) for a in answers):
+        yield "held by", [holder(a).get("name", "-") for a in answers], ""
+        yield "line to fix", [line_to_fix(a) for a in answers], ""
     yield "suspect from", [step_text(a, "suspect_step") for a in answers], ""
     yield "called a leak at", [step_text(a, "alarm_step") for a in answers], ""
     kinds = {"torch.allocated": "GPU memory a step", "host.anon": "host memory a step"}
@@ -190,18 +211,8 @@ def trainwatch_says(answer):
     return said
 
 
-def holder_says(answer):
-    """Lines: what holds the memory that leaks, and what to write instead; none where nobody knows."""
-    findings = answer.get("findings", []) if answer["verdict"] == "leak" else []
-    return textwrap.wrap(findings[0]["sentence"], 76) if findings else []
-
-
 def summary(names, answers):
     lines = list(table(names, answers))
-    for name, answer in zip(names, answers):
-        held = holder_says(answer)
-        lines += ["", "Holder of the leak in the %s one:" % name] if held else []
-        lines += ["  " + line for line in held]
     for name, answer in zip(names, answers):
         lines += ["", "TrainWatch's rule on the %s one:" % name]
         lines += ["  " + line for line in trainwatch_says(answer)]

@@ -183,16 +183,11 @@ static bool is_too_near(const struct evidence *e)
     return false;
 }
 
-/* What a process has asked for is seen from outside: so long before or after at most. */
-#define ASKED_SECONDS 1.5
-
-/* The ring and the census tell the same, and either may come first. */
-void evidence_add_look(struct member *m, double seconds, double in_use, double free)
+void evidence_add_look(struct member *m, double seconds, double in_use, double free, double asked)
 {
     struct evidence *e = evidence_of(m);
     unsigned at = e->heap_count;
     double anon = m->has_tracks ? m->tracks[MEMBER_ANON].last : (double) NAN;
-    double asked = fabs(seconds - m->seen_seconds) < ASKED_SECONDS ? m->now.data : (double) NAN;
     if (isnan(in_use) || isnan(free) || isnan(anon))
         return;
     while (at > 0 && e->heap[at - 1].seconds >= seconds - HEAP_SAME_SECONDS)
@@ -275,7 +270,7 @@ bool evidence_take(struct job *j, struct member *m, struct wire_census *c)
     j->holders_known = j->holders_known || has_own;
     if (!c->ended) { /* at its end a process gives back what it had */
         double seconds = evidence_seconds(j, c->time);
-        evidence_add_look(m, seconds, c->heap_in_use, c->heap_free);
+        evidence_add_look(m, seconds, c->heap_in_use, c->heap_free, c->asked);
         note_arenas(e, seconds, c);
     }
     return has_own;

@@ -11,6 +11,7 @@ struct job;
 struct member;
 
 #define HEAP_USED "heap.used" /* the series of what malloc has given out */
+#define HEAP_ASKED "heap.asked"
 #define HEAP_POINTS 64u
 #define HEAP_SAME_SECONDS 0.001 /* two points that differ by less are one */
 
@@ -40,8 +41,10 @@ struct evidence {
 struct evidence *evidence_free(struct evidence *e); /* accepts NULL, returns NULL */
 struct evidence *evidence_of(struct member *m);     /* made where there is none */
 
-/* A look at the heap. The ring and the census report the same, and either may come first. */
-void evidence_add_look(struct member *m, double seconds, double in_use, double free);
+/* A look at the heap, and what the process has asked the kernel for at that moment. A step maps and
+ * unmaps more than it keeps: seen from outside, at any other moment, that would be the growth of
+ * nothing. NAN: not known. The ring and the census report the same, and either may come first. */
+void evidence_add_look(struct member *m, double seconds, double in_use, double free, double asked);
 
 /* ---- censuses ---- */
 

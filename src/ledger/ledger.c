@@ -62,13 +62,24 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
 
 /* Items that lead out of Python, as graphs do, lie among everything that a step frees: what is
  * between them malloc can neither give back nor use for a large piece. */
+static bool pins(const struct ledger_holder *h)
+{
+    return isnan(h->missing) && !h->is_tally && isinf(h->each.high);
+}
+
 static bool any_pins(const struct ledger_evidence *e)
 {
-    for (size_t i = 0; i < e->holder_count; i++) {
-        const struct ledger_holder *h = &e->holders[i];
-        if (isnan(h->missing) && !h->is_tally && isinf(h->each.high))
+    for (size_t i = 0; i < e->holder_count; i++)
+        if (pins(&e->holders[i]))
             return true;
-    }
+    return false;
+}
+
+static bool any_pins_for_ever(const struct ledger_evidence *e)
+{
+    for (size_t i = 0; i < e->holder_count; i++)
+        if (pins(&e->holders[i]) && fate_of(&e->holders[i], e) == FATE_ENDLESS)
+            return true;
     return false;
 }
 
@@ -186,14 +197,20 @@ static bool ends(const struct ledger_part *p)
     return p->fate == FATE_ENDS;
 }
 
-/* Holes between bytes that end, end with them. */
+static bool is_filling(const struct ledger_part *p)
+{
+    return p->kind == LEDGER_HOLDER && ends(p);
+}
+
+/* Holes between bytes that end, end with them. Pages that are used for the first time are not among
+ * what malloc gave out. */
 static double holes_that_end(const struct ledger *l, const struct ledger_evidence *e)
 {
     double holes = 0;
     for (unsigned i = 0; i < l->count; i++)
         if (l->parts[i].kind == LEDGER_FREE_HEAP)
             holes += l->parts[i].bytes.high - l->parts[i].bytes.low;
-    return e->heap_used > 0 ? holes * fmin(sum_of(l, ends).low / e->heap_used, 1) : 0;
+    return e->heap_used > 0 ? holes * fmin(sum_of(l, is_filling).low / e->heap_used, 1) : 0;
 }
 
 void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
@@ -263,6 +280,15 @@ static bool is_named(const struct ledger *l, double least)
     return named.low > least || named.high >= LEDGER_MOST * l->endless.low;
 }
 
+/* What does not end, where what is free may be holes between items that are kept for ever: each of
+ * these brings more of them, and what they take themselves does not matter. */
+static double pinned_of(const struct ledger *l, const struct ledger_evidence *e)
+{
+    double kept = l->total - sum_of(l, ends).high;
+    bool may_be_most = sum_of(l, is_endless).high >= LEDGER_MOST * kept;
+    return any_pins_for_ever(e) && may_be_most ? kept : 0;
+}
+
 /* Where nobody looked, the engine alone has to know: it is held to that on bare series. */
 static void judge_unnamed(const struct ledger_evidence *e, struct ledger_judgement *j)
 {
@@ -299,7 +325,8 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
     /* Free memory may be the holes that a leak makes: it does not make the leak small. */
     struct interval free = sum_of(l, is_kept_free);
     double least = fmax(e->resolution, LEDGER_SMALL * (l->total - free.high)),
-           most = LEDGER_MOST * (l->total - free.low);
+           most = LEDGER_MOST * (l->total - free.low), pinned = pinned_of(l, e),
+           least_pinned = fmax(e->resolution, LEDGER_SMALL * l->total);
     bool is_open = e->engine == ENGINE_OPEN;
     /* Growth that is open is no less open for being small. */
     double excusable =
@@ -311,6 +338,8 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_SHORT, e->horizons, 1);
     else if (!is_open && l->endless.low > least && is_named(l, least))
         decide(ret, VERDICT_LEAK, RULE_ENDLESS, l->endless.low, least);
+    else if (!is_open && pinned > least_pinned)
+        decide(ret, VERDICT_LEAK, RULE_PINNED, pinned, least_pinned);
     else if (l->endless.high < excusable)
         excuse(l, e, excusable, ret);
     else if (is_open)

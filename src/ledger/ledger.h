@@ -121,6 +121,7 @@ enum ledger_rule {
     RULE_SMALL,        /* no leak: what may be endless is less than its counter can be held to */
     RULE_DOES_NOT_FIT, /* inconclusive: what is to come may not fit */
     RULE_ENDLESS,      /* leak: something endless is in it */
+    RULE_PINNED,       /* leak: what something endless keeps may pin all that is free */
     RULE_LASTING,      /* leak: nothing explains it, and it has lasted */
     RULE_TOO_SHORT,    /* inconclusive: nothing explains it, and it has not lasted */
     RULE_OPEN,         /* inconclusive: the engine leaves it open, and nothing explains it */

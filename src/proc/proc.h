@@ -50,7 +50,6 @@ bool proc_stat_ended(const struct proc_stat *s);
 /* /proc/PID/status: cheap, never blocks the process. */
 struct proc_status {
     double rss, anon, file, shmem, swap, vsize;
-    double data; /* private memory that may be written to, touched or not */
     double peak; /* of rss, since its program was started or it was forked */
     double threads;
     int64_t uid;

@@ -183,6 +183,10 @@ static void add_rule(struct buf *out, const struct account *a, const struct repo
         buf_addf(&text, "at least %s is endless; more than %s is a leak", buf_text(&value),
                  buf_text(&bound));
         break;
+    case RULE_PINNED:
+        buf_addf(&text, "%s is endless or free between what is kept; more than %s is a leak",
+                 buf_text(&value), buf_text(&bound));
+        break;
     case RULE_LASTING:
         buf_addf(&text, "nothing explains it, and it has lasted %.1f horizons", j->value);
         if (j->bound > 0)

@@ -468,6 +468,14 @@ static double whole(const struct member *m, const struct track *t, double value)
     return value + (is_anon && m->now.swap > 0 ? m->now.swap : 0);
 }
 
+/* Of the moment at which the process told its last counter. */
+static double asked_at(const struct member *m, double seconds)
+{
+    const struct track *t = member_told(m, HEAP_ASKED);
+    bool is_of_then = t && fabs(t->last_seconds - seconds) <= HEAP_SAME_SECONDS;
+    return is_of_then ? t->last : (double) NAN;
+}
+
 static void take_sample(struct sampler *sam, struct ring *r, double seconds,
                         const struct wire_record *x)
 {
@@ -479,8 +487,8 @@ static void take_sample(struct sampler *sam, struct ring *r, double seconds,
         r->member->reading->anon_told = at;
     member_push(sam, r->member, t, at, whole(r->member, t, x->value));
     const struct track *used = member_told(r->member, HEAP_USED);
-    if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the other, in pairs */
-        evidence_add_look(r->member, at, used->last, x->value);
+    if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the others, with them */
+        evidence_add_look(r->member, at, used->last, x->value, asked_at(r->member, at));
 }
 
 static void take_aside(struct sampler *sam, struct ring *r, const struct wire_record *x)

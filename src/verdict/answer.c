@@ -492,7 +492,7 @@ static double growth_needs(const struct engine *e, const struct answer *a)
 {
     const struct phase *last = &a->phases[a->phase_count - 1];
     bool grows = last->name == PHASE_GROWING;
-    double seen = grows ? e->last_at - last->from : 0;
+    double seen = fmax(grows ? e->last_at - last->from : 0, engine_suspected_for(e));
     double asked = fmax(1.6 * e->horizon, grows ? engine_patience(e, last->rate) : 0);
     return fmax(asked - seen, 0.25 * e->horizon);
 }
@@ -504,7 +504,8 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
     switch (c->reason) {
     case REASON_TOO_SHORT: {
         double few = fmax(0, LEAST_SAMPLES - (double) e->samples) * spacing;
-        bool grows = a->phase_count > 0 && a->phases[a->phase_count - 1].name == PHASE_GROWING;
+        bool grows = a->phase_count > 0 &&
+                     (a->phases[a->phase_count - 1].name == PHASE_GROWING || engine_suspects(e));
         return fmax(few, grows ? growth_needs(e, a) : e->horizon - (e->samples ? length : 0));
     }
     case REASON_ROUNDED:

@@ -344,6 +344,11 @@ bool engine_suspects(const struct engine *e)
     return e->last_at - e->suspect_seen_at <= SUSPICION_LASTS * e->horizon;
 }
 
+double engine_suspected_for(const struct engine *e)
+{
+    return engine_suspects(e) ? e->last_at - e->suspect_at + SPAN_SUSPECT * e->horizon : 0;
+}
+
 static void note_suspicion(struct engine *e)
 {
     /* What is known to leak is looked at more rarely: that is no end of the suspicion. */

@@ -99,6 +99,9 @@ double engine_patience(const struct engine *e, double slope);
 
 double engine_threshold(const struct engine *e);
 
+/* So long the growth has lasted, at least, that is suspected; 0: none is. */
+double engine_suspected_for(const struct engine *e);
+
 /* The stairs of the current run, as far as the counter can be held to them. */
 bool engine_stairs(const struct engine *e, struct stairs *ret);
 

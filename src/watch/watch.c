@@ -118,12 +118,13 @@ static void count_engine(struct job *j, struct track *t, void *c)
     j->terms.series += track_is_judged(t);
 }
 
-/* What a host series may take: what it has, and what nobody has. */
+/* What a host series may take: what it has, and what nobody has. What it has may be given back by
+ * the time the machine is looked at, as when its process ends: it has not twice as much then. */
 static void renew_terms(struct job *j, struct track *t, void *c)
 {
     double used = *(const double *) c;
     if (job_shares_limit(j, t) && isfinite(used))
-        t->limit = fmax(0, t->last + j->limit - used);
+        t->limit = fmin(fmax(0, t->last + j->limit - used), j->limit);
     track_renew_terms(t, &j->terms);
 }
 

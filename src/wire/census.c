@@ -245,6 +245,7 @@ static void take_heap(struct wire_census *c, const char *const *f)
     c->heap_in_use = number_of(f[1]);
     c->heap_free = number_of(f[2]);
     c->heap_mapped = number_of(f[3]);
+    c->asked = number_of(f[4]);
 }
 
 static void take_arenas(struct wire_census *c, const char *const *f)
@@ -485,7 +486,7 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
     c->text[len] = '\0';
     c->number = c->objects = c->in_a_row = c->censuses = c->searches = NAN;
     c->pause_seconds = c->longest_pause_seconds = c->child_seconds = NAN;
-    c->heap_in_use = c->heap_free = c->heap_mapped = NAN;
+    c->heap_in_use = c->heap_free = c->heap_mapped = c->asked = NAN;
     c->arenas_in_use = c->arenas_free = NAN;
     c->gc = c->trim = (struct wire_census_act){NAN, NAN, NAN, NAN};
     for (char *line = c->text; line;) {

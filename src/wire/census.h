@@ -18,7 +18,7 @@
  *   group    DEVICE DTYPE SHAPE COUNT BYTES REQUIRES_GRAD GRAD_FN
  *   purpose  NAME DEVICE COUNT BYTES
  *   large    DEVICE DTYPE SHAPE STORAGE_BYTES VIEW_BYTES PATH
- *   heap     IN_USE FREE MAPPED
+ *   heap     IN_USE FREE MAPPED ASKED         ASKED: of the kernel, touched or not
  *   arenas   IN_USE FREE           blocks in Python's own arenas; none where a child was not made
  *   acted    NAME TIMES OBJECTS BYTES NS       "gc" or "trim": what that gave back, in all
  *   growing  ID FORM HOST_PER_ITEM DEVICE_PER_ITEM FLAGS POINTS
@@ -188,7 +188,7 @@ struct wire_census {
     double in_a_row;           /* complete ones, to this one: they compare */
     double censuses, searches; /* so far */
     double pause_seconds, longest_pause_seconds, child_seconds;
-    double heap_in_use, heap_free, heap_mapped;
+    double heap_in_use, heap_free, heap_mapped, asked;
     double arenas_in_use, arenas_free;
     double graph_walks, graph_nodes; /* looks at the graphs; nodes of the largest at the last */
     bool profiler;                   /* torch's is switched on */

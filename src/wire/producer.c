@@ -330,7 +330,7 @@ uint64_t wire_records(const struct wire_ring *r)
 struct wire_memory wire_own_memory(void)
 {
     char text[128];
-    struct wire_memory none = {NAN, NAN};
+    struct wire_memory none = {NAN, NAN, NAN};
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return none;
@@ -339,11 +339,13 @@ struct wire_memory wire_own_memory(void)
     if (n <= 0)
         return none;
     text[n] = '\0';
-    unsigned long size, resident, shared;
-    if (sscanf(text, "%lu %lu %lu", &size, &resident, &shared) != 3 || shared > resident)
+    unsigned long resident, shared, asked;
+    if (sscanf(text, "%*u %lu %lu %*u %*u %lu", &resident, &shared, &asked) != 3 ||
+        shared > resident)
         return none;
     double page = (double) sysconf(_SC_PAGESIZE);
-    return (struct wire_memory){(double) resident * page, (double) shared * page};
+    return (struct wire_memory){(double) resident * page, (double) shared * page,
+                                (double) asked * page};
 }
 
 static uint64_t between(uint64_t value, uint64_t least, uint64_t most)

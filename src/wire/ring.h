@@ -100,12 +100,6 @@ int wire_open_wake(const char *directory, int flags);
 
 /* producer.c, for phases.c */
 
-/* Pages of this process, in bytes; NAN: not known. */
-struct wire_memory {
-    double resident, shared;
-};
-
-struct wire_memory wire_own_memory(void);
 void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source source, uint64_t now,
                    double value);
 void wire_wake(const struct wire_ring *r);

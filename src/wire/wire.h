@@ -123,6 +123,14 @@ void wire_phases_end(struct wire_ring *r);
 enum wire_source wire_believed(const struct wire_ring *r);
 double wire_steps(const struct wire_ring *r);
 
+/* Pages of this process, in bytes; NAN: not known. `asked`: what it may write to and shares with
+ * nobody, touched or not. */
+struct wire_memory {
+    double resident, shared, asked;
+};
+
+struct wire_memory wire_own_memory(void);
+
 /* ---- the census ---- */
 
 /* The name of a process that counts for another: it is no part of the job. */

@@ -286,6 +286,22 @@ def one_slow_reading_does_not_blind(b):
     expect(len(allocated) > 3, allocated)
 
 
+def what_a_step_maps_for_itself_is_not_asked_for(b):
+    """What the process asked of the kernel is told of the moment of its step, with its heap."""
+    told = b.told_by("import mmap, time, torch\no = %s\nkept = []\n"
+                     "private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
+                     "for i in range(200):\n"
+                     "    work = mmap.mmap(-1, (i %% 7) << 24, flags=private) if i %% 7 else None\n"
+                     "    time.sleep(.002)\n"
+                     "    if work: work.close()\n"
+                     "    if i == 100: kept.append(mmap.mmap(-1, 1 << 30, flags=private))\n"
+                     "    o.step()\n" % sgd(b))
+    asked = told.values("sample", "heap.asked")
+    expect(len(asked) > 8 and len(asked) == len(told.values("sample", "heap.free")), len(asked))
+    levels = {round((value - asked[0]) / 2 ** 24) for value in asked}
+    expect(levels == {0, 64}, levels)
+
+
 def leaves_cuda_alone_until_it_is_used(b):
     """A program that does not use its GPU is not made to."""
     if not b.real:
@@ -329,7 +345,8 @@ def data_workers_do_not_disturb(b):
         expect(steps == [60] and told.values("epoch") == [1, 2, 3], told.records)
         trainer = next(r[0] for r in told.records if r[1] == "step")
         kinds = {(r[1], r[4]) for r in told.records if r[0] != trainer}
-        expect(kinds <= {("sample", "heap.used"), ("sample", "heap.free"), ("reached", "-")}, kinds)
+        heap = {("sample", "heap." + what) for what in ("used", "asked", "free")}
+        expect(kinds <= heap | {("reached", "-")}, kinds)
         expect(told.rings() == 7, told.rings())  # two workers for each of three epochs
 
 

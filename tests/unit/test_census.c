@@ -58,6 +58,21 @@ TEST(census__every_record_is_read)
     wire_census_free(c);
 }
 
+/* Probes of before do not tell what the process asked of the kernel. */
+TEST(census__what_was_asked_of_the_kernel_may_be_missing)
+{
+    struct wire_census *c;
+    CHECK(parse(FIRST "heap\t100\t20\t30\t4000\n", &c) == 0);
+    CHECK(c->heap_in_use == 100 && c->heap_mapped == 30 && c->asked == 4000);
+    wire_census_free(c);
+    CHECK(parse(FIRST "heap\t100\t20\t30\n", &c) == 0);
+    CHECK(c->heap_in_use == 100 && isnan(c->asked));
+    wire_census_free(c);
+    CHECK(parse(FIRST, &c) == 0);
+    CHECK(isnan(c->asked));
+    wire_census_free(c);
+}
+
 TEST(census__what_grows_comes_with_its_points_and_holders)
 {
     struct wire_census *c;

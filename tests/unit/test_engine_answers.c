@@ -566,6 +566,35 @@ TEST(engine__tells_how_long_its_patience_lasts)
     engine_free(e);
 }
 
+/* 24 KB a step that become more, as while the last buffers of a training come: the last phase is
+ * short then, but the growth has been suspected for longer. */
+static void check_needs_of_bent_growth(unsigned bend, double more)
+{
+    struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 100, .resolution = 1048576};
+    struct engine *e;
+    struct answer a;
+    double called = NAN, least = INFINITY, most = 0;
+    CHECK(engine_new(&o, &e) == 0);
+    for (unsigned i = 1; i <= 600 && isnan(called); i++) {
+        engine_push(e, i, NAN, 1e8 + 24000.0 * i + (i > bend ? more * (i - bend) : 0));
+        engine_answer(e, &a);
+        called = a.verdict == VERDICT_LEAK ? i : (double) NAN;
+        if (isnan(called) && a.suspect) {
+            least = fmin(least, i + a.needs.at_least);
+            most = fmax(most, i + a.needs.at_least);
+        }
+    }
+    CHECK_NEAR(least, called, 50);
+    CHECK_NEAR(most, called, 150);
+    engine_free(e);
+}
+
+TEST(answer__what_bends_needs_as_much_as_it_was_suspected_for_less)
+{
+    check_needs_of_bent_growth(80, 8000);
+    check_needs_of_bent_growth(130, 12000);
+}
+
 /* ---- what was seen beside the samples ---- */
 
 static char evaluate[] = "evaluate", save[] = "save";

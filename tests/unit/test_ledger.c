@@ -302,9 +302,40 @@ TEST(ledger__holes_between_kept_graphs_are_no_excuse)
     e.heap_free = 97 * MB;
     e.asked = 100 * MB;
     CHECK(judge_with(e, &losses, &l).rule == RULE_ENDLESS);
+    e.heap_free = 100 * MB; /* as much as it grew by: what they take themselves is lost in it */
+    struct ledger_judgement j = judge_with(e, &losses, &l);
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_PINNED && l.endless.low < MB && adds_up(&l));
+    losses.is_held = false; /* the collector may take them */
+    CHECK(judge_with(e, &losses, &l).verdict == VERDICT_INCONCLUSIVE);
+    losses.is_held = true;
     e.engine = ENGINE_OPEN;
     CHECK(judge_with(e, &losses, &l).rule == RULE_OPEN);
     CHECK(judge(&e, &l).rule == RULE_EXPLAINED); /* without them it is retention */
+}
+
+/* Some pages that are used for the first time beside them: the holes do not end with these. */
+TEST(ledger__holes_do_not_end_with_pages_used_for_the_first_time)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder losses = holder(300, (struct interval){1000, INFINITY});
+    e.engine = ENGINE_OPEN;
+    e.heap_used = 0.1 * MB;
+    e.heap_free = 98 * MB;
+    e.asked = 99.5 * MB;
+    CHECK(judge_with(e, &losses, &l).rule == RULE_OPEN && adds_up(&l));
+}
+
+/* An array that is filled may be all of it: then nothing is free. */
+TEST(ledger__kept_graphs_beside_what_ends_leave_it_open)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder losses = holder(300, (struct interval){1000, INFINITY});
+    e.heap_used = 2 * MB;
+    e.heap_free = 0;
+    e.asked = 1 * MB;
+    CHECK(judge_with(e, &losses, &l).verdict != VERDICT_LEAK);
 }
 
 /* What the engine leaves open is not closed for being small. */

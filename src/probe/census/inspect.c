@@ -241,6 +241,8 @@ static void tell_counts(const struct tidemark_probe_listener *l)
                      true, (double) c->devices[i].count);
     if (c->knows_heap) {
         l->count(l->context, c->time, "heap.used", "", false, false, (double) c->heap.in_use);
+        if (c->asked > 0)
+            l->count(l->context, c->time, "heap.asked", "", false, false, c->asked);
         l->count(l->context, c->time, "heap.free", "", false, false, (double) c->heap.free);
     }
 }
@@ -374,6 +376,7 @@ static bool take_here(const struct tidemark_probe_listener *l, uint64_t now)
 static void ask_allocator(struct survey *c)
 {
     struct workshop *w = state.workshop;
+    c->asked = wire_own_memory().asked;
     if (state.has_slow_allocator) {
         c->knows_heap = atomic_load(&w->knows_heap);
         c->heap = w->heap;

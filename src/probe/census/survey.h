@@ -93,6 +93,7 @@ struct survey {
     bool knows_tensors;
     bool knows_heap; /* the caller's to fill in, at the same moment */
     struct allocator_facts heap;
+    double asked;      /* of the kernel, at that moment; 0: not known */
     bool knows_arenas; /* likewise, in a child */
     struct arenas_facts arenas;
     bool has_profiler;  /* torch's is switched on; the caller's, too */

@@ -204,8 +204,12 @@ static void add_graphs(struct text *out, const struct survey *c)
 
 static void add_heap(struct text *out, const struct survey *c)
 {
-    if (c->knows_heap)
-        add(out, "heap\t%zu\t%zu\t%zu\n", c->heap.in_use, c->heap.free, c->heap.mapped);
+    if (!c->knows_heap)
+        return;
+    add(out, "heap\t%zu\t%zu\t%zu", c->heap.in_use, c->heap.free, c->heap.mapped);
+    if (c->asked > 0)
+        add(out, "\t%.0f", c->asked);
+    add(out, "\n");
 }
 
 static void add_arenas(struct text *out, const struct survey *c)

@@ -201,16 +201,24 @@ static void read_counters(uint64_t moment)
     rest(&counters, moment, wire_now() - before);
 }
 
+/* In the order that rings.c expects. */
+static void emit_heap(uint64_t moment, const struct allocator_facts *facts)
+{
+    double asked = wire_own_memory().asked;
+    emit(&moment, "heap.used", "", false, false, (double) facts->in_use);
+    if (isfinite(asked))
+        emit(&moment, "heap.asked", "", false, false, asked);
+    emit(&moment, "heap.free", "", false, false, (double) facts->free);
+}
+
 static void read_heap(uint64_t moment)
 {
     struct allocator_facts facts;
     if (!is_due(&heap, moment))
         return;
     uint64_t before = places_thread_ns();
-    if (allocator_read(&facts)) {
-        emit(&moment, "heap.used", "", false, false, (double) facts.in_use);
-        emit(&moment, "heap.free", "", false, false, (double) facts.free);
-    }
+    if (allocator_read(&facts))
+        emit_heap(moment, &facts);
     rest(&heap, moment, places_thread_ns() - before);
 }
 
