@@ -141,12 +141,6 @@ static enum engine_says says(const struct answer *a)
     return a->verdict == VERDICT_NO_LEAK ? ENGINE_NO_GROWTH : ENGINE_OPEN;
 }
 
-static double horizons_of(const struct answer *a)
-{
-    double since = isnan(a->onset_at) ? a->first_at : a->onset_at;
-    return a->horizon > 0 ? (a->last_at - since) / a->horizon : 0;
-}
-
 static void hear(struct watch *w, struct track *t, struct account *a)
 {
     track_engine_answer(t, &w->terms, &a->engine);
@@ -267,7 +261,7 @@ static void judge(struct account *a)
 static void conclude(struct account *a)
 {
     a->evidence.engine = says(&a->engine);
-    a->evidence.horizons = horizons_of(&a->engine);
+    a->evidence.horizons = track_horizons(a->by, &a->engine);
     judge(a);
 }
 

@@ -455,6 +455,14 @@ double track_rise(const struct answer *a)
     return fmax(a->rate * (a->last_at - since), last->level_to - first->level_from);
 }
 
+double track_horizons(const struct track *t, const struct answer *a)
+{
+    bool is_leak = a->verdict == VERDICT_LEAK;
+    double since = isnan(a->onset_at) ? a->first_at : a->onset_at;
+    double until = is_leak ? engine_grows_until(deciding_engine(t)) : a->last_at;
+    return a->horizon > 0 ? (until - since) / a->horizon : 0;
+}
+
 static bool has_grown(const struct track *t, const struct answer *a)
 {
     return a->floor_last - a->floor_first > (t->unit == SERIES_COUNT ? STILL_COUNT : STILL_BYTES);

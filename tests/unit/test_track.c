@@ -307,6 +307,19 @@ TEST(track__the_ledger_judges_what_the_engine_saw)
     track_release(&f.track);
 }
 
+/* What must last three horizons has to grow for so long: what came after its end does not count. */
+TEST(track__growth_lasts_as_long_as_it_grows)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 490; i++)
+        make_step(&f, i, fmin(i - 1, 430) * MB, fmin(i, 430) * MB);
+    struct answer a = answer(&f);
+    CHECK(a.verdict == VERDICT_LEAK);
+    CHECK_NEAR(track_horizons(&f.track, &a), 430 / 150.0, 0.1);
+    track_release(&f.track);
+}
+
 /* Malloc's in-use bytes are reported where a ledger names a leak by them, and else in silence. */
 TEST(track__a_witness_speaks_where_the_ledger_says_leak)
 {
