@@ -333,6 +333,9 @@ void watch_push(struct watch *w, struct track *t, double seconds, double value);
 void watch_add_news(struct watch *w, enum watch_news_kind kind, size_t series, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));
 
+/* News of what leaks, and of what does not after all. */
+void watch_look_for_alarms(struct watch *w, double seconds);
+
 /* members.c */
 void members_joined(void *context, struct proc_member *m);
 void members_left(void *context, struct proc_member *m);

@@ -563,6 +563,12 @@ static void look_for_withdrawal(struct watch *w, struct track *t, void *c)
         withdraw(w, t, partner);
 }
 
+void watch_look_for_alarms(struct watch *w, double seconds)
+{
+    watch_each_moving_track(w, true, look_for_leak, &seconds);
+    watch_each_moving_track(w, true, look_for_withdrawal, &seconds);
+}
+
 static void check_limit(struct watch *w)
 {
     double used = machine_used(w), share = used / w->limit;
@@ -763,10 +769,8 @@ static double do_what_is_due(struct watch *w, double seconds)
     look_around(w, seconds);
     if (seconds >= w->next_survey)
         machine_look_elsewhere(w, seconds);
-    if (ticks || w->rings.count > 0) {
-        watch_each_moving_track(w, true, look_for_leak, &seconds);
-        watch_each_moving_track(w, true, look_for_withdrawal, &seconds);
-    }
+    if (ticks || w->rings.count > 0)
+        watch_look_for_alarms(w, seconds);
     if (seconds >= w->next_commit)
         commit(w, seconds);
     return next_call(w, seconds);
