@@ -424,3 +424,33 @@ bool watch_account(struct watch *w, struct member *m, struct track *t, struct ac
         return false;
     return true;
 }
+
+/* ---- what others ask of it ---- */
+
+double account_kept_free(const struct account *a)
+{
+    double low = 0;
+    for (unsigned i = 0; i < a->ledger.count; i++)
+        low += a->ledger.parts[i].fate == FATE_KEPT_FREE ? a->ledger.parts[i].bytes.low : 0;
+    return low;
+}
+
+double account_whole(const struct account *a)
+{
+    return a->ledger.total - account_kept_free(a);
+}
+
+struct interval account_rest(const struct account *a)
+{
+    return a->ledger.parts[a->ledger.count - 1].bytes;
+}
+
+struct interval account_bytes_of(const struct account *a, const struct wire_census_growing *g)
+{
+    for (unsigned i = 0; i < a->ledger.count; i++) {
+        const struct ledger_part *p = &a->ledger.parts[i];
+        if (p->kind == LEDGER_HOLDER && a->growing[p->source] == g)
+            return p->bytes;
+    }
+    return (struct interval){0, 0};
+}

@@ -420,6 +420,13 @@ bool watch_account(struct watch *w, struct member *m, struct track *t, struct ac
 /* Graphs were walked often enough to see whether they grow, or are too small to matter. There is a
  * census. */
 bool account_knows_graphs(const struct member *m, const struct ledger_evidence *e);
+/* What is free for certain, and the growth without that: free memory may be the holes that a leak
+ * makes. */
+double account_kept_free(const struct account *a);
+double account_whole(const struct account *a);
+/* What nothing explains, and what those items have: none where they are not in it. */
+struct interval account_rest(const struct account *a);
+struct interval account_bytes_of(const struct account *a, const struct wire_census_growing *g);
 /* It is part of the job's sum as it is now: a process that has ended is no more. */
 bool watch_is_in_sum(const struct member *m, const struct track *sum);
 
