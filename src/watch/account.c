@@ -278,7 +278,8 @@ static void account_memory(struct watch *w, struct member *m, struct account *a)
     e->has_census = has_census(m);
     /* What comes with every training of a process is not its first calls, and what was announced
      * was not too little then. Malloc's count corroborates; it never raises an alarm alone. */
-    e->unnamed = e->has_census && own.restarts == 0 && !a->by->alarmed ? LIBRARY_RECORDS : 0;
+    bool may_be_records = own.restarts == 0 && !m->tracks[MEMBER_ANON].alarmed;
+    e->unnamed = e->has_census && may_be_records ? LIBRARY_RECORDS : 0;
     if (a->is_by_heap && !is_followed(&own, &a->engine))
         e->unnamed = INFINITY;
     e->is_censused = is_censused(w, m, e);

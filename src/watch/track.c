@@ -37,6 +37,7 @@ static const char *const use_names[] = {
     [TRACK_JUDGED] = "judged",
     [TRACK_WITNESS] = "witness",
 };
+static const char announced[] = "announced"; /* judged, and it has been told that it leaks */
 
 void track_judge(struct track *t, const struct ledger_judgement *j)
 {
@@ -69,8 +70,11 @@ bool track_is_foreign(const struct track *t)
 const char *track_reading(const struct track *t)
 {
     enum ledger_kind kind;
-    return t->use == TRACK_JUDGED && track_is_excused(t, &kind) ? excuse_names[kind]
-                                                                : use_names[t->use];
+    if (t->use != TRACK_JUDGED)
+        return use_names[t->use];
+    return track_is_excused(t, &kind) ? excuse_names[kind]
+           : t->alarmed               ? announced
+                                      : use_names[t->use];
 }
 
 void track_restore(struct track *t, const char *reading)
@@ -78,6 +82,10 @@ void track_restore(struct track *t, const char *reading)
     for (enum track_use use = TRACK_SHOWN; use <= TRACK_WITNESS; use++)
         if (strcmp(use_names[use], reading) == 0)
             t->use = use;
+    if (strcmp(announced, reading) == 0) {
+        t->use = TRACK_JUDGED;
+        t->alarmed = true;
+    }
     for (enum ledger_kind kind = 0; kind < LEDGER_REST; kind++)
         if (strcmp(excuse_names[kind], reading) == 0) {
             t->use = TRACK_JUDGED;

@@ -280,11 +280,13 @@ static bool none(void *context, const struct recorded_series *s)
     return false;
 }
 
-/* What only an account judges begins without one: its recorded reading is that of the end. */
+/* What only an account judges begins without one, and unannounced: its recorded reading is that of
+ * the end. */
 static void forget_judgement(struct watch *w, struct track *t, void *c)
 {
     const char *const accounted[] = {"host.anon", "torch.allocated", "py.tensors", HEAP_USED};
     (void) w, (void) c;
+    t->alarmed = false;
     for (size_t i = 0; i < sizeof(accounted) / sizeof(accounted[0]); i++)
         if (strcmp(t->kind, accounted[i]) == 0)
             track_judge(t, NULL);

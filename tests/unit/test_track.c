@@ -333,6 +333,25 @@ TEST(track__a_witness_speaks_where_the_ledger_says_leak)
     track_release(&f.track);
 }
 
+/* What was announced was not too little: the run file has to know it. */
+TEST(track__is_restored_as_announced)
+{
+    struct fixture f;
+    enum ledger_kind kind;
+    begin_anon(&f, TRACK_JUDGED);
+    f.track.alarmed = true;
+    const char *reading = track_reading(&f.track);
+    CHECK(strcmp(reading, "announced") == 0);
+    track_excuse(&f.track, LEDGER_HOLDER); /* which withdraws it */
+    CHECK(strcmp(track_reading(&f.track), "filling") == 0);
+    track_release(&f.track);
+    begin_anon(&f, TRACK_SHOWN);
+    track_restore(&f.track, reading);
+    CHECK(f.track.use == TRACK_JUDGED && f.track.alarmed && !track_is_excused(&f.track, &kind));
+    CHECK(track_reading(&f.track) == reading);
+    track_release(&f.track);
+}
+
 /* As run files keep it: what is read again is what was written. */
 TEST(track__is_restored_by_its_reading)
 {
