@@ -565,36 +565,43 @@ static bool is_value(const struct wire_census_growing *g)
     return is_plain(g) && !is_of_a_container(g->item[0].kind);
 }
 
-static bool holds_files(const struct growth_facts *f, const struct cause_facts *facts)
-{
-    double each = facts->fds_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item_depth > 0 &&
-           !is_value(f->growing) && each >= EACH_LEAST &&
-           each <= (is_plain(f->growing) ? EACH_MOST : EACH_OF_OBJECT);
-}
+/* What is no memory of the process's own, and who may hold it. */
+struct counted {
+    enum cause cause;
+    bool is_bytes;         /* shared memory: items with tensors of that size hold it, too */
+    double plain_most;     /* so many may an item of plain values have */
+    const char *called[5]; /* one of these; none: any item that is no value */
+    const char *evidence;
+};
 
-static bool holds_threads(const struct growth_facts *f, const struct cause_facts *facts)
-{
-    double each = facts->threads_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && speaks_of(f->growing, "hread") &&
-           each >= EACH_LEAST && each <= EACH_OF_OBJECT;
-}
+#define SHARED_NAMES                                                                               \
+    {                                                                                              \
+        "SharedMemory", "shared_memory", "mmap", "RawArray"                                        \
+    }
 
-/* A pool, or an iterator of a loader, has some. */
-static bool holds_processes(const struct growth_facts *f, const struct cause_facts *facts)
-{
-    double each = facts->processes_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item_depth > 0 &&
-           !is_value(f->growing) && each >= EACH_LEAST && each <= EACH_OF_OBJECT;
-}
+/* A pool, or an iterator of a loader, has some processes. */
+static const struct counted processes = {
+    CAUSE_PROCESSES, false, EACH_OF_OBJECT, {NULL}, "the number of processes grows"};
+static const struct counted files = {
+    CAUSE_FILES, false, EACH_MOST, {NULL}, "the number of open descriptors grows"};
+static const struct counted threads = {
+    CAUSE_THREADS, false, EACH_OF_OBJECT, {"hread"}, "the number of threads grows"};
+static const struct counted pinned = {CAUSE_PINNED, true, NAN, SHARED_NAMES,
+                                      "the memory that torch has pinned grows"};
+static const struct counted shared = {CAUSE_SHARED_MEMORY, true, NAN, SHARED_NAMES,
+                                      "its shared memory grows"};
 
-/* By what its items are called, or since they take as much as the shared memory grows by. */
-static bool holds_shared(const struct growth_facts *f, const struct cause_facts *facts)
+static bool holds_counted(const struct counted *c, double rate, const struct growth_facts *f)
 {
-    static const char *const words[] = {"SharedMemory", "shared_memory", "mmap", "RawArray", NULL};
-    return f->growing->form == WIRE_CENSUS_CONTAINER && facts->shared_rate > 0 &&
-           (speaks_of_any(f->growing, words) ||
-            (has_tensors(f->growing) && f->host_rate >= LEDGER_MOST * facts->shared_rate));
+    const struct wire_census_growing *g = f->growing;
+    double each = rate / f->count_rate, most = is_plain(g) ? c->plain_most : EACH_OF_OBJECT;
+    bool is_called = speaks_of_any(g, c->called);
+    if (g->form != WIRE_CENSUS_CONTAINER)
+        return false;
+    if (c->is_bytes)
+        return is_called || (has_tensors(g) && f->host_rate >= LEDGER_MOST * rate);
+    return (c->called[0] ? is_called : g->item_depth > 0 && !is_value(g)) && each >= EACH_LEAST &&
+           each <= most;
 }
 
 /* The program's own files, packages, the standard library. */
@@ -607,15 +614,14 @@ static int distance_of(const struct growth_facts *f)
     return strstr(file, "/lib/python3") ? 2 : 0;
 }
 
-typedef bool (*counted)(const struct growth_facts *f, const struct cause_facts *facts);
-
 /* The container that holds them: one of the program's own before a library's registry. */
-static const struct growth_facts *holder_of_counted(const struct cause_facts *facts, counted holds)
+static const struct growth_facts *holder_of_counted(const struct cause_facts *facts,
+                                                    const struct counted *what, double rate)
 {
     const struct growth_facts *best = NULL;
     for (size_t i = 0; i < facts->growth_count; i++) {
         const struct growth_facts *f = &facts->growths[i];
-        if (holds(f, facts) && (!best || distance_of(f) < distance_of(best)))
+        if (holds_counted(what, rate, f) && (!best || distance_of(f) < distance_of(best)))
             best = f;
     }
     return best;
@@ -629,32 +635,30 @@ static struct cause_found *cause_of_growth(struct causes *c, const struct growth
     return NULL;
 }
 
-static void add_held(struct causes *c, const struct cause_facts *facts, enum cause cause,
-                     counted holds, const char *evidence)
+static void add_held(struct causes *c, const struct cause_facts *facts, const struct counted *what,
+                     double rate)
 {
-    const struct growth_facts *f = holder_of_counted(facts, holds);
+    if (!(rate > 0))
+        return;
+    const struct growth_facts *f = holder_of_counted(facts, what, rate);
     struct cause_found *found = cause_of_growth(c, f);
-    if (!found && !(found = add(c, cause, LEDGER_MOST)))
+    if (!found && !(found = add(c, what->cause, LEDGER_MOST)))
         return;
     found->growth = f;
     if (f)
         found->weight = fmax(found->weight, COUNTED_WEIGHT);
-    found->cause = cause;
-    say(found->evidence, &found->evidence_count, "%s", evidence);
+    found->cause = what->cause;
+    say(found->evidence, &found->evidence_count, "%s", what->evidence);
 }
 
+/* Each process has pipes and threads that serve it. */
 static void add_counters(struct causes *c, const struct cause_facts *facts)
 {
-    if (facts->processes_rate > 0) /* and each has pipes and threads that serve it */
-        add_held(c, facts, CAUSE_PROCESSES, holds_processes, "the number of processes grows");
-    else if (facts->fds_rate > 0)
-        add_held(c, facts, CAUSE_FILES, holds_files, "the number of open descriptors grows");
-    if (facts->threads_rate > 0 && !(facts->processes_rate > 0))
-        add_held(c, facts, CAUSE_THREADS, holds_threads, "the number of threads grows");
-    if (facts->shared_rate > 0 && facts->shared_is_pinned)
-        add_held(c, facts, CAUSE_PINNED, holds_shared, "the memory that torch has pinned grows");
-    else if (facts->shared_rate > 0)
-        add_held(c, facts, CAUSE_SHARED_MEMORY, holds_shared, "its shared memory grows");
+    bool by_processes = facts->processes_rate > 0;
+    add_held(c, facts, &processes, facts->processes_rate);
+    add_held(c, facts, &files, by_processes ? 0 : facts->fds_rate);
+    add_held(c, facts, &threads, by_processes ? 0 : facts->threads_rate);
+    add_held(c, facts, facts->shared_is_pinned ? &pinned : &shared, facts->shared_rate);
 }
 
 static bool is_tally_of_objects(const struct cause_found *c)
