@@ -62,12 +62,6 @@ static bool ends_in(const char *text, const char *end)
     return len >= tail && strcmp(text + len - tail, end) == 0;
 }
 
-static bool is_gradient(const struct wire_census_growing *g)
-{
-    const struct wire_census_holder *h = holder_of(g);
-    return h && has_tensors(g) && (ends_in(h->path, ".grad") || ends_in(h->path, "grads"));
-}
-
 /* Every item has as many tensors as there are parameters and is about as large as all of them, or
  * some times that: an optimizer's state is up to three times. */
 #define COPIES_LEAST 0.8
@@ -81,47 +75,10 @@ static bool is_a_checkpoint(const struct wire_census_growing *g, const struct ca
            g->tensors >= COPIES_LEAST * round(copies) * facts->model_tensors;
 }
 
-/* Of contextlib.ExitStack, which has nothing to do with a training's. */
-#define EXIT_CALLBACKS "_exit_callbacks"
-
-static bool is_of_a_callback(const struct wire_census_growing *g)
+/* It may hold more than can be seen. */
+static bool keeps_a_graph(const struct wire_census_growing *g)
 {
-    return speaks_of(g, "callback") && !speaks_of(g, EXIT_CALLBACKS);
-}
-
-/* Of a tensor that C++ knows too: there its table of hooks is held. */
-static bool are_hooks_of_a_tensor(const struct wire_census_growing *g)
-{
-    return g->function && strcmp(g->what.type, "collections.OrderedDict") == 0;
-}
-
-static bool is_a_hook(const struct wire_census_growing *g)
-{
-    static const char *const words[] = {"hook",    "listen", "observ",   "handler",
-                                        "subscri", "regist", "callback", NULL};
-    return g->function && speaks_of_any(g, words);
-}
-
-static enum cause cause_of_names(const struct wire_census_growing *g)
-{
-    static const char *const compiled[] = {
-        "_dynamo", "inductor", "torch.compile", "jit.", "code_cache", "kernel_cache", NULL};
-    static const char *const queues[] = {"queue", "LogRecord", "backlog", NULL};
-    static const char *const caches[] = {"cache", "memo", "Image", "samples", NULL};
-    if (speaks_of_any(g, compiled))
-        return CAUSE_COMPILE_CACHE;
-    if (speaks_of(g, "profil"))
-        return CAUSE_PROFILER;
-    if (speaks_of_any(g, queues))
-        return CAUSE_LOG_QUEUE;
-    if (is_of_a_callback(g))
-        return CAUSE_CALLBACK_STATE;
-    if (is_held_as(g, WIRE_HOLDER_CLOSURE))
-        return CAUSE_CLOSURE;
-    if (speaks_of_any(g, caches))
-        return CAUSE_SAMPLE_CACHE;
-    return has_tensors(g) && g->form != WIRE_CENSUS_SIZE ? CAUSE_TENSOR_CLONES
-                                                         : CAUSE_GROWING_CONTAINER;
+    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
 }
 
 /* Plain objects of Python's that nothing in Python holds: torch has none of these. */
@@ -146,50 +103,117 @@ static bool is_scalar(const struct wire_census_growing *g)
     return false;
 }
 
-static bool keeps_a_graph(const struct wire_census_growing *g);
+static bool is_in_gradients(const struct wire_census_growing *g)
+{
+    const struct wire_census_holder *h = holder_of(g);
+    return h && has_tensors(g) && (ends_in(h->path, ".grad") || ends_in(h->path, "grads"));
+}
 
-/* Nothing that Python knows holds it. Without a graph anywhere no cycle of autograd's can. */
-static enum cause cause_of_native(const struct wire_census_growing *g,
-                                  const struct cause_facts *facts)
+/* Without a graph anywhere no cycle of autograd's can be. */
+static bool any_graph(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
     double count = g->point_count > 0 ? g->points[g->point_count - 1].count : 0;
-    bool any_graph = facts->graph_tensors > LEDGER_PART * count;
+    bool any = facts->graph_tensors > LEDGER_PART * count;
     for (size_t i = 0; i < facts->growth_count; i++)
-        any_graph = any_graph || keeps_a_graph(facts->growths[i].growing);
-    if (any_registered(facts))
-        return CAUSE_REGISTERED;
-    if (!has_tensors(g) && !keeps_a_graph(g))
-        return CAUSE_NATIVE;
-    return any_graph ? CAUSE_AUTOGRAD_CYCLE : CAUSE_NATIVE_TENSORS;
+        any = any || keeps_a_graph(facts->growths[i].growing);
+    return any;
+}
+
+/* What a growth has, of all that tells the causes apart. */
+enum trait {
+    TRAIT_TENSORS = 1 << 0,
+    TRAIT_SCALARS = 1 << 1, /* tensors of one number */
+    TRAIT_GRAD_FN = 1 << 2,
+    TRAIT_GRAPH = 1 << 3, /* it keeps one, or is one */
+    TRAIT_EXCEPTION = 1 << 4,
+    TRAIT_FUNCTION = 1 << 5,
+    TRAIT_GRADIENTS = 1 << 6,
+    TRAIT_CALLBACK = 1 << 7,
+    TRAIT_CHECKPOINT = 1 << 8, /* as large as the model */
+    TRAIT_AMONG_GRAPHS = 1 << 9,
+    TRAIT_AMONG_REGISTERED = 1 << 10,
+};
+
+/* contextlib.ExitStack's have nothing to do with a training's. */
+#define EXIT_CALLBACKS "_exit_callbacks"
+
+static unsigned traits_of(const struct wire_census_growing *g, const struct cause_facts *facts)
+{
+    bool is_of_callback = speaks_of(g, "callback") && !speaks_of(g, EXIT_CALLBACKS);
+    return (has_tensors(g) ? TRAIT_TENSORS : 0u) | (is_scalar(g) ? TRAIT_SCALARS : 0u) |
+           (g->grad_fn ? TRAIT_GRAD_FN : 0u) | (keeps_a_graph(g) ? TRAIT_GRAPH : 0u) |
+           (g->exception ? TRAIT_EXCEPTION : 0u) | (g->function ? TRAIT_FUNCTION : 0u) |
+           (is_in_gradients(g) ? TRAIT_GRADIENTS : 0u) | (is_of_callback ? TRAIT_CALLBACK : 0u) |
+           (is_a_checkpoint(g, facts) ? TRAIT_CHECKPOINT : 0u) |
+           (any_graph(g, facts) ? TRAIT_AMONG_GRAPHS : 0u) |
+           (any_registered(facts) ? TRAIT_AMONG_REGISTERED : 0u);
+}
+
+/* A rule names a kind of holder and a form by its number plus 1; 0: any. */
+#define HELD(kind) .held = WIRE_HOLDER_##kind + 1
+#define FORM(name) .form = WIRE_CENSUS_##name + 1
+
+#define RULE_WORDS 8
+
+/* The first that holds says which cause a growth is: all that it names has to be so. */
+static const struct cause_rule {
+    enum cause cause;
+    unsigned held, form;
+    unsigned has, lacks;           /* traits: all of these, none of those */
+    const char *type;              /* of what grows */
+    const char *words[RULE_WORDS]; /* one of these is in its names; none: no matter */
+} rules[] = {
+    {CAUSE_CYCLE, HELD(GARBAGE)},
+    /* Of a tensor that C++ knows too: there its table of hooks is held. */
+    {CAUSE_HOOKS, HELD(NATIVE), .has = TRAIT_FUNCTION, .type = "collections.OrderedDict"},
+    {CAUSE_REGISTERED, HELD(NATIVE), .has = TRAIT_AMONG_REGISTERED},
+    {CAUSE_NATIVE, HELD(NATIVE), .lacks = TRAIT_TENSORS | TRAIT_GRAPH},
+    {CAUSE_AUTOGRAD_CYCLE, HELD(NATIVE), .has = TRAIT_AMONG_GRAPHS},
+    {CAUSE_NATIVE_TENSORS, HELD(NATIVE)},
+    {CAUSE_LRU_CACHE, HELD(LRU_CACHE)},
+    {CAUSE_TRACEBACKS, .has = TRAIT_EXCEPTION},
+    {CAUSE_TRACEBACKS, HELD(EXCEPTION)},
+    {CAUSE_RETAINED_GRAPH, FORM(GRAPH)},
+    {CAUSE_CALLBACK_STATE, .has = TRAIT_GRADIENTS | TRAIT_CALLBACK},
+    {CAUSE_LINGERING_GRADIENTS, .has = TRAIT_GRADIENTS},
+    {CAUSE_GROWING_OBJECT, FORM(SIZE), .lacks = TRAIT_GRAD_FN},
+    {CAUSE_RETAINED_LOSS, .has = TRAIT_GRAD_FN | TRAIT_SCALARS},
+    {CAUSE_RETAINED_GRAPH, .has = TRAIT_GRAD_FN},
+    {CAUSE_CALLBACK_STATE, .has = TRAIT_CALLBACK | TRAIT_FUNCTION},
+    {CAUSE_CALLBACK_STATE, .has = TRAIT_CALLBACK, .words = {"_hooks"}},
+    {CAUSE_HOOKS, .has = TRAIT_FUNCTION,
+     .words = {"hook", "listen", "observ", "handler", "subscri", "regist", "callback"}},
+    {CAUSE_HOOKS, .words = {"_hooks"}},
+    {CAUSE_CLOSURE, .has = TRAIT_FUNCTION},
+    {CAUSE_STAGED_CHECKPOINTS, .has = TRAIT_CHECKPOINT},
+    {CAUSE_COMPILE_CACHE,
+     .words = {"_dynamo", "inductor", "torch.compile", "jit.", "code_cache", "kernel_cache"}},
+    {CAUSE_PROFILER, .words = {"profil"}},
+    {CAUSE_LOG_QUEUE, .words = {"queue", "LogRecord", "backlog"}},
+    {CAUSE_CALLBACK_STATE, .has = TRAIT_CALLBACK},
+    {CAUSE_CLOSURE, HELD(CLOSURE)},
+    {CAUSE_SAMPLE_CACHE, .words = {"cache", "memo", "Image", "samples"}},
+    {CAUSE_TENSOR_CLONES, .has = TRAIT_TENSORS},
+    {CAUSE_GROWING_CONTAINER, .held = 0},
+};
+
+static bool holds_for(const struct cause_rule *r, const struct wire_census_growing *g,
+                      unsigned traits)
+{
+    const struct wire_census_holder *h = holder_of(g);
+    return (r->held == 0 || (h && h->kind + 1 == r->held)) &&
+           (r->form == 0 || g->form + 1 == r->form) && (traits & r->has) == r->has &&
+           (traits & r->lacks) == 0 && (!r->type || strcmp(g->what.type, r->type) == 0) &&
+           (!r->words[0] || speaks_of_any(g, r->words));
 }
 
 static enum cause cause_of(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
-    if (is_held_as(g, WIRE_HOLDER_GARBAGE))
-        return CAUSE_CYCLE;
-    if (is_held_as(g, WIRE_HOLDER_NATIVE) && are_hooks_of_a_tensor(g))
-        return CAUSE_HOOKS;
-    if (is_held_as(g, WIRE_HOLDER_NATIVE))
-        return cause_of_native(g, facts);
-    if (is_held_as(g, WIRE_HOLDER_LRU_CACHE))
-        return CAUSE_LRU_CACHE;
-    if (g->exception || is_held_as(g, WIRE_HOLDER_EXCEPTION))
-        return CAUSE_TRACEBACKS;
-    if (g->form == WIRE_CENSUS_GRAPH)
-        return CAUSE_RETAINED_GRAPH;
-    if (is_gradient(g))
-        return is_of_a_callback(g) ? CAUSE_CALLBACK_STATE : CAUSE_LINGERING_GRADIENTS;
-    if (g->form == WIRE_CENSUS_SIZE && !g->grad_fn)
-        return CAUSE_GROWING_OBJECT;
-    if (g->grad_fn)
-        return is_scalar(g) ? CAUSE_RETAINED_LOSS : CAUSE_RETAINED_GRAPH;
-    if (is_a_hook(g) || speaks_of(g, "_hooks"))
-        return is_of_a_callback(g) ? CAUSE_CALLBACK_STATE : CAUSE_HOOKS;
-    if (g->function)
-        return CAUSE_CLOSURE;
-    if (is_a_checkpoint(g, facts))
-        return CAUSE_STAGED_CHECKPOINTS;
-    return cause_of_names(g);
+    unsigned traits = traits_of(g, facts);
+    const struct cause_rule *r = rules;
+    while (!holds_for(r, g, traits))
+        r++;
+    return r->cause;
 }
 
 /* ---- how much speaks for it ---- */
@@ -239,12 +263,6 @@ static bool is_plain(const struct wire_census_growing *g)
     default:
         return is_of_a_container(g->item[g->item_depth - 1].kind);
     }
-}
-
-/* It may hold more than can be seen. */
-static bool keeps_a_graph(const struct wire_census_growing *g)
-{
-    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
 }
 
 static bool is_called_one(const struct wire_census_growing *g, const char *const *words)
@@ -547,36 +565,43 @@ static bool is_value(const struct wire_census_growing *g)
     return is_plain(g) && !is_of_a_container(g->item[0].kind);
 }
 
-static bool holds_files(const struct growth_facts *f, const struct cause_facts *facts)
-{
-    double each = facts->fds_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item_depth > 0 &&
-           !is_value(f->growing) && each >= EACH_LEAST &&
-           each <= (is_plain(f->growing) ? EACH_MOST : EACH_OF_OBJECT);
-}
+/* What is no memory of the process's own, and who may hold it. */
+struct counted {
+    enum cause cause;
+    bool is_bytes;         /* shared memory: items with tensors of that size hold it, too */
+    double plain_most;     /* so many may an item of plain values have */
+    const char *called[5]; /* one of these; none: any item that is no value */
+    const char *evidence;
+};
 
-static bool holds_threads(const struct growth_facts *f, const struct cause_facts *facts)
-{
-    double each = facts->threads_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && speaks_of(f->growing, "hread") &&
-           each >= EACH_LEAST && each <= EACH_OF_OBJECT;
-}
+#define SHARED_NAMES                                                                               \
+    {                                                                                              \
+        "SharedMemory", "shared_memory", "mmap", "RawArray"                                        \
+    }
 
-/* A pool, or an iterator of a loader, has some. */
-static bool holds_processes(const struct growth_facts *f, const struct cause_facts *facts)
-{
-    double each = facts->processes_rate / f->count_rate;
-    return f->growing->form == WIRE_CENSUS_CONTAINER && f->growing->item_depth > 0 &&
-           !is_value(f->growing) && each >= EACH_LEAST && each <= EACH_OF_OBJECT;
-}
+/* A pool, or an iterator of a loader, has some processes. */
+static const struct counted processes = {
+    CAUSE_PROCESSES, false, EACH_OF_OBJECT, {NULL}, "the number of processes grows"};
+static const struct counted files = {
+    CAUSE_FILES, false, EACH_MOST, {NULL}, "the number of open descriptors grows"};
+static const struct counted threads = {
+    CAUSE_THREADS, false, EACH_OF_OBJECT, {"hread"}, "the number of threads grows"};
+static const struct counted pinned = {CAUSE_PINNED, true, NAN, SHARED_NAMES,
+                                      "the memory that torch has pinned grows"};
+static const struct counted shared = {CAUSE_SHARED_MEMORY, true, NAN, SHARED_NAMES,
+                                      "its shared memory grows"};
 
-/* By what its items are called, or since they take as much as the shared memory grows by. */
-static bool holds_shared(const struct growth_facts *f, const struct cause_facts *facts)
+static bool holds_counted(const struct counted *c, double rate, const struct growth_facts *f)
 {
-    static const char *const words[] = {"SharedMemory", "shared_memory", "mmap", "RawArray", NULL};
-    return f->growing->form == WIRE_CENSUS_CONTAINER && facts->shared_rate > 0 &&
-           (speaks_of_any(f->growing, words) ||
-            (has_tensors(f->growing) && f->host_rate >= LEDGER_MOST * facts->shared_rate));
+    const struct wire_census_growing *g = f->growing;
+    double each = rate / f->count_rate, most = is_plain(g) ? c->plain_most : EACH_OF_OBJECT;
+    bool is_called = speaks_of_any(g, c->called);
+    if (g->form != WIRE_CENSUS_CONTAINER)
+        return false;
+    if (c->is_bytes)
+        return is_called || (has_tensors(g) && f->host_rate >= LEDGER_MOST * rate);
+    return (c->called[0] ? is_called : g->item_depth > 0 && !is_value(g)) && each >= EACH_LEAST &&
+           each <= most;
 }
 
 /* The program's own files, packages, the standard library. */
@@ -589,15 +614,14 @@ static int distance_of(const struct growth_facts *f)
     return strstr(file, "/lib/python3") ? 2 : 0;
 }
 
-typedef bool (*counted)(const struct growth_facts *f, const struct cause_facts *facts);
-
 /* The container that holds them: one of the program's own before a library's registry. */
-static const struct growth_facts *holder_of_counted(const struct cause_facts *facts, counted holds)
+static const struct growth_facts *holder_of_counted(const struct cause_facts *facts,
+                                                    const struct counted *what, double rate)
 {
     const struct growth_facts *best = NULL;
     for (size_t i = 0; i < facts->growth_count; i++) {
         const struct growth_facts *f = &facts->growths[i];
-        if (holds(f, facts) && (!best || distance_of(f) < distance_of(best)))
+        if (holds_counted(what, rate, f) && (!best || distance_of(f) < distance_of(best)))
             best = f;
     }
     return best;
@@ -611,32 +635,30 @@ static struct cause_found *cause_of_growth(struct causes *c, const struct growth
     return NULL;
 }
 
-static void add_held(struct causes *c, const struct cause_facts *facts, enum cause cause,
-                     counted holds, const char *evidence)
+static void add_held(struct causes *c, const struct cause_facts *facts, const struct counted *what,
+                     double rate)
 {
-    const struct growth_facts *f = holder_of_counted(facts, holds);
+    if (!(rate > 0))
+        return;
+    const struct growth_facts *f = holder_of_counted(facts, what, rate);
     struct cause_found *found = cause_of_growth(c, f);
-    if (!found && !(found = add(c, cause, LEDGER_MOST)))
+    if (!found && !(found = add(c, what->cause, LEDGER_MOST)))
         return;
     found->growth = f;
     if (f)
         found->weight = fmax(found->weight, COUNTED_WEIGHT);
-    found->cause = cause;
-    say(found->evidence, &found->evidence_count, "%s", evidence);
+    found->cause = what->cause;
+    say(found->evidence, &found->evidence_count, "%s", what->evidence);
 }
 
+/* Each process has pipes and threads that serve it. */
 static void add_counters(struct causes *c, const struct cause_facts *facts)
 {
-    if (facts->processes_rate > 0) /* and each has pipes and threads that serve it */
-        add_held(c, facts, CAUSE_PROCESSES, holds_processes, "the number of processes grows");
-    else if (facts->fds_rate > 0)
-        add_held(c, facts, CAUSE_FILES, holds_files, "the number of open descriptors grows");
-    if (facts->threads_rate > 0 && !(facts->processes_rate > 0))
-        add_held(c, facts, CAUSE_THREADS, holds_threads, "the number of threads grows");
-    if (facts->shared_rate > 0 && facts->shared_is_pinned)
-        add_held(c, facts, CAUSE_PINNED, holds_shared, "the memory that torch has pinned grows");
-    else if (facts->shared_rate > 0)
-        add_held(c, facts, CAUSE_SHARED_MEMORY, holds_shared, "its shared memory grows");
+    bool by_processes = facts->processes_rate > 0;
+    add_held(c, facts, &processes, facts->processes_rate);
+    add_held(c, facts, &files, by_processes ? 0 : facts->fds_rate);
+    add_held(c, facts, &threads, by_processes ? 0 : facts->threads_rate);
+    add_held(c, facts, facts->shared_is_pinned ? &pinned : &shared, facts->shared_rate);
 }
 
 static bool is_tally_of_objects(const struct cause_found *c)

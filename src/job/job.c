@@ -194,6 +194,66 @@ double job_held(const struct job *j)
     return held;
 }
 
+/* ---- its steps ---- */
+
+static void restart_track(struct job *j, struct track *t, void *c)
+{
+    (void) j, (void) c;
+    track_restart(t);
+}
+
+static void begin_track(struct job *j, struct track *t, void *c)
+{
+    (void) j, (void) c;
+    track_begin_count(t);
+}
+
+static void mark_track(struct job *j, struct track *t, void *c)
+{
+    const struct step_mark *mark = c;
+    track_mark(t, &j->terms);
+    if (mark->epoch_ended)
+        track_epoch(t, &j->terms);
+}
+
+static void settle_track(struct job *j, struct track *t, void *c)
+{
+    (void) c;
+    track_settle(t, &j->terms);
+}
+
+/* The clock is about to forget its steps. */
+static void settle_ended(struct job *j)
+{
+    for (size_t i = 0; i < j->member_count; i++)
+        if (!member_is_alive(j->members[i]))
+            member_each_track(j, j->members[i], settle_track, NULL);
+}
+
+void job_mark(struct job *j, const struct step_mark *mark)
+{
+    j->clock.epoch = mark->epoch;
+    if (mark->restarted) {
+        settle_ended(j);
+        job_each_moving_track(j, false, restart_track, NULL);
+    }
+    if (isfinite(mark->step))
+        clock_mark(&j->clock, mark->seconds, mark->step);
+    else
+        j->clock.now.seconds = mark->seconds;
+    if (mark->epoch_ended)
+        clock_end_epoch(&j->clock);
+    /* What has ended is judged by the steps of its own time. */
+    job_each_moving_track(j, false, mark_track, (void *) mark);
+}
+
+void job_begin_count(struct job *j)
+{
+    settle_ended(j);
+    clock_begin_count(&j->clock);
+    job_each_moving_track(j, false, begin_track, NULL);
+}
+
 /* ---- news ---- */
 
 void job_add_news(struct job *j, enum watch_news_kind kind, size_t series, const char *format, ...)

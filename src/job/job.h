@@ -206,6 +206,18 @@ void job_each_track(struct job *j, job_visit visit, void *context);
 void job_each_moving_track(struct job *j, bool of_ended, job_visit visit, void *context);
 void member_each_track(struct job *j, struct member *m, job_visit visit, void *context);
 
+/* Where the program stands: NAN: only the other is told. */
+struct step_mark {
+    double seconds, step, epoch;
+    bool restarted;   /* the training began anew */
+    bool epoch_ended; /* at this moment */
+};
+
+/* All its tracks take the mark; what has ended is judged by the steps of its own time. */
+void job_mark(struct job *j, const struct step_mark *mark);
+/* Another count of steps begins: engines on the step clock begin anew. */
+void job_begin_count(struct job *j);
+
 void job_add_news(struct job *j, enum watch_news_kind kind, size_t series, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The text is valid until the next tick. */

@@ -37,6 +37,7 @@ static const char *const use_names[] = {
     [TRACK_JUDGED] = "judged",
     [TRACK_WITNESS] = "witness",
 };
+static const char announced[] = "announced"; /* judged, and it has been told that it leaks */
 
 void track_judge(struct track *t, const struct ledger_judgement *j)
 {
@@ -69,8 +70,11 @@ bool track_is_foreign(const struct track *t)
 const char *track_reading(const struct track *t)
 {
     enum ledger_kind kind;
-    return t->use == TRACK_JUDGED && track_is_excused(t, &kind) ? excuse_names[kind]
-                                                                : use_names[t->use];
+    if (t->use != TRACK_JUDGED)
+        return use_names[t->use];
+    return track_is_excused(t, &kind) ? excuse_names[kind]
+           : t->alarmed               ? announced
+                                      : use_names[t->use];
 }
 
 void track_restore(struct track *t, const char *reading)
@@ -78,6 +82,10 @@ void track_restore(struct track *t, const char *reading)
     for (enum track_use use = TRACK_SHOWN; use <= TRACK_WITNESS; use++)
         if (strcmp(use_names[use], reading) == 0)
             t->use = use;
+    if (strcmp(announced, reading) == 0) {
+        t->use = TRACK_JUDGED;
+        t->alarmed = true;
+    }
     for (enum ledger_kind kind = 0; kind < LEDGER_REST; kind++)
         if (strcmp(excuse_names[kind], reading) == 0) {
             t->use = TRACK_JUDGED;
@@ -453,6 +461,14 @@ double track_rise(const struct answer *a)
     const struct phase *last = &a->phases[a->phase_count - 1], *first = track_growing_since(a);
     double since = isnan(a->onset_at) ? last->from : a->onset_at;
     return fmax(a->rate * (a->last_at - since), last->level_to - first->level_from);
+}
+
+double track_horizons(const struct track *t, const struct answer *a)
+{
+    bool is_leak = a->verdict == VERDICT_LEAK;
+    double since = isnan(a->onset_at) ? a->first_at : a->onset_at;
+    double until = is_leak ? engine_grows_until(deciding_engine(t)) : a->last_at;
+    return a->horizon > 0 ? (until - since) / a->horizon : 0;
 }
 
 static bool has_grown(const struct track *t, const struct answer *a)

@@ -150,6 +150,9 @@ bool track_is_judged(const struct track *t);
  * There is one. */
 const struct phase *track_growing_since(const struct answer *a);
 
+/* For so many horizons the growth of that answer lasts, or was seen where it is no leak. */
+double track_horizons(const struct track *t, const struct answer *a);
+
 /* By how much it has grown since it does. The answer is a leak, or is suspect. */
 double track_rise(const struct answer *a);
 

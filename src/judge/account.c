@@ -143,12 +143,6 @@ static enum engine_says says(const struct answer *a)
     return a->verdict == VERDICT_NO_LEAK ? ENGINE_NO_GROWTH : ENGINE_OPEN;
 }
 
-static double horizons_of(const struct answer *a)
-{
-    double since = isnan(a->onset_at) ? a->first_at : a->onset_at;
-    return a->horizon > 0 ? (a->last_at - since) / a->horizon : 0;
-}
-
 static void hear(struct job *j, struct track *t, struct account *a)
 {
     track_engine_answer(t, &j->terms, &a->engine);
@@ -269,7 +263,7 @@ static void judge(struct account *a)
 static void conclude(struct account *a)
 {
     a->evidence.engine = says(&a->engine);
-    a->evidence.horizons = horizons_of(&a->engine);
+    a->evidence.horizons = track_horizons(a->by, &a->engine);
     judge(a);
 }
 
@@ -286,7 +280,8 @@ static void account_memory(struct job *j, struct member *m, struct account *a)
     e->has_census = has_census(m);
     /* What comes with every training of a process is not its first calls, and what was announced
      * was not too little then. Malloc's count corroborates; it never raises an alarm alone. */
-    e->unnamed = e->has_census && own.restarts == 0 && !a->by->alarmed ? LIBRARY_RECORDS : 0;
+    bool may_be_records = own.restarts == 0 && !m->tracks[MEMBER_ANON].alarmed;
+    e->unnamed = e->has_census && may_be_records ? LIBRARY_RECORDS : 0;
     if (a->is_by_heap && !is_followed(&own, &a->engine))
         e->unnamed = INFINITY;
     e->is_censused = is_censused(j, m, e);
@@ -424,4 +419,34 @@ bool account_of(struct job *j, struct member *m, struct track *t, struct account
     else
         return false;
     return true;
+}
+
+/* ---- what others ask of it ---- */
+
+double account_kept_free(const struct account *a)
+{
+    double low = 0;
+    for (unsigned i = 0; i < a->ledger.count; i++)
+        low += a->ledger.parts[i].fate == FATE_KEPT_FREE ? a->ledger.parts[i].bytes.low : 0;
+    return low;
+}
+
+double account_whole(const struct account *a)
+{
+    return a->ledger.total - account_kept_free(a);
+}
+
+struct interval account_rest(const struct account *a)
+{
+    return a->ledger.parts[a->ledger.count - 1].bytes;
+}
+
+struct interval account_bytes_of(const struct account *a, const struct wire_census_growing *g)
+{
+    for (unsigned i = 0; i < a->ledger.count; i++) {
+        const struct ledger_part *p = &a->ledger.parts[i];
+        if (p->kind == LEDGER_HOLDER && a->growing[p->source] == g)
+            return p->bytes;
+    }
+    return (struct interval){0, 0};
 }

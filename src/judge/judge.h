@@ -43,6 +43,14 @@ bool account_of(struct job *j, struct member *m, struct track *t, struct account
  * census. */
 bool account_knows_graphs(const struct member *m, const struct ledger_evidence *e);
 
+/* What is free for certain, and the growth without that: free memory may be the holes that a leak
+ * makes. */
+double account_kept_free(const struct account *a);
+double account_whole(const struct account *a);
+/* What nothing explains, and what those items have: none where they are not in it. */
+struct interval account_rest(const struct account *a);
+struct interval account_bytes_of(const struct account *a, const struct wire_census_growing *g);
+
 /* Every track is judged by the ledger of its growth, as known by now. */
 void settle_job(struct job *j);
 /* Only of what grows by its engine: nothing else can raise an alarm. */

@@ -45,16 +45,22 @@ static enum fate fate_of(const struct ledger_holder *h, const struct ledger_evid
     return e->engine == ENGINE_LASTING && h->is_held ? FATE_ENDLESS : FATE_UNKNOWN;
 }
 
+static struct interval to_come_of(const struct ledger_holder *h)
+{
+    double missing = isnan(h->missing) ? 0 : positive(h->missing);
+    return (struct interval){missing * h->each.low, missing > 0 ? missing * h->each.high : 0};
+}
+
 static void add_holder(struct ledger *l, const struct ledger_evidence *e,
                        const struct ledger_holder *h)
 {
-    double missing = isnan(h->missing) ? 0 : positive(h->missing);
     add(l, (struct ledger_part){
                .kind = LEDGER_HOLDER,
                .fate = fate_of(h, e),
                .bytes = clamp((struct interval){h->gained * h->each.low, h->gained * h->each.high},
                               l->total),
-               .to_come = {missing * h->each.low, missing > 0 ? missing * h->each.high : 0},
+               .to_come = to_come_of(h),
+               .missing = h->missing / h->gained,
                .source = h->source,
                .is_tally = h->is_tally,
            });
@@ -160,6 +166,17 @@ static void fit(struct ledger *l)
     }
 }
 
+/* What an item takes outside Python cannot be seen, but is no more than what those so far may have
+ * taken: the next ones are like them. */
+static void bound_to_come(struct ledger *l)
+{
+    for (unsigned i = 0; i < l->count; i++) {
+        struct ledger_part *p = &l->parts[i];
+        if (isinf(p->to_come.high))
+            p->to_come.high = fmax(p->to_come.low, p->bytes.high * p->missing);
+    }
+}
+
 static struct interval sum_of(const struct ledger *l, bool (*counts)(const struct ledger_part *p))
 {
     struct interval sum = {0, 0};
@@ -213,11 +230,17 @@ static double holes_that_end(const struct ledger *l, const struct ledger_evidenc
     return e->heap_used > 0 ? holes * fmin(sum_of(l, is_filling).low / e->heap_used, 1) : 0;
 }
 
+/* What came into use of an allocator's free memory: the process does not grow by it. */
+static double filled(double free, double used)
+{
+    return free < 0 ? fmin(-free, positive(used)) : 0;
+}
+
 void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
 {
     *ret = (struct ledger){.growth = e->growth};
-    ret->total =
-        positive(e->growth) + (e->heap_free < 0 ? fmin(-e->heap_free, positive(e->heap_used)) : 0);
+    ret->total = positive(e->growth) + filled(e->heap_free, e->heap_used) +
+                 filled(e->arenas_free, e->arenas_used);
     for (size_t i = 0; i < e->holder_count && i < LEDGER_PARTS - 4; i++)
         add_holder(ret, e, &e->holders[i]);
     add_free(ret, e, LEDGER_FREE_HEAP, e->heap_free, e->heap_used);
@@ -225,6 +248,7 @@ void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
     add_first_touch(ret, e);
     qsort(ret->parts, ret->count, sizeof(ret->parts[0]), largest_first);
     fit(ret);
+    bound_to_come(ret);
     add_rest(ret, e);
     struct interval excused = sum_of(ret, is_excused);
     excused.low += holes_that_end(ret, e);

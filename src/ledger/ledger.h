@@ -94,14 +94,16 @@ struct ledger_part {
     enum ledger_kind kind;
     enum fate fate;
     struct interval bytes, to_come;
-    size_t source; /* of a holder */
+    double missing; /* of a holder: items until its bound, for each that it gained */
+    size_t source;  /* of a holder */
     bool is_tally;
 };
 
 /*
- * `total` is the growth of the series, and what filled free heap meanwhile: a slow leak inside free
- * heap moves no process. `endless` is what is left of it once all parts that end or lie free are
- * taken away; the parts' lower ends never add up to more than the total.
+ * `total` is the growth of the series, and what filled free memory of malloc's or in Python's
+ * arenas meanwhile: a slow leak inside that moves no process. `endless` is what is left of it once
+ * all parts that end or lie free are taken away; the parts' lower ends never add up to more than
+ * the total.
  */
 struct ledger {
     double growth, total;

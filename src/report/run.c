@@ -1,8 +1,8 @@
 /* report/run.c: the report of a watched job: what it was, its balance sheet, its verdict. */
 #include "report/run.h"
+#include "report/activities.h"
 #include "report/found.h"
 #include "report/json.h"
-#include "report/activities.h"
 #include "report/table.h"
 #include "report/text.h"
 

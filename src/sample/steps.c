@@ -30,62 +30,9 @@ void steps_init(struct step_count *s)
 
 /* ---- marks ---- */
 
-/* Where the program stands: NAN: only the other is told. */
-struct step_mark {
-    double seconds, step, epoch;
-    bool restarted;   /* the training began anew */
-    bool epoch_ended; /* at this moment */
-};
-
-static void restart_track(struct job *j, struct track *t, void *c)
-{
-    (void) j, (void) c;
-    track_restart(t);
-}
-
-static void begin_track(struct job *j, struct track *t, void *c)
-{
-    (void) j, (void) c;
-    track_begin_count(t);
-}
-
-static void mark_track(struct job *j, struct track *t, void *c)
-{
-    const struct step_mark *mark = c;
-    track_mark(t, &j->terms);
-    if (mark->epoch_ended)
-        track_epoch(t, &j->terms);
-}
-
-static void settle_track(struct job *j, struct track *t, void *c)
-{
-    (void) c;
-    track_settle(t, &j->terms);
-}
-
-/* The clock is about to forget its steps. */
-static void settle_ended(struct sampler *sam)
-{
-    for (size_t i = 0; i < sam->job->member_count; i++)
-        if (!member_is_alive(sam->job->members[i]))
-            member_each_track(sam->job, sam->job->members[i], settle_track, NULL);
-}
-
 static void take_mark(struct sampler *sam, const struct step_mark *mark)
 {
-    sam->job->clock.epoch = mark->epoch;
-    if (mark->restarted) {
-        settle_ended(sam);
-        job_each_moving_track(sam->job, false, restart_track, NULL);
-    }
-    if (isfinite(mark->step))
-        clock_mark(&sam->job->clock, mark->seconds, mark->step);
-    else
-        sam->job->clock.now.seconds = mark->seconds;
-    if (mark->epoch_ended)
-        clock_end_epoch(&sam->job->clock);
-    /* What has ended is judged by the steps of its own time. */
-    job_each_moving_track(sam->job, false, mark_track, (void *) mark);
+    job_mark(sam->job, mark);
     recorder_mark(sam, mark->seconds, mark->step, mark->epoch);
 }
 
@@ -118,9 +65,7 @@ static void begin_count(struct sampler *sam, double seconds, double step, double
 {
     sam->steps.before = before;
     sam->steps.origin = step;
-    settle_ended(sam);
-    clock_begin_count(&sam->job->clock);
-    job_each_moving_track(sam->job, false, begin_track, NULL);
+    job_begin_count(sam->job);
     recorder_mark(sam, seconds, NAN, NAN);
 }
 

@@ -36,6 +36,7 @@ struct growth_course {
     bool bent;        /* it is no straight line */
     bool accelerates; /* it bends upwards, markedly */
     bool stopped;     /* it has been level for a while */
+    double until;     /* where it became level, else the last sample */
 };
 
 /* The finest level of the alarm's pyramid that reaches back to its onset. */
@@ -71,6 +72,47 @@ static bool stairs_by_now(const struct engine *e, const struct alarm *alarm, str
     return true;
 }
 
+/* Where the growth has a kink, and is level behind that; else the last sample. */
+static double grows_until(const struct engine *e, const struct alarm *alarm,
+                          const struct end_fit *end)
+{
+    bool is_level =
+        end->shape == END_KINK && end->slope + 2 * end->error < SLACKENED * alarm->growth.slope;
+    return is_level ? end->knot : e->last_at;
+}
+
+/*
+ * The history since the onset: its blocks are finer than those that reach back so far, and the
+ * newest sample is among them. False: it has too few.
+ */
+static bool fit_history(const struct engine *e, const struct alarm *alarm, struct end_fit *ret)
+{
+    const struct history *h = &e->history;
+    double at[HISTORY_BLOCKS], y[HISTORY_BLOCKS];
+    size_t n = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct history_block *b = &h->blocks[i];
+        if (b->at < alarm->onset)
+            continue;
+        at[n] = b->at;
+        y[n++] = alarm->growth.channel == CHANNEL_MIN ? b->min : b->mean;
+    }
+    if (n < engine_least_blocks(SOURCE_BLOCKS))
+        return false;
+    fit_end(at, y, n, growth_grain(e->quantum, y[n - 1]), ret);
+    return true;
+}
+
+/* Whole epochs and valleys are told apart from what is within them: only they know. */
+static void note_end(const struct engine *e, const struct alarm *alarm, const struct end_fit *end,
+                     struct growth_course *course)
+{
+    struct end_fit finer;
+    bool is_finer = alarm->source == SOURCE_BLOCKS && fit_history(e, alarm, &finer);
+    course->until = grows_until(e, alarm, is_finer ? &finer : end);
+    course->stopped = e->last_at - course->until > STOPPED_FOR * e->horizon;
+}
+
 /*
  * The growth fitted anew to all blocks since its onset: the alarm's own fit is as old as the last
  * checkpoint. Where it bends or has a kink, the rate at its end is the one that counts.
@@ -80,7 +122,7 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
 {
     struct alarm now = *alarm;
     struct window w = {.n = 0};
-    *ret_course = (struct growth_course){.bent = false};
+    *ret_course = (struct growth_course){.until = e->last_at};
     if (stairs_by_now(e, alarm, &now, ret_course))
         return now;
     if (alarm == &e->alarm)
@@ -94,8 +136,7 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
     double noise = growth_grain(e->quantum, y[w.n - 1]);
     struct end_fit end;
     fit_end(w.at + first, y + first, w.n - first, noise, &end);
-    if (end.shape == END_KINK && end.slope + 2 * end.error < SLACKENED * alarm->growth.slope)
-        ret_course->stopped = e->last_at - end.knot > STOPPED_FOR * e->horizon;
+    note_end(e, alarm, &end, ret_course);
     if (!(end.slope > SLACKENED * end.mean_slope))
         return now;
     growth_trend(&w, alarm->growth.channel, first, e->quantum, &now.growth);
@@ -111,6 +152,14 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
     if (end.shape == END_KINK && end.before < SLACKENED * end.slope && before < 0.1 * rise)
         now.onset = end.knot;
     return now;
+}
+
+double engine_grows_until(const struct engine *e)
+{
+    struct growth_course course = {.until = e->last_at};
+    if (e->alarm.set)
+        leak_by_now(e, &e->alarm, &course);
+    return course.until;
 }
 
 /* ---- pieces of the answer ---- */
@@ -561,7 +610,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
 
     const struct alarm *standing = standing_alarm(e);
     struct alarm leak = {.set = false};
-    struct growth_course course = {.bent = false};
+    struct growth_course course = {.until = e->last_at};
     if (standing)
         leak = leak_by_now(e, standing, &course);
     bool stands = e->alarm.set && !course.stopped;

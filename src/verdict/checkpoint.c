@@ -170,6 +170,33 @@ double engine_patience(const struct engine *e, double slope)
     return fmin(PATIENCE * e->horizon, (e->options.limit - e->last_value) / slope / 1000);
 }
 
+/* The first block of the horizon before `end`. */
+static size_t horizon_before(const struct engine *e, const struct window *w, double end)
+{
+    size_t then = w->n - 1;
+    while (then > 0 && end - w->at[then] < e->horizon)
+        then--;
+    return then;
+}
+
+/* The share that the pace of now has to have of the growth's. */
+#define GOES_ON 0.6
+
+/* Noise may take so much of a single sample. */
+#define SAMPLE_NOISE 3.0
+
+/* The newest sample has its share too: where each is a block, the next is known late, and three
+ * of them reach back before the stop. */
+static bool newest_goes_on(const struct engine *e, const struct window *w, const double *y,
+                           double slope)
+{
+    if (e->block.count > 1) /* in the block that was closed last */
+        return true;
+    size_t then = horizon_before(e, w, e->last_at);
+    double share = GOES_ON * slope * (e->last_at - w->at[then]);
+    return e->last_value - y[then] >= share - SAMPLE_NOISE * fit_noise(y, w->n);
+}
+
 /* Seen finely, the last horizon has its share of the growth: it may just have stopped. */
 static bool goes_on_now(const struct engine *e, enum source source, const struct growth *g)
 {
@@ -178,13 +205,12 @@ static bool goes_on_now(const struct engine *e, enum source source, const struct
     struct window w;
     window_take(&e->pyramids[SOURCE_BLOCKS], 0, &w);
     const double *y = window_channel(&w, g->channel);
-    size_t now = w.n - 1, then = now;
-    while (then > 0 && w.at[now] - w.at[then] < e->horizon)
-        then--;
+    size_t now = w.n - 1, then = horizon_before(e, &w, w.at[now]);
     if (then < 2)
         return true;
     double rise = (y[now] + y[now - 1] + y[now - 2] - y[then] - y[then - 1] - y[then - 2]) / 3;
-    return rise >= 0.6 * g->slope * (w.at[now] - w.at[then]);
+    return rise >= GOES_ON * g->slope * (w.at[now] - w.at[then]) &&
+           newest_goes_on(e, &w, y, g->slope);
 }
 
 /* ---- raise, keep, drop ---- */

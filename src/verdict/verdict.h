@@ -250,6 +250,9 @@ double answer_limit(const struct answer *a);
 /* May be called at any time, as often as one likes; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
 
+/* Growth that is called a leak: where it became level; the last sample, where it goes on. */
+double engine_grows_until(const struct engine *e);
+
 /* On its clock it rises little by little and falls back, again and again. What happens while the
  * steps of a job stand still, in an evaluation, is seen by the seconds alone. */
 bool engine_has_teeth(const struct engine *e);

@@ -26,13 +26,13 @@ struct process_facts {
     struct rise rises[WIRE_CENSUS_GROWING]; /* of the same */
     unsigned places[WIRE_CENSUS_GROWING];   /* in the census */
     struct cause_facts facts;
-    double seconds_a_unit;       /* of the clock */
-    double heap_rate;            /* of what malloc has given out; NAN: not known */
-    struct account host, device; /* of its growth: the sum's where nobody knows who grows */
-    double pinned_rate; /* of what torch has pinned, whatever its verdict; NAN: not known */
-    bool leaks;         /* one of its series does */
-    bool by_objects;    /* what its memory does counts, be it little: objects grow */
-    bool is_part;       /* the sum of all processes grows, and nobody knows by which */
+    double seconds_a_unit; /* of the clock */
+    double heap_rate;      /* of what malloc has given out; NAN: not known */
+    struct account host;   /* of its growth: the sum's where nobody knows who grows */
+    double pinned_rate;    /* of what torch has pinned, whatever its verdict; NAN: not known */
+    bool leaks;            /* one of its series does */
+    bool by_objects;       /* what its memory does counts, be it little: objects grow */
+    bool is_part;          /* the sum of all processes grows, and nobody knows by which */
 };
 
 /* Where who holds what grows is asked for by name, or a process was entered for it, all that grows
@@ -195,85 +195,83 @@ static void gather_series(const struct job *j, const struct watch_view *v, struc
 
 /* ---- what each explains ---- */
 
-static double bytes_of_fate(const struct account *a, enum fate fate)
+static struct interval share_of(struct interval bytes, double whole)
 {
-    double low = 0;
-    for (unsigned i = 0; i < a->ledger.count; i++)
-        low += a->ledger.parts[i].fate == fate ? a->ledger.parts[i].bytes.low : 0;
-    return low;
-}
-
-/* Of the growth that is not free memory: free memory may be the holes that a leak makes. */
-static struct interval share_of(struct interval bytes, const struct account *a)
-{
-    double whole = a->ledger.total - bytes_of_fate(a, FATE_KEPT_FREE);
     if (!(whole > 0))
         return (struct interval){0, 0};
     return (struct interval){fmin(bytes.low / whole, 1), fmin(bytes.high / whole, 1)};
 }
 
-static struct interval share_of_kind(const struct account *a, enum ledger_kind kind)
+static void add_interval(struct interval *to, struct interval x)
 {
-    struct interval sum = {0, 0};
-    for (unsigned i = 0; i < a->ledger.count; i++)
-        if (a->ledger.parts[i].kind == kind) {
-            sum.low += a->ledger.parts[i].bytes.low;
-            sum.high += a->ledger.parts[i].bytes.high;
-        }
-    return share_of(sum, a);
-}
-
-static struct interval share_of_growing(const struct account *a,
-                                        const struct wire_census_growing *g)
-{
-    for (unsigned i = 0; i < a->ledger.count; i++) {
-        const struct ledger_part *p = &a->ledger.parts[i];
-        if (p->kind == LEDGER_HOLDER && a->growing[p->source] == g)
-            return share_of(p->bytes, a);
-    }
-    return (struct interval){0, 0};
+    to->low += x.low;
+    to->high += x.high;
 }
 
 /* False: nothing of it grows. */
-static bool account_by_kind(struct job *j, struct process_facts *p, const char *kind,
-                            struct account *ret)
+static bool account_host(struct job *j, struct process_facts *p)
 {
-    struct member *m = p->member;
-    if (strcmp(kind, "host.anon") == 0 && p->is_part)
-        return account_of(j, NULL, &j->sums[JOB_ANON], ret);
-    if (strcmp(kind, "host.anon") == 0)
-        return account_of(j, m, &m->tracks[MEMBER_ANON], ret);
-    for (size_t i = 0; i < m->told_count; i++)
-        if (strcmp(m->told[i].kind, kind) == 0 && track_is_wary(&m->told[i]))
-            return account_of(j, m, &m->told[i], ret);
-    return false;
+    struct track *own = &p->member->tracks[MEMBER_ANON];
+    return p->is_part ? account_of(j, NULL, &j->sums[JOB_ANON], &p->host)
+                      : account_of(j, p->member, own, &p->host);
+}
+
+static void gather_host_shares(struct job *j, struct process_facts *p)
+{
+    struct cause_facts *f = &p->facts;
+    f->heap_used = f->heap_free = NAN;
+    if (!(f->host_rate > 0) || !account_host(j, p))
+        return;
+    double whole = account_whole(&p->host), total = p->host.ledger.total;
+    for (size_t i = 0; i < f->growth_count; i++)
+        p->growths[i].host_share =
+            share_of(account_bytes_of(&p->host, p->growths[i].growing), whole);
+    if (!(total > 0))
+        return;
+    f->unexplained = share_of(account_rest(&p->host), whole);
+    f->censused = p->host.evidence.is_censused && !p->is_part;
+    f->heap_used = p->host.evidence.heap_used / total;
+    f->heap_free = isnan(f->heap_used) ? (double) NAN : account_kept_free(&p->host) / total;
+}
+
+/* What grows of the process's memory on devices, all of them together. */
+struct device_growth {
+    double whole;
+    struct interval by[WIRE_CENSUS_GROWING], rest;
+    bool is_censused;
+};
+
+static void add_device(struct job *j, const struct process_facts *p, struct track *t,
+                       struct device_growth *to)
+{
+    struct account a;
+    if (strcmp(t->kind, "torch.allocated") != 0 || !track_is_wary(t) ||
+        !account_of(j, p->member, t, &a))
+        return;
+    to->whole += account_whole(&a);
+    to->is_censused = to->is_censused && a.evidence.is_censused;
+    add_interval(&to->rest, account_rest(&a));
+    for (size_t i = 0; i < p->facts.growth_count; i++)
+        add_interval(&to->by[i], account_bytes_of(&a, p->growths[i].growing));
+}
+
+static void gather_device_shares(struct job *j, struct process_facts *p)
+{
+    struct device_growth all = {.is_censused = true};
+    if (!(p->facts.allocated_rate > 0))
+        return;
+    for (size_t i = 0; i < p->member->told_count; i++)
+        add_device(j, p, &p->member->told[i], &all);
+    for (size_t i = 0; i < p->facts.growth_count; i++)
+        p->growths[i].device_share = share_of(all.by[i], all.whole);
+    p->facts.device_unexplained =
+        all.is_censused ? share_of(all.rest, all.whole) : (struct interval){0, 1};
 }
 
 static void gather_shares(struct job *j, struct process_facts *p)
 {
-    struct cause_facts *f = &p->facts;
-    bool on_host = f->host_rate > 0 && account_by_kind(j, p, "host.anon", &p->host);
-    bool on_device = f->allocated_rate > 0 && account_by_kind(j, p, "torch.allocated", &p->device);
-    f->heap_used = f->heap_free = NAN;
-    for (size_t i = 0; i < f->growth_count; i++) {
-        struct growth_facts *g = &p->growths[i];
-        if (on_host)
-            g->host_share = share_of_growing(&p->host, g->growing);
-        if (on_device)
-            g->device_share = share_of_growing(&p->device, g->growing);
-    }
-    if (on_device)
-        f->device_unexplained = p->device.evidence.is_censused
-                                    ? share_of_kind(&p->device, LEDGER_REST)
-                                    : (struct interval){0, 1};
-    if (!on_host || !(p->host.ledger.total > 0))
-        return;
-    f->unexplained = share_of_kind(&p->host, LEDGER_REST);
-    f->censused = p->host.evidence.is_censused && !p->is_part;
-    f->heap_used = p->host.evidence.heap_used / p->host.ledger.total;
-    f->heap_free = isnan(f->heap_used)
-                       ? (double) NAN
-                       : bytes_of_fate(&p->host, FATE_KEPT_FREE) / p->host.ledger.total;
+    gather_host_shares(j, p);
+    gather_device_shares(j, p);
 }
 
 static void gather_model(const struct wire_census *c, struct cause_facts *f)

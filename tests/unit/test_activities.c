@@ -1,4 +1,5 @@
-/* tests/unit/test_activities.c: phases that processes tell reach the series, the view and the file. */
+/* tests/unit/test_activities.c: phases that processes tell reach the series, the view and the file.
+ */
 #include "report/report.h"
 #include "watch/watch.h"
 #include "wire/ring.h"

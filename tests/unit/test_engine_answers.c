@@ -490,6 +490,45 @@ TEST(answer__withdraws_a_leak_that_has_stopped)
     engine_free(e);
 }
 
+/* One item a step up to step 450, as a census counts them: rarely, and exactly. */
+static double stopping_count(double at, struct random *r)
+{
+    (void) r;
+    return 1000 + fmin(at, 450);
+}
+
+/* A leak for so many samples after it stopped. */
+static unsigned leaks_on(double every)
+{
+    struct engine *e = engine_for(BY_STEP(.unit = SERIES_COUNT));
+    unsigned leaks = 0;
+    for (double at = every; at <= 1500; at += every) {
+        feed(e, at, at, every, stopping_count);
+        leaks += at > 450 && ask(e).verdict == VERDICT_LEAK;
+    }
+    engine_free(e);
+    return leaks;
+}
+
+TEST(answer__rare_samples_show_the_end_of_growth)
+{
+    for (double every = 30; every <= 50; every += 10)
+        CHECK(leaks_on(every) <= 3);
+}
+
+TEST(answer__growth_lasts_until_it_became_level)
+{
+    struct engine *e = engine_for(BY_STEP(.unit = SERIES_COUNT));
+    feed(e, 5, 500, 5, stopping_count);
+    CHECK(ask(e).verdict == VERDICT_LEAK);
+    CHECK_NEAR(engine_grows_until(e), 450, 15);
+    engine_free(e);
+    e = engine_for(&by_step);
+    feed(e, 1, 900, 1, stopping_leak);
+    CHECK(ask(e).verdict == VERDICT_LEAK && engine_grows_until(e) == 900);
+    engine_free(e);
+}
+
 /* What a counter of 2 MB pages shows of a smooth leak. */
 static double in_pages_of_2_mb(double at, struct random *r)
 {

@@ -31,12 +31,19 @@ static void self_end(struct self *s)
     wire_close(s->ring);
 }
 
-static void put(struct self *s, const char *kind, enum wire_unit unit, double seconds, double value)
+static void put_on(struct self *s, const char *device, const char *kind, enum wire_unit unit,
+                   double seconds, double value)
 {
     struct wire_name name = {.unit = (uint8_t) unit, .judged = strncmp(kind, "heap.", 5) != 0};
     snprintf(name.kind, sizeof(name.kind), "%s", kind);
+    snprintf(name.device, sizeof(name.device), "%s", device);
     int number = wire_name(s->ring, &name);
     wire_put(s->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) number, AT(seconds), value);
+}
+
+static void put(struct self *s, const char *kind, enum wire_unit unit, double seconds, double value)
+{
+    put_on(s, "", kind, unit, seconds, value);
 }
 
 /* What becomes more at every step. */
@@ -163,6 +170,40 @@ TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
     CHECK(strstr(v.found.findings[0].sentence,
                  "about 512 B of device memory and 16.2 KB of host memory a step in the process as "
                  "a whole: keep loss.item() instead"));
+    watch_view_release(&v);
+    self_end(&s);
+}
+
+/* 1,000 steps, on each of which the devices have more. */
+static void train_on_two(struct self *s, double first, double second)
+{
+    for (int i = 0; i < 1000; i++) {
+        double at = 0.01 * i, step = i + 1;
+        wire_put(s->ring, WIRE_STEP, WIRE_WATCHER, 0, AT(at), step);
+        put(s, "host.anon", WIRE_BYTES, at, 100 * MB);
+        put_on(s, "cuda:0", "torch.allocated", WIRE_BYTES, at, 60 * MB + first * step);
+        put_on(s, "cuda:1", "torch.allocated", WIRE_BYTES, at, 60 * MB + second * step);
+        if (i % 100 == 99)
+            watch_tick(s->watch, at + 0.01);
+    }
+}
+
+/* Each device's memory has its holder, and the one that takes most comes first. */
+TEST(findings__causes_are_ranked_over_all_devices)
+{
+    struct self s;
+    struct watch_view v;
+    CHECK(self_start(&s, false));
+    train_on_two(&s, 4096, 12288);
+    take(&s, "growing\t1\tcontainer\tlist\ttensor float32 [1024] cuda:0\t0\t4096\t0\t" POINTS
+             "\nholder\t1\t1\tglobal\tfew\t\t/x/demo.py\t31\n"
+             "growing\t2\tcontainer\tlist\ttensor float32 [3072] cuda:1\t0\t12288\t0\t" POINTS
+             "\nholder\t2\t1\tglobal\tmost\t\t/x/demo.py\t32\n");
+    finish(&s, 10, &v);
+    CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 2);
+    CHECK(strcmp(v.found.findings[0].holder, "list 'most'") == 0);
+    CHECK_NEAR(v.found.findings[0].share, 0.75, 0.02);
+    CHECK_NEAR(v.found.findings[1].share, 0.25, 0.02);
     watch_view_release(&v);
     self_end(&s);
 }

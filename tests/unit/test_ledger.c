@@ -105,6 +105,25 @@ TEST(ledger__a_bounded_cache_that_fits_is_no_leak)
     CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_DOES_NOT_FIT && j.bound == e.limit);
 }
 
+/* What a graph takes cannot be seen. The next ones take no more than those so far may have. */
+TEST(ledger__a_bounded_cache_of_graphs_may_fit)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder deque = holder(1000, (struct interval){1000, INFINITY});
+    deque.missing = 500;
+    e.limit = 2000 * MB;
+    struct ledger_judgement j = judge_with(e, &deque, &l);
+    CHECK(l.to_come.low == 0.5 * MB && l.to_come.high == 50 * MB && adds_up(&l));
+    CHECK(j.rule != RULE_DOES_NOT_FIT);
+    deque.each.low = 95000; /* nearly all of the growth is its */
+    j = judge_with(e, &deque, &l);
+    CHECK(j.verdict == VERDICT_NO_LEAK && j.rule == RULE_EXPLAINED);
+    e.limit = 1040 * MB;
+    j = judge_with(e, &deque, &l);
+    CHECK(j.rule == RULE_DOES_NOT_FIT && j.value == 1050 * MB);
+}
+
 /* It is full, and its items grow: it gains none, so it explains nothing. */
 TEST(ledger__a_full_container_explains_nothing)
 {
@@ -159,6 +178,21 @@ TEST(ledger__a_slow_leak_inside_free_heap_is_seen)
     struct ledger_judgement j = judge_with(e, &list, &l);
     CHECK(l.total == 6 * MB && adds_up(&l));
     CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
+}
+
+/* So does what fills blocks of Python's arenas, which malloc does not count. */
+TEST(ledger__a_leak_inside_free_arenas_is_seen)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_holder list = holder(6000, exactly_1_kb);
+    e.growth = 2 * MB;
+    e.heap_used = e.heap_free = 0;
+    e.arenas_used = 5 * MB;
+    e.arenas_free = -4 * MB;
+    struct ledger_judgement j = judge_with(e, &list, &l);
+    CHECK(l.growth == 2 * MB && l.total == 6 * MB && adds_up(&l));
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS && j.value == 6 * MB);
 }
 
 TEST(ledger__retention_beside_a_slow_leak_is_a_leak)

@@ -307,6 +307,19 @@ TEST(track__the_ledger_judges_what_the_engine_saw)
     track_release(&f.track);
 }
 
+/* What must last three horizons has to grow for so long: what came after its end does not count. */
+TEST(track__growth_lasts_as_long_as_it_grows)
+{
+    struct fixture f;
+    begin_anon(&f, TRACK_JUDGED);
+    for (unsigned i = 1; i <= 490; i++)
+        make_step(&f, i, fmin(i - 1, 430) * MB, fmin(i, 430) * MB);
+    struct answer a = answer(&f);
+    CHECK(a.verdict == VERDICT_LEAK);
+    CHECK_NEAR(track_horizons(&f.track, &a), 430 / 150.0, 0.1);
+    track_release(&f.track);
+}
+
 /* Malloc's in-use bytes are reported where a ledger names a leak by them, and else in silence. */
 TEST(track__a_witness_speaks_where_the_ledger_says_leak)
 {
@@ -317,6 +330,25 @@ TEST(track__a_witness_speaks_where_the_ledger_says_leak)
     CHECK(track_is_silent(&f.track) && !track_leaks(&f.track) && track_is_wary(&f.track));
     track_judge(&f.track, &leak);
     CHECK(!track_is_silent(&f.track) && track_leaks(&f.track));
+    track_release(&f.track);
+}
+
+/* What was announced was not too little: the run file has to know it. */
+TEST(track__is_restored_as_announced)
+{
+    struct fixture f;
+    enum ledger_kind kind;
+    begin_anon(&f, TRACK_JUDGED);
+    f.track.alarmed = true;
+    const char *reading = track_reading(&f.track);
+    CHECK(strcmp(reading, "announced") == 0);
+    track_excuse(&f.track, LEDGER_HOLDER); /* which withdraws it */
+    CHECK(strcmp(track_reading(&f.track), "filling") == 0);
+    track_release(&f.track);
+    begin_anon(&f, TRACK_SHOWN);
+    track_restore(&f.track, reading);
+    CHECK(f.track.use == TRACK_JUDGED && f.track.alarmed && !track_is_excused(&f.track, &kind));
+    CHECK(track_reading(&f.track) == reading);
     track_release(&f.track);
 }
 
