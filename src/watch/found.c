@@ -144,6 +144,7 @@ struct line_search {
     const struct wire_census_holder *holder;
     struct source_name names[SOURCE_NAMES];
     unsigned count;
+    bool is_size; /* bytes of what is in one place */
 };
 
 /* The last name belongs to the class or function that is told; the others are anywhere. */
@@ -160,6 +161,7 @@ static struct source_query query_for(const struct line_search *s, unsigned name)
         .scope = is_free && !only_there ? NULL : scope_of(h),
         .only_there = only_there,
         .near = h->line,
+        .is_size = s->is_size,
     };
 }
 
@@ -169,18 +171,35 @@ static int look_by(const struct line_search *s, struct source_query query, enum 
     return source_find_addition(s->file.text, s->file.len, &query);
 }
 
-/* By the key of the item, then by the name alone; then who stands before it: `q.put(x)` adds to
- * `writer.q.queue`. */
-static int find_addition(const struct line_search *s)
+/* By the key of the item, then by the name alone. */
+static int find_by_key(const struct line_search *s, bool is_item)
 {
     char key[SOURCE_NAME_LENGTH];
-    int line = 0;
     struct source_query query = query_for(s, s->count - 1);
+    query.is_item = is_item;
+    int line = 0;
     if (source_key(s->holder->path, key)) {
         query.key = key;
         line = look_by(s, query, SOURCE_ADDITION);
     }
-    for (unsigned i = s->count; i-- > 0 && line == 0;)
+    query.key = NULL;
+    return line == 0 && strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_ADDITION) : line;
+}
+
+static bool is_item(const struct line_search *s)
+{
+    const char *path = s->holder->path;
+    return path[strlen(path) - 1] == ']';
+}
+
+/* Where the item is added to, else where it is made; then by who stands before it: `q.put(x)` adds
+ * to `writer.q.queue`. */
+static int find_addition(const struct line_search *s)
+{
+    int line = find_by_key(s, is_item(s));
+    if (line == 0 && is_item(s))
+        line = find_by_key(s, false);
+    for (unsigned i = s->count - 1; i-- > 0 && line == 0;)
         if (strcmp(s->names[i].text, "self") != 0)
             line = look_by(s, query_for(s, i), SOURCE_ADDITION);
     return line;
@@ -252,9 +271,10 @@ static bool leave_out_module(struct line_search *s)
     return true;
 }
 
-static int find_line(const struct watch *w, struct member *m, const struct wire_census_holder *h)
+static int find_line(const struct watch *w, struct member *m, const struct wire_census_growing *g)
 {
-    struct line_search s = {.holder = h};
+    const struct wire_census_holder *h = &g->holders[0];
+    struct line_search s = {.holder = h, .is_size = g->form == WIRE_CENSUS_SIZE};
     s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
     if (s.count == 0 || load_source(w, m, h->file, &s.file) < 0)
         return 0;
@@ -294,7 +314,7 @@ static void find_lines(const struct watch *w, struct member *m, const struct fou
         if (known > 0)
             g->addition = known;
         else if (looked_into++ < SOURCES_MOST)
-            g->addition = find_line(w, m, &g->holders[0]);
+            g->addition = find_line(w, m, g);
     }
 }
 
