@@ -1,0 +1,133 @@
+/* probe/sizes.c: what is in a place, by its bytes, from one census to the next. */
+#include "probe/sizes.h"
+
+#include "probe/grown.h"
+#include "probe/roots.h"
+
+#define SIZE_LEAST ((uint64_t) 256 << 10) /* of what grows */
+#define PLACE_LEAST ((uint64_t) 4 << 10)  /* of many that may grow together */
+#define GOOD_PART 4                       /* of what its owner gains, a place has so much or more */
+
+/* Bytes of one object that refers to no other; 0: it is none. */
+static uint64_t size_of(struct survey *c, py_object *o)
+{
+    struct tensor_facts f;
+    switch (heap_kind(o)) {
+    case HEAP_TEXT:
+    case HEAP_BYTES:
+    case HEAP_BYTEARRAY:
+    case HEAP_ARRAY:
+    case HEAP_MEMORY_FILE:
+    case HEAP_NUMBERS:
+        return heap_size(o);
+    default:
+        break;
+    }
+    if (!c->knows_tensors || !tensors_read(o, &f))
+        return 0;
+    if (f.node && c->named_graph_count < SURVEY_NAMED)
+        c->named_graphs[c->named_graph_count++] = (struct survey_graph){.tensor = o};
+    return f.storage_bytes;
+}
+
+/* ---- one place ---- */
+
+static int64_t gained(const struct sizes_place *p)
+{
+    return (int64_t) p->now - (int64_t) p->before;
+}
+
+static void keep_largest(struct sizes *s, const struct sizes_place *p)
+{
+    unsigned at = s->count;
+    while (at > 0 && gained(&s->largest[at - 1]) < gained(p))
+        at--;
+    if (at == SIZES_LARGEST)
+        return;
+    s->count += s->count < SIZES_LARGEST;
+    for (unsigned i = s->count - 1; i > at; i--)
+        s->largest[i] = s->largest[i - 1];
+    s->largest[at] = *p;
+}
+
+static void add_place(struct sizes *s, py_object *o, uintptr_t key, uint64_t bytes)
+{
+    bool is_new;
+    struct place *now = places_add(&s->survey->lengths, key, &is_new);
+    const struct place *before = places_find(&s->survey->lengths_before, key);
+    if (!now)
+        return;
+    now->value = bytes;
+    s->survey->containers++; /* room is made for as many */
+    s->bytes += bytes;
+    if (!before)
+        return;
+    struct sizes_place p = {key, o, before->value, bytes};
+    s->gained += gained(&p);
+    s->places++;
+    if (gained(&p) != 0 || (bytes >= SIZE_LEAST && grown_knows(s->survey, FORM_SIZE, key)))
+        keep_largest(s, &p);
+}
+
+/* ---- an owner with all its places ---- */
+
+static void note(struct sizes *s, const struct sizes_place *p)
+{
+    struct survey *c = s->survey;
+    if (p->now < SIZE_LEAST || c->size_count == SURVEY_SIZES)
+        return;
+    if (p->now != p->before)
+        grown_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
+    if (grown_knows(c, FORM_SIZE, p->key)) {
+        c->sizes[c->size_count].key = p->key;
+        c->sizes[c->size_count++].object = p->object;
+    }
+}
+
+/* What it gains is spread over so many places that none is a good part of it. A module is no name
+ * for what its variables hold. */
+static bool is_spread(const struct sizes *s)
+{
+    return s->owner && s->count == SIZES_LARGEST && s->gained > 0 &&
+           GOOD_PART * gained(&s->largest[0]) < s->gained && heap_length(s->owner) >= 0 &&
+           !roots_is_namespace(s->owner);
+}
+
+/* The sum is counted on from census to census by what the places gained: others come and go. */
+static void note_owner(struct sizes *s)
+{
+    bool is_new;
+    uintptr_t key = reach_key_of(s->owner);
+    const struct place *before = places_find(&s->survey->lengths_before, key);
+    struct place *now = places_add(&s->survey->lengths, key, &is_new);
+    if (!now)
+        return;
+    int64_t sum = before ? (int64_t) before->value + s->gained : (int64_t) s->bytes;
+    now->value = sum > 0 ? (uint64_t) sum : 0;
+    if (before && (is_spread(s) || grown_knows(s->survey, FORM_SIZE, key)))
+        note(s, &(struct sizes_place){key, s->owner, before->value, now->value});
+}
+
+void sizes_end(struct sizes *s)
+{
+    bool spread = is_spread(s);
+    for (unsigned i = 0; i < s->count && !spread; i++)
+        note(s, &s->largest[i]);
+    if (s->owner && s->bytes >= SIZE_LEAST && s->places > SIZES_LARGEST)
+        note_owner(s);
+    s->owner = NULL;
+    s->bytes = s->count = s->places = 0;
+    s->gained = 0;
+}
+
+bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place)
+{
+    if (place->owner != s->owner)
+        sizes_end(s);
+    s->owner = place->owner;
+    uint64_t bytes = size_of(s->survey, o);
+    if (bytes < PLACE_LEAST)
+        return false;
+    add_place(s, o, place->key, bytes);
+    return true;
+}

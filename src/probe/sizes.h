@@ -1,0 +1,33 @@
+/* probe/sizes.h: bytes by the place that holds them. Private to probe/. */
+#ifndef TIDEMARK_PROBE_SIZES_H
+#define TIDEMARK_PROBE_SIZES_H
+
+#include "probe/reach.h"
+#include "probe/survey.h"
+
+/*
+ * An array, a text or a tensor that a larger one replaces grows by its place, whichever object is
+ * there. Where the growth of a container is spread over many places, the container is what grows.
+ * A place that was empty at the census before adds nothing: what is filled once has a bound.
+ */
+#define SIZES_LARGEST 4u
+
+struct sizes {
+    struct survey *survey;
+    py_object *owner; /* whose references are being met; NULL: variables' */
+    uint64_t bytes;   /* in its places */
+    int64_t gained;   /* in those that were taken at the census before */
+    struct sizes_place {
+        uintptr_t key;
+        py_object *object;
+        uint64_t before, now;
+    } largest[SIZES_LARGEST]; /* by what they gained */
+    unsigned count, places;   /* places: all of those */
+};
+
+/* What has been met, with all that one owner refers to in a row. True: it has a size of its own. */
+bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place);
+/* After the last. */
+void sizes_end(struct sizes *s);
+
+#endif
