@@ -5,7 +5,7 @@
 #include "probe/holders.h"
 #include "probe/weigh.h"
 
-#define FINDINGS_MOST 13u
+#define FINDINGS_MOST 15u
 #define FINDINGS_OF_PAIR 24u
 #define FINDING_HOLDERS 3u
 

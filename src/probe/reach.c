@@ -10,7 +10,8 @@
 #define MET_MOST 16384u
 #define SMALL_BYTES 512u
 #define EACH_MOST 512u /* references of one object that are followed */
-#define SIZED_PART 4u  /* beyond them where so many of them, or more, have a size */
+#define ITEMS_MOST 8192u
+#define SIZED_PART 4u /* beyond them where so many of them, or more, have a size */
 #define VARIABLES_MOST 1024u
 
 struct reach {
@@ -37,17 +38,17 @@ static bool meet(struct reach *r, py_object *o, const struct reach_place *place)
     bool is_new, holds_others = heap_has_edges(o);
     if (!holds_others && heap_size(o) < SMALL_BYTES)
         return false;
-    if ((holds_others && r->count == OBJECTS_MOST) ||
-        !places_add(&r->met, (uintptr_t) o, &is_new) || !is_new)
+    if (!places_add(&r->met, (uintptr_t) o, &is_new) || !is_new)
         return false;
-    if (holds_others)
+    if (holds_others && r->count < OBJECTS_MOST && r->reference <= EACH_MOST)
         r->queue[r->count++] = o;
     return r->visit(o, place, r->context);
 }
 
 static bool is_far(const struct reach *r)
 {
-    return r->reference > EACH_MOST && r->sized * SIZED_PART < r->reference;
+    return r->reference > ITEMS_MOST ||
+           (r->reference > EACH_MOST && r->sized * SIZED_PART < r->reference);
 }
 
 static int follow(py_object *o, void *context)
@@ -57,7 +58,7 @@ static int follow(py_object *o, void *context)
     /* An lru_cache refers to all it has kept before it refers to its dict. */
     if (is_far(r) && (r->is_container || heap_kind(o) != HEAP_DICT))
         return r->is_container;
-    struct reach_place place = {reach_key_of(r->owner) + 2 * r->reference, r->owner};
+    struct reach_place place = {reach_key_of(r->owner) + 2 * r->reference, r->owner, r->reference};
     /* A function refers to all globals of its module; what it has of its own are tuples. */
     if (!r->is_function || heap_kind(o) == HEAP_TUPLE)
         r->sized += meet(r, o, &place);
@@ -93,10 +94,11 @@ static uintptr_t hash_text(uintptr_t hash, const char *text)
 
 static void meet_variables(struct reach *r)
 {
+    r->reference = 0;
     size_t count = frames_learn() ? frames_roots(r->variables, VARIABLES_MOST) : 0;
     for (size_t i = 0; i < count; i++) {
         const struct frame_root *v = &r->variables[i];
-        struct reach_place place = {hash_text(hash_text(0, v->function), v->variable) | 1, NULL};
+        struct reach_place place = {hash_text(hash_text(0, v->function), v->variable) | 1, NULL, 0};
         if (v->is_certain)
             meet(r, v->value, &place);
     }

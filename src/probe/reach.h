@@ -14,13 +14,14 @@ struct reach_place {
     /* The object that holds it, and which of its references it is. Another object in the same place
      * has the same number, at the next census as well; it is odd, as no address of an object is. */
     uintptr_t key;
-    py_object *owner; /* whose references are met in a row; NULL: it is a variable's */
+    py_object *owner;   /* whose references are met in a row; NULL: it is a variable's */
+    unsigned reference; /* which of these it is, from 1 */
 };
 
 /* Of a place with a key of `reach_key_of(owner)` it is the owner as a whole. */
 uintptr_t reach_key_of(const py_object *owner);
 
-/* True: it has a size. Then the other items of a long container are met as well. */
+/* True: it has a size, or items. Then the others in a long container are met as well. */
 typedef bool reach_visitor(py_object *o, const struct reach_place *place, void *context);
 void reach_visit(reach_visitor *visit, void *context);
 

@@ -278,7 +278,8 @@ static void add_thing(struct text *out, const char *record, size_t id, const str
 
 static void add_growing(struct text *out, size_t id, const struct finding *f)
 {
-    static const char *const forms[] = {"container", "objects", "tensors", "graph", "size"};
+    static const char *const forms[] = {"container", "objects", "tensors",
+                                        "graph",     "size",    "container"};
     const struct survey_points *p = &f->grown->points;
     add(out, "growing\t%zu\t%s", id, forms[f->grown->form]);
     add_size(out, f->item.host);

@@ -8,7 +8,8 @@
 /*
  * An array, a text or a tensor that a larger one replaces grows by its place, whichever object is
  * there. Where the growth of a container is spread over many places, the container is what grows.
- * A place that was empty at the census before adds nothing: what is filled once has a bound.
+ * A place that was empty at the census before adds nothing: what is filled once has a bound. The
+ * same goes for containers in one: where many of them get a few items each, it is the outer one.
  */
 #define SIZES_LARGEST 4u
 
@@ -23,6 +24,14 @@ struct sizes {
         uint64_t before, now;
     } largest[SIZES_LARGEST]; /* by what they gained */
     unsigned count, places;   /* places: all of those */
+    unsigned reference;       /* of the last that was met */
+    struct {
+        uint64_t items;   /* of containers without a bound */
+        int64_t gained;   /* since the census before */
+        unsigned growing; /* so many of them did */
+        py_object *part;  /* that has gained most of them */
+        int64_t most;
+    } inner;
 };
 
 /* What has been met, with all that one owner refers to in a row. True: it has a size of its own. */

@@ -157,6 +157,31 @@ until(8, parts.work)
     expect(held == {"parts.texts", "parts.raw"}, held)
 
 
+@case()
+def items_of_many_containers_in_one(b):
+    """Numbers in lists in a dict: no list is most of it, and the collector tracks no number."""
+    b.ends_well("""
+class Users:
+    def __init__(self):
+        self.scores = {u: [] for u in range(2000)}
+        self.named = {"user %d" % u: [] for u in range(50)}
+        self.last = {u: [0.5 * k for k in range(u % 5)] for u in range(500)}
+    def work(self):
+        for u in self.scores:
+            self.scores[u].append(float(len(self.scores[u])))
+        for u in self.named:
+            self.named[u].append(float(len(self.named[u])))
+        for u in self.last:
+            self.last[u] = [0.5 * k for k in range((u + len(self.scores[u])) % 5)]
+users = Users()
+until(8, users.work)
+""")
+    growing = {r[1]: [int(p.split(":")[1]) for p in r[6].split()] for r in b.records("growing")}
+    gained = {r[4]: growing[r[1]][-1] - growing[r[1]][0] for r in b.records("holder")}
+    expect(set(gained) == {"users.scores[...]", "users.named[...]"}, gained)
+    expect(gained["users.scores[...]"] == 40 * gained["users.named[...]"], gained)
+
+
 @case(torch=True)
 def a_parameter_that_a_larger_one_replaces(b):
     """In a model of more parameters than can be followed one by one."""
