@@ -1,6 +1,7 @@
 /* probe/findings.c: from what grows to what a person can look at. */
 #include "probe/findings.h"
 
+#include "probe/code.h"
 #include "probe/grown.h"
 #include "probe/pieces.h"
 #include "probe/roots.h"
@@ -325,11 +326,19 @@ static void name_any_item(struct finding *f)
     }
 }
 
+static bool is_of_a_library(const struct finding *f)
+{
+    return f->holder_count > 0 && f->holders[0].file[0] &&
+           code_owner(f->holders[0].file) != CODE_USER;
+}
+
 static void find_holders(struct survey *c, struct finding *f)
 {
     py_object *members[SURVEY_SAMPLES];
     size_t count = members_of(c, f, members);
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
+    if (is_of_a_library(f) && !c->is_pair)
+        callers_find(members, count, &f->caller);
     if (f->grown->form == FORM_ITEMS)
         name_any_item(f);
     if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&

@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_PROBE_FINDINGS_H
 #define TIDEMARK_PROBE_FINDINGS_H
 
+#include "probe/callers.h"
 #include "probe/holders.h"
 #include "probe/weigh.h"
 
@@ -16,6 +17,7 @@ struct finding {
     ptrdiff_t most; /* that it will ever have; -1: there is no end to it */
     struct holder holders[FINDING_HOLDERS];
     size_t holder_count;
+    struct caller caller; /* of a library's holder */
 };
 
 /*

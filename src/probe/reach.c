@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define OBJECTS_MOST 4096u /* that hold others */
-#define MET_MOST 16384u
+#define MET_MOST 8192u
 #define SMALL_BYTES 512u
 #define EACH_MOST 512u /* references of one object that are followed */
 #define ITEMS_MOST 8192u

@@ -21,7 +21,7 @@ struct reach_place {
 /* Of a place with a key of `reach_key_of(owner)` it is the owner as a whole. */
 uintptr_t reach_key_of(const py_object *owner);
 
-/* True: it has a size, or items. Then the others in a long container are met as well. */
+/* True: it has a size, or gained items. Then the others in a long container are met as well. */
 typedef bool reach_visitor(py_object *o, const struct reach_place *place, void *context);
 void reach_visit(reach_visitor *visit, void *context);
 

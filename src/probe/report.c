@@ -308,6 +308,15 @@ static void add_holder(struct text *out, size_t id, const struct holder *h)
         wire_holder_kind_name(h->kind), path, function, file, h->line);
 }
 
+static void add_caller(struct text *out, size_t id, const struct caller *c)
+{
+    char file[2 * sizeof(c->file)];
+    if (!c->file[0])
+        return;
+    escape(c->file, file, sizeof(file));
+    add(out, "caller\t%zu\t%d\t%s\n", id, c->line, file);
+}
+
 /* ---- all of it ---- */
 
 static void add_head(struct text *out, const struct survey *c, const struct report_cost *cost)
@@ -342,6 +351,7 @@ static void add_growth(struct text *out, const struct finding *findings, size_t 
         add_growing(out, i + 1, &findings[i]);
         for (size_t k = 0; k < findings[i].holder_count; k++)
             add_holder(out, i + 1, &findings[i].holders[k]);
+        add_caller(out, i + 1, &findings[i].caller);
     }
 }
 

@@ -167,10 +167,12 @@ static void note_inner(struct sizes *s)
 /* Its length was counted in the walk over all objects. */
 static bool add_inner(struct sizes *s, py_object *o)
 {
-    const struct place *now = places_find(&s->survey->lengths, (uintptr_t) o);
-    const struct place *before = places_find(&s->survey->lengths_before, (uintptr_t) o);
-    if (!now || !s->owner || heap_length(s->owner) < 0 || heap_most(o) >= 0)
+    if (!s->owner || heap_length(o) < 0 || heap_length(s->owner) < 0)
         return false;
+    const struct place *now = places_find(&s->survey->lengths, (uintptr_t) o);
+    if (!now || heap_most(o) >= 0)
+        return false;
+    const struct place *before = places_find(&s->survey->lengths_before, (uintptr_t) o);
     int64_t gains = before ? (int64_t) now->value - (int64_t) before->value : 0;
     s->inner.items += now->value;
     s->inner.gained += gains;
@@ -179,7 +181,7 @@ static bool add_inner(struct sizes *s, py_object *o)
         s->inner.part = o;
         s->inner.most = gains;
     }
-    return true;
+    return gains > 0;
 }
 
 void sizes_end(struct sizes *s)

@@ -34,7 +34,8 @@ struct sizes {
     } inner;
 };
 
-/* What has been met, with all that one owner refers to in a row. True: it has a size of its own. */
+/* What has been met, with all that one owner refers to in a row. True: it has a size of its own, or
+ * has gained items. */
 bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place);
 /* After the last. */
 void sizes_end(struct sizes *s);

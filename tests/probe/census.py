@@ -182,6 +182,24 @@ until(8, users.work)
     expect(gained["users.scores[...]"] == 40 * gained["users.named[...]"], gained)
 
 
+@case()
+def a_registry_of_a_library_leads_to_the_program(b):
+    b.ends_well("""
+import weakref
+class Trainer: pass
+trainer = Trainer()
+def release(rows):
+    rows.clear()
+def work():
+    weakref.finalize(trainer, release, [len(leak)])
+until(8, work)
+""")
+    b.expect_holder("finalize._registry")
+    callers = [(r[2], os.path.basename(r[3])) for r in b.records("caller")]
+    line = PRELUDE.count("\n") + 5  # of release()
+    expect(len(callers) > 0 and set(callers) == {(str(line), "program.py")}, callers)
+
+
 @case(torch=True)
 def a_parameter_that_a_larger_one_replaces(b):
     """In a model of more parameters than can be followed one by one."""

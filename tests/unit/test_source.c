@@ -275,3 +275,13 @@ TEST(source__bytes_grow_when_they_are_detached_too)
     CHECK(source_find_addition(text, strlen(text), &q) == 1);
     CHECK(find(text, "h", NULL) == 0);
 }
+
+TEST(source__calls_of_a_class)
+{
+    struct source_query q = {.name = "finalize", .by = SOURCE_CALL};
+    static const char text[] =
+        "import weakref\nfinalize\nf = weakref.finalize(x, g)\nfinalize(y)\n";
+    CHECK(source_find_addition(text, strlen(text), &q) == 4);
+    q.is_attribute = true;
+    CHECK(source_find_addition(text, strlen(text), &q) == 3);
+}
