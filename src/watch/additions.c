@@ -139,12 +139,20 @@ static int look_by(const struct line_search *s, struct source_query query, enum 
     return source_find_addition(s->file.text, s->file.len, &query);
 }
 
-/* By the key of the item, then by the name alone. */
-static int find_by_key(const struct line_search *s, bool is_item)
+static bool is_item(const struct line_search *s)
+{
+    const char *path = s->holder->path;
+    return path[strlen(path) - 1] == ']';
+}
+
+/* By the key of the item, then by the name alone. `surely`: what only makes the item does not
+ * count, nor what puts another one in its place. */
+static int find_by_key(const struct line_search *s, bool surely)
 {
     char key[SOURCE_NAME_LENGTH];
     struct source_query query = query_for(s, s->count - 1);
-    query.is_item = is_item;
+    query.is_item = surely && is_item(s);
+    query.is_size = surely && s->is_size;
     int line = 0;
     if (source_key(s->holder->path, key)) {
         query.key = key;
@@ -154,18 +162,12 @@ static int find_by_key(const struct line_search *s, bool is_item)
     return line == 0 && strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_ADDITION) : line;
 }
 
-static bool is_item(const struct line_search *s)
-{
-    const char *path = s->holder->path;
-    return path[strlen(path) - 1] == ']';
-}
-
 /* Where the item is added to, else where it is made; then by who stands before it: `q.put(x)` adds
  * to `writer.q.queue`. */
 static int find_addition(const struct line_search *s)
 {
-    int line = find_by_key(s, is_item(s));
-    if (line == 0 && is_item(s))
+    int line = find_by_key(s, true);
+    if (line == 0)
         line = find_by_key(s, false);
     for (unsigned i = s->count - 1; i-- > 0 && line == 0;)
         if (strcmp(s->names[i].text, "self") != 0)

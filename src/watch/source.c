@@ -406,7 +406,8 @@ static bool is_addition(struct place p, const struct source_query *query)
     if (c != '=' || next == '=')
         return false;
     step(&p);
-    return (is_item && !(query->is_item && is_empty_one(p))) || is_made_of(p, query);
+    bool adds = is_item && !query->is_size && !(query->is_item && is_empty_one(p));
+    return adds || is_made_of(p, query);
 }
 
 /* ---- other names for it ---- */

@@ -14,7 +14,7 @@ struct source_query {
     int near;          /* a line of that scope, where there are several; 0: not known */
     const char *key;   /* of the item that is added to: h["outputs"].append(x); NULL: any */
     bool is_item;      /* the holder is one of its items: to make an empty one adds nothing yet */
-    bool is_size;      /* its bytes grow: they do when it is detached, too */
+    bool is_size; /* its bytes grow: of what it was, detached or not, and not of something new */
     enum source_by {
         SOURCE_ADDITION,
         SOURCE_CALL,    /* a call of it: weakref.finalize(x, f) */

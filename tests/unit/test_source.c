@@ -274,6 +274,9 @@ TEST(source__bytes_grow_when_they_are_detached_too)
     struct source_query q = {.name = "h", .is_size = true};
     CHECK(source_find_addition(text, strlen(text), &q) == 1);
     CHECK(find(text, "h", NULL) == 0);
+    static const char replaced[] = "h[k] = x\nh[k] = h[k] + x\n";
+    CHECK(source_find_addition(replaced, strlen(replaced), &q) == 2);
+    CHECK(find(replaced, "h", NULL) == 1);
 }
 
 TEST(source__calls_of_a_class)
