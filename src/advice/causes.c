@@ -67,11 +67,37 @@ static bool ends_in(const char *text, const char *end)
 #define COPIES_LEAST 0.8
 #define COPIES_MOST 4.5
 
+/* A copy of a parameter has its shape; leaves that want gradients are parameters. */
+static bool is_shaped_as_a_parameter(const struct wire_census_thing *tensor,
+                                     const struct cause_facts *facts)
+{
+    bool knows_any = false;
+    for (size_t i = 0; i < facts->group_count; i++) {
+        const struct wire_census_group *group = &facts->groups[i];
+        bool is_parameter = group->requires_grad && !group->grad_fn;
+        if (is_parameter && strcmp(group->shape, tensor->shape) == 0)
+            return true;
+        knows_any = knows_any || is_parameter;
+    }
+    return !knows_any;
+}
+
+/* By the tensor that weighs most in an item; where none is known, nothing speaks against it. */
+static bool may_be_of_the_model(const struct wire_census_growing *g,
+                                const struct cause_facts *facts)
+{
+    for (unsigned i = 0; i < g->item_depth; i++)
+        if (g->item[i].kind == WIRE_THING_TENSOR && g->item[i].dimensions >= 0)
+            return is_shaped_as_a_parameter(&g->item[i], facts);
+    return true;
+}
+
 static bool is_a_checkpoint(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
     double each = fmax(g->host_per_item, 0) + fmax(g->device_per_item, 0);
     double copies = each / facts->model_bytes;
-    return has_tensors(g) && copies >= COPIES_LEAST && copies <= COPIES_MOST &&
+    return has_tensors(g) && may_be_of_the_model(g, facts) && copies >= COPIES_LEAST &&
+           copies <= COPIES_MOST &&
            g->tensors >= COPIES_LEAST * round(copies) * facts->model_tensors;
 }
 

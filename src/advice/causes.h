@@ -73,11 +73,13 @@ struct cause_facts {
     bool censused;          /* its objects were counted often enough to see what grows */
     /* Of the growth of host memory, by its ledger, 0 to 1. */
     struct interval unexplained;
-    double heap_used, heap_free;        /* malloc's in-use bytes, free memory; NAN: not known */
-    struct interval device_unexplained; /* of that of allocated_rate */
-    double graph_tensors;               /* that are or may be in a graph, at the last census */
-    bool profiler;                      /* an object of one is there */
-    double model_bytes, model_tensors;  /* its parameters; NAN: not known */
+    double heap_used, heap_free;            /* malloc's in-use bytes, free memory; NAN: not known */
+    struct interval device_unexplained;     /* of that of allocated_rate */
+    double graph_tensors;                   /* that are or may be in a graph, at the last census */
+    bool profiler;                          /* an object of one is there */
+    double model_bytes, model_tensors;      /* its parameters; NAN: not known */
+    const struct wire_census_group *groups; /* tensors that are alike, those that take most */
+    size_t group_count;
 };
 
 #define CAUSES_MOST 16u

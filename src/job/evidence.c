@@ -219,31 +219,32 @@ static void note_arenas(struct evidence *e, double seconds, const struct wire_ce
         }
 }
 
-static bool same_holder(const struct wire_census_holder *a, const struct wire_census_holder *b)
+static bool same_holder(const struct wire_census_holder *a, const struct wire_census_growing *g)
 {
+    const struct wire_census_holder *b = &g->holders[0];
     return strcmp(a->path, b->path) == 0 && strcmp(a->function, b->function) == 0 &&
-           strcmp(a->file, b->file) == 0;
+           (strcmp(a->file, b->file) == 0 || (g->caller && strcmp(a->file, g->caller) == 0));
 }
 
-/* The line that adds to this holder, as the census before had it; 0: it had none. */
-static int known_line(const struct wire_census *before, const struct wire_census_holder *h)
+/* The line that adds to its holder, as the census before had it. */
+static void take_known_line(const struct wire_census *before, struct wire_census_growing *g)
 {
     for (unsigned i = 0; before && i < before->growing_count; i++) {
-        const struct wire_census_growing *g = &before->growing[i];
-        if (g->holder_count > 0 && same_holder(&g->holders[0], h))
-            return g->addition;
+        const struct wire_census_growing *known = &before->growing[i];
+        if (known->addition <= 0 || known->holder_count == 0 || !same_holder(&known->holders[0], g))
+            continue;
+        g->addition = known->addition;
+        if (g->caller && strcmp(known->holders[0].file, g->caller) == 0)
+            g->holders[0].file = g->caller;
+        return;
     }
-    return 0;
 }
 
 static void carry_lines_over(const struct wire_census *before, struct wire_census *c)
 {
-    for (unsigned i = 0; i < c->growing_count; i++) {
-        struct wire_census_growing *g = &c->growing[i];
-        int known = g->holder_count > 0 ? known_line(before, &g->holders[0]) : 0;
-        if (known > 0)
-            g->addition = known;
-    }
+    for (unsigned i = 0; i < c->growing_count; i++)
+        if (c->growing[i].holder_count > 0)
+            take_known_line(before, &c->growing[i]);
 }
 
 /* Takes over the census. The last one that was searched for stays: its texts are those of the

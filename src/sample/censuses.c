@@ -14,6 +14,14 @@
 #define AWAITED 150u
 #define AWAITED_MICROSECONDS 10000u
 
+/* In the caller's file, where that is not the holder's as the process told it. */
+static void add_addition(struct buf *out, const struct wire_census_growing *g)
+{
+    bool is_caller = g->holder_count > 0 && g->caller && g->holders[0].file == g->caller;
+    buf_addf(out, "addition\t%llu\t%d%s\n", (unsigned long long) g->id, g->addition,
+             is_caller ? "\tcaller" : "");
+}
+
 /* For the run file, with the lines that were found in the sources: these may be others by the time
  * it is read. */
 static void keep_text(char **to, const struct wire_census *c, const char *text, size_t len)
@@ -22,8 +30,7 @@ static void keep_text(char **to, const struct wire_census *c, const char *text, 
     buf_add(&kept, text, len);
     for (unsigned i = 0; i < c->growing_count; i++)
         if (c->growing[i].addition > 0)
-            buf_addf(&kept, "addition\t%llu\t%d\n", (unsigned long long) c->growing[i].id,
-                     c->growing[i].addition);
+            add_addition(&kept, &c->growing[i]);
     free(*to);
     *to = strdup(buf_text(&kept));
     if (!*to)

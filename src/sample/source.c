@@ -210,7 +210,19 @@ static bool is_name(const struct place *p, size_t len, const char *name)
 
 /* ---- what adds to a variable ---- */
 
-static bool is_adding_call(struct place p)
+/* Behind setdefault(k, []): it makes an item that somebody adds to. */
+static bool is_made_only(struct place p, size_t length)
+{
+    if (!is_name(&p, length, "setdefault"))
+        return false;
+    p.at += length;
+    skip_blanks(&p);
+    skip_brackets(&p);
+    skip_blanks(&p);
+    return peek(&p) != '.' && peek(&p) != '[';
+}
+
+static bool is_adding_call(struct place p, const struct source_query *query)
 {
     static const char *const methods[] = {
         "append",     "extend",     "add",  "insert",     "update", "put",       "setdefault",
@@ -218,6 +230,8 @@ static bool is_adding_call(struct place p)
     step(&p);
     skip_blanks(&p);
     size_t len = name_length(&p);
+    if (query->is_item && is_made_only(p, len))
+        return false;
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         if (is_name(&p, len, methods[i])) {
             p.at += len;
@@ -253,7 +267,7 @@ static bool is_made_of(struct place p, const struct source_query *query)
         char c = peek(&p);
         bool is_it =
             len > 0 && is_name(&p, len, query->name) && (before == '.') == query->is_attribute;
-        if (is_it && !after_in && !is_detached(p, len))
+        if (is_it && !after_in && (query->is_size || !is_detached(p, len)))
             return true;
         is_walked = is_walked || (is_it && after_in);
         detaches = detaches || (len > 0 && before == '.' && is_name(&p, len, "detach"));
@@ -265,7 +279,7 @@ static bool is_made_of(struct place p, const struct source_query *query)
             depth += skip_one(&p);
         before = c;
     }
-    return is_walked && !detaches;
+    return is_walked && (query->is_size || !detaches);
 }
 
 /* ["outputs"], with either kind of quotes. */
@@ -350,6 +364,22 @@ static bool is_bound(struct place p)
     return !is_name(&p, name_length(&p), "None");
 }
 
+/* [], {}, and calls of a type that makes an empty one. */
+static bool is_empty_one(struct place p)
+{
+    static const char *const types[] = {"list", "dict", "set", "deque", "OrderedDict"};
+    skip_blanks(&p);
+    size_t length = name_length(&p);
+    bool is_made = false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        is_made = is_made || is_name(&p, length, types[i]);
+    if (length > 0 && !is_made)
+        return false;
+    p.at += length;
+    char c = peek(&p), next = peek_at(&p, 1);
+    return (c == '[' && next == ']') || (c == '{' && next == '}') || (c == '(' && next == ')');
+}
+
 /* The place is behind the name. */
 static bool is_addition(struct place p, const struct source_query *query)
 {
@@ -357,6 +387,8 @@ static bool is_addition(struct place p, const struct source_query *query)
     if (query->by == SOURCE_METHOD)
         return is_adding_method(p);
     skip_blanks(&p);
+    if (query->by == SOURCE_CALL)
+        return peek(&p) == '(';
     if (query->by == SOURCE_BINDING)
         return is_bound(p);
     if (query->key && !(peek(&p) == '[' && is_item_of(p, query->key)))
@@ -368,35 +400,17 @@ static bool is_addition(struct place p, const struct source_query *query)
     }
     char c = peek(&p), next = peek_at(&p, 1);
     if (c == '.')
-        return is_adding_call(p);
+        return is_adding_call(p, query);
     if ((c == '+' || c == '|') && next == '=')
         return true;
     if (c != '=' || next == '=')
         return false;
     step(&p);
-    return is_item || is_made_of(p, query);
+    bool adds = is_item && !query->is_size && !(query->is_item && is_empty_one(p));
+    return adds || is_made_of(p, query);
 }
 
-/* ---- scopes ---- */
-
-struct search {
-    const struct source_query *query;
-    bool inside;       /* the scope that is looked for */
-    int indent, begin; /* of that scope */
-    int here, best;    /* the first addition in this one; in the one that is meant; 0: none */
-    int anywhere;
-    bool was_as; /* with ... as NAME */
-    bool gives;  /* the first argument of a function that adds to it */
-};
-
-static void leave(struct search *s, int line)
-{
-    bool is_near = s->query->near >= s->begin && s->query->near <= line;
-    if (s->here > 0 && (s->best == 0 || is_near))
-        s->best = s->here;
-    s->inside = false;
-    s->here = 0;
-}
+/* ---- other names for it ---- */
 
 static size_t word(struct place *p, const char *text)
 {
@@ -408,6 +422,156 @@ static size_t word(struct place *p, const char *text)
     return len;
 }
 
+/* The indentation of the line that begins here; negative: nothing stands on it. */
+static int indent_of(struct place *p)
+{
+    const char *begin = p->at;
+    skip_blanks(p);
+    char c = peek(p);
+    return c == '\n' || c == '\r' || c == '#' || c == '\0' ? -1 : (int) (p->at - begin);
+}
+
+#define ALIASES_MOST 64u /* statements that are looked at for one answer */
+
+/* What follows the name ends the statement: nothing but what leads into it is done with it. */
+static bool is_only_named(struct place p, const struct source_query *query)
+{
+    static const char *const into[] = {"setdefault", "get", "values", "items"};
+    for (;;) {
+        skip_blanks(&p);
+        char c = peek(&p);
+        if (c == '[') {
+            if (query->key && is_quote(peek_at(&p, 1)) && !is_item_of(p, query->key))
+                return false;
+            skip_brackets(&p);
+            continue;
+        }
+        if (c != '.')
+            return !c || strchr("\r\n;:#", c);
+        step(&p);
+        size_t length = name_length(&p), i = 0;
+        while (i < sizeof(into) / sizeof(into[0]) && !is_name(&p, length, into[i]))
+            i++;
+        p.at += length;
+        if (i == sizeof(into) / sizeof(into[0]) || peek(&p) != '(')
+            return false;
+        skip_brackets(&p);
+    }
+}
+
+/* The names a, b that a statement binds: a, b = ..., for a, b in ...; none where it is another one.
+ * *p is left behind = or in. */
+static unsigned bound_names(struct place *p, struct source_name ret[SOURCE_NAMES])
+{
+    unsigned count = 0;
+    if (is_name(p, name_length(p), "for"))
+        p->at += strlen("for");
+    while (p->at < p->end && count < SOURCE_NAMES) {
+        size_t length = name_length(p);
+        if (length == 0 && peek(p) == '=' && peek_at(p, 1) != '=') {
+            step(p);
+            return count;
+        }
+        if (length == 0 && !strchr(" ,()", peek(p)))
+            return 0;
+        bool is_in = is_name(p, length, "in");
+        if (length > 0 && length < SOURCE_NAME_LENGTH && !is_in) {
+            ret[count] = (struct source_name){.is_attribute = false};
+            memcpy(ret[count++].text, p->at, length);
+        }
+        p->at += length > 0 ? length : 1;
+        if (is_in)
+            return count;
+    }
+    return 0;
+}
+
+/* self.a.b, up to there and nothing else. */
+static bool is_path_to(struct place p, const char *there)
+{
+    skip_blanks(&p);
+    while (p.at < there)
+        if (peek(&p) == '[')
+            skip_brackets(&p);
+        else if (is_name_char(peek(&p)) || peek(&p) == '.')
+            step(&p);
+        else
+            return false;
+    return p.at == there;
+}
+
+static size_t indent_at(const char *line, const char *end)
+{
+    const char *at = line;
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    return (size_t) (at - line);
+}
+
+static bool begins_any_scope(struct place p)
+{
+    skip_blanks(&p);
+    word(&p, "async");
+    return word(&p, "def") || word(&p, "class");
+}
+
+/* The indentation of the function that a line is in, by the lines before it; -1: in none. */
+static int indent_of_function(const char *text, struct place p)
+{
+    const char *line = p.at;
+    while (line > text && line[-1] != '\n')
+        line--;
+    size_t indent = indent_at(line, p.end);
+    while (line > text) {
+        line--;
+        while (line > text && line[-1] != '\n')
+            line--;
+        struct place begin = {line, p.end, 0};
+        if (indent_at(line, p.end) < indent && begins_any_scope(begin))
+            return (int) indent_at(line, p.end);
+    }
+    return -1;
+}
+
+/* Where the function ends. */
+static const char *end_of_function(struct place p, int indent)
+{
+    while (p.at < p.end) {
+        skip_comment(&p); /* to the end of the line */
+        if (p.at < p.end)
+            step(&p);
+        struct place line = p;
+        int here = indent_of(&line);
+        if (here >= 0 && here <= indent)
+            return p.at;
+    }
+    return p.end;
+}
+
+/* ---- scopes ---- */
+
+struct search {
+    const struct source_query *query;
+    bool inside;       /* the scope that is looked for */
+    int indent, begin; /* of that scope */
+    int here, best;    /* the first addition in this one; in the one that is meant; 0: none */
+    int anywhere;
+    bool was_as;            /* with ... as NAME */
+    const char *text;       /* all of it */
+    struct place statement; /* the line that is looked at, behind its indentation */
+    unsigned *aliases;      /* so many may still be looked at; NULL: none are */
+    bool gives;             /* the first argument of a function that adds to it */
+};
+
+static void leave(struct search *s, int line)
+{
+    bool is_near = s->query->near >= s->begin && s->query->near <= line;
+    if (s->here > 0 && (s->best == 0 || is_near))
+        s->best = s->here;
+    s->inside = false;
+    s->here = 0;
+}
+
 /* Whether a line begins "def NAME", "async def NAME" or "class NAME". */
 static bool begins_scope(struct place p, const char *name)
 {
@@ -415,9 +579,35 @@ static bool begins_scope(struct place p, const char *name)
     return (word(&p, "def") || word(&p, "class")) && is_name(&p, name_length(&p), name);
 }
 
+static int addition_in(const char *text, size_t len, const struct source_query *query,
+                       unsigned *aliases);
+
+/* The line that adds to a name which this statement gives to what is looked for; 0: there is none.
+ * The place is behind the name as it was found, which begins at `at`. */
+static int addition_to_alias(const struct search *s, struct place p, size_t length)
+{
+    struct source_name names[SOURCE_NAMES];
+    struct place of = s->statement;
+    unsigned count = bound_names(&of, names);
+    int line = 0;
+    if (count == 0 || !is_path_to(of, p.at - length) || !is_only_named(p, s->query) ||
+        *s->aliases == 0)
+        return 0;
+    *s->aliases -= 1;
+    const char *end = end_of_function(p, indent_of_function(s->text, s->statement));
+    skip_comment(&p);
+    for (unsigned i = 0; i < count && line == 0; i++) {
+        struct source_query query = {
+            .name = names[i].text, .is_item = s->query->is_item, .is_size = s->query->is_size};
+        line = addition_in(p.at, (size_t) (end - p.at), &query, s->aliases);
+    }
+    return line > 0 ? line + p.line - 1 : 0;
+}
+
 /* At the first character of a statement's line; it is not blank and no comment. */
 static void begin_line(struct search *s, const struct place *p, int indent)
 {
+    s->statement = *p;
     if (s->inside && indent <= s->indent)
         leave(s, p->line - 1);
     if (s->query->scope && !s->inside && begins_scope(*p, s->query->scope)) {
@@ -440,22 +630,16 @@ static void look_at_name(struct search *s, struct place *p, bool after_dot, bool
     s->gives = s->gives || is_adding_function(p, len);
     p->at += len;
     bool gives = s->gives && query->by == SOURCE_ADDITION;
-    if (!is_it ||
-        !((binds && was_as) || (gives && ends_argument(*p, query)) || is_addition(*p, query)))
-        return;
+    int line = 0;
+    if (is_it && s->aliases)
+        line = addition_to_alias(s, *p, len);
+    else if (is_it &&
+             ((binds && was_as) || (gives && ends_argument(*p, query)) || is_addition(*p, query)))
+        line = p->line;
     if (s->inside && s->here == 0)
-        s->here = p->line;
+        s->here = line;
     if (s->anywhere == 0)
-        s->anywhere = p->line;
-}
-
-/* The indentation of the line that begins here; negative: nothing stands on it. */
-static int indent_of(struct place *p)
-{
-    const char *begin = p->at;
-    skip_blanks(p);
-    char c = peek(p);
-    return c == '\n' || c == '\r' || c == '#' || c == '\0' ? -1 : (int) (p->at - begin);
+        s->anywhere = line;
 }
 
 static void search_text(struct search *s, struct place *p)
@@ -482,14 +666,31 @@ static void search_text(struct search *s, struct place *p)
         leave(s, p->line);
 }
 
-int source_find_addition(const char *text, size_t len, const struct source_query *query)
+static int look_through(const char *text, size_t len, const struct source_query *query,
+                        unsigned *aliases)
 {
-    struct search s = {.query = query};
     struct place p = {text, text + len, 1};
+    struct search s = {.query = query, .text = text, .statement = p, .aliases = aliases};
     search_text(&s, &p);
     if (!query->scope)
         return s.anywhere;
     return s.best > 0 || query->only_there ? s.best : s.anywhere;
+}
+
+/* What adds to it by its own name; else by another. */
+static int addition_in(const char *text, size_t len, const struct source_query *query,
+                       unsigned *aliases)
+{
+    int line = look_through(text, len, query, NULL);
+    if (line > 0 || query->by != SOURCE_ADDITION || *aliases == 0)
+        return line;
+    return look_through(text, len, query, aliases);
+}
+
+int source_find_addition(const char *text, size_t len, const struct source_query *query)
+{
+    unsigned aliases = ALIASES_MOST;
+    return addition_in(text, len, query, &aliases);
 }
 
 /* ---- files ---- */

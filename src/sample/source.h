@@ -13,8 +13,11 @@ struct source_query {
     bool only_there;   /* an addition elsewhere is to another variable of that name */
     int near;          /* a line of that scope, where there are several; 0: not known */
     const char *key;   /* of the item that is added to: h["outputs"].append(x); NULL: any */
+    bool is_item;      /* the holder is one of its items: to make an empty one adds nothing yet */
+    bool is_size; /* its bytes grow: of what it was, detached or not, and not of something new */
     enum source_by {
         SOURCE_ADDITION,
+        SOURCE_CALL,    /* a call of it: weakref.finalize(x, f) */
         SOURCE_METHOD,  /* any method that by its name adds something: h.register_hook(x) */
         SOURCE_BINDING, /* an assignment to the name itself: where it begins */
         SOURCE_SCOPE,   /* where the scope begins, whatever the name */
@@ -45,8 +48,9 @@ bool source_module(const char *file, char ret[SOURCE_NAME_LENGTH]);
 /*
  * The first line that does so. To a variable adds: a call of append, extend, add and the like, one
  * that is given it to add to (heappush, insort, setattr), an assignment to one of its items, +=, or
- * an assignment of something made of itself. What stands in strings and comments is none. 0: there
- * is no such line. Pure.
+ * an assignment of something made of itself. Where none does, one that adds to another name for it
+ * in the same function: buf = self.h; buf.append(x). What stands in strings and comments is none.
+ * 0: there is no such line. Pure.
  */
 int source_find_addition(const char *text, size_t len, const struct source_query *query);
 

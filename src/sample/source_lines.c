@@ -1,4 +1,4 @@
-/* sample/source_lines.c: the line of a Python source that adds to what a holder keeps. */
+/* sample/source_lines.c: where the program's source adds to what holds memory. */
 #include "sample/sampler.h"
 #include "sample/source.h"
 
@@ -110,6 +110,7 @@ struct line_search {
     const struct wire_census_holder *holder;
     struct source_name names[SOURCE_NAMES];
     unsigned count;
+    bool is_size; /* bytes of what is in one place */
 };
 
 /* The last name belongs to the class or function that is told; the others are anywhere. */
@@ -126,6 +127,7 @@ static struct source_query query_for(const struct line_search *s, unsigned name)
         .scope = is_free && !only_there ? NULL : scope_of(h),
         .only_there = only_there,
         .near = h->line,
+        .is_size = s->is_size,
     };
 }
 
@@ -135,18 +137,37 @@ static int look_by(const struct line_search *s, struct source_query query, enum 
     return source_find_addition(s->file.text, s->file.len, &query);
 }
 
-/* By the key of the item, then by the name alone; then who stands before it: `q.put(x)` adds to
- * `writer.q.queue`. */
-static int find_addition(const struct line_search *s)
+static bool is_item(const struct line_search *s)
+{
+    const char *path = s->holder->path;
+    return path[strlen(path) - 1] == ']';
+}
+
+/* By the key of the item, then by the name alone. `surely`: what only makes the item does not
+ * count, nor what puts another one in its place. */
+static int find_by_key(const struct line_search *s, bool surely)
 {
     char key[SOURCE_NAME_LENGTH];
-    int line = 0;
     struct source_query query = query_for(s, s->count - 1);
+    query.is_item = surely && is_item(s);
+    query.is_size = surely && s->is_size;
+    int line = 0;
     if (source_key(s->holder->path, key)) {
         query.key = key;
         line = look_by(s, query, SOURCE_ADDITION);
     }
-    for (unsigned i = s->count; i-- > 0 && line == 0;)
+    query.key = NULL;
+    return line == 0 && strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_ADDITION) : line;
+}
+
+/* Where the item is added to, else where it is made; then by who stands before it: `q.put(x)` adds
+ * to `writer.q.queue`. */
+static int find_addition(const struct line_search *s)
+{
+    int line = find_by_key(s, true);
+    if (line == 0)
+        line = find_by_key(s, false);
+    for (unsigned i = s->count - 1; i-- > 0 && line == 0;)
         if (strcmp(s->names[i].text, "self") != 0)
             line = look_by(s, query_for(s, i), SOURCE_ADDITION);
     return line;
@@ -219,9 +240,10 @@ static bool leave_out_module(struct line_search *s)
 }
 
 static int find_line(const struct sampler *sam, struct member *m,
-                     const struct wire_census_holder *h)
+                     const struct wire_census_growing *g)
 {
-    struct line_search s = {.holder = h};
+    const struct wire_census_holder *h = &g->holders[0];
+    struct line_search s = {.holder = h, .is_size = g->form == WIRE_CENSUS_SIZE};
     s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
     if (s.count == 0 || load_source(sam, m, h->file, &s.file) < 0)
         return 0;
@@ -232,6 +254,50 @@ static int find_line(const struct sampler *sam, struct member *m,
     return line;
 }
 
+/* "finalize" of "weakref.finalize"; a name that is no program's to call is left out. */
+static const char *called_name(const char *qualified)
+{
+    const char *last = strrchr(qualified, '.');
+    last = last ? last + 1 : qualified;
+    return last[0] && last[0] != '_' && last[0] != '<' ? last : NULL;
+}
+
+static int find_call(const struct source_file *file, const char *name)
+{
+    struct source_query query = {.name = name, .by = SOURCE_CALL};
+    int line = name ? source_find_addition(file->text, file->len, &query) : 0;
+    query.is_attribute = true;
+    return name && line == 0 ? source_find_addition(file->text, file->len, &query) : line;
+}
+
+/* Where the program gives a library what it keeps: a call of its class, or of that of an item;
+ * else the function that it gave. 0: that is not known. */
+static int find_caller(const struct sampler *sam, struct member *m,
+                       const struct wire_census_growing *g)
+{
+    struct source_name names[SOURCE_NAMES];
+    struct source_file file;
+    unsigned count = source_names(g->holders[0].path, names);
+    if (load_source(sam, m, g->caller, &file) < 0)
+        return 0;
+    int line = 0;
+    for (unsigned i = 0; i < count && line == 0; i++)
+        line = find_call(&file, called_name(names[i].text));
+    for (unsigned i = 0; i < g->item_depth && line == 0; i++)
+        line = find_call(&file, called_name(g->item[i].type));
+    free(file.text);
+    return line > 0 ? line : g->caller_line;
+}
+
+static void look_into_sources(const struct sampler *sam, struct member *m,
+                              struct wire_census_growing *g)
+{
+    int line = g->caller ? find_caller(sam, m, g) : 0;
+    if (line > 0)
+        g->holders[0].file = g->caller;
+    g->addition = line > 0 ? line : find_line(sam, m, g);
+}
+
 void lines_find(const struct sampler *sam, struct member *m)
 {
     struct wire_census *c = m->evidence->census;
@@ -240,7 +306,7 @@ void lines_find(const struct sampler *sam, struct member *m)
         struct wire_census_growing *g = &c->growing[i];
         if (g->holder_count == 0 || g->addition > 0)
             continue;
-        g->addition = find_line(sam, m, &g->holders[0]);
+        look_into_sources(sam, m, g);
         looked_into++;
     }
 }

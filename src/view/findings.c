@@ -322,6 +322,8 @@ static void gather_growths(const struct job *j, struct process_facts *p)
         return;
     const struct wire_census *c = found->census;
     gather_model(c, f);
+    f->groups = c->groups;
+    f->group_count = c->group_count;
     f->profiler = c->profiler || has_profiler(c);
     for (unsigned i = 0; i < c->tensors_count; i++)
         f->graph_tensors += fmax(fmax(c->tensors[i].grad_fn, c->tensors[i].requires_grad), 0);

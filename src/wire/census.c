@@ -412,8 +412,20 @@ static int line_of(const char *field)
 static void take_addition(struct wire_census *c, const char *const *f)
 {
     struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
-    if (g)
-        g->addition = line_of(f[2]);
+    if (!g)
+        return;
+    g->addition = line_of(f[2]);
+    if (strcmp(f[3], "caller") == 0 && g->caller && g->holder_count > 0)
+        g->holders[0].file = g->caller;
+}
+
+static void take_caller(struct wire_census *c, const char *const *f)
+{
+    struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
+    if (!g || !f[3][0])
+        return;
+    g->caller = f[3];
+    g->caller_line = line_of(f[2]);
 }
 
 static void take_holder(struct wire_census *c, const char *const *f)
@@ -445,7 +457,7 @@ static void take_line(struct wire_census *c, char *line)
         {"growing", take_growing}, {"holder", take_holder},     {"note", take_note},
         {"acted", take_act},       {"profiler", take_profiler}, {"graphs", take_graphs},
         {"ended", take_ended},     {"addition", take_addition}, {"what", take_what},
-        {"item", take_item},
+        {"item", take_item},       {"caller", take_caller},
     };
     struct record r;
     split(line, &r);

@@ -177,7 +177,11 @@ struct wire_census_growing {
     unsigned point_count;
     struct wire_census_holder holders[WIRE_CENSUS_HOLDERS_MOST];
     unsigned holder_count;
-    int addition; /* the line of the holder's source that adds to it; 0: not found */
+    /* Of a library's holder: a file of the program that may add to it, and the line of a function
+     * there that an item leads to. NULL: not known; 0: there is none. */
+    const char *caller;
+    int caller_line;
+    int addition; /* the line that adds to it, in the holder's file; 0: not found */
 };
 
 struct wire_census {

@@ -136,6 +136,108 @@ def finds_what_grows(b):
     b.expect_holder("leak")
 
 
+@case()
+def bytes_by_the_place_that_holds_them(b):
+    """Each text is small, and replaced by a longer one; what is filled once is no growth."""
+    b.ends_well("""
+class Parts:
+    def __init__(self):
+        self.texts = {n: "x" * 8192 for n in range(100)}
+        self.raw, self.slots, self.n = b"", [None] * 100000, 0
+    def work(self):
+        for n in self.texts:
+            self.texts[n] += "x" * 256
+        self.raw += b"x" * 32768
+        self.slots[self.n], self.n = "x" * (8192 + self.n), self.n + 1
+parts = Parts()
+until(8, parts.work)
+""")
+    sizes = [r[1] for r in b.records("growing") if r[2] == "size"]
+    held = {r[4] for r in b.records("holder") if r[1] in sizes}
+    expect(held == {"parts.texts", "parts.raw"}, held)
+
+
+@case()
+def items_of_many_containers_in_one(b):
+    """Numbers in lists in a dict: no list is most of it, and the collector tracks no number."""
+    b.ends_well("""
+class Users:
+    def __init__(self):
+        self.scores = {u: [] for u in range(2000)}
+        self.named = {"user %d" % u: [] for u in range(50)}
+        self.last = {u: [0.5 * k for k in range(u % 5)] for u in range(500)}
+    def work(self):
+        for u in self.scores:
+            self.scores[u].append(float(len(self.scores[u])))
+        for u in self.named:
+            self.named[u].append(float(len(self.named[u])))
+        for u in self.last:
+            self.last[u] = [0.5 * k for k in range((u + len(self.scores[u])) % 5)]
+users = Users()
+until(8, users.work)
+""")
+    growing = {r[1]: [int(p.split(":")[1]) for p in r[6].split()] for r in b.records("growing")}
+    gained = {r[4]: growing[r[1]][-1] - growing[r[1]][0] for r in b.records("holder")}
+    expect(set(gained) == {"users.scores[...]", "users.named[...]"}, gained)
+    expect(gained["users.scores[...]"] == 40 * gained["users.named[...]"], gained)
+
+
+@case()
+def a_registry_of_a_library_leads_to_the_program(b):
+    b.ends_well("""
+import weakref
+class Trainer: pass
+trainer = Trainer()
+def release(rows):
+    rows.clear()
+def work():
+    weakref.finalize(trainer, release, [len(leak)])
+until(8, work)
+""")
+    b.expect_holder("finalize._registry")
+    callers = [(r[2], os.path.basename(r[3])) for r in b.records("caller")]
+    line = PRELUDE.count("\n") + 5  # of release()
+    expect(len(callers) > 0 and set(callers) == {(str(line), "program.py")}, callers)
+
+
+@case(torch=True)
+def a_parameter_that_a_larger_one_replaces(b):
+    """In a model of more parameters than can be followed one by one."""
+    b.ends_well("""
+import torch
+class Book(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(256, 256) for _ in range(100))
+        self.codes = torch.nn.Parameter(torch.zeros(1024, 64))
+    def work(self):
+        self.codes = torch.nn.Parameter(torch.cat([self.codes, torch.zeros(64, 64)]))
+book = Book()
+until(8, book.work)
+""")
+    b.expect_holder("book.codes")
+
+
+@case(torch=True)
+def slots_are_a_bound_though_the_step_has_one_more(b):
+    """Made anew at each step, it has one of two places, and so looks like one that stays."""
+    flags = b.ends_well("""
+import torch
+slots, n, own, seen = {k: None for k in range(1000000)}, 0, torch.zeros(64), {}
+def work():
+    global n, own
+    slots[n] = torch.zeros(64)
+    n += 1
+    own = torch.zeros(64)
+    grown = record("growing")
+    if grown and grown[2] == "tensors":
+        seen[census()] = grown[5]
+until(25, work)
+print(*seen.values())
+""").split()
+    expect(len(flags) > 4 and all("bounded=1000000" in each for each in flags), flags)
+
+
 MARKED = """
 ran = []
 class Meta(type):

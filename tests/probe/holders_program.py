@@ -752,6 +752,9 @@ def modules_of_torch():
     expect_first(who(addresses[0]), "attribute", "model.encoder[1].cache", "Net")
     expect_first(who(addresses[1]), "attribute", "model.encoder[1].mean", "Net")
     expect_first(who(addresses[2]), "attribute", "model.encoder[1]._buffers", "Net")
+    other = Net(codebook=Net())  # as long a name as that of the table it is in
+    expect_first(who(id(other._modules["codebook"].cache)), "attribute", "other.codebook.cache",
+                 "Net")
 
 
 def parameters_are_the_models():

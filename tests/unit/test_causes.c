@@ -73,9 +73,15 @@ static struct wire_census_growing growing(const char *what, const char *item,
 /* The first cause of a process of which this alone grows, by so many bytes of 64 KB a step. */
 static enum cause first_cause(const struct wire_census_growing *g, double host_rate)
 {
+    static const struct wire_census_group groups[] = {
+        {.shape = "[32, 10]", .grad_fn = true, .requires_grad = true},
+        {.shape = "[64]", .requires_grad = true},
+    };
     struct growth_facts growth = {g, 1, host_rate, NAN, {0, 0}, {0, 0}};
     struct cause_facts f = no_facts();
     struct causes c;
+    f.groups = groups;
+    f.group_count = sizeof(groups) / sizeof(groups[0]);
     f.host_rate = 64 * KB;
     f.growths = &growth;
     f.growth_count = 1;
@@ -171,6 +177,8 @@ TEST(causes__copies_of_the_model_are_checkpoints)
     g.host_per_item = 31 * MB; /* with the optimizer's */
     g.tensors = 60;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
+    set_item(&g, "dict of tensor float32 [32, 10] cpu"); /* no parameter has that shape */
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
     g.host_per_item = 1 * MB;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
 }

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FIRST WIRE_CENSUS_FIRST_LINE "\n"
@@ -100,6 +101,31 @@ TEST(census__what_grows_comes_with_its_points_and_holders)
     CHECK_TEXT(g->holders[1].file, "");
     CHECK_NEAR(c->growing[1].bound, 500, 0);
     CHECK(isnan(c->growing[1].host_per_item));
+    wire_census_free(c);
+}
+
+TEST(census__what_a_library_holds_is_added_to_in_the_file_of_its_caller)
+{
+    static const char growing[] =
+        FIRST "census\t3\t1\t1\t1\n"
+              "growing\t1\tcontainer\t8\t\t\t10:1 20:2\n"
+              "holder\t1\t1.00\tclass\tfinalize._registry\t\t/lib/weakref.py"
+              "\t0\n"
+              "caller\t1\t4\t/x/train.py\n";
+    char text[sizeof(growing) + 64];
+    struct wire_census *c;
+    CHECK(parse(growing, &c) == 0 && c->growing_count == 1);
+    CHECK_TEXT(c->growing[0].caller, "/x/train.py");
+    CHECK(c->growing[0].caller_line == 4);
+    CHECK_TEXT(c->growing[0].holders[0].file, "/lib/weakref.py");
+    wire_census_free(c);
+    snprintf(text, sizeof(text), "%saddition\t1\t582\n", growing);
+    CHECK(parse(text, &c) == 0 && c->growing[0].addition == 582);
+    CHECK_TEXT(c->growing[0].holders[0].file, "/lib/weakref.py");
+    wire_census_free(c);
+    snprintf(text, sizeof(text), "%saddition\t1\t9\tcaller\n", growing);
+    CHECK(parse(text, &c) == 0 && c->growing[0].addition == 9);
+    CHECK_TEXT(c->growing[0].holders[0].file, "/x/train.py");
     wire_census_free(c);
 }
 

@@ -233,3 +233,58 @@ TEST(source__where_a_variable_begins)
     static const char text[] = "x = 1\ndef g(): pass\ndef f(a):\n    return x\n";
     CHECK(source_find_addition(text, strlen(text), &q) == 3);
 }
+
+TEST(source__another_name_for_it_adds_to_it)
+{
+    CHECK(find_attribute("buf = self.h\nbuf.append(x)\n", "h", NULL) == 2);
+    CHECK(find_attribute("def f(self):\n    if x:\n        b = self.h  # mine\n\n    b += [x]\n"
+                         "def g(b):\n    b.append(x)\n",
+                         "h", NULL) == 5);
+    CHECK(find_attribute("def f(self):\n    b = self.h\ndef g(b):\n    b.append(x)\n", "h", NULL) ==
+          0);
+    CHECK(find_attribute("m = p.h.setdefault(k, [])\ndef f():\n    m.append(x)\n", "h", NULL) == 1);
+    CHECK(find_attribute("a, b = self.h, 1\nb.append(x)\n", "h", NULL) == 0);
+    CHECK(find_attribute("for k, b in self.h.items():\n    b.append(x)\n", "h", NULL) == 2);
+    CHECK(find_attribute("a = self.h\nb = a\nb.append(x)\n", "h", NULL) == 3);
+    CHECK(find_attribute("b = show(self.h)\nb.append(x)\n", "h", NULL) == 0);
+    CHECK(find_attribute("b = self.h.copy()\nb.append(x)\n", "h", NULL) == 0);
+    CHECK(find_attribute("b = self.h + x\nb.append(x)\n", "h", NULL) == 0);
+    CHECK(find_attribute("b = self.h\nself.h.append(x)\nb.append(x)\n", "h", NULL) == 2);
+}
+
+TEST(source__an_item_is_added_to_where_it_is_not_only_made)
+{
+    struct source_query q = {.name = "h", .is_item = true};
+    static const char set[] = "m = h.setdefault(k, [])\nm.append(x)\n";
+    static const char made[] = "h[k] = []\nh[k] = deque()\nh[k].append(x)\n";
+    static const char only[] = "h[k] = {}\nh.setdefault(k, [])\n";
+    CHECK(source_find_addition(set, strlen(set), &q) == 2);
+    CHECK(source_find_addition(made, strlen(made), &q) == 3);
+    CHECK(source_find_addition(only, strlen(only), &q) == 0);
+    CHECK(find("h[k] = []\nh[k].append(x)\n", "h", NULL) == 1);
+    CHECK(find("m = h.setdefault(k, [])\nm.append(x)\n", "h", NULL) == 1);
+    q.key = "a";
+    static const char keys[] = "m = h['b']\nm.append(x)\nn = h['a']\nn.append(x)\n";
+    CHECK(source_find_addition(keys, strlen(keys), &q) == 4);
+}
+
+TEST(source__bytes_grow_when_they_are_detached_too)
+{
+    static const char text[] = "h = Parameter(cat([h.detach(), x]))\n";
+    struct source_query q = {.name = "h", .is_size = true};
+    CHECK(source_find_addition(text, strlen(text), &q) == 1);
+    CHECK(find(text, "h", NULL) == 0);
+    static const char replaced[] = "h[k] = x\nh[k] = h[k] + x\n";
+    CHECK(source_find_addition(replaced, strlen(replaced), &q) == 2);
+    CHECK(find(replaced, "h", NULL) == 1);
+}
+
+TEST(source__calls_of_a_class)
+{
+    struct source_query q = {.name = "finalize", .by = SOURCE_CALL};
+    static const char text[] =
+        "import weakref\nfinalize\nf = weakref.finalize(x, g)\nfinalize(y)\n";
+    CHECK(source_find_addition(text, strlen(text), &q) == 4);
+    q.is_attribute = true;
+    CHECK(source_find_addition(text, strlen(text), &q) == 3);
+}

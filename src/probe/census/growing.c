@@ -1,6 +1,7 @@
 /* probe/census/growing.c: from what grows to what a person can look at. */
 #include "probe/census/growing.h"
 
+#include "probe/base/code.h"
 #include "probe/base/pieces.h"
 #include "probe/census/points.h"
 #include "probe/census/slots.h"
@@ -62,7 +63,7 @@ static void describe_graph(struct survey *c, struct finding *f)
 static bool describe_size(struct survey *c, struct finding *f)
 {
     struct tensor_facts facts;
-    py_object *o = survey_object_in(c, f->grown);
+    py_object *part, *o = survey_object_in(c, f->grown, &part);
     if (!o)
         return false;
     things_describe(o, &f->what);
@@ -70,6 +71,16 @@ static bool describe_size(struct survey *c, struct finding *f)
     f->item.carries_graph = tensors_read(o, &facts) && facts.node && !survey_graph_is_new(c, o);
     if (tensors_is(o) && !f->item.carries_graph)
         f->item.host_high = f->item.host;
+    return true;
+}
+
+static bool describe_items(const struct survey *c, struct finding *f)
+{
+    py_object *part;
+    if (!survey_object_in(c, f->grown, &part))
+        return false;
+    things_describe(part, &f->what);
+    weigh_container(part, &f->item);
     return true;
 }
 
@@ -94,6 +105,8 @@ static bool describe(struct survey *c, struct finding *f)
         return true;
     case FORM_SIZE:
         return describe_size(c, f);
+    case FORM_ITEMS:
+        return describe_items(c, f);
     }
     return false;
 }
@@ -163,8 +176,13 @@ static size_t members_of(struct survey *c, const struct finding *f, py_object **
         ret[0] = (py_object *) f->grown->key; /* NOLINT(performance-no-int-to-ptr) */
         return 1;
     }
-    if (f->grown->form == FORM_GRAPH || f->grown->form == FORM_SIZE) {
-        ret[0] = f->grown->form == FORM_GRAPH ? c->largest_graph : survey_object_in(c, f->grown);
+    if (f->grown->form == FORM_GRAPH) {
+        ret[0] = c->largest_graph;
+        return 1;
+    }
+    if (f->grown->form == FORM_SIZE || f->grown->form == FORM_ITEMS) {
+        py_object *part;
+        ret[0] = survey_object_in(c, f->grown, &part);
         return 1;
     }
     const struct survey_tally *t = survey_tally_of(c, f->grown);
@@ -173,12 +191,14 @@ static size_t members_of(struct survey *c, const struct finding *f, py_object **
     return count;
 }
 
+#define ANY_ITEM "[...]"
+
 static bool is_same_holder(const struct finding *a, const struct finding *b)
 {
     if (a->holder_count == 0 || b->holder_count == 0)
         return false;
     const struct holder *x = &a->holders[0], *y = &b->holders[0];
-    size_t common = strlen(y->path);
+    size_t common = strlen(y->path) - (b->grown->form == FORM_ITEMS ? strlen(ANY_ITEM) : 0);
     return x->kind != WIRE_HOLDER_NATIVE && x->kind != WIRE_HOLDER_GARBAGE && common > 0 &&
            strncmp(x->path, y->path, common) == 0 && strchr(".[", x->path[common]) &&
            strcmp(x->function, y->function) == 0;
@@ -191,10 +211,14 @@ static bool is_weak(const struct finding *f)
     return last && f->holders[0].is_weak && strcmp(last, ".data") == 0;
 }
 
-/* A container that was there before is a finding by itself. */
-static bool may_be_explained(const struct finding *f)
+/* A container that was there before is a finding by itself, if it is not one of many that grow. */
+static bool explains(const struct finding *container, const struct finding *f)
 {
-    return f->grown->form != FORM_CONTAINER || f->grown->is_new;
+    enum survey_form form = f->grown->form;
+    if (container->grown->form == FORM_ITEMS)
+        return form != FORM_ITEMS;
+    return container->grown->form == FORM_CONTAINER && form != FORM_ITEMS &&
+           (form != FORM_CONTAINER || f->grown->is_new);
 }
 
 static double rate_of(const struct survey_grown *g)
@@ -246,8 +270,8 @@ static void weigh_by(struct finding *container, const struct finding *objects)
 /* The container among the findings that holds these objects; NULL: none does. */
 static struct finding *container_of(struct finding *ret, size_t count, const struct finding *f)
 {
-    for (size_t k = 0; k < count && may_be_explained(f); k++)
-        if (&ret[k] != f && ret[k].grown->form == FORM_CONTAINER && is_same_holder(f, &ret[k]))
+    for (size_t k = 0; k < count; k++)
+        if (&ret[k] != f && explains(&ret[k], f) && is_same_holder(f, &ret[k]))
             return &ret[k];
     return NULL;
 }
@@ -292,11 +316,31 @@ static bool is_in_named_graph(const struct survey *c, const struct finding *f)
            (f->holder_count == 0 || f->holders[0].kind == WIRE_HOLDER_NATIVE);
 }
 
+static void name_any_item(struct finding *f)
+{
+    for (size_t i = 0; i < f->holder_count; i++) {
+        char *path = f->holders[i].path;
+        size_t length = strlen(path);
+        if (length + sizeof(ANY_ITEM) <= sizeof(f->holders[i].path))
+            memcpy(path + length, ANY_ITEM, sizeof(ANY_ITEM));
+    }
+}
+
+static bool is_of_a_library(const struct finding *f)
+{
+    return f->holder_count > 0 && f->holders[0].file[0] &&
+           code_owner(f->holders[0].file) != CODE_USER;
+}
+
 static void find_holders(struct survey *c, struct finding *f)
 {
     py_object *members[SURVEY_SAMPLES];
     size_t count = members_of(c, f, members);
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
+    if (is_of_a_library(f) && !c->is_pair)
+        callers_find(members, count, &f->caller);
+    if (f->grown->form == FORM_ITEMS)
+        name_any_item(f);
     if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
         f->grown->form == FORM_CONTAINER)
         f->most = heap_most_of_cache(members[0]);
@@ -318,18 +362,19 @@ static void find_all_holders(struct survey *c, struct finding *ret, size_t count
 
 /* How many of each kind are told. */
 struct shares {
-    size_t containers, new_containers, tensors, graphs, sizes, objects;
+    size_t containers, new_containers, items, tensors, graphs, sizes, objects;
 };
 
 size_t findings_make(struct survey *c, bool holders, struct finding *ret, size_t most)
 {
-    static const struct shares steady = {6, 0, 2, 1, 2, 2}, pair = {8, 6, 4, 0, 0, 6};
+    static const struct shares steady = {6, 0, 2, 2, 1, 2, 2}, pair = {8, 6, 0, 4, 0, 0, 6};
     const struct shares *s = c->is_pair ? &pair : &steady;
-    assert(most >=
-           s->containers + s->new_containers + s->tensors + s->graphs + s->sizes + s->objects);
+    assert(most >= s->containers + s->new_containers + s->items + s->tensors + s->graphs +
+                       s->sizes + s->objects);
     weigh_forget();
     size_t count = collect(c, FORM_CONTAINER, false, ret, s->containers);
     count += collect(c, FORM_CONTAINER, true, ret + count, s->new_containers);
+    count += collect(c, FORM_ITEMS, false, ret + count, s->items);
     count += collect(c, FORM_TENSORS, false, ret + count, s->tensors);
     count += collect(c, FORM_GRAPH, false, ret + count, s->graphs);
     count += collect(c, FORM_SIZE, false, ret + count, s->sizes);

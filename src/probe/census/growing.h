@@ -2,10 +2,11 @@
 #ifndef TIDEMARK_PROBE_CENSUS_GROWING_H
 #define TIDEMARK_PROBE_CENSUS_GROWING_H
 
+#include "probe/census/callers.h"
 #include "probe/census/weigh.h"
 #include "probe/holders/holders.h"
 
-#define FINDINGS_MOST 13u
+#define FINDINGS_MOST 15u
 #define FINDINGS_OF_PAIR 24u
 #define FINDING_HOLDERS 3u
 
@@ -16,6 +17,7 @@ struct finding {
     ptrdiff_t most; /* that it will ever have; -1: there is no end to it */
     struct holder holders[FINDING_HOLDERS];
     size_t holder_count;
+    struct caller caller; /* of a library's holder */
 };
 
 /*

@@ -93,6 +93,11 @@ void grown_settle(struct survey *c)
             c->grown[i].key = 0;
 }
 
+bool grown_knows(struct survey *c, enum survey_form form, uintptr_t key)
+{
+    return find(c, form, key) != NULL;
+}
+
 uint64_t grown_by(const struct survey_grown *g)
 {
     return g->points.at[g->points.count - 1].value - g->points.at[0].value;

@@ -18,6 +18,9 @@ void grown_note_new(struct survey *c, uintptr_t key, uint64_t value);
 /* It may have grown further than can be seen: what is known of its growth stays. */
 void grown_keep(struct survey *c, enum survey_form form, uintptr_t key);
 
+/* It has grown before, and what is known of that is not forgotten. */
+bool grown_knows(struct survey *c, enum survey_form form, uintptr_t key);
+
 /* After a census: forgets what has not grown for long. */
 void grown_settle(struct survey *c);
 

@@ -6,8 +6,12 @@
 
 #include <string.h>
 
-#define OBJECTS_MOST 4096u
+#define OBJECTS_MOST 4096u /* that hold others */
+#define MET_MOST 8192u
+#define SMALL_BYTES 512u
 #define EACH_MOST 512u /* references of one object that are followed */
+#define ITEMS_MOST 8192u
+#define SIZED_PART 4u /* beyond them where so many of them, or more, have a size */
 #define VARIABLES_MOST 1024u
 
 struct reach {
@@ -18,29 +22,46 @@ struct reach {
     reach_visitor *visit;
     void *context;
     /* whose references are looked at */
-    const py_object *owner;
-    unsigned reference;
+    py_object *owner;
+    unsigned reference, sized;
     bool is_function, is_container;
 };
 
-static void meet(struct reach *r, py_object *o, uintptr_t place)
+uintptr_t reach_key_of(const py_object *owner)
 {
-    bool is_new;
-    if (r->count == OBJECTS_MOST || !places_add(&r->met, (uintptr_t) o, &is_new) || !is_new)
-        return;
-    r->queue[r->count++] = o;
-    r->visit(o, place, r->context);
+    return (uintptr_t) places_hash((uintptr_t) owner) | 1;
+}
+
+/* True: it was met now, and has a size. */
+static bool meet(struct reach *r, py_object *o, const struct reach_place *place)
+{
+    bool is_new, holds_others = heap_has_edges(o);
+    if (!holds_others && heap_size(o) < SMALL_BYTES)
+        return false;
+    if (!places_add(&r->met, (uintptr_t) o, &is_new) || !is_new)
+        return false;
+    if (holds_others && r->count < OBJECTS_MOST && r->reference <= EACH_MOST)
+        r->queue[r->count++] = o;
+    return r->visit(o, place, r->context);
+}
+
+static bool is_far(const struct reach *r)
+{
+    return r->reference > ITEMS_MOST ||
+           (r->reference > EACH_MOST && r->sized * SIZED_PART < r->reference);
 }
 
 static int follow(py_object *o, void *context)
 {
     struct reach *r = context;
+    r->reference++;
     /* An lru_cache refers to all it has kept before it refers to its dict. */
-    if (++r->reference > EACH_MOST && (r->is_container || heap_kind(o) != HEAP_DICT))
+    if (is_far(r) && (r->is_container || heap_kind(o) != HEAP_DICT))
         return r->is_container;
+    struct reach_place place = {reach_key_of(r->owner) + 2 * r->reference, r->owner, r->reference};
     /* A function refers to all globals of its module; what it has of its own are tuples. */
     if (!r->is_function || heap_kind(o) == HEAP_TUPLE)
-        meet(r, o, places_hash((uintptr_t) r->owner) + r->reference);
+        r->sized += meet(r, o, &place);
     return 0;
 }
 
@@ -57,7 +78,7 @@ static void follow_all(struct reach *r)
         if (is_of_the_language(r->queue[i]))
             continue;
         r->owner = r->queue[i];
-        r->reference = 0;
+        r->reference = r->sized = 0;
         r->is_container = heap_length(r->owner) >= 0;
         r->is_function = strcmp(heap_type_name(heap_type(r->owner)), "function") == 0;
         heap_edges(r->queue[i], follow, r);
@@ -73,18 +94,21 @@ static uintptr_t hash_text(uintptr_t hash, const char *text)
 
 static void meet_variables(struct reach *r)
 {
+    r->reference = 0;
     size_t count = frames_learn() ? frames_roots(r->variables, VARIABLES_MOST) : 0;
-    for (size_t i = 0; i < count; i++)
-        if (r->variables[i].is_certain)
-            meet(r, r->variables[i].value,
-                 hash_text(hash_text(0, r->variables[i].function), r->variables[i].variable));
+    for (size_t i = 0; i < count; i++) {
+        const struct frame_root *v = &r->variables[i];
+        struct reach_place place = {hash_text(hash_text(0, v->function), v->variable) | 1, NULL, 0};
+        if (v->is_certain)
+            meet(r, v->value, &place);
+    }
 }
 
 static void meet_globals(struct reach *r)
 {
     py_object *main = python_module("__main__"); /* borrowed */
     r->owner = main;
-    r->reference = 0;
+    r->reference = r->sized = 0;
     r->is_function = r->is_container = false;
     if (main)
         heap_edges(main, follow, r);
@@ -97,7 +121,7 @@ void reach_visit(reach_visitor *visit, void *context)
         return;
     r->visit = visit;
     r->context = context;
-    if (places_init(&r->met, OBJECTS_MOST, false)) {
+    if (places_init(&r->met, MET_MOST, false)) {
         meet_globals(r);
         meet_variables(r);
         follow_all(r);

@@ -4,7 +4,7 @@
 #include "probe/base/code.h"
 #include "probe/base/frames.h"
 #include "probe/census/points.h"
-#include "probe/census/reach.h"
+#include "probe/census/sizes.h"
 
 #include <string.h>
 
@@ -577,60 +577,30 @@ static void note_tallies(struct survey *c, struct survey_tally *table, size_t si
 
 /* ---- what the collector does not track ---- */
 
-#define SIZE_LEAST ((size_t) 256 << 10)
-
-/* Bytes of one large object; 0: it is none. */
-static size_t size_of(struct survey *c, py_object *o)
+static bool look_at_reached(py_object *o, const struct reach_place *place, void *context)
 {
-    struct tensor_facts f;
-    switch (heap_kind(o)) {
-    case HEAP_TEXT:
-    case HEAP_BYTES:
-    case HEAP_BYTEARRAY:
-    case HEAP_ARRAY:
-    case HEAP_MEMORY_FILE:
-    case HEAP_NUMBERS:
-        return heap_size(o);
-    default:
-        break;
-    }
-    if (!c->knows_tensors || !tensors_read(o, &f))
-        return 0;
-    if (f.node && c->named_graph_count < SURVEY_NAMED)
-        c->named_graphs[c->named_graph_count++] = (struct survey_graph){.tensor = o};
-    return f.is_parameter ? 0 : f.storage_bytes;
-}
-
-static void follow_size(struct survey *c, py_object *o, uintptr_t key, size_t bytes)
-{
-    bool is_new;
-    struct place *now = places_add(&c->lengths, key, &is_new);
-    const struct place *before = places_find(&c->lengths_before, key);
-    if (!now || c->size_count == SURVEY_SIZES)
-        return;
-    now->value = bytes;
-    c->sizes[c->size_count].key = key;
-    c->sizes[c->size_count++].object = o;
-    if (before && before->value != bytes)
-        grown_note(c, FORM_SIZE, key, c->time_before, before->value, bytes);
-}
-
-static void look_at_reached(py_object *o, uintptr_t place, void *context)
-{
-    struct survey *c = context;
+    struct sizes *s = context;
     enum heap_kind kind = heap_kind(o);
     if (kind == HEAP_DICT && !heap_is_tracked(o))
-        follow_length(c, o, kind);
-    size_t bytes = size_of(c, o);
-    if (bytes >= SIZE_LEAST)
-        follow_size(c, o, place | 1, bytes); /* odd: no address of an object */
+        follow_length(s->survey, o, kind);
+    return sizes_meet(s, o, place);
 }
 
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g)
+static void look_at_names(struct survey *c)
+{
+    struct sizes s = {.survey = c};
+    reach_visit(look_at_reached, &s);
+    sizes_end(&s);
+}
+
+py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
+                            py_object **ret_part)
 {
     for (unsigned i = 0; i < c->size_count; i++)
-        if (c->sizes[i].key == g->key)
+        if (c->sizes[i].key == g->key) {
+            *ret_part = c->sizes[i].part;
             return c->sizes[i].object;
+        }
     return NULL;
 }
 
@@ -689,7 +659,7 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
     if (w.gave_up)
         return;
     if (!c->is_pair) /* which has seen all that there is */
-        reach_visit(look_at_reached, c);
+        look_at_names(c);
     settle(c);
     c->is_complete = true;
     c->in_a_row = c->follows_complete ? c->in_a_row + 1 : 1;

@@ -53,6 +53,7 @@ enum survey_form {
     FORM_TENSORS,   /* those alike */
     FORM_GRAPH,     /* nodes behind the one tensor that has most of them */
     FORM_SIZE,      /* bytes of what is in one place: it grows, or a larger one replaces it */
+    FORM_ITEMS,     /* items of the containers in one: it holds many, and each grows a little */
 };
 
 struct survey_grown {
@@ -119,8 +120,8 @@ struct survey {
     uint64_t newest_node; /* the number of the newest, at the last walk */
     struct {
         uintptr_t key;
-        py_object *object;
-    } sizes[SURVEY_SIZES]; /* large objects, by their places; valid while the GIL is held */
+        py_object *object, *part; /* part: of FORM_ITEMS a container in it */
+    } sizes[SURVEY_SIZES];        /* what grows by its place; valid while the GIL is held */
     unsigned size_count;
     py_object *largest_graph; /* the one of them that carries most nodes, by survey_walk_graphs() */
     uint64_t graph_nodes, graph_time; /* its nodes, and when that was */
@@ -166,8 +167,10 @@ void survey_walk_graphs(struct survey *c);
 /* Was the graph behind that tensor walked, and all of it made since the walk before? */
 bool survey_graph_is_new(const struct survey *c, const py_object *tensor);
 
-/* What is in the place of a grown thing of FORM_SIZE; NULL: nothing large. */
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g);
+/* What is in the place of a grown thing of FORM_SIZE or FORM_ITEMS; NULL: it is not there. Of
+ * FORM_ITEMS *ret_part is a container in it. */
+py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
+                            py_object **ret_part);
 
 /* The tally of a grown thing that is no container; NULL: it has gone. */
 struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g);

@@ -282,7 +282,8 @@ static void add_thing(struct text *out, const char *record, size_t id, const str
 
 static void add_growing(struct text *out, size_t id, const struct finding *f)
 {
-    static const char *const forms[] = {"container", "objects", "tensors", "graph", "size"};
+    static const char *const forms[] = {"container", "objects", "tensors",
+                                        "graph",     "size",    "container"};
     const struct survey_points *p = &f->grown->points;
     add(out, "growing\t%zu\t%s", id, forms[f->grown->form]);
     add_size(out, f->item.host);
@@ -309,6 +310,15 @@ static void add_holder(struct text *out, size_t id, const struct holder *h)
     escape(h->file, file, sizeof(file));
     add(out, "holder\t%zu\t%.2f\t%s\t%s\t%s\t%s\t%d\n", id, h->share,
         wire_holder_kind_name(h->kind), path, function, file, h->line);
+}
+
+static void add_caller(struct text *out, size_t id, const struct caller *c)
+{
+    char file[2 * sizeof(c->file)];
+    if (!c->file[0])
+        return;
+    escape(c->file, file, sizeof(file));
+    add(out, "caller\t%zu\t%d\t%s\n", id, c->line, file);
 }
 
 /* ---- all of it ---- */
@@ -345,6 +355,7 @@ static void add_growth(struct text *out, const struct finding *findings, size_t 
         add_growing(out, i + 1, &findings[i]);
         for (size_t k = 0; k < findings[i].holder_count; k++)
             add_holder(out, i + 1, &findings[i].holders[k]);
+        add_caller(out, i + 1, &findings[i].caller);
     }
 }
 

@@ -310,8 +310,10 @@ static size_t step_on(struct words *w, py_object *owner, py_object *held, bool i
         merge_links(w, before);
     }
     w->namespace_of = owner_of_namespace(owner, namespace_of, held, step);
-    if (!is_last && w->namespace_of && step == NAMES_ATTRIBUTE)
+    if (!is_last && w->namespace_of && step == NAMES_ATTRIBUTE) {
         names_take_back(&w->path, before); /* the tables of a module are not written */
+        w->link_length = 0;
+    }
     return is_any && step == NAMES_ITEM ? before : w->path.length;
 }
 

@@ -1,0 +1,210 @@
+/* probe/census/sizes.c: what is in a place, by its bytes, from one census to the next. */
+#include "probe/census/sizes.h"
+
+#include "probe/census/points.h"
+#include "probe/holders/roots.h"
+
+#define SIZE_LEAST ((uint64_t) 256 << 10) /* of what grows */
+#define PLACE_LEAST ((uint64_t) 4 << 10)  /* of many that may grow together */
+#define GOOD_PART 4                       /* of what its owner gains, a place has so much or more */
+
+/* Bytes of one object that refers to no other; 0: it is none. */
+static uint64_t size_of(struct survey *c, py_object *o)
+{
+    struct tensor_facts f;
+    switch (heap_kind(o)) {
+    case HEAP_TEXT:
+    case HEAP_BYTES:
+    case HEAP_BYTEARRAY:
+    case HEAP_ARRAY:
+    case HEAP_MEMORY_FILE:
+    case HEAP_NUMBERS:
+        return heap_size(o);
+    default:
+        break;
+    }
+    if (!c->knows_tensors || !tensors_read(o, &f))
+        return 0;
+    if (f.node && c->named_graph_count < SURVEY_NAMED)
+        c->named_graphs[c->named_graph_count++] = (struct survey_graph){.tensor = o};
+    return f.storage_bytes;
+}
+
+/* ---- one place ---- */
+
+static int64_t gained(const struct sizes_place *p)
+{
+    return (int64_t) p->now - (int64_t) p->before;
+}
+
+static void keep_largest(struct sizes *s, const struct sizes_place *p)
+{
+    unsigned at = s->count;
+    while (at > 0 && gained(&s->largest[at - 1]) < gained(p))
+        at--;
+    if (at == SIZES_LARGEST)
+        return;
+    s->count += s->count < SIZES_LARGEST;
+    for (unsigned i = s->count - 1; i > at; i--)
+        s->largest[i] = s->largest[i - 1];
+    s->largest[at] = *p;
+}
+
+static void add_place(struct sizes *s, py_object *o, uintptr_t key, uint64_t bytes)
+{
+    bool is_new;
+    struct place *now = places_add(&s->survey->lengths, key, &is_new);
+    const struct place *before = places_find(&s->survey->lengths_before, key);
+    if (!now)
+        return;
+    now->value = bytes;
+    s->survey->containers++; /* room is made for as many */
+    s->bytes += bytes;
+    if (!before)
+        return;
+    struct sizes_place p = {key, o, before->value, bytes};
+    s->gained += gained(&p);
+    s->places++;
+    if (gained(&p) != 0 || (bytes >= SIZE_LEAST && grown_knows(s->survey, FORM_SIZE, key)))
+        keep_largest(s, &p);
+}
+
+/* ---- an owner with all its places ---- */
+
+/* A dict whose keys are texts refers to its values alone, any other to its keys as well. */
+static unsigned references_of_an_item(py_object *owner)
+{
+    ptrdiff_t position = 0;
+    py_object *key, *value;
+    bool has_keys = heap_kind(owner) == HEAP_DICT &&
+                    py.PyDict_Next(owner, &position, &key, &value) && heap_kind(key) != HEAP_TEXT;
+    return has_keys ? 2 : 1;
+}
+
+/* Of a long container only the first items were met: they stand for all. */
+static double scale_of(const struct sizes *s)
+{
+    unsigned each = references_of_an_item(s->owner);
+    double all = (double) heap_length(s->owner) * each;
+    return all >= s->reference + each ? all / s->reference : 1;
+}
+
+static void note(struct sizes *s, const struct sizes_place *p)
+{
+    struct survey *c = s->survey;
+    if (p->now < SIZE_LEAST || c->size_count == SURVEY_SIZES)
+        return;
+    if (p->now != p->before)
+        grown_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
+    if (grown_knows(c, FORM_SIZE, p->key)) {
+        c->sizes[c->size_count].key = p->key;
+        c->sizes[c->size_count].part = NULL;
+        c->sizes[c->size_count++].object = p->object;
+    }
+}
+
+/* What it gains is spread over so many places that none is a good part of it. A module is no name
+ * for what its variables hold. */
+static bool is_spread(const struct sizes *s)
+{
+    return s->owner && s->count == SIZES_LARGEST && s->gained > 0 &&
+           GOOD_PART * gained(&s->largest[0]) < s->gained && heap_length(s->owner) >= 0 &&
+           !roots_is_namespace(s->owner);
+}
+
+/* A sum is counted on from census to census by what was gained: others come and go. `now`: where it
+ * begins. Returns what it was before; 0: nothing was known of it. */
+static uint64_t count_on(struct sizes *s, uintptr_t key, double now, double gains, uint64_t *ret)
+{
+    bool is_new;
+    const struct place *before = places_find(&s->survey->lengths_before, key);
+    struct place *place = places_add(&s->survey->lengths, key, &is_new);
+    double sum = before ? (double) before->value + gains : now;
+    *ret = sum > 0 ? (uint64_t) sum : 0;
+    if (place)
+        place->value = *ret;
+    return place && before ? before->value : 0;
+}
+
+static void note_owner(struct sizes *s)
+{
+    uintptr_t key = reach_key_of(s->owner);
+    struct sizes_place p = {.key = key, .object = s->owner};
+    double scale = scale_of(s);
+    p.before = count_on(s, key, scale * (double) s->bytes, scale * (double) s->gained, &p.now);
+    if (p.before > 0 && (is_spread(s) || grown_knows(s->survey, FORM_SIZE, key)))
+        note(s, &p);
+}
+
+/* ---- containers in one ---- */
+
+#define PARTS_LEAST 8u /* so many grow: fewer are told one by one */
+
+static bool is_inner_spread(const struct sizes *s)
+{
+    return s->inner.growing >= PARTS_LEAST && GOOD_PART * s->inner.most < s->inner.gained &&
+           !roots_is_namespace(s->owner);
+}
+
+static void note_inner(struct sizes *s)
+{
+    struct survey *c = s->survey;
+    uintptr_t key = reach_key_of(s->owner) - 2; /* of none of its places, nor of all */
+    double scale = scale_of(s);
+    uint64_t now, before = count_on(s, key, scale * (double) s->inner.items,
+                                    scale * (double) s->inner.gained, &now);
+    if (before == 0 || c->size_count == SURVEY_SIZES)
+        return;
+    if (now != before && (is_inner_spread(s) || grown_knows(c, FORM_ITEMS, key)))
+        grown_note(c, FORM_ITEMS, key, c->time_before, before, now);
+    if (!grown_knows(c, FORM_ITEMS, key))
+        return;
+    c->sizes[c->size_count].key = key;
+    c->sizes[c->size_count].part = s->inner.part;
+    c->sizes[c->size_count++].object = s->owner;
+}
+
+/* Its length was counted in the walk over all objects. */
+static bool add_inner(struct sizes *s, py_object *o)
+{
+    if (!s->owner || heap_length(o) < 0 || heap_length(s->owner) < 0)
+        return false;
+    const struct place *now = places_find(&s->survey->lengths, (uintptr_t) o);
+    if (!now || heap_most(o) >= 0)
+        return false;
+    const struct place *before = places_find(&s->survey->lengths_before, (uintptr_t) o);
+    int64_t gains = before ? (int64_t) now->value - (int64_t) before->value : 0;
+    s->inner.items += now->value;
+    s->inner.gained += gains;
+    s->inner.growing += gains > 0;
+    if (!s->inner.part || gains > s->inner.most) {
+        s->inner.part = o;
+        s->inner.most = gains;
+    }
+    return gains > 0;
+}
+
+void sizes_end(struct sizes *s)
+{
+    bool spread = is_spread(s);
+    for (unsigned i = 0; i < s->count && !spread; i++)
+        note(s, &s->largest[i]);
+    if (s->owner && s->bytes >= SIZE_LEAST && s->places > SIZES_LARGEST)
+        note_owner(s);
+    if (s->inner.part)
+        note_inner(s);
+    *s = (struct sizes){.survey = s->survey};
+}
+
+bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place)
+{
+    if (place->owner != s->owner)
+        sizes_end(s);
+    s->owner = place->owner;
+    s->reference = place->reference;
+    uint64_t bytes = size_of(s->survey, o);
+    if (bytes < PLACE_LEAST)
+        return add_inner(s, o);
+    add_place(s, o, place->key, bytes);
+    return true;
+}
