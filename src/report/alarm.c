@@ -39,7 +39,7 @@ void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
         buf_adds(&text, ". ");
         summary_why(&text, &j.job, style);
         buf_adds(&text, ". Fix: ");
-        summary_next(&text, &j.job);
+        summary_next(&text, &j.job, style);
     }
     buf_addc(&text, '.');
     add_paragraph(out, &text, style);
