@@ -328,11 +328,13 @@ static void tell_news(struct live *l, double seconds)
             tell_series(l, seconds, &news);
             continue;
         }
-        struct buf text = BUF_INIT;
-        buf_addf(&text, "tidemark: %s%s\n",
-                 news.kind == NEWS_NEAR_LIMIT ? "MEMORY ALMOST FULL: " : "", news.text);
+        struct buf sentence = BUF_INIT, text = BUF_INIT;
+        buf_addf(&sentence, "%s%s", news.kind == NEWS_NEAR_LIMIT ? "MEMORY ALMOST FULL: " : "",
+                 news.text);
+        report_notice(&text, buf_text(&sentence), &l->style);
         tell(l, buf_text(&text));
         run_file_add_news(l->store, seconds, news.kind, news.text);
+        buf_release(&sentence);
         buf_release(&text);
     }
 }

@@ -221,8 +221,8 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
         units_add_count(&text, searches, 0);
         buf_addf(&text, " search%s for holders", searches == 1 ? "" : "es");
     }
-    buf_adds(&text, v->found.census_count > 1 ? "; a process stood still for at most "
-                                              : "; the program stood still for ");
+    buf_adds(&text, v->found.census_count > 1 ? "; a process was paused for at most "
+                                              : "; the program was paused for ");
     units_add_short_time(&text, pause);
     buf_adds(&text, " in all, ");
     units_add_short_time(&text, longest);
@@ -253,7 +253,7 @@ void report_entry_end(struct buf *out, const struct watch_entered *e)
     if (e->ended) {
         buf_adds(out, "it has ended since");
     } else if (e->left) {
-        buf_adds(out, "left again: it holds one idle library and nothing else");
+        buf_adds(out, "detached; only the idle probe library stays loaded");
     } else {
         buf_adds(out,
                  e->counted ? "no safe point came to detach at" : "no safe point came within ");
@@ -266,11 +266,11 @@ void report_entry_end(struct buf *out, const struct watch_entered *e)
 
 static void add_stay(struct buf *text, const struct watch_entered *e)
 {
-    buf_addf(text, "%s (Python %s), and stood still for ", e->process, e->python);
+    buf_addf(text, "%s (Python %s), paused for ", e->process, e->python);
     units_add_short_time(text, e->stopped_seconds);
     buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
     if (!e->counted && !e->ended && !e->left)
-        buf_adds(text, "nothing was counted: ");
+        buf_adds(text, "no objects were counted: ");
     report_entry_end(text, e);
 }
 
@@ -284,7 +284,7 @@ void found_entered(struct buf *out, const struct watch_entered *list, size_t cou
             add_stay(&text, e);
         else
             buf_addf(&text, "%s: %s", e->process, e->why);
-        text_fact(out, e->python ? "entered" : "not entered", &text, style);
+        text_fact(out, "attach", &text, style);
     }
 }
 

@@ -101,6 +101,9 @@ void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
 void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
                        const struct report_style *style);
 
+/* Anything else that is announced, as a paragraph. */
+void report_notice(struct buf *out, const char *sentence, const struct report_style *style);
+
 /* "12 min | step 412/1000 | job 812 MB, floor 800 MB | ...": one line without a line end, cut to
  * the style's width; width 0: not cut. */
 void report_status(struct buf *out, const struct watch_status *s, double seconds,

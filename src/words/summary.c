@@ -96,6 +96,8 @@ static void why_leak(struct buf *out, const struct report_job *job, const struct
     double mean = answer_mean_rate(a), from = isfinite(a->onset_at) ? a->onset_at : a->first_at;
     buf_addc(out, '+');
     series_add_value(out, (isfinite(mean) ? mean : a->rate) * (a->last_at - from), s->info->unit);
+    if (s->info->unit == SERIES_COUNT)
+        buf_addf(out, " %s", s->info->kind);
     buf_adds(out, " in ");
     add_span(out, a, from, s->info->clock);
     if (f && f->name && f->gain)
@@ -341,7 +343,8 @@ void summary_end(struct buf *out, const struct report_job *job, const struct rep
     buf_adds(out, buf_text(&verdict));
     if (place.len > 0)
         buf_addf(out, ": %s", buf_text(&place));
-    if (state.len > 0)
+    used += format_columns(buf_text(&place));
+    if (state.len > 0 && (width == 0 || used <= width))
         buf_addf(out, ", %s", buf_text(&state));
     buf_release(&verdict);
     buf_release(&place);

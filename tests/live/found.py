@@ -51,7 +51,7 @@ def the_holder_is_named(b):
     words = " ".join(said.split())
     check("list `kept`, local of `train` (told_census.py:12): +1.0" in words, "report", said)
     check("tensors 330 (cpu 330)" in words, "counts", said)
-    check("the program stood still for" in words, "cost", said)
+    check("the program was paused for" in words, "cost", said)
 
     shown = b.run([str(b.tidemark), "show", str(run_file)]).stdout.decode()
     check("list `kept`, local of `train` (told_census.py:12): +1.0" in " ".join(shown.split()),
@@ -90,7 +90,7 @@ def nothing_is_inspected_where_that_is_not_wanted(b):
     """--no-inspect: no census is taken."""
     answer, said = _told(b, "--no-inspect")
     equal(answer["verdict"], "leak", "verdict", said)
-    check("censuses" not in answer and "stood still for" not in said, "censuses", said)
+    check("censuses" not in answer and "was paused for" not in said, "censuses", said)
     equal(answer["findings"], [], "findings")
 
 

@@ -122,7 +122,10 @@ TEST(summary__counts_are_plural)
     m.series.info.name = "trainer 7 fds";
     m.series.info.unit = SERIES_COUNT;
     m.series.answer.rate = 1;
+    m.series.info.kind = "fds";
+    m.series.answer.phase_count = 0;
     CHECK_TEXT(verdict_of(&m), "LEAK (low): trainer 7 fds grow 1/step");
+    CHECK_TEXT(why_of(&m), "+1,980 fds in 1,980 steps (2.5 epochs)");
     m.series.answer.pattern = PATTERN_STAIRCASE;
     CHECK_TEXT(verdict_of(&m), "LEAK (low): trainer 7 fds climb in steps, on average 1/step");
     m.series.answer.pattern = PATTERN_ACCELERATING;
@@ -172,7 +175,7 @@ TEST(summary__the_last_line_repeats_verdict_and_place)
     CHECK_TEXT(end_of(&m, &wide), "LEAK (low): `Lit.train_losses`, "
                                   "/home/somebody/work/projects/mnist/train.py:31, 512 B/step");
     CHECK_TEXT(end_of(&m, &plain), "LEAK (low): `Lit.train_losses`, train.py:31, 512 B/step");
-    CHECK_TEXT(end_of(&m, &narrow), "LEAK (low): `Lit.train_losses`, train.py:31, 512 B/step");
+    CHECK_TEXT(end_of(&m, &narrow), "LEAK (low): `Lit.train_losses`, train.py:31");
     made_series_release(&m.series);
 }
 
