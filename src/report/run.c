@@ -440,12 +440,10 @@ static void add_short(struct buf *out, const struct watch_view *v, const struct 
     format_wrapped(out, buf_text(&text), 0, style);
     buf_clear(&text);
     if (v->ending)
-        buf_addf(&text, "ended: %s", v->ending);
+        buf_adds(&text, v->ending);
     else if (isfinite(v->steps))
         summary_next(&text, &j->job, style);
-    if (text.len > 0)
-        format_wrapped(out, buf_text(&text), 0, style);
-    buf_release(&text);
+    text_answer(out, v->ending ? "ended" : "next", &text, style);
 }
 
 void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,

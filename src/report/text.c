@@ -606,7 +606,7 @@ static void add_brief_facts(struct buf *out, const struct report_job *job, unsig
     struct buf text = BUF_INIT;
     if (job->found && job->answer->verdict == VERDICT_LEAK)
         found_brief(out, job->found, most, style);
-    if (s && matters(s->answer)) {
+    if (s && s->answer->verdict == VERDICT_LEAK) {
         summary_severity(&text, s);
         text_fact(out, "severity", &text, style);
         add_other_leaks(out, job, most, style);
