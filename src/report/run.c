@@ -404,18 +404,22 @@ static void add_all(struct buf *out, const struct watch_view *v, const struct ru
     add_cost(out, v, style);
 }
 
-/* A process that could not be attached to is why a leak has no holder. */
-static bool lacks_a_holder(const struct watch_view *v)
+/* The process to which attaching did not help: why a leak has no holder, or what is open stays so.
+ * NULL: there is none. */
+static const struct watch_entered *first_in_vain(const struct watch_view *v)
 {
-    return v->answer.verdict == VERDICT_LEAK && v->found.count == 0;
+    const struct watch_entered *e = v->found.entered_count > 0 ? v->found.entered : NULL;
+    bool is_leak = v->answer.verdict == VERDICT_LEAK;
+    bool is_open = v->answer.verdict == VERDICT_INCONCLUSIVE;
+    return e && v->found.count == 0 && (is_leak || (is_open && !e->counted)) ? e : NULL;
 }
 
 /* What stands below the chart and its facts. */
 static void add_run(struct buf *out, const struct watch_view *v, const char *run_file,
                     const struct report_style *style)
 {
-    if (lacks_a_holder(v))
-        found_entered(out, v->found.entered, v->found.entered_count < 1 ? 0 : 1, style);
+    const struct watch_entered *in_vain = first_in_vain(v);
+    found_entered(out, in_vain, in_vain != NULL, style);
     add_watched(out, v, style);
     add_ending(out, v, style);
     add_details(out, run_file, style);
