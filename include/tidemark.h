@@ -173,8 +173,8 @@ TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, co
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 
-/* Everything, as docs/JSON.md describes it; as text, the report of `tidemark run`. The caller frees
- * the text with tidemark_free(). */
+/* Everything, as docs/JSON.md describes it; as text, the short report of `tidemark run`. The caller
+ * frees the text with tidemark_free(). */
 TIDEMARK_API int tidemark_json(tidemark_watcher *w, char **ret);
 TIDEMARK_API int tidemark_report(tidemark_watcher *w, char **ret);
 TIDEMARK_API void tidemark_free(void *text);

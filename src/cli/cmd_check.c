@@ -14,7 +14,8 @@ static const char help[] =
     "usage: tidemark check FILE LIMIT... [options]\n"
     "\n"
     "A gate for CI. Prints one line: all limits hold, or which one broke and by how\n"
-    "much. A leak within the limits passes; --fail-on leak rejects it.\n"
+    "much. A leak within the limits passes, but its verdict, why and fix are printed;\n"
+    "--fail-on leak rejects it.\n"
     "\n"
     "  --max-rate 5MB/step     growth after the warm-up (/s, /min, /h by the clock)\n"
     "  --max-rise 500MB        rise of the floor after the warm-up\n"
@@ -140,8 +141,11 @@ static int check_verdict(const struct check *c, const struct judgement *j, bool 
     int status = fail_on_status(&c->fail_on, a->verdict, a->severity);
     bool leaks = a->verdict == VERDICT_LEAK && a->severity > SEVERITY_NEGLIGIBLE;
     bool is_asked = c->fail_on.leak || c->fail_on.inconclusive;
-    if (is_asked || (leaks && limits_hold))
-        report_headline(out, &j->job, &(struct report_style){.ascii = true});
+    const struct report_style style = {.ascii = true, .width = FORMAT_MAX_WIDTH};
+    if (leaks && (is_asked || limits_hold))
+        report_opening(out, &j->job, &style);
+    else if (is_asked)
+        report_headline(out, &j->job, &style);
     return status;
 }
 

@@ -110,7 +110,7 @@ static int judge_recorded(const struct show *s, const char *path)
     else if (s->quiet)
         report_headline(&out, &j.job, &style);
     else
-        report_text(&out, &j.job, &style);
+        report_run_text(&out, l->run, path, &style);
     int status = fail_on_status(&s->fail_on, j.answer.verdict, j.answer.severity);
     judgement_release(&j);
     load_free(l);

@@ -86,7 +86,7 @@ static void note_failure(struct entering *e, struct watch *w, pid_t pid, const c
     e->failed++;
     buf_adds(&line, "tidemark: ");
     watch_name_process(w, pid, &line);
-    buf_addf(&line, " cannot be entered. %s", why);
+    buf_addf(&line, " cannot be attached to. %s", why);
     add_what_to_type(e, &line, pid, error);
     buf_addc(&line, '\n');
     e->options.tell(e->options.context, buf_text(&line));
@@ -106,13 +106,13 @@ static void note(struct entering *e, struct watch *w, const struct visit_result 
                                               .stops = r->stops});
     e->entered++;
     struct buf line = BUF_INIT;
-    buf_adds(&line, "tidemark: entered ");
+    buf_adds(&line, "tidemark: attached to ");
     watch_name_process(w, r->pid, &line);
     if (r->uid != geteuid())
-        buf_addf(&line, " for user %u, whose rights its files are handled with", (unsigned) r->uid);
-    buf_adds(&line, "; it stood still for ");
+        buf_addf(&line, " as user %u, with that user's rights to files", (unsigned) r->uid);
+    buf_adds(&line, " (paused ");
     units_add_short_time(&line, r->stopped);
-    buf_addc(&line, '\n');
+    buf_adds(&line, ")\n");
     e->options.tell(e->options.context, buf_text(&line));
     buf_release(&line);
 }
@@ -142,8 +142,8 @@ void entering_tick(struct entering *e, struct watch *w)
         return;
     }
     if (visit_has_to_wait(e->visit))
-        e->options.tell(e->options.context, "tidemark: a process is inside a long call and cannot "
-                                            "be entered yet: waiting\n");
+        e->options.tell(e->options.context, "tidemark: waiting to attach: a process is inside a "
+                                            "long call\n");
     while (visit_next(e->visit, &r))
         note(e, w, &r);
     if (!visit_is_busy(e->visit))

@@ -328,11 +328,13 @@ static void tell_news(struct live *l, double seconds)
             tell_series(l, seconds, &news);
             continue;
         }
-        struct buf text = BUF_INIT;
-        buf_addf(&text, "tidemark: %s%s\n",
-                 news.kind == NEWS_NEAR_LIMIT ? "MEMORY ALMOST FULL: " : "", news.text);
+        struct buf sentence = BUF_INIT, text = BUF_INIT;
+        buf_addf(&sentence, "%s%s", news.kind == NEWS_NEAR_LIMIT ? "MEMORY ALMOST FULL: " : "",
+                 news.text);
+        report_notice(&text, buf_text(&sentence), &l->style);
         tell(l, buf_text(&text));
         run_file_add_news(l->store, seconds, news.kind, news.text);
+        buf_release(&sentence);
         buf_release(&text);
     }
 }
@@ -366,11 +368,11 @@ static void check_options(struct live *l, double seconds)
     const struct live_options *o = l->options;
     char by[80];
     if (o->duration > 0 && seconds >= o->duration) {
-        snprintf(by, sizeof(by), "told to end by tidemark after %g s, as asked", o->duration);
+        snprintf(by, sizeof(by), "stopped by tidemark after %g s (--duration)", o->duration);
         end_by_option(l, seconds, by);
     }
     if (o->stop_after_steps > 0 && watch_steps(l->watch) >= o->stop_after_steps) {
-        snprintf(by, sizeof(by), "told to end by tidemark after %g steps, as asked",
+        snprintf(by, sizeof(by), "stopped by tidemark after %g steps (--stop-after-steps)",
                  o->stop_after_steps);
         end_by_option(l, seconds, by);
     }
@@ -464,7 +466,7 @@ static void read_signals(struct live *l)
         if (number == SIGCHLD)
             reap_helpers(l);
         else if (!l->job->relay)
-            end_watching(l, "watching was ended by the user");
+            end_watching(l, "the user stopped watching");
         else if (only_we_have_it(&info))
             relay_signal(l->job->relay, number);
         if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)

@@ -11,7 +11,7 @@
 
 /* Sentences that may go anywhere, and a report for a terminal of unknown width. */
 static const struct report_style sentence_style = {.width = 0, .ascii = true};
-static const struct report_style report_style = {.width = 80, .full = true};
+static const struct report_style report_style = {.width = 80};
 
 int answer_copy(void *ret, const void *known)
 {
@@ -186,13 +186,19 @@ int answer_hand_over(struct buf *text, char **ret)
     return 0;
 }
 
-static void add_report(struct buf *out, const struct watch_view *view)
+static void add_json(struct buf *out, const tidemark_watcher *w, const struct watch_view *view)
 {
-    report_run_text(out, view, NULL, &report_style);
+    (void) w;
+    report_run_json(out, view);
+}
+
+static void add_report(struct buf *out, const tidemark_watcher *w, const struct watch_view *view)
+{
+    report_run_text(out, view, buf_text(&w->run_file), &report_style);
 }
 
 struct writing {
-    void (*add)(struct buf *out, const struct watch_view *v);
+    void (*add)(struct buf *out, const tidemark_watcher *w, const struct watch_view *v);
     char **ret;
 };
 
@@ -202,14 +208,14 @@ static int write_all(tidemark_watcher *w, struct visit *v, void *context)
     struct watch_view view;
     struct buf text = BUF_INIT;
     answer_look(w, v, &view);
-    writing->add(&text, &view);
+    writing->add(&text, w, &view);
     watch_view_release(&view);
     return answer_hand_over(&text, writing->ret);
 }
 
 int tidemark_json(tidemark_watcher *w, char **ret)
 {
-    struct writing writing = {report_run_json, ret};
+    struct writing writing = {add_json, ret};
     return ret ? watcher_visit(w, write_all, &writing) : -EINVAL;
 }
 

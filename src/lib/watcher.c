@@ -270,6 +270,8 @@ static int start_watch(tidemark_watcher *w, const struct tidemark_options *o)
     int r = 0;
     if (o->run_file && !w->told_outside)
         r = run_file_create(o->run_file, &options, &w->store);
+    if (w->store)
+        buf_adds(&w->run_file, o->run_file);
     options.store = w->store;
     if (r == 0)
         r = watch_new(&options, &w->watch);
@@ -323,6 +325,7 @@ static void release(tidemark_watcher *w)
     }
     wire_close(w->ring);
     proc_free(w->self);
+    buf_release(&w->run_file);
     buf_release(&w->command);
     buf_release(&w->arguments);
     freelocale(w->plain);

@@ -34,6 +34,7 @@ struct tidemark_watcher {
 
     struct watch *watch;
     struct store *store; /* NULL: none */
+    struct buf run_file; /* its path; empty: none */
     struct buf command, arguments;
     bool finished;
     double seconds_finished;

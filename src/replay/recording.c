@@ -596,6 +596,32 @@ static void play_clock(struct recording *r, bool by_time)
     }
 }
 
+static int count_process(void *context, int64_t id, const struct store_process *p)
+{
+    (void) id;
+    (void) p;
+    ++*(uint64_t *) context;
+    return 0;
+}
+
+/* What a report says of the run itself, as far as it was recorded. */
+static void describe_run(struct recording *r, struct watch_view *ret)
+{
+    const struct store_run *run = store_run(r->store);
+    ret->command = copy(run->title);
+    ret->arguments = copy(run->command);
+    ret->started = run->started;
+    ret->seconds = store_last_seconds(r->store);
+    ret->limit = run->limit_bytes;
+    ret->limit_source = copy(run->limit_source);
+    ret->watcher_cpu_seconds = ret->watcher_bytes = NAN;
+    ret->system_first = ret->system_last = NAN;
+    struct span span = count_span(r);
+    ret->step = span.last.step;
+    ret->steps = span.last.step - span.first.step + 1;
+    store_each_process(r->store, count_process, &ret->processes_seen);
+}
+
 int recording_judge(struct recording *r, const struct recording_options *options,
                     struct watch_view *ret)
 {
@@ -609,6 +635,7 @@ int recording_judge(struct recording *r, const struct recording_options *options
             return result;
     }
     *ret = (struct watch_view){0};
+    describe_run(r, ret);
     if (r->has_evidence) {
         play_clock(r, options->by_time);
         settle_job(&r->job);

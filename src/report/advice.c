@@ -72,14 +72,20 @@ static void add_headline(struct buf *out, const struct report_advice *a, const s
                          const struct report_style *style)
 {
     struct run_job job;
-    struct buf sentence = BUF_INIT;
     run_job_init(&job, a->view);
-    headline_job(&sentence, &job.job, style);
-    format_wrapped(out, buf_text(&sentence), 0, style);
-    buf_release(&sentence);
+    text_opening(out, &job.job, style);
     run_job_release(&job);
     add_caveat(out, a, j, style);
     buf_addc(out, '\n');
+}
+
+static void add_ending(struct buf *out, const struct report_advice *a,
+                       const struct report_style *style)
+{
+    struct run_job job;
+    run_job_init(&job, a->view);
+    text_ending(out, &job.job, style);
+    run_job_release(&job);
 }
 
 static void add_about(struct buf *out, const struct report_advice *a,
@@ -239,6 +245,7 @@ void report_advice_text(struct buf *out, const struct report_advice *a,
     add_size_reasons(out, a, j, style);
     add_parts(out, a->evidence, style);
     add_settings(out, a, j, style);
+    add_ending(out, a, style);
     free(j);
 }
 

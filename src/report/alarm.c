@@ -39,12 +39,20 @@ void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
         buf_adds(&text, ". ");
         summary_why(&text, &j.job, style);
         buf_adds(&text, ". Fix: ");
-        summary_next(&text, &j.job);
+        summary_next(&text, &j.job, style);
     }
     buf_addc(&text, '.');
     add_paragraph(out, &text, style);
     buf_release(&text);
     run_job_release(&j);
+}
+
+void report_notice(struct buf *out, const char *sentence, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    utf8_add_clean(&text, sentence, style->ascii);
+    add_paragraph(out, &text, style);
+    buf_release(&text);
 }
 
 void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,

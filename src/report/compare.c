@@ -2,6 +2,7 @@
 #include "report/compare_jobs.h"
 #include "report/json.h"
 #include "report/table.h"
+#include "report/text.h"
 
 #include <math.h>
 
@@ -207,10 +208,34 @@ void report_comparison_headline(struct buf *out, const struct report_runs *runs,
     buf_release(&sentence);
 }
 
+/* Verdict, why, fix. */
+static void add_opening(struct buf *out, const struct report_runs *runs,
+                        const struct report_style *style)
+{
+    const struct report_job *a = runs->job_a, *b = runs->job_b;
+    bool leaks = a->answer->verdict == VERDICT_LEAK || b->answer->verdict == VERDICT_LEAK;
+    struct buf text = BUF_INIT;
+    report_comparison_headline(out, runs, style);
+    summary_pair_why(&text, a, b);
+    text_answer(out, "why", &text, style);
+    summary_pair_next(&text, a, b, style);
+    text_answer(out, leaks ? "fix" : "next", &text, style);
+}
+
+static void add_ending(struct buf *out, const struct report_runs *runs,
+                       const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    summary_pair_end(&text, runs->job_a, runs->job_b, style);
+    buf_addc(out, '\n');
+    format_wrapped(out, buf_text(&text), 0, style);
+    buf_release(&text);
+}
+
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style)
 {
-    report_comparison_headline(out, runs, style);
+    add_opening(out, runs, style);
     buf_addc(out, '\n');
     compare_jobs_verdicts(out, runs->job_a, runs->job_b, style);
     add_names(out, "A", &runs->a, style);
@@ -219,6 +244,7 @@ void report_comparison(struct buf *out, const struct report_runs *runs,
     add_table(out, runs);
     compare_jobs_points(out, runs->job_a, runs->job_b, style);
     add_differences(out, runs->comparison, style);
+    add_ending(out, runs, style);
 }
 
 void report_comparison_json(struct buf *out, const struct report_runs *runs)

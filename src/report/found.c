@@ -40,14 +40,22 @@ static void add_finding(struct buf *out, const char *label, const struct watch_f
     }
 }
 
-/* The sentence without its advice, which stands in the third line of the report. */
+/* The sentence without its advice, which stands in the third line of the report. Where the holder
+ * has a name the way to it is left to --full. */
 static void add_growth(struct buf *out, const char *label, const struct watch_finding *f,
                        const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    size_t len = strlen(f->sentence), tail = f->advice ? strlen(f->advice) : 0;
-    bool ends_so = len > tail + 2 && strcmp(f->sentence + len - tail, f->advice) == 0;
-    buf_add(&text, f->sentence, tail > 0 && ends_so ? len - tail - 2 : len);
+    const char *begin = f->name && f->gain ? strstr(f->sentence, f->gain) : NULL;
+    if (begin) {
+        summary_place(&text, f, 0);
+        buf_adds(&text, ": ");
+    } else {
+        begin = f->sentence;
+    }
+    size_t len = strlen(begin), tail = f->advice ? strlen(f->advice) : 0;
+    bool ends_so = len > tail + 2 && strcmp(begin + len - tail, f->advice ? f->advice : "") == 0;
+    buf_add(&text, begin, tail > 0 && ends_so ? len - tail - 2 : len);
     text_fact(out, label, &text, style);
 }
 
@@ -79,20 +87,33 @@ void found_text(struct buf *out, const struct watch_found *f, const struct repor
         add_finding(out, i == 0 ? "cache" : "", &f->caches[i], style);
 }
 
-/* In the short report: who holds it, once more in full, and the next ones by their names. */
-void found_brief(struct buf *out, const struct watch_found *f, const struct report_style *style)
+/* "`cache`, train.py:31: +1.00 items a step". */
+static void add_also(struct buf *out, const struct watch_finding *f,
+                     const struct report_style *style)
 {
+    struct buf text = BUF_INIT;
+    summary_place(&text, f, format_width(style) / 2);
+    if (text.len == 0)
+        buf_adds(&text, f->cause ? f->cause : f->sentence);
+    if (f->gain)
+        buf_addf(&text, ": %s", f->gain);
+    text_fact(out, "also", &text, style);
+}
+
+void found_brief(struct buf *out, const struct watch_found *f, unsigned most,
+                 const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    size_t shown = most < f->count ? most : f->count;
     if (f->count > 0)
         add_growth(out, f->findings[0].name ? "holder" : "cause", &f->findings[0], style);
-    for (size_t i = 1; i < f->count && i < FINDINGS_SHOWN; i++) {
-        struct buf text = BUF_INIT;
-        summary_place(&text, &f->findings[i]);
-        if (f->findings[i].gain)
-            buf_addf(&text, ": %s", f->findings[i].gain);
-        text_fact(out, "also", &text, style);
-    }
+    for (size_t i = 1; i < shown; i++)
+        add_also(out, &f->findings[i], style);
+    size_t hidden = f->count - (shown > 0 ? shown : f->count > 0);
+    if (hidden > 0)
+        buf_addf(&text, "%zu more cause%s, less likely", hidden, hidden == 1 ? "" : "s");
+    text_fact(out, "also", &text, style);
     for (unsigned i = 0; i < f->undecided_count && f->count == 0; i++) {
-        struct buf text = BUF_INIT;
         buf_adds(&text, f->undecided[i]);
         text_fact(out, i == 0 ? "open" : "", &text, style);
     }
@@ -200,8 +221,8 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
         units_add_count(&text, searches, 0);
         buf_addf(&text, " search%s for holders", searches == 1 ? "" : "es");
     }
-    buf_adds(&text, v->found.census_count > 1 ? "; a process stood still for at most "
-                                              : "; the program stood still for ");
+    buf_adds(&text, v->found.census_count > 1 ? "; a process was paused for at most "
+                                              : "; the program was paused for ");
     units_add_short_time(&text, pause);
     buf_adds(&text, " in all, ");
     units_add_short_time(&text, longest);
@@ -232,7 +253,7 @@ void report_entry_end(struct buf *out, const struct watch_entered *e)
     if (e->ended) {
         buf_adds(out, "it has ended since");
     } else if (e->left) {
-        buf_adds(out, "left again: it holds one idle library and nothing else");
+        buf_adds(out, "detached; only the idle probe library stays loaded");
     } else {
         buf_adds(out,
                  e->counted ? "no safe point came to detach at" : "no safe point came within ");
@@ -245,11 +266,11 @@ void report_entry_end(struct buf *out, const struct watch_entered *e)
 
 static void add_stay(struct buf *text, const struct watch_entered *e)
 {
-    buf_addf(text, "%s (Python %s), and stood still for ", e->process, e->python);
+    buf_addf(text, "%s (Python %s), paused for ", e->process, e->python);
     units_add_short_time(text, e->stopped_seconds);
     buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
     if (!e->counted && !e->ended && !e->left)
-        buf_adds(text, "nothing was counted: ");
+        buf_adds(text, "no objects were counted: ");
     report_entry_end(text, e);
 }
 
@@ -263,7 +284,7 @@ void found_entered(struct buf *out, const struct watch_entered *list, size_t cou
             add_stay(&text, e);
         else
             buf_addf(&text, "%s: %s", e->process, e->why);
-        text_fact(out, e->python ? "entered" : "not entered", &text, style);
+        text_fact(out, "attach", &text, style);
     }
 }
 

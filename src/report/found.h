@@ -10,8 +10,10 @@ bool found_any(const struct watch_found *f);
 /* A paragraph a finding, with what speaks for it. */
 void found_text(struct buf *out, const struct watch_found *f, const struct report_style *style);
 
-/* Who holds what grows most, and the next ones by their names. */
-void found_brief(struct buf *out, const struct watch_found *f, const struct report_style *style);
+/* Who holds what grows most, the next ones by their names until there are `most`, and how many more
+ * there are. */
+void found_brief(struct buf *out, const struct watch_found *f, unsigned most,
+                 const struct report_style *style);
 
 /* How many tensors there are and what they are for; what it took to count them. */
 void found_counts(struct buf *out, const struct watch_view *v, const struct report_style *style);

@@ -167,7 +167,7 @@ static void add_head(struct buf *out, const struct report_objects *o,
 static void add_cost(struct buf *out, const struct wire_census *c, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    buf_adds(&text, "counted by a child of the process, which stood still for ");
+    buf_adds(&text, "counted by a child of the process, paused for ");
     units_add_short_time(&text, c->pause_seconds);
     text_fact(out, "census", &text, style);
 }

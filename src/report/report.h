@@ -24,6 +24,10 @@ void report_why(struct buf *out, const char *series, const struct answer *answer
 void report_why_json(struct json *j, const char *series, const struct answer *answer,
                      const struct account *a);
 
+/* Its first three lines alone: verdict, why, fix. */
+void report_opening(struct buf *out, const struct report_job *job,
+                    const struct report_style *style);
+
 /* Its first sentence alone, with a line end and never broken: "LEAK (low): rss grows 5 MB/step". */
 void report_headline(struct buf *out, const struct report_job *job,
                      const struct report_style *style);
@@ -53,8 +57,8 @@ struct report_runs {
  * causes. A negligible leak is neither. */
 bool report_jobs_leak_alike(const struct report_job *a, const struct report_job *b);
 
-/* `compare`: what the jobs leak and why, two curves side by side, then what differs; or the first
- * sentence of that alone. */
+/* `compare`: what the jobs leak, why, and the fix; two curves side by side; what differs; the
+ * verdicts once more. Or the first sentence alone. */
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
 void report_comparison_headline(struct buf *out, const struct report_runs *runs,
@@ -84,7 +88,8 @@ void report_tradeoff_json(struct buf *out, const struct report_tradeoff *r);
  * `run`, `watch`, `show`: the answer in three lines, of a leak its chart and who holds it, and the
  * verdict once more in the last line. With style->full also what was watched, the balance sheet,
  * the series that need attention, and what else is to be known. Of a command that ended before
- * anything could be known, one sentence. `run_file`: where all of it is kept; NULL: nowhere.
+ * anything could be known, one sentence. `run_file`: where all of it is kept; NULL: nowhere;
+ * "": nowhere, and there is no --full.
  */
 void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,
                      const struct report_style *style);
@@ -98,6 +103,9 @@ void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
 /* The same for one that was announced, and is no leak after all. */
 void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
                        const struct report_style *style);
+
+/* Anything else that is announced, as a paragraph. */
+void report_notice(struct buf *out, const char *sentence, const struct report_style *style);
 
 /* "12 min | step 412/1000 | job 812 MB, floor 800 MB | ...": one line without a line end, cut to
  * the style's width; width 0: not cut. */

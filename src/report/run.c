@@ -84,6 +84,20 @@ static const char *steps_words(const char *from)
     return "";
 }
 
+/* Of a recording that nobody finished it is not known how many there were at a time. */
+static void add_processes(struct buf *out, const struct watch_view *v)
+{
+    unsigned long long seen = v->processes_seen, most = v->most_processes;
+    if (most == 0 && seen == 0)
+        return;
+    unsigned long long count = most > 0 ? most : seen;
+    buf_addf(out, ", %llu process%s", count, count == 1 ? "" : "es");
+    if (most > 1)
+        buf_adds(out, " at a time");
+    if (seen > most && most > 0)
+        buf_addf(out, " (%llu in all)", seen);
+}
+
 static void add_watched(struct buf *out, const struct watch_view *v,
                         const struct report_style *style)
 {
@@ -96,11 +110,7 @@ static void add_watched(struct buf *out, const struct watch_view *v,
     }
     if (v->epochs > 0)
         buf_addf(&text, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
-    buf_addf(&text, ", %u process%s", v->most_processes, v->most_processes == 1 ? "" : "es");
-    if (v->most_processes > 1)
-        buf_adds(&text, " at a time");
-    if (v->processes_seen > v->most_processes)
-        buf_addf(&text, " (%llu in all)", (unsigned long long) v->processes_seen);
+    add_processes(&text, v);
     text_fact(out, "watched", &text, style);
 }
 
@@ -202,7 +212,29 @@ static void add_beside(struct table *t, const char *label, double last, double c
         table_add(t, "");
 }
 
-static void add_sheet(struct buf *out, const struct watch_view *v)
+/* What /dev/shm grew by and no process of the job maps, whose share has it already. */
+static double unmapped(const struct watch_view *v)
+{
+    double grown = v->shm_last - v->shm_first - v->total.shmem;
+    return grown > 0 ? grown : 0;
+}
+
+/* What is missing until the changes above add up to that of the system. */
+static double unexplained(const struct watch_view *v)
+{
+    return v->system_last - v->system_first - (v->total.pss - v->total.pss_first) - unmapped(v);
+}
+
+static void add_unexplained(struct buf *out, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    summary_unexplained(&text);
+    buf_repeat(out, " ", INDENT);
+    format_wrapped(out, buf_text(&text), INDENT, style);
+    buf_release(&text);
+}
+
+static void add_sheet(struct buf *out, const struct watch_view *v, const struct report_style *style)
 {
     struct sheet_layout layout = {
         .shmem = v->total.shmem > 0,
@@ -218,12 +250,14 @@ static void add_sheet(struct buf *out, const struct watch_view *v)
         add_row(&t, v->rows[i].label, &v->rows[i], &layout);
     if (v->row_count > 1)
         add_row(&t, "the job", &v->total, &layout);
-    if (v->shm_last > v->shm_first)
-        add_beside(&t, "/dev/shm", v->shm_last, v->shm_last - v->shm_first, &layout);
+    if (unmapped(v) > 0)
+        add_beside(&t, "/dev/shm, mapped by nobody", v->shm_last, unmapped(v), &layout);
     add_beside(&t, "the system", v->system_last, v->system_last - v->system_first, &layout);
-    add_beside(&t, "unexplained", NAN, v->unexplained, &layout);
+    add_beside(&t, "unexplained", NAN, unexplained(v), &layout);
     buf_addc(out, '\n');
     table_render(&t, out, INDENT);
+    if (isfinite(unexplained(v)))
+        add_unexplained(out, style);
 }
 
 /* Then nothing of them is constant, be each of them as it may. */
@@ -321,6 +355,8 @@ static void add_notes(struct buf *out, const struct watch_view *v, const struct 
 static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
+    if (isnan(v->watcher_cpu_seconds))
+        return; /* of a recording nobody finished */
     buf_addf(&text, "%.2f s of CPU", v->watcher_cpu_seconds);
     if (v->seconds >= 1)
         buf_addf(&text, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
@@ -328,8 +364,8 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
         buf_adds(&text, ", ");
         units_add_bytes(&text, v->watcher_bytes);
     }
-    buf_addf(&text, "; reading shares held the job up for at most %.0f ms",
-             1000 * v->stall_seconds);
+    buf_adds(&text, "; reading PSS delayed the job by at most ");
+    units_add_short_time(&text, v->stall_seconds);
     text_fact(out, "tidemark", &text, style);
 }
 
@@ -337,12 +373,10 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
 static void add_details(struct buf *out, const char *run_file, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (style->full || !run_file)
-        buf_adds(&text, run_file ? run_file : "");
-    else
-        buf_addf(&text, "tidemark show --full %s", run_file);
     if (!run_file && !style->full)
         buf_adds(&text, "all series, the balance sheet and notes with --full");
+    else if (run_file && run_file[0])
+        buf_addf(&text, "%s%s", style->full ? "" : "tidemark show --full ", run_file);
     text_fact(out, style->full ? "run file" : "details", &text, style);
 }
 
@@ -360,7 +394,7 @@ static void add_all(struct buf *out, const struct watch_view *v, const struct ru
         buf_addc(out, '\n');
         found_text(out, &v->found, style);
     }
-    add_sheet(out, v);
+    add_sheet(out, v, style);
     add_overhead(out, v, style);
     add_table(out, v, j, style);
     add_sections(out, v, j, style);
@@ -370,70 +404,76 @@ static void add_all(struct buf *out, const struct watch_view *v, const struct ru
     add_cost(out, v, style);
 }
 
-/* A process that could not be attached to is why a leak has no holder. */
-static bool lacks_a_holder(const struct watch_view *v)
+/* The process to which attaching did not help: why a leak has no holder, or what is open stays so.
+ * NULL: there is none. */
+static const struct watch_entered *first_in_vain(const struct watch_view *v)
 {
-    return v->answer.verdict == VERDICT_LEAK && v->found.count == 0;
+    const struct watch_entered *e = v->found.entered_count > 0 ? v->found.entered : NULL;
+    bool is_leak = v->answer.verdict == VERDICT_LEAK;
+    bool is_open = v->answer.verdict == VERDICT_INCONCLUSIVE;
+    return e && v->found.count == 0 && (is_leak || (is_open && !e->counted)) ? e : NULL;
 }
 
-static void add_brief(struct buf *out, const struct watch_view *v, const struct run_job *j,
-                      const struct report_style *style)
+/* What stands below the chart and its facts. */
+static void add_run(struct buf *out, const struct watch_view *v, const char *run_file,
+                    const struct report_style *style)
 {
-    text_brief(out, &j->job, style);
-    if (lacks_a_holder(v))
-        found_entered(out, v->found.entered, v->found.entered_count < 1 ? 0 : 1, style);
+    const struct watch_entered *in_vain = first_in_vain(v);
+    found_entered(out, in_vain, in_vain != NULL, style);
     add_watched(out, v, style);
     add_ending(out, v, style);
+    add_details(out, run_file, style);
 }
 
 /* ---- too short for a report ---- */
 
 #define SHORT_SECONDS 10.0
 
-/* Nothing is known of any series, and nothing looks like a leak. */
+/* It ended at once, nothing is known of it, and no holder was found to grow. */
 static bool is_too_short(const struct watch_view *v)
 {
-    bool known = v->unread || !v->ended || v->seconds >= SHORT_SECONDS;
-    for (size_t i = 0; i < v->count && !known; i++)
-        known = v->series[i].answer.verdict != VERDICT_INCONCLUSIVE || v->series[i].answer.suspect;
-    return !known;
+    return v->ended && !v->unread && v->seconds < SHORT_SECONDS && v->found.count == 0 &&
+           v->answer.verdict == VERDICT_INCONCLUSIVE;
 }
 
-static void add_short(struct buf *out, const struct watch_view *v, const struct report_style *style)
+static void add_short(struct buf *out, const struct watch_view *v, const struct run_job *j,
+                      const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    format_verdict(&text, VERDICT_INCONCLUSIVE, SEVERITY_LOW, style);
-    buf_adds(&text, ": the command ");
-    buf_adds(&text, v->ending ? v->ending : "ended");
-    buf_adds(&text, " after ");
-    units_add_duration(&text, v->seconds);
-    buf_adds(&text, ", too soon to judge its memory");
-    if (v->total.pss > 0) {
-        buf_adds(&text, " (");
-        units_add_bytes(&text, v->total.pss);
-        buf_addc(&text, ')');
-    }
+    summary_short(&text, v->seconds, style);
     format_wrapped(out, buf_text(&text), 0, style);
-    buf_release(&text);
+    buf_clear(&text);
+    if (v->ending)
+        buf_adds(&text, v->ending);
+    else if (isfinite(v->steps))
+        summary_next(&text, &j->job, style);
+    text_answer(out, v->ending ? "ended" : "next", &text, style);
 }
 
 void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,
                      const struct report_style *style)
 {
     struct run_job j;
+    struct buf tail = BUF_INIT;
+    run_job_init(&j, v);
     if (!style->full && is_too_short(v)) {
-        add_short(out, v, style);
+        add_short(out, v, &j, style);
+        run_job_release(&j);
         return;
     }
-    run_job_init(&j, v);
     buf_addc(out, '\n');
     text_opening(out, &j.job, style);
     if (style->full)
+        add_details(&tail, run_file, style);
+    else
+        add_run(&tail, v, run_file, style);
+    text_ending(&tail, &j.job, style);
+    if (style->full)
         add_all(out, v, &j, style);
     else
-        add_brief(out, v, &j, style);
-    add_details(out, run_file, style);
-    text_ending(out, &j.job, style);
+        text_brief(out, &j.job, text_room(out, &tail), style);
+    buf_adds(out, buf_text(&tail));
+    buf_release(&tail);
     run_job_release(&j);
 }
 

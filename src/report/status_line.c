@@ -2,9 +2,9 @@
 #include "report/run.h"
 
 #include <math.h>
+#include <string.h>
 
 #define EARLY_SECONDS 120.0
-#define NAME_LEAST 12u /* columns of a name that still tells series apart */
 
 /* Pieces of the line, as they stand in it. */
 enum piece { ELAPSED, STEP, TOTAL, FLOOR, RATE, VERDICT, NAME, NEEDS, LIMIT, PIECES };
@@ -134,17 +134,29 @@ static void drop(struct row *row, struct buf *text, const enum piece *pieces, si
         buf_clear(&row->pieces[pieces[i]]);
 }
 
-static void shorten_name(struct row *row, unsigned by)
+/* Drops the last word that has a digit: a pid. False: there is none. */
+static bool drop_number(struct buf *name)
 {
-    struct buf *name = &row->pieces[NAME], whole = BUF_INIT;
-    unsigned columns = format_columns(buf_text(name));
-    if (by == 0 || columns <= NAME_LEAST)
-        return;
-    buf_adds(&whole, buf_text(name));
+    const char *text = buf_text(name), *found = NULL;
+    struct buf rest = BUF_INIT;
+    for (const char *word = text; *word; word += strcspn(word, " "), word += strspn(word, " "))
+        if (word > text && strcspn(word, "0123456789") < strcspn(word, " "))
+            found = word;
+    if (!found)
+        return false;
+    const char *after = found + strcspn(found, " ");
+    buf_add(&rest, text, (size_t) (found - text));
+    buf_adds(&rest, after + strspn(after, " "));
     buf_clear(name);
-    format_clean_cut(name, buf_text(&whole), columns > by + NAME_LEAST ? columns - by : NAME_LEAST,
-                     row->style);
-    buf_release(&whole);
+    buf_adds(name, buf_text(&rest));
+    buf_release(&rest);
+    return true;
+}
+
+static void shorten_name(struct row *row, struct buf *text)
+{
+    while (missing_columns(text, row) > 0 && drop_number(&row->pieces[NAME]))
+        continue;
 }
 
 /* A narrow terminal loses whole pieces, never half a number: what the program's own output tells
@@ -154,7 +166,7 @@ static void fit(struct row *row, struct buf *text)
     static const enum piece first[] = {FLOOR, ELAPSED, STEP, TOTAL};
     static const enum piece last[] = {NAME, NEEDS, RATE, LIMIT};
     drop(row, text, first, sizeof(first) / sizeof(first[0]));
-    shorten_name(row, missing_columns(text, row));
+    shorten_name(row, text);
     drop(row, text, last, sizeof(last) / sizeof(last[0]));
     join(text, row);
 }

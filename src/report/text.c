@@ -3,35 +3,41 @@
 #include "report/found.h"
 #include "report/table.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #define CHART_HEIGHT 8u
+#define CHART_LEAST 5u  /* where there is much else to say */
+#define CHART_AROUND 5u /* lines of a chart beside its height: axis, labels, blank lines */
 #define INDENT 2u
 #define LABEL_WIDTH 12u /* of the words left of the facts, indent included */
 #define MIN_NAME 12u    /* columns a name gets in any case */
 #define NAME_HEADING "series"
-#define GOOD_NAME 30u  /* columns for which other columns go */
-#define OTHERS_MOST 3u /* series that leak beside the first, in the short report */
-#define DETAIL_ALL 3u  /* up to this many series all are shown in full */
-#define DETAIL_MOST 6u /* so many of a longer list, those that need attention */
+#define GOOD_NAME 30u    /* columns for which other columns go */
+#define OTHERS_MOST 3u   /* series that leak beside the first, in the short report */
+#define DETAIL_ALL 3u    /* up to this many series all are shown in full */
+#define REPORT_LINES 30u /* of a short report */
+#define DETAIL_MOST 6u   /* so many of a longer list, those that need attention */
 
 /* In this order series are listed: what needs attention first. */
 static const enum verdict verdict_order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
 
 /* ---- the answer ---- */
 
-/* "fix: ...", and the text under itself where it is long. */
-static void answer_line(struct buf *out, const char *label, struct buf *text,
-                        const struct report_style *style)
+void text_answer(struct buf *out, const char *label, struct buf *text,
+                 const struct report_style *style)
 {
-    if (text->len == 0)
-        return;
-    format_color(out, FORMAT_BOLD, style);
-    buf_addf(out, "%s:", label);
-    format_color(out, FORMAT_RESET, style);
-    buf_addc(out, ' ');
-    format_wrapped(out, buf_text(text), (unsigned) strlen(label) + 2, style);
+    struct buf clean = BUF_INIT;
+    if (text->len > 0) {
+        utf8_add_clean(&clean, buf_text(text), style->ascii);
+        format_color(out, FORMAT_BOLD, style);
+        buf_addf(out, "%s:", label);
+        format_color(out, FORMAT_RESET, style);
+        buf_addc(out, ' ');
+        format_wrapped(out, buf_text(&clean), (unsigned) strlen(label) + 2, style);
+    }
+    buf_release(&clean);
     buf_release(text);
 }
 
@@ -42,9 +48,9 @@ void text_opening(struct buf *out, const struct report_job *job, const struct re
     format_wrapped(out, buf_text(&text), 0, style);
     buf_release(&text);
     summary_why(&text, job, style);
-    answer_line(out, "why", &text, style);
-    summary_next(&text, job);
-    answer_line(out, summary_next_label(job), &text, style);
+    text_answer(out, "why", &text, style);
+    summary_next(&text, job, style);
+    text_answer(out, summary_next_label(job), &text, style);
 }
 
 void text_ending(struct buf *out, const struct report_job *job, const struct report_style *style)
@@ -544,6 +550,11 @@ static void add_sections(struct buf *out, const struct report_job *job,
     buf_release(&text);
 }
 
+void report_opening(struct buf *out, const struct report_job *job, const struct report_style *style)
+{
+    text_opening(out, job, style);
+}
+
 void report_headline(struct buf *out, const struct report_job *job,
                      const struct report_style *style)
 {
@@ -553,17 +564,22 @@ void report_headline(struct buf *out, const struct report_job *job,
 
 /* ---- the answer alone ---- */
 
+static const struct report_series *deciding(const struct report_job *job)
+{
+    return job->answer->deciding < job->count ? &job->series[job->answer->deciding] : NULL;
+}
+
 static bool matters(const struct answer *a)
 {
     return a->verdict == VERDICT_LEAK && a->severity != SEVERITY_NEGLIGIBLE;
 }
 
 /* Of the other series that leak, one line each. */
-static void add_other_leaks(struct buf *out, const struct report_job *job,
+static void add_other_leaks(struct buf *out, const struct report_job *job, unsigned most,
                             const struct report_style *style)
 {
     unsigned shown = 0;
-    for (size_t i = 0; i < job->count && shown < OTHERS_MOST; i++) {
+    for (size_t i = 0; i < job->count && shown < most; i++) {
         const struct report_series *s = &job->series[i];
         if (i == job->answer->deciding || !matters(s->answer))
             continue;
@@ -578,32 +594,63 @@ static void add_other_leaks(struct buf *out, const struct report_job *job,
 /* The user gave a plan, or growth that is not judged yet has a limit ahead. */
 static bool wants_forecast(const struct answer *a)
 {
-    return isfinite(a->plan) || (a->verdict == VERDICT_INCONCLUSIVE && isfinite(a->limit));
+    bool is_open = a->verdict == VERDICT_INCONCLUSIVE && a->suspect;
+    return isfinite(a->plan) || (is_open && isfinite(a->limit));
 }
 
-void text_brief(struct buf *out, const struct report_job *job, const struct report_style *style)
+/* All but the chart. `most`: of holders and of leaks beside the first, so many each. */
+static void add_brief_facts(struct buf *out, const struct report_job *job, unsigned most,
+                            const struct report_style *style)
 {
-    const struct report_series *s =
-        job->answer->deciding < job->count ? &job->series[job->answer->deciding] : NULL;
+    const struct report_series *s = deciding(job);
     struct buf text = BUF_INIT;
-    if (s && matters(s->answer)) {
-        buf_addc(out, '\n');
-        report_chart(out, s, CHART_HEIGHT, style);
-        buf_addc(out, '\n');
-    }
     if (job->found && job->answer->verdict == VERDICT_LEAK)
-        found_brief(out, job->found, style);
-    if (s && matters(s->answer)) {
+        found_brief(out, job->found, most, style);
+    if (s && s->answer->verdict == VERDICT_LEAK) {
         summary_severity(&text, s);
         text_fact(out, "severity", &text, style);
-        add_other_leaks(out, job, style);
+        add_other_leaks(out, job, most, style);
     }
     if (s && !matters(s->answer) && wants_forecast(s->answer))
         add_forecast(out, s, style);
-    if (job->answer->verdict == VERDICT_NO_LEAK)
-        return;
     summary_others(&text, job);
     text_fact(out, "others", &text, style);
+}
+
+static unsigned lines_of(const struct buf *text)
+{
+    unsigned lines = 0;
+    for (const char *c = buf_text(text); *c; c++)
+        lines += *c == '\n';
+    return lines;
+}
+
+unsigned text_room(const struct buf *head, const struct buf *tail)
+{
+    unsigned used = lines_of(head) + lines_of(tail);
+    return used < REPORT_LINES ? REPORT_LINES - used : 0;
+}
+
+void text_brief(struct buf *out, const struct report_job *job, unsigned lines,
+                const struct report_style *style)
+{
+    const struct report_series *s = deciding(job);
+    bool has_chart = s && matters(s->answer);
+    unsigned least = has_chart ? CHART_AROUND + CHART_LEAST : 0, used = UINT_MAX;
+    struct buf facts = BUF_INIT;
+    for (unsigned most = OTHERS_MOST + 1; most-- > 0 && used > lines;) {
+        buf_clear(&facts);
+        add_brief_facts(&facts, job, most, style);
+        used = lines_of(&facts) + least;
+    }
+    if (has_chart) {
+        unsigned room = used < lines ? lines - used : 0, more = CHART_HEIGHT - CHART_LEAST;
+        buf_addc(out, '\n');
+        report_chart(out, s, CHART_LEAST + (room < more ? room : more), style);
+        buf_addc(out, '\n');
+    }
+    buf_adds(out, buf_text(&facts));
+    buf_release(&facts);
 }
 
 /* ---- all of it ---- */
@@ -637,11 +684,14 @@ static void add_details(struct buf *out, const struct report_job *job,
 
 void report_text(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
+    struct buf tail = BUF_INIT;
     text_opening(out, job, style);
+    add_details(&tail, job, style);
+    text_ending(&tail, job, style);
     if (style->full)
         add_all(out, job, style);
     else
-        text_brief(out, job, style);
-    add_details(out, job, style);
-    text_ending(out, job, style);
+        text_brief(out, job, text_room(out, &tail), style);
+    buf_adds(out, buf_text(&tail));
+    buf_release(&tail);
 }

@@ -3,13 +3,11 @@
 #include "watch/state.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static char *copy(const char *text)
@@ -43,49 +41,23 @@ static void add_sheet(const struct watch *w, struct watch_view *v)
 
 /* ---- how it ended ---- */
 
-static bool was_killed(int status)
-{
-    return (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
-           (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGKILL);
-}
-
-static void add_oom_evidence(struct buf *out, const struct watch *w)
-{
-    const struct surroundings *around = sampler_surroundings(w->sampler);
-    double kills = around->cgroup_now.oom_kills - around->cgroup_first.oom_kills;
-    double machine = machine_oom_kills(w->options.proc_root) - around->oom_kills_first;
-    if (kills > 0) {
-        buf_addf(out, ": by the kernel, out of memory in its cgroup (oom_kill rose by %.0f", kills);
-        if (isfinite(around->cgroup_now.limit)) {
-            buf_adds(out, ", the limit is ");
-            units_add_bytes(out, around->cgroup_now.limit);
-        }
-        buf_addc(out, ')');
-    } else if (machine > 0) {
-        buf_addf(out, ": the kernel ended %.0f process%s for want of memory meanwhile", machine,
-                 machine == 1 ? "" : "es");
-    } else if (isfinite(machine)) {
-        buf_adds(out, "; not by the kernel for want of memory: it counted no such event");
-    }
-}
-
 static void describe_end(const struct watch *w, struct watch_view *v)
 {
     const struct watch_end *e = &w->end;
+    const struct surroundings *around = sampler_surroundings(w->sampler);
+    const struct ending_facts facts = {
+        .known = e->known,
+        .status = e->status,
+        .interrupted = e->interrupted,
+        .by = e->by,
+        .cgroup_kills = around->cgroup_now.oom_kills - around->cgroup_first.oom_kills,
+        .cgroup_limit = around->cgroup_now.limit,
+        .machine_kills = machine_oom_kills(w->options.proc_root) - around->oom_kills_first,
+    };
     struct buf text = BUF_INIT;
     v->ended = e->known;
     v->status = e->status;
-    if (e->by)
-        buf_addf(&text, "%s", e->by);
-    if (e->known && !e->interrupted && was_killed(e->status)) {
-        buf_adds(&text, "killed");
-        add_oom_evidence(&text, w);
-    } else if (e->known && WIFSIGNALED(e->status)) {
-        buf_addf(&text, "%sended by signal %d (%s)", text.len > 0 ? ", " : "", WTERMSIG(e->status),
-                 strsignal(WTERMSIG(e->status)));
-    } else if (e->known && WEXITSTATUS(e->status) != 0) {
-        buf_addf(&text, "%sended with status %d", text.len > 0 ? ", " : "", WEXITSTATUS(e->status));
-    }
+    ending_words(&text, &facts);
     v->ending = text.len > 0 ? copy(buf_text(&text)) : NULL;
     buf_release(&text);
 }

@@ -7,24 +7,25 @@
 #include <math.h>
 #include <string.h>
 
-/* How the growth of a leak is told, by its pattern. */
-static const char *growth_verb(enum pattern pattern)
+/* How the growth of a leak is told, by its pattern; counts are many things: "fds grow". */
+static const char *growth_verb(enum pattern pattern, bool is_plural)
 {
     switch (pattern) {
     case PATTERN_STAIRCASE:
-        return "climbs in steps, on average";
+        return is_plural ? "climb in steps, on average" : "climbs in steps, on average";
     case PATTERN_ACCELERATING:
-        return "grows ever faster, now";
+        return is_plural ? "grow ever faster, now" : "grows ever faster, now";
     case PATTERN_SAWTOOTH:
-        return "falls back less each time, its floor grows";
+        return is_plural ? "go up and down, and their floor grows"
+                         : "goes up and down, and its floor grows";
     default:
-        return "grows";
+        return is_plural ? "grow" : "grows";
     }
 }
 
 void headline_growth(struct buf *out, const struct report_series *s)
 {
-    buf_addf(out, "%s ", growth_verb(s->answer->pattern));
+    buf_addf(out, "%s ", growth_verb(s->answer->pattern, s->info->unit == SERIES_COUNT));
     format_rate(out, s->answer->rate, s->info);
 }
 
@@ -67,7 +68,7 @@ static void explained_clause(struct buf *out, const struct report_series *s)
     const struct phase *last = format_last_phase(a);
     bool goes_on = last && is_growing(last->name) && !isfinite(a->warm_up_end);
     if (a->pattern == PATTERN_BOUNDED_CACHE)
-        buf_adds(out, goes_on ? "something with a bound fills" : "a cache filled");
+        buf_adds(out, goes_on ? "a bounded cache fills" : "a bounded cache filled");
     else
         buf_adds(out, pattern_name(a->pattern));
     if (isfinite(a->warm_up_end)) {
@@ -93,7 +94,7 @@ static void past_clause(struct buf *out, const struct report_series *s)
     case PATTERN_SAWTOOTH:
         buf_adds(out, a->pattern == PATTERN_SPIKES ? "spikes up to " : "rises and falls, up to ");
         series_add_value(out, a->max, s->info->unit);
-        buf_adds(out, "; the floor is ");
+        buf_adds(out, ", floor ");
         break;
     case PATTERN_LEVEL_SHIFT:
         buf_adds(out, "moved to another level, then ");
@@ -153,16 +154,16 @@ static void no_leak_sentence(struct buf *out, const struct report_series *s)
     buf_addc(out, ')');
 }
 
-void headline_missing(struct buf *out, const struct answer *a)
+void headline_clause(struct buf *out, const char *sentence)
 {
-    const char *why = a->needs.why;
-    size_t len = strlen(why);
-    while (len > 0 && (why[len - 1] == '.' || why[len - 1] == ' '))
+    size_t len = strlen(sentence);
+    while (len > 0 && (sentence[len - 1] == '.' || sentence[len - 1] == ' '))
         len--;
     /* An abbreviation or a name keeps its capitals. */
-    bool word = len > 1 && isupper((unsigned char) why[0]) && !isupper((unsigned char) why[1]);
-    buf_addc(out, word ? (char) tolower((unsigned char) why[0]) : why[0]);
-    buf_add(out, why + 1, len - 1);
+    bool word =
+        len > 1 && isupper((unsigned char) sentence[0]) && !isupper((unsigned char) sentence[1]);
+    buf_addc(out, word ? (char) tolower((unsigned char) sentence[0]) : sentence[0]);
+    buf_add(out, sentence + 1, len - 1);
 }
 
 static bool still_grows(const struct answer *a)
@@ -195,7 +196,7 @@ static void inconclusive_sentence(struct buf *out, const struct report_series *s
     if (still_grows(a)) {
         still_growing_clause(out, s);
     } else if (a->needs.why[0]) {
-        headline_missing(out, a);
+        headline_clause(out, a->needs.why);
     } else {
         buf_adds(out, "too little to judge, ");
         units_add_count(out, (double) a->samples, 0);
@@ -265,7 +266,7 @@ void headline_nothing(struct buf *out, const struct report_job *job)
         buf_addf(out, "the job's memory could not be read: %s", job->unread);
     else
         buf_adds(out,
-                 job->watched ? "the job ended before its memory could be looked at" : "no series");
+                 job->watched ? "the job ended before its memory could be sampled" : "no series");
 }
 
 void headline_job(struct buf *out, const struct report_job *job, const struct report_style *style)

@@ -14,8 +14,8 @@ void headline_state(struct buf *out, const struct report_series *s);
 void headline_so_far(struct buf *out, const struct report_series *s);
 /* Why the job has no series that decides. */
 void headline_nothing(struct buf *out, const struct report_job *job);
-/* The engine's sentence on what is missing, as the middle of another. */
-void headline_missing(struct buf *out, const struct answer *a);
+/* A sentence of the engine's as the middle of another: no capital, no full stop. */
+void headline_clause(struct buf *out, const char *sentence);
 
 /* The whole sentence for the job: "LEAK (low): torch.allocated grows 512 B/step since step 1".
  * ASCII but for names, which are cleaned. No line end. */

@@ -29,6 +29,12 @@ static void add_subject(struct buf *out, const struct report_job *job,
 static void add_limit(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
+    if (a->floor_last >= a->limit) {
+        buf_adds(out, "; limit of ");
+        series_add_value(out, answer_limit(a), s->info->unit);
+        buf_adds(out, " reached");
+        return;
+    }
     if (a->severity != SEVERITY_HIGH || !isfinite(a->forecast.limit_at))
         return;
     buf_adds(out, "; limit in ");
@@ -90,40 +96,44 @@ static void why_leak(struct buf *out, const struct report_job *job, const struct
     double mean = answer_mean_rate(a), from = isfinite(a->onset_at) ? a->onset_at : a->first_at;
     buf_addc(out, '+');
     series_add_value(out, (isfinite(mean) ? mean : a->rate) * (a->last_at - from), s->info->unit);
+    if (s->info->unit == SERIES_COUNT)
+        buf_addf(out, " %s", s->info->kind);
     buf_adds(out, " in ");
     add_span(out, a, from, s->info->clock);
     if (f && f->name && f->gain)
         add_gain(out, f);
-    else if (f)
+    else if (f && f->holder && f->gain)
+        buf_addf(out, "; %s holds it", f->holder);
+    else if (f && f->cause && strcmp(f->cause, cause_words(CAUSE_NATIVE)->name) == 0)
+        buf_adds(out, "; no Python object holds it, so native code does");
+    else if (f && f->cause)
         buf_addf(out, "; cause: %s", f->cause);
 }
 
-static void why_no_leak(struct buf *out, const struct report_job *job,
-                        const struct report_series *s)
+static void why_no_leak(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
     const struct phase *last = format_last_phase(a);
     double from = last ? last->from : a->first_at;
+    bool grows = last && last->name == PHASE_GROWING && last->rate > 0;
     if (isfinite(a->rate_upper) && a->rate_upper > 0) {
-        buf_adds(out, "it grows by at most ");
+        buf_adds(out, "growth is at most ");
         format_rate(out, a->rate_upper, s->info);
+    } else if (grows && a->why_count > 0) { /* what excuses it */
+        headline_clause(out, a->why[0]);
+        return;
     } else {
-        buf_adds(out, "it does not grow");
+        buf_adds(out, "no growth");
     }
-    buf_adds(out, ", seen over ");
+    buf_adds(out, " over ");
     add_span(out, a, from, s->info->clock);
-    struct buf others = BUF_INIT;
-    summary_others(&others, job);
-    if (others.len > 0)
-        buf_addf(out, "; %s", buf_text(&others));
-    buf_release(&others);
 }
 
 static void why_open(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
     if (a->needs.why[0]) {
-        headline_missing(out, a);
+        headline_clause(out, a->needs.why);
         return;
     }
     units_add_count(out, (double) a->samples, 0);
@@ -140,7 +150,7 @@ void summary_why(struct buf *out, const struct report_job *job, const struct rep
     if (job->answer->verdict == VERDICT_LEAK)
         why_leak(&text, job, s);
     else if (job->answer->verdict == VERDICT_NO_LEAK)
-        why_no_leak(&text, job, s);
+        why_no_leak(&text, s);
     else
         why_open(&text, s);
     utf8_add_clean(out, buf_text(&text), style->ascii);
@@ -181,24 +191,43 @@ const char *summary_look_for(const char *kind)
     return NULL;
 }
 
-void summary_place(struct buf *out, const struct watch_finding *f)
+static void add_place(struct buf *out, const struct watch_finding *f, const char *file)
 {
     if (!f->name && !f->holder)
         return;
     buf_addf(out, f->name ? "`%s`" : "%s", f->name ? f->name : f->holder);
-    if (f->file && f->file[0]) {
+    if (file && file[0]) {
         buf_adds(out, ", ");
-        finding_add_place(out, f->file, f->line);
+        finding_add_place(out, file, f->line);
     }
 }
 
+void summary_place(struct buf *out, const struct watch_finding *f, unsigned columns)
+{
+    const char *last = f->file ? strrchr(f->file, '/') : NULL;
+    struct buf whole = BUF_INIT;
+    add_place(&whole, f, f->file);
+    if (last && columns > 0 && format_columns(buf_text(&whole)) > columns) {
+        buf_clear(&whole);
+        add_place(&whole, f, last + 1);
+    }
+    utf8_add_clean(out, buf_text(&whole), false); /* a run file may come from anywhere */
+    buf_release(&whole);
+}
+
+/* Columns for the place in a line that begins with a label and goes on with a fix. */
+static unsigned place_columns(const struct report_style *style)
+{
+    return style->width > 0 ? format_width(style) / 2 : 0;
+}
+
 static void next_of_leak(struct buf *out, const struct report_job *job,
-                         const struct report_series *s)
+                         const struct report_series *s, const struct report_style *style)
 {
     const struct watch_finding *f = first_finding(job);
     const char *look = s ? summary_look_for(s->info->kind) : NULL;
     if (f && f->advice) {
-        summary_place(out, f);
+        summary_place(out, f, place_columns(style));
         buf_adds(out, out->len > 0 ? ": " : "");
         buf_adds(out, f->fix ? f->fix : f->advice);
     } else {
@@ -207,7 +236,7 @@ static void next_of_leak(struct buf *out, const struct report_job *job,
 }
 
 static void next_of_open(struct buf *out, const struct report_job *job,
-                         const struct report_series *s)
+                         const struct report_series *s, const struct report_style *style)
 {
     const struct watch_finding *f = first_finding(job);
     if (s && isfinite(s->answer->needs.at_least) && s->answer->needs.at_least > 0) {
@@ -218,19 +247,22 @@ static void next_of_open(struct buf *out, const struct report_job *job,
     }
     if (f && (f->name || f->holder)) {
         buf_adds(out, "; growing so far: ");
-        summary_place(out, f);
+        summary_place(out, f, place_columns(style));
     }
 }
 
-void summary_next(struct buf *out, const struct report_job *job)
+void summary_next(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     const struct report_series *s = deciding_series(job);
+    struct buf text = BUF_INIT;
     if (job->answer->verdict == VERDICT_LEAK)
-        next_of_leak(out, job, s);
+        next_of_leak(&text, job, s, style);
     else if (job->answer->verdict == VERDICT_INCONCLUSIVE)
-        next_of_open(out, job, s);
+        next_of_open(&text, job, s, style);
     else
-        buf_adds(out, "nothing to fix");
+        buf_adds(&text, "nothing to fix");
+    utf8_add_clean(out, buf_text(&text), style->ascii);
+    buf_release(&text);
 }
 
 const char *summary_next_label(const struct report_job *job)
@@ -251,34 +283,83 @@ void summary_severity(struct buf *out, const struct report_series *s)
     }
     buf_adds(out, o.by_plan ? "until the plan's end it adds " : "ten times this run would add ");
     series_add_value(out, o.added, s->info->unit);
-    buf_adds(out, isnan(a->limit) ? "; no limit is known, " : " of the ");
-    series_add_value(out, isnan(a->limit) ? a->floor_last : o.headroom, s->info->unit);
-    buf_adds(out, isnan(a->limit) ? " are in use" : " left");
-    if (isfinite(a->limit) && isfinite(a->forecast.limit_at)) {
-        buf_adds(out, ", which last ");
+    if (isnan(a->limit)) {
+        buf_adds(out, "; ");
+        series_add_value(out, a->floor_last, s->info->unit);
+        buf_adds(out, " are in use and no limit is known");
+        return;
+    }
+    if (!(o.headroom > 0)) {
+        buf_adds(out, "; nothing is left");
+        return;
+    }
+    buf_adds(out, "; ");
+    series_add_value(out, o.headroom, s->info->unit);
+    buf_adds(out, " are left");
+    if (isfinite(a->forecast.limit_at)) {
+        buf_adds(out, ", enough for ");
         series_add_length(out, a->forecast.limit_at - a->last_at, true, s->info->clock);
     }
 }
 
+void summary_unexplained(struct buf *out)
+{
+    buf_adds(out, "unexplained can be: other processes, the kernel, and file pages, which the "
+                  "system counts as free");
+}
+
 /* ---- the end ---- */
+
+/* What stands behind the place. */
+static void end_state(struct buf *out, const struct report_job *job, const struct report_series *s)
+{
+    if (job->answer->verdict == VERDICT_LEAK) {
+        format_rate(out, s->answer->rate, s->info);
+    } else if (job->answer->verdict == VERDICT_NO_LEAK) {
+        const struct phase *last = format_last_phase(s->answer);
+        bool is_flat = !last || last->name == PHASE_STABLE;
+        buf_adds(out, is_flat ? "flat at " : "now at ");
+        series_add_value(out, s->answer->floor_last, s->info->unit);
+    } else if (isfinite(s->answer->needs.at_least) && s->answer->needs.at_least > 0) {
+        buf_adds(out, "needs ");
+        format_more(out, s->answer->needs.at_least, s->info->clock);
+    }
+}
 
 void summary_end(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     const struct report_series *s = deciding_series(job);
     const struct watch_finding *f = first_finding(job);
-    struct buf place = BUF_INIT;
-    format_verdict(out, job->answer->verdict, job->answer->severity, style);
+    struct buf verdict = BUF_INIT, place = BUF_INIT, state = BUF_INIT;
+    format_verdict(&verdict, job->answer->verdict, job->answer->severity, style);
+    if (s)
+        end_state(&state, job, s);
+    unsigned used = format_columns(buf_text(&verdict)) + format_columns(buf_text(&state)) + 4;
+    unsigned width = style->width > 0 ? format_width(style) : 0;
     if (job->answer->verdict == VERDICT_LEAK && f)
-        summary_place(&place, f);
+        summary_place(&place, f, width > used ? width - used : width);
     if (s && place.len == 0)
         add_subject(&place, job, s, style);
+    buf_adds(out, buf_text(&verdict));
     if (place.len > 0)
         buf_addf(out, ": %s", buf_text(&place));
-    if (s && job->answer->verdict == VERDICT_LEAK) {
-        buf_adds(out, ", ");
-        format_rate(out, s->answer->rate, s->info);
-    }
+    used += format_columns(buf_text(&place));
+    if (state.len > 0 && (width == 0 || used <= width))
+        buf_addf(out, ", %s", buf_text(&state));
+    buf_release(&verdict);
     buf_release(&place);
+    buf_release(&state);
+}
+
+/* Other series that grow and cannot be judged yet. */
+static unsigned suspects(const struct report_job *job)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct answer *a = job->series[i].answer;
+        count += i != job->answer->deciding && a->verdict == VERDICT_INCONCLUSIVE && a->suspect;
+    }
+    return count;
 }
 
 void summary_others(struct buf *out, const struct report_job *job)
@@ -288,24 +369,105 @@ void summary_others(struct buf *out, const struct report_job *job)
     if (!s || job->count < 2)
         return;
     enum verdict own = s->answer->verdict;
+    unsigned open = a->inconclusives - (own == VERDICT_INCONCLUSIVE);
+    unsigned growing = suspects(job);
     const struct {
         unsigned count;
         const char *words;
     } kinds[] = {
         {a->leaks - (own == VERDICT_LEAK), "leaking"},
         {a->no_leaks - (own == VERDICT_NO_LEAK), "fine"},
-        {a->inconclusives - (own == VERDICT_INCONCLUSIVE), "too short to tell"},
+        {growing, "growing, but too short to tell"},
+        {open - growing, "too short to tell"},
     };
     const char *separator = ": ";
     buf_addf(out, "%zu more series", job->count - 1);
-    if (kinds[1].count == job->count - 1) {
-        buf_adds(out, job->count > 2 ? ", all fine" : ", fine");
-        return;
-    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (kinds[i].count == job->count - 1) {
+            buf_addf(out, ", %s%s", job->count > 2 ? "all " : "", kinds[i].words);
+            return;
+        }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (kinds[i].count == 0)
             continue;
         buf_addf(out, "%s%u %s", separator, kinds[i].count, kinds[i].words);
         separator = ", ";
     }
+}
+
+/* ---- two jobs ---- */
+
+/* "A grows 157 KB/step", "B is flat at 114 MB". */
+static void pair_clause(struct buf *out, const char *name, const struct report_job *job)
+{
+    const struct report_series *s = deciding_series(job);
+    buf_addf(out, "%s: ", name);
+    if (!s) {
+        headline_nothing(out, job);
+        return;
+    }
+    utf8_add_clean(out, format_label(s->info), false);
+    if (job->answer->verdict == VERDICT_LEAK) {
+        buf_addc(out, ' ');
+        headline_growth(out, s);
+    } else {
+        buf_adds(out, ", ");
+        if (job->answer->verdict == VERDICT_NO_LEAK)
+            headline_state(out, s);
+        else
+            headline_so_far(out, s);
+    }
+}
+
+void summary_pair_why(struct buf *out, const struct report_job *a, const struct report_job *b)
+{
+    pair_clause(out, "A", a);
+    buf_adds(out, "; ");
+    pair_clause(out, "B", b);
+}
+
+/* The one to fix: the later one where both leak. */
+static const struct report_job *leaking(const struct report_job *a, const struct report_job *b)
+{
+    return b->answer->verdict == VERDICT_LEAK ? b : a->answer->verdict == VERDICT_LEAK ? a : NULL;
+}
+
+void summary_pair_next(struct buf *out, const struct report_job *a, const struct report_job *b,
+                       const struct report_style *style)
+{
+    const struct report_job *leaks = leaking(a, b);
+    if (leaks) {
+        buf_adds(out, leaks == a ? "in A, " : "in B, ");
+        summary_next(out, leaks, style);
+    } else {
+        bool is_open = b->answer->verdict == VERDICT_INCONCLUSIVE;
+        summary_next(out, is_open ? b : a, style);
+    }
+}
+
+void summary_pair_end(struct buf *out, const struct report_job *a, const struct report_job *b,
+                      const struct report_style *style)
+{
+    const struct report_job *leaks = leaking(a, b);
+    const struct watch_finding *f = leaks ? first_finding(leaks) : NULL;
+    struct buf place = BUF_INIT;
+    buf_adds(out, "A: ");
+    format_verdict(out, a->answer->verdict, a->answer->severity, style);
+    buf_adds(out, "; B: ");
+    format_verdict(out, b->answer->verdict, b->answer->severity, style);
+    if (f)
+        summary_place(&place, f, format_width(style) / 2);
+    if (place.len > 0)
+        buf_addf(out, ": %s", buf_text(&place));
+    buf_release(&place);
+}
+
+/* ---- too short for a report ---- */
+
+void summary_short(struct buf *out, double seconds, const struct report_style *style)
+{
+    format_verdict(out, VERDICT_INCONCLUSIVE, SEVERITY_LOW, style);
+    buf_adds(out, ": the command ran for ");
+    units_add_duration(out, seconds);
+    buf_adds(out, ", too short to judge its memory");
 }

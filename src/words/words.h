@@ -7,6 +7,7 @@
 #define TIDEMARK_WORDS_H
 
 #include "words/causes.h"
+#include "words/ending.h"
 #include "words/finding.h"
 #include "words/format.h"
 #include "words/headline.h"

@@ -156,13 +156,13 @@ def a_run_that_failed_supports_no_size(b):
         equal(done.returncode, 3 if failed else 0, "status", done.stderr.decode())
         advice = _advice(b, file)
         equal(advice["supported"], not failed, "supported", advice)
-        equal(advice.get("failed"), "ended with status 3" if failed else None, "failed", advice)
+        equal(advice.get("failed"), "exited with status 3" if failed else None, "failed", advice)
         (host,) = advice["memory"]
         equal("minimum" in host, not failed, "a minimum", host)
         shown = load_json(b.run([str(b.tidemark), "show", str(file), "--json"]).stdout.decode())
         equal(advice["steps"], shown["job"]["steps"], "steps")
         text = b.run([str(b.tidemark), "advise", str(file)]).stdout.decode()
-        equal("the command failed (ended with status 3)" in " ".join(text.split()), failed, text)
+        equal("the command failed (exited with status 3)" in " ".join(text.split()), failed, text)
 
 
 def one_array_is_shared(b):

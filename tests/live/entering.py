@@ -138,7 +138,7 @@ def a_loop_without_torch(b):
     equal(answer.get("growing_so_far"), True, "nothing is proven in 3 s")
     _check_left(job.pid)
     equal(len(_libraries(job.pid)), 1, "libraries")
-    check("entered trainer %d" % job.pid in said, "it is not said", said)
+    check("attached to trainer %d" % job.pid in said, "it is not said", said)
     _end(b, job)
 
 
@@ -372,7 +372,7 @@ def no_safe_point_to_profile_at(b):
     done = _tidemark(b, "profile", job.pid, "--seconds", 2, "-o", "kept.tide")
     equal(done.returncode, 0, "status", done.stderr.decode())
     words = " ".join(done.stdout.decode().split())
-    check("nothing was counted: no safe point came within 2" in words and "left again" not in words,
+    check("no objects were counted: no safe point came within 2" in words and "detached;" not in words,
           "words", words)
     shown = b.run([str(b.tidemark), "show", "--json", "kept.tide"])
     (entered,) = load_json(shown.stdout.decode())["entered"]
@@ -395,7 +395,7 @@ def watch_enters_what_grows(b):
     answer, said = load_json(answer_file.read_text()), done.stdout.decode()
     equal(answer["job"]["steps_from"], "output", "steps go on")
     equal(answer["verdict"], "leak", "verdict", said)
-    check("tidemark: entered trainer %d" % job.pid in said, "it is not said", said)
+    check("tidemark: attached to trainer %d" % job.pid in said, "it is not said", said)
     equal(answer["findings"][0]["holder"], "dict 'kept'", "holder", said)
     equal(answer["entered"][0]["left"], True, "left")
     _check_left(job.pid)
@@ -422,7 +422,7 @@ def growth_is_looked_into_within_a_minute(b):
     done = b.run([str(b.tidemark), *options, "--json", str(answer_file)], timeout=120)
     said, said_outside = done.stdout.decode(), out.communicate(timeout=60)[0].decode()
     check("tidemark profile --pid %d" % job.pid in said_outside, "what to type", said_outside)
-    check("entered" not in said_outside, "entered", said_outside)
+    check("attached" not in said_outside, "attached", said_outside)
     answer = load_json(answer_file.read_text())
     (entered,) = answer["entered"]
     check(entered["attached_seconds"] > 6, "entered too late", entered)
@@ -439,7 +439,7 @@ def who_may_not_enter_reads_what_to_type(b):
     b.folder.chmod(0o777)
     job = _start(b, SLOW)
     done = _tidemark(b, "watch", job.pid, "--no-store", "--duration", 56, timeout=120, **who)
-    lines = [x for x in done.stdout.decode().splitlines() if "cannot be entered" in x]
+    lines = [x for x in done.stdout.decode().splitlines() if "cannot be attached to" in x]
     check(len(lines) == 1 and "belongs to user 0" in lines[0] and
           lines[0].endswith("sudo tidemark profile --pid %d" % job.pid), "lines", done.stdout.decode())
     (b.folder / "stop").touch()
@@ -453,7 +453,7 @@ def watch_stays_out(b):
     time.sleep(0.3)
     done = _tidemark(b, "watch", job.pid, "--no-store", "--no-inspect", "--stop-after-steps", 1500)
     equal(done.returncode, 0, "status", done.stderr.decode())
-    check(b"entered" not in done.stdout, "said", done.stdout.decode())
+    check(b"attached" not in done.stdout, "said", done.stdout.decode())
     equal(_libraries(job.pid), set(), "libraries")
     _end(b, job)
 
@@ -467,7 +467,7 @@ def what_is_no_python_is_refused(b):
     for command in ("profile", "objects"):
         done = _tidemark(b, command, job.pid)
         equal(done.returncode, 1, "status of " + command, done.stdout)
-        check(b"cannot be entered" in done.stderr and b"ython" in done.stderr, "reason",
+        check(b"cannot be attached to" in done.stderr and b"ython" in done.stderr, "reason",
               done.stderr.decode())
     equal(state_of(job.pid), "S", "the job")
 
@@ -545,7 +545,7 @@ def another_users_process(b):
     time.sleep(0.3)
     done = _tidemark(b, "profile", job.pid, **who)
     equal(done.returncode, 1, "status", done.stdout)
-    check(b"cannot be entered" in done.stderr or b"there is no" in done.stderr, "reason",
+    check(b"cannot be attached to" in done.stderr or b"there is no" in done.stderr, "reason",
           done.stderr.decode())
     equal(_libraries(job.pid), set(), "libraries")
     _end(b, job)

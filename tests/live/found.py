@@ -38,7 +38,7 @@ def _without_share(finding):
 def the_holder_is_named(b):
     """With the line that adds to it; what jumped once is not; it is kept in the run file."""
     run_file = b.folder / "run.tide"
-    answer, said = _told(b, "-o", run_file)
+    answer, said = _told(b, "-o", run_file, "--full")
     equal(answer["verdict"], "leak", "verdict", said)
     equal(len(answer["findings"]), 1, "findings", answer["findings"])
     (finding,) = answer["findings"]
@@ -51,9 +51,9 @@ def the_holder_is_named(b):
     words = " ".join(said.split())
     check("list `kept`, local of `train` (told_census.py:12): +1.0" in words, "report", said)
     check("tensors 330 (cpu 330)" in words, "counts", said)
-    check("the program stood still for" in words, "cost", said)
+    check("the program was paused for" in words, "cost", said)
 
-    shown = b.run([str(b.tidemark), "show", str(run_file)]).stdout.decode()
+    shown = b.run([str(b.tidemark), "show", "--full", str(run_file)]).stdout.decode()
     check("list `kept`, local of `train` (told_census.py:12): +1.0" in " ".join(shown.split()),
           "show", shown)
     again = b.run([str(b.tidemark), "show", "--json", str(run_file)]).stdout.decode()
@@ -90,7 +90,7 @@ def nothing_is_inspected_where_that_is_not_wanted(b):
     """--no-inspect: no census is taken."""
     answer, said = _told(b, "--no-inspect")
     equal(answer["verdict"], "leak", "verdict", said)
-    check("censuses" not in answer and "stood still for" not in said, "censuses", said)
+    check("censuses" not in answer and "was paused for" not in said, "censuses", said)
     equal(answer["findings"], [], "findings")
 
 
@@ -173,7 +173,7 @@ def what_a_collection_gives_back_is_told(b):
     """--probe gc: cycles are told from what can be reached."""
     (b.folder / "cycles.py").write_text(CYCLES)
     command = [sys.executable, str(b.folder / "cycles.py")]
-    said = b.run(b.under(command, "--probe", "gc")).stderr.decode()
+    said = b.run(b.under(command, "--probe", "gc", "--full")).stderr.decode()
     words = " ".join(said.split())
     check("a full collection (--probe gc), tried 1 time, found" in words, "tried", said)
     check("objects that nobody could reach and gave back" in words, "given back", said)

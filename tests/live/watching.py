@@ -265,7 +265,7 @@ def found_by_its_command(b):
     wrapper = b.start(["bash", "-c", script, mark])
     trainer = wait_until(lambda: children_of(wrapper.pid), "the trainer")[0]
     time.sleep(0.3)
-    command = "'%s' watch --no-store --find %s --duration 0.7; exit $?" % (b.tidemark, mark)
+    command = "'%s' watch --full --no-store --find %s --duration 0.7; exit $?" % (b.tidemark, mark)
     done = b.run(["sh", "-c", command])
     equal(done.returncode, 0, "status", done.stderr)
     check(str(trainer) in done.stdout.decode(), "the trainer is %d" % trainer, done.stdout)

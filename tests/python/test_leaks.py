@@ -80,7 +80,7 @@ class KnownTruth(Case):
         self.assertEqual(code, 0, said)
         first, second = said[said.index("of False"):].split("of True")
         for report, name, other in (first, "first", "second"), (second, "second", "first"):
-            self.assertIn(f"list `{name}`, a global: +1.00 items a step", report)
+            self.assertIn(f"`{name}`: +1.00 items a step", report)
             self.assertNotIn(f"`{other}`", report)
 
     def test_under_run_there_is_one_voice(self):
@@ -100,7 +100,7 @@ class KnownTruth(Case):
                 # The probe searches for the watcher outside, and the one inside reads what it found.
                 self.assertRegex(done.stdout[done.stdout.index("Epoch 2 Summary"):],
                                  r"\n   Held by: list `kept`, a global: \+1\.\d\d items a step")
-                self.assertEqual("list `kept`" in " ".join(done.stderr.split()), bool(outside),
+                self.assertEqual("`kept`" in " ".join(done.stderr.split()), bool(outside),
                                  done.stderr)
 
     def test_what_grows_so_far_is_named_where_it_is_open(self):

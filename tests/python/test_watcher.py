@@ -543,8 +543,8 @@ class Phases(Case):
         done = subprocess.run(
             [sys.executable, str(program), "--run-file", str(file), *map(str, arguments)],
             stdout=subprocess.PIPE, text=True, timeout=60, check=True)
-        shown = subprocess.run([_program.PROGRAM, "show", str(file)], stdout=subprocess.PIPE,
-                               text=True, timeout=60, check=True)
+        shown = subprocess.run([_program.PROGRAM, "show", "--full", str(file)],
+                               stdout=subprocess.PIPE, text=True, timeout=60, check=True)
         return json.loads(done.stdout), shown.stdout
 
     def test_an_evaluation_that_gives_back_is_named_and_no_leak(self):

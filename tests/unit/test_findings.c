@@ -1213,9 +1213,8 @@ TEST(findings__the_report_says_it_and_is_kept)
     CHECK(strstr(buf_text(&text), "\n  cause     list `loss_history`, local of `train_with_leak`"));
     CHECK(strstr(buf_text(&text), "  tensors   stable at 6,529 (cpu 330, cuda:0 6,199)\n"));
     CHECK(strstr(buf_text(&text), "  purpose   parameters 2.00 MB (cuda:0)\n"));
-    CHECK(strstr(buf_text(&text),
-                 "  inspect   9 censuses, 2 searches for holders; the program stood "
-                 "still for 4.00 ms in all"));
+    CHECK(strstr(buf_text(&text), "  inspect   9 censuses, 2 searches for holders; the program was "
+                                  "paused for 4.00 ms in all"));
     CHECK(strstr(buf_text(&json), "\"count_per_step\": "));
     watch_view_release(&v);
     watch_view_release(&again);

@@ -314,7 +314,7 @@ TEST(lib__report_and_json_tell_all)
     char *text = NULL;
     make_steps(w, 20, 0);
     CHECK(tidemark_report(w, &text) == 0);
-    CHECK(strstr(text, "INCONCLUSIVE") && strstr(text, "test_lib") && strstr(text, "20 steps"));
+    CHECK(strstr(text, "INCONCLUSIVE") && strstr(text, "20 steps"));
     tidemark_free(text);
     CHECK(tidemark_json(w, &text) == 0);
     CHECK(text[0] == '{' && strstr(text, "\"kind\": \"host.anon\""));

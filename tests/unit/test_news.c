@@ -242,7 +242,9 @@ TEST(news__the_status_line_keeps_what_matters)
                     "limit in 82 s"));
     CHECK(status_is(&line, 80,
                     "+16.0 MB/step | LEAK: dataloader-worker 31025 host.anon | limit in 82 s"));
-    CHECK(status_is(&line, 60, "+16.0 MB/step | LEAK: dataloader..host.anon | limit in 82 s"));
+    CHECK(
+        status_is(&line, 68, "+16.0 MB/step | LEAK: dataloader-worker host.anon | limit in 82 s"));
+    CHECK(status_is(&line, 60, "+16.0 MB/step | LEAK | limit in 82 s"));
     CHECK(status_is(&line, 40, "+16.0 MB/step | LEAK | limit in 82 s"));
     CHECK(status_is(&line, 24, "LEAK | limit in 82 s"));
     CHECK(status_is(&line, 12, "LEAK"));

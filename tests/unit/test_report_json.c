@@ -188,7 +188,9 @@ TEST(comparison__sets_two_runs_side_by_side)
     struct report_runs runs = {
         .job_a = &job_a, .job_b = &job_b, .a = a.s, .b = b.s, .comparison = &c};
     report_comparison(&out, &runs, &style);
-    CHECK(holds(buf_text(&out), "B was cut off\n\n  A  Run 2\n  B  Run 1 | pid 177381\n"));
+    CHECK(holds(buf_text(&out), "B was cut off\nwhy: A: "));
+    CHECK(holds(buf_text(&out), "\n\n  A  Run 2\n  B  Run 1 | pid 177381\n"));
+    CHECK(holds(buf_text(&out), "\n\nA: INCONCLUSIVE; B: INCONCLUSIVE\n"));
     CHECK(holds(buf_text(&out), "verdict                    NO LEAK            INCONCLUSIVE\n"));
     CHECK(holds(buf_text(&out), "warm-up ends               step 80            none seen\n"));
     CHECK(holds(buf_text(&out), "in passes over the data  0.96 epochs        not known\n"));
