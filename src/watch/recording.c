@@ -208,6 +208,11 @@ static const struct entry *entry_of(const struct recording *r, const struct trac
     return NULL;
 }
 
+static bool is_told(const struct member *m, const struct track *t)
+{
+    return m && m->told_count > 0 && t >= m->told && t < m->told + m->told_count;
+}
+
 /* The sum of one process is that process. */
 static void find_judged(struct recording *r)
 {
@@ -222,8 +227,8 @@ static void find_judged(struct recording *r)
             w->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
         const struct member *m = e->subject.member;
         bool sums_one = t == &w->job[JOB_ANON] && w->most_processes < 2;
-        bool told = m && t->use == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
-        e->shown.judged = (track_is_judged(t) && !sums_one) || told;
+        bool is_shown = t->use == TRACK_SHOWN && is_told(m, t);
+        e->shown.judged = (track_is_judged(t) && !sums_one) || is_shown;
     }
 }
 
@@ -513,7 +518,8 @@ static void choose(struct recording *r, const struct recording_options *o)
 struct player {
     struct recording *r;
     struct track *track;
-    const struct mark *next, *end;
+    const struct mark *next;
+    size_t left;              /* marks from next on */
     struct store_sample last; /* count 0: none yet */
 };
 
@@ -543,7 +549,7 @@ static void play_mark(struct recording *r, struct track *t, const struct mark *m
 
 static void play_marks(struct player *p, double until)
 {
-    for (; p->next < p->end && p->next->seconds <= until; p->next++)
+    for (; p->left > 0 && p->next->seconds <= until; p->next++, p->left--)
         play_mark(p->r, p->track, p->next);
 }
 
@@ -587,7 +593,7 @@ static int play_sample(void *context, const struct store_sample *x)
 static int play(struct recording *r, const struct entry *e, bool by_time)
 {
     struct player p = {.r = r, .track = e->subject.track, .next = r->marks};
-    p.end = r->marks + (by_time ? 0 : r->mark_count);
+    p.left = by_time ? 0 : r->mark_count;
     clock_init(&r->watch.clock);
     int result = store_each_sample(r->store, e->id, play_sample, &p);
     play_marks(&p, INFINITY);
