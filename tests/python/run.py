@@ -35,7 +35,7 @@ def run_suite(tests, verbosity):
     for name, test in once.items():
         again = unittest.TestResult()
         if hasattr(type(test), getattr(test, "_testMethodName", "")):
-            type(test)(test._testMethodName).run(again)
+            unittest.TestSuite([type(test)(test._testMethodName)]).run(again)
         if again.testsRun and again.wasSuccessful():
             print(runner.FLAKY + name)
         else:
@@ -77,7 +77,7 @@ def main():
     if not (build / "python" / "tidemark" / "_core.abi3.so").exists():
         sys.exit(f"{build} has no extension module: Python.h was not there when it was configured")
     all_passed = all_failed = 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
         waiting = [(runner.text(version), pool.submit(run_with, python, build, asked.names))
                    for version, python in runner.interpreters(asked.every)]
         for version, future in waiting:
