@@ -4,16 +4,24 @@ DESTDIR =
 FUZZ_SECONDS = 60
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench score score-causes fuzz lint format dist wheel install uninstall clean help
+.PHONY: build check test test-all demo bench score score-causes fuzz lint format dist wheel install uninstall clean help
 
 build: ## build build/tidemark (the default)
 	@tools/install-packages --check build
 	@tools/build build
 	@echo build/tidemark
 
-test: ## every test and check; installs what is missing; last line: N passed, N failed
+check: ## before every commit: unit tests, command line, recordings, verdicts, layout (2 minutes)
+	@tools/install-packages --check build check
+	@tools/test check
+
+test: ## what CI runs, every part of the program; installs what is missing (12 minutes)
 	@tools/install-packages build test
-	@tools/test
+	@tools/test test
+
+test-all: ## that, long repetitions and every CPython; begins with what is only here, and why (hours)
+	@tools/install-packages build test
+	@tools/test all
 
 demo: ## training with and without a leak (SCENARIO=correct|leak, FULL=1: three epochs), and more
 	@tools/install-packages build demo
@@ -68,4 +76,4 @@ clean: ## remove everything that was built
 	rm -rf build build-asan build-tsan build-clang build-dist dist
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18

@@ -217,8 +217,8 @@ static void find_judged(struct recording *r)
             j->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
         const struct member *m = e->subject.member;
         bool sums_one = t == &j->sums[JOB_ANON] && j->most_processes < 2;
-        bool told = m && t->use == TRACK_SHOWN && t >= m->told && t < m->told + m->told_count;
-        e->shown.judged = (track_is_judged(t) && !sums_one) || told;
+        bool is_shown = t->use == TRACK_SHOWN && m && member_has_told(m, t);
+        e->shown.judged = (track_is_judged(t) && !sums_one) || is_shown;
     }
 }
 
@@ -500,7 +500,8 @@ static void choose(struct recording *r, const struct recording_options *o)
 struct player {
     struct recording *r;
     struct track *track;
-    const struct mark *next, *end;
+    const struct mark *next;
+    size_t left;              /* marks from next on */
     struct store_sample last; /* count 0: none yet */
 };
 
@@ -530,7 +531,7 @@ static void play_mark(struct recording *r, struct track *t, const struct mark *m
 
 static void play_marks(struct player *p, double until)
 {
-    for (; p->next < p->end && p->next->seconds <= until; p->next++)
+    for (; p->left > 0 && p->next->seconds <= until; p->next++, p->left--)
         play_mark(p->r, p->track, p->next);
 }
 
@@ -574,7 +575,7 @@ static int play_sample(void *context, const struct store_sample *x)
 static int play(struct recording *r, const struct entry *e, bool by_time)
 {
     struct player p = {.r = r, .track = e->subject.track, .next = r->marks};
-    p.end = r->marks + (by_time ? 0 : r->mark_count);
+    p.left = by_time ? 0 : r->mark_count;
     clock_init(&r->job.clock);
     int result = store_each_sample(r->store, e->id, play_sample, &p);
     play_marks(&p, INFINITY);

@@ -10,17 +10,10 @@ import signal
 import subprocess
 import tempfile
 
+from runner import Failed, expect
+
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
-
-
-class Failed(Exception):
-    pass
-
-
-def expect(true, said):
-    if not true:
-        raise Failed(said)
 
 
 class Entry:

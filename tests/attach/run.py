@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""tests/attach/run.py BUILD [--long] [NAME]: getting into running Python programs, by their pid alone.
+"""tests/attach/run.py BUILD [--every] [--long] [NAME...]: getting into running Python programs, by
+their pid alone.
 
 Every program checks its own results; getting in, or being killed on the way, must not be noticed.
-With every CPython from 3.9 on that is found here. --long: ten times as often. One line a case,
-`N passed, N failed` last.
+With the system's CPython, the oldest and the newest that are found here (--every: with all of them).
+--long: ten times as often. One line a case, `N passed, N failed` last.
 """
 
 import functools
@@ -18,8 +19,10 @@ import subprocess
 import sys
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import runner
 import visits
-from bench import PROGRAMS, Bench, Entry, Failed, build_embedding, expect, finish
+from bench import PROGRAMS, Bench, Entry, build_embedding, expect, finish
 
 
 def tail_of(child):
@@ -59,7 +62,6 @@ def enters_threads_signals_forks(bench):
     longest = [e.longest for e in entries]
     bench.notes.append("%d entries, stop median %.0f us, longest %.0f us"
                        % (len(entries), statistics.median(longest), max(longest)))
-    STOPS.extend(longest)
     pids = {l.split()[0] for l in pathlib.Path(bench.count).read_text().splitlines()}
     expect(pids == {str(child.pid)}, "entered in a child: %s" % pids)
     finish(child)
@@ -426,13 +428,8 @@ def is_in_a_call(pid):
     return states == ["S", "S"]
 
 
-STOPS = []
-
-
 def version_of(python):
-    text = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
-                          text=True, capture_output=True).stdout
-    return text.strip()
+    return runner.text(runner.version_of(python))
 
 
 def maps(pid):
@@ -453,18 +450,8 @@ def has_library(python):
     return shared == "1" and glob.glob(libdir + "/libpython3.*.so")
 
 
-def interpreters():
-    found = ["/usr/bin/python3"] + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
-    kept = []
-    for python in found:
-        if os.path.exists(python):
-            text = version_of(python)
-            major, minor = map(int, text.split(".")[:2]) if text else (0, 0)
-            if (3, 9) <= (major, minor) <= (3, 13):
-                kept.append(python)
-    return kept
-
-
+PARALLEL = 3
+NEWER = (3, 14)  # from here on nobody has tried
 HOW = ("sleep", "poll", "read", "futex", "epoll", "select", "wait", "condition")
 EVERYWHERE = [enters_a_busy_loop, enters_threads_signals_forks, survives_a_killed_tracer,
               enters_from_several_sides_at_once, survives_every_moment_of_death, *visits.EVERYWHERE]
@@ -483,36 +470,30 @@ for name in HOW:
 
 def run_case(case, build, python, long):
     bench = Bench(build, python, long)
-    begun = time.monotonic()
     try:
         case(bench)
-        word = "ok"
-    except (Failed, subprocess.TimeoutExpired) as e:
-        word = "FAIL"
-        bench.notes.append(str(e))
+    except Exception as failure:
+        raise runner.Failed("; ".join([*bench.notes, str(failure)])) from None
     finally:
         bench.close()
-    print("%-4s %-34s %-8s %5.1f s  %s" % (word, case.__name__, version_of(python),
-                                           time.monotonic() - begun, "; ".join(bench.notes)), flush=True)
-    return word == "ok"
+    return "; ".join(bench.notes)
+
+
+def chosen(every):
+    """(case, interpreter)"""
+    pythons = [python for version, python in runner.interpreters(every) if version < NEWER]
+    yield from ((c, p) for c in EVERYWHERE for p in pythons)
+    yield from ((c, pythons[0]) for c in ONCE + (AS_ROOT if os.geteuid() == 0 else []))
+    yield from ((c, p) for c in SHARED for p in pythons if has_library(p))
 
 
 def main():
-    args = [a for a in sys.argv[1:] if a != "--long"]
-    build, wanted = pathlib.Path(args[0]).resolve(), args[1] if len(args) > 1 else ""
-    passed = failed = 0
-    pythons = interpreters()
-    cases = [(c, p) for c in EVERYWHERE for p in pythons]
-    cases += [(c, pythons[0]) for c in ONCE + (AS_ROOT if os.geteuid() == 0 else [])]
-    cases += [(c, p) for c in SHARED for p in pythons if has_library(p)]
-    for case, python in cases:
-        if wanted in "%s %s" % (case.__name__, version_of(python)):
-            good = run_case(case, build, python, "--long" in sys.argv)
-            passed, failed = passed + good, failed + (not good)
-    if STOPS:
-        print("stops: median %.0f us, longest %.0f us, of %d" % (statistics.median(STOPS), max(STOPS), len(STOPS)))
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    asked = runner.arguments(__doc__)
+    build = pathlib.Path(asked.target)
+    cases = [runner.Case("%s %s" % (version_of(python), runner.words(case.__name__)),
+                         functools.partial(run_case, case, build, python, asked.long))
+             for case, python in chosen(asked.every)]
+    return runner.run_all([c for c in cases if runner.is_wanted(c.name, asked.names)], PARALLEL)
 
 
 if __name__ == "__main__":

@@ -208,12 +208,12 @@ static void make_step(struct job *j, const struct happening *x)
         job_begin_count(j);
         return;
     }
-    job_mark(
-        j, &(struct step_mark){
-               .seconds = x->seconds,
-               .step = x->step,
-               .epoch = x->epoch,
-               .restarted = x->step<j->clock.now.step, .epoch_ended = x->epoch> j->clock.epoch});
+    job_mark(j,
+             &(struct step_mark){
+                 .seconds = x->seconds,
+                 .step = x->step,
+                 .epoch = x->epoch,
+                 .restarted = x->step<j->clock.now.step, .epoch_ended = x->epoch> j->clock.epoch});
 }
 
 static void happen(struct job *j, const struct happening *x)

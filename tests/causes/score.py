@@ -14,6 +14,7 @@ or of recordings more than the bars allow.
 """
 import argparse
 import concurrent.futures
+import functools
 import json
 import lzma
 import os
@@ -25,6 +26,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.dirname(HERE))
+import runner
+
 STEPS = 600
 SECONDS = 900
 COST_MOST = 0.005
@@ -33,8 +37,12 @@ STAGE = "/tmp/recorded"  # programs are recorded from here: no path of a machine
 # Of the recordings so many have to be right, in all or of the leaks; none the wrong way round.
 BARS = {"verdict": 0.97, "holder": 0.95, "cause": 0.90, "fix": 0.97}
 ALARMS_MOST = 0.02  # of clean runs so many may have one on the way
-QUICK = ("loss_in_list", "hidden_state", "tensor_concatenated", "native_leak",
-         "image_cache", "callback_state", "connections_kept", "worker_keeps")
+# The recordings keep the numbers of the probe that made them. So for each kind of evidence one
+# program is run live: weights of tensors, a graph that gets longer, malloc's account, objects,
+# descriptors, a data worker.
+QUICK = ("loss_in_list", "hidden_state", "native_leak", "callback_state", "connections_kept",
+         "worker_keeps")
+LIVE_AT_ONCE = 3  # they sleep between their steps
 
 # name: verdict, holder, cause, words of the line that adds to it, pattern, more arguments
 ELSEWHERE = {
@@ -237,16 +245,27 @@ def judge(program, options):
     return Result(program, answer, fixed) if fixed else None
 
 
-def show(r, options):
-    print("%s %-28s %-14s %-38s %-9s %-34s %s  %s" % (
-        "ok  " if all(r.checks.values()) else "FAIL", *r.row()), flush=True)
+def described(r, options):
+    lines = ["%-28s %-14s %-38s %-9s %-34s %s  %s" % r.row()]
     if r.advice and (options.replay or options.say):
-        print("       advice: " + r.advice)
+        lines.append("       advice: " + r.advice)
     if options.say:
-        for f in r.answer["findings"] + r.answer.get("caches", []):
-            print("       " + f["sentence"])
-        for text in r.answer.get("undecided", []):
-            print("       open: " + text)
+        lines += ["       " + f["sentence"] for f in r.answer["findings"] + r.answer.get("caches", [])]
+        lines += ["       open: " + text for text in r.answer.get("undecided", [])]
+    return "\n".join(lines)
+
+
+def show(r, options):
+    print("ok  " if all(r.checks.values()) else "FAIL", described(r, options), flush=True)
+
+
+def check_live(program, options):
+    """As a case of the runner."""
+    r = judge(program, options)
+    if r is None:
+        raise runner.Skipped("something it needs is missing")
+    runner.expect(all(r.checks.values()), described(r, options))
+    return described(r, options)
 
 
 def show_ledgers(r):
@@ -333,10 +352,13 @@ def main():
     way.add_argument("--replay", action="store_true", help="judge the kept ones again")
     a.add_argument("--ledger", action="store_true", help="with --replay: where it differs")
     options = a.parse_intermixed_args()
+    chosen = list(programs(options))
+    if not options.replay and not options.record:
+        return runner.run_all([runner.Case(p.name, functools.partial(check_live, p, options))
+                               for p in chosen], LIVE_AT_ONCE)
     results, skipped, differ = [], 0, 0
-    at_once = os.cpu_count() if options.replay else 1
+    at_once = os.cpu_count() if options.replay else 1  # what is recorded is not disturbed
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        chosen = list(programs(options))
         for p, r in zip(chosen, pool.map(lambda p: judge(p, options), chosen)):
             if r is None:
                 skipped += 1

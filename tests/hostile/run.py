@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/hostile/run.py BUILD [--long] [NAME]: root attaches to processes that turn against it.
+"""tests/hostile/run.py BUILD [--long] [NAME...]: root attaches to processes that turn against it.
 
 The targets are another user's (a number alone, no account) in namespaces of their own. Whatever
 they do, nothing outside them may change. Needs root and user namespaces; elsewhere it says so and
@@ -7,6 +7,7 @@ runs nothing. --long: ten times as often. One line a case, `N passed, N failed` 
 """
 
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -17,6 +18,10 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import runner
+from runner import Failed, expect
+
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = "/usr/bin/python3"
 OTHER = 48123  # a user and group that nobody is
@@ -24,15 +29,6 @@ AS_OTHER = ["setpriv", "--reuid", str(OTHER), "--regid", str(OTHER), "--clear-gr
 AS_THIRD = [word.replace(str(OTHER), str(OTHER + 1)) for word in AS_OTHER]
 IN_OPEN = 0x20
 libc = ctypes.CDLL(None, use_errno=True)
-
-
-class Failed(Exception):
-    pass
-
-
-def expect(true, said):
-    if not true:
-        raise Failed(said)
 
 
 class Opens:
@@ -271,29 +267,23 @@ CASES = [f for f in list(globals().values()) if callable(f) and getattr(f, "__mo
          and not isinstance(f, type) and f.__code__.co_varnames[:1] == ("bench",)]
 
 
+def run_case(case, build, many):
+    bench = Bench(build, many)
+    try:
+        case(bench)
+        return bench.note
+    finally:
+        bench.close()
+
+
 def main():
-    names = [a for a in sys.argv[2:] if not a.startswith("-")]
-    build = pathlib.Path(sys.argv[1]).resolve()
-    many = 10 if "--long" in sys.argv else 1
+    asked = runner.arguments(__doc__)
     if os.geteuid() != 0 or subprocess.run([*AS_OTHER, "unshare", "-Urm", "true"]).returncode != 0:
         print("skipped: it takes root and user namespaces")
         return 0
-    passed = failed = 0
-    for case in CASES:
-        if names and case.__name__ not in names:
-            continue
-        bench = Bench(build, many)
-        try:
-            case(bench)
-            passed += 1
-            print("ok %s %s" % (case.__name__, bench.note), flush=True)
-        except Failed as reason:
-            failed += 1
-            print("FAILED %s: %s" % (case.__name__, reason), flush=True)
-        finally:
-            bench.close()
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    cases = [runner.Case(runner.words(case.__name__), functools.partial(
+        run_case, case, pathlib.Path(asked.target), 10 if asked.long else 1)) for case in CASES]
+    return runner.run_all([c for c in cases if runner.is_wanted(c.name, asked.names)], 1)
 
 
 sys.exit(main())

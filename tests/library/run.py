@@ -4,10 +4,11 @@
   python3 tests/library/run.py BUILD       # BUILD holds tidemark, src/lib and examples/train
 
 Real processes with a known truth: examples/train with and without its leak, killed in the middle,
-under `tidemark run`. Then what the shared library shows to the linker. Prints one line for each
-failure and `N passed, N failed` last; exit status 1 if one failed.
+under `tidemark run`. Then what the shared library shows to the linker. Prints one line a case and
+`N passed, N failed` last; exit status 1 if one failed.
 """
 
+import functools
 import json
 import pathlib
 import re
@@ -17,18 +18,14 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import runner
+from runner import expect as check
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EPOCHS = "30"
 LIMIT_SECONDS = 60
-
-
-class Failure(Exception):
-    pass
-
-
-def check(holds, what, shown=""):
-    if not holds:
-        raise Failure(f"{what}\n{shown}" if shown else what)
+PARALLEL = 3
 
 
 class Program:
@@ -249,18 +246,17 @@ CASES = [correct_training_has_no_leak, leaking_training_leaks_at_its_true_rate,
          library_shows_the_header_and_nothing_else, library_has_its_name_and_needs_little]
 
 
+def run_case(case, build):
+    with tempfile.TemporaryDirectory() as folder:
+        case(Program(build, pathlib.Path(folder)))
+
+
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    failed = 0
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                case(Program(build, pathlib.Path(folder)))
-            except (Failure, subprocess.TimeoutExpired) as e:
-                failed += 1
-                print(f"FAIL {case.__name__}: {e}")
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    asked = runner.arguments(__doc__)
+    cases = [runner.Case(runner.words(case.__name__),
+                         functools.partial(run_case, case, pathlib.Path(asked.target)))
+             for case in CASES]
+    return runner.run_all([c for c in cases if runner.is_wanted(c.name, asked.names)], PARALLEL)
 
 
 if __name__ == "__main__":

@@ -20,24 +20,13 @@ import tempfile
 import termios
 import time
 
+from runner import Failed, Skipped
+from runner import expect as check
 from screen import Screen
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT = 60  # what is slow by itself is slower on a busy machine
 ROWS, COLUMNS = 24, 80
-
-
-class Failed(Exception):
-    pass
-
-
-class Skipped(Exception):
-    pass
-
-
-def check(holds, what, *more):
-    if not holds:
-        raise Failed("\n".join([what, *(str(m)[-3000:] for m in more)]))
 
 
 def equal(got, wanted, what, *more):

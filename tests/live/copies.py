@@ -62,6 +62,7 @@ if __name__ == "__main__":
     train()
 """
 
+TURN = "copies"  # one after another: workers that have no time read less, and copy less
 MB = 2**20
 TOLD = r"data workers? of trainer \d+ (?:has|have) copied"
 

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """tests/live/run.py TIDEMARK [NAME...]: `run` and `watch` with real processes and terminals.
 
-One line a case, two at a time, and `N passed, N failed` last. These cases are about real time, and
-the machine may be busy: what failed is run once more, alone, and both results are shown.
+One line a case, and `N passed, N failed` last. The cases mostly wait, so several run at a time.
 """
 
-import concurrent.futures
+import functools
 import os
 import pathlib
 import sys
-import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import bench
 import copies
 import ending
@@ -21,6 +20,7 @@ import inside
 import memory
 import options
 import phases
+import runner
 import shared
 import signals
 import streams
@@ -29,66 +29,39 @@ import tradeoff
 import users
 import watching
 
-PARALLEL = 2
-MODULES = (ending, streams, signals, terminals, options, inside, found, phases, tradeoff, watching,
-           copies, shared, entering, hostile, memory, users)
+# Together they take a tenth of one processor.
+PARALLEL = 5
+# Those that wait longest come first, so that nothing long begins last.
+MODULES = (copies, shared, entering, ending, streams, signals, terminals, options, inside, found,
+           phases, tradeoff, watching, hostile, memory, users)
 
 
-def cases():
+def cases(tidemark):
     for module in MODULES:
         for name, function in vars(module).items():
             if callable(function) and function.__module__ == module.__name__:
                 if not name.startswith("_") and function.__doc__:
-                    yield "%s: %s" % (module.__name__, name.replace("_", " ")), function
+                    yield runner.Case("%s: %s" % (module.__name__, runner.words(name)),
+                                      functools.partial(run_case, tidemark, function),
+                                      turn=getattr(module, "TURN", ""))
 
 
 def run_case(tidemark, function):
-    """(word, what was wrong, seconds)."""
-    start = time.monotonic()
     b = bench.Bench(tidemark)
-    word, said = "ok", ""
     try:
-        function(b)
-    except bench.Skipped as reason:
-        word, said = "skip", str(reason)
+        return function(b)
     except bench.Failed as failure:
-        word, said = "FAIL", "%s\n%s" % (function.__doc__.strip(), failure)
-    except Exception as error:  # a case that breaks is a case that failed
-        word, said = "FAIL", "%s: %s" % (type(error).__name__, error)
+        raise bench.Failed("%s\n%s" % (function.__doc__.strip(), failure)) from None
     finally:
         b.exits.close()
-    return word, said, time.monotonic() - start
-
-
-def tell(word, name, said, seconds):
-    print("%-4s  %-60s %5.1f s" % (word, name, seconds), flush=True)
-    for line in said.splitlines():
-        print("      | " + line, flush=True)
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        sys.exit(__doc__)
-    tidemark = pathlib.Path(sys.argv[1]).resolve()
+    asked = runner.arguments(__doc__, "TIDEMARK")
     for name in ("TERM", "NO_COLOR", "COLUMNS", "LINES"):
         os.environ.pop(name, None)
-    wanted = [c for c in cases() if not sys.argv[2:] or any(a in c[0] for a in sys.argv[2:])]
-    counts = {"ok": 0, "skip": 0, "FAIL": 0}
-    again = []
-    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-        results = pool.map(lambda c: run_case(tidemark, c[1]), wanted)
-        for case, (word, said, seconds) in zip(wanted, results):
-            tell("once" if word == "FAIL" else word, case[0], said, seconds)
-            if word == "FAIL":
-                again.append(case)
-            else:
-                counts[word] += 1
-    for name, function in again:
-        word, said, seconds = run_case(tidemark, function)
-        counts[word] += 1
-        tell(word, name + ", again", said, seconds)
-    print("%d passed, %d failed" % (counts["ok"], counts["FAIL"]))
-    sys.exit(counts["FAIL"] > 0 or not wanted)
+    wanted = [c for c in cases(pathlib.Path(asked.target)) if runner.is_wanted(c.name, asked.names)]
+    sys.exit(runner.run_all(wanted, PARALLEL))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pathlib
 
 from bench import Skipped, check, equal, load_json, python
 
+TURN = "shm"  # one after another: each weighs what all of the machine grows by
 SHM = pathlib.Path("/dev/shm")
 
 # One segment a step: kept, unlinked and kept, of a memfd; or closed, and left where it is.

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""tests/probe/census.py BUILD [NAME]: the census never harms the program it is taken in.
+"""tests/probe/census.py BUILD [--every] [NAME...]: the census never harms the program it is taken in.
 
 Programs with odd heaps and odd habits, in which censuses and searches are made as often as they
-can be. Each has to end as it would alone, and to have been counted. Every case runs with every
-CPython from 3.9 on that is found here, those about torch where it is; some with one interpreter
-only. One line a case, `N passed, N failed` last.
+can be. Each has to end as it would alone, and to have been counted. Every case runs with
+the interpreters of run.py, those about torch where it is; some with one interpreter only. One line a
+case, `N passed, N failed` last.
 """
 
 import functools
@@ -17,7 +17,8 @@ import sys
 import time
 
 import run
-from run import Failed, expect
+import runner
+from runner import Failed, expect
 
 # What programs begin with: until(N, work) works and prints until N censuses were made, and until a
 # search has ended where they were asked for.
@@ -1209,19 +1210,18 @@ def threads_that_train_on_their_own(b):
 # ---- all of it ----
 
 
-def chosen(build):
-    found = run.interpreters()
+def chosen(build, every):
+    found = run.interpreters(every)
     for case, on, torch in CASES:
         fit = [(v, p, r and torch) for v, p, r in found if r or not torch]
-        for version, python, real in (fit[:1] if on == "one" else fit) if run.is_wanted(case) else ():
+        for version, python, real in fit[:1] if on == "one" else fit:
             yield (case, functools.partial(Job, build, python, real),
-                   "%-7s" % ".".join(map(str, version)))
+                   "%-7s" % runner.text(version))
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    run.run_all(chosen(pathlib.Path(sys.argv[1]).resolve()))
+    asked = runner.arguments(__doc__)
+    run.run_all(asked, chosen(pathlib.Path(asked.target), asked.every))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tests/probe/holders.py BUILD [NAME...]: who holds an object, by the probe's search, in real
-programs of every CPython from 3.9 on that is found here.
+"""tests/probe/holders.py BUILD [--every] [NAME...]: who holds an object, by the probe's search, in
+real programs of the system's CPython, the oldest and the newest that are found here (--every: of all).
 
 The cases are in holders_program.py. One line a case, `N passed, N failed` last.
 """
@@ -9,7 +9,8 @@ import pathlib
 import subprocess
 import sys
 
-from run import interpreters
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import runner
 
 PROGRAM = pathlib.Path(__file__).resolve().parent / "holders_program.py"
 
@@ -25,13 +26,13 @@ def cases(python, program, library, names):
         yield "the program ended well", "status %d\n%s" % (done.returncode, done.stderr)
 
 
-def run_all(program, library, names):
-    """The cases of a program that has the library, with every interpreter; the exit status."""
+def run_all(program, library, asked):
+    """The cases of a program that has the library, with the interpreters; the exit status."""
     counts = [0, 0]
-    for version, python, _ in interpreters():
-        for name, said in cases(python, program, library, names):
+    for version, python in runner.interpreters(asked.every):
+        for name, said in cases(python, program, library, asked.names):
             counts[said is not None] += 1
-            print("%-4s  %s %s" % ("FAIL" if said else "ok", ".".join(map(str, version)),
+            print("%-4s  %s %s" % ("FAIL" if said else "ok", runner.text(version),
                                    name.replace("_", " ")), flush=True)
             for line in (said or "").splitlines():
                 print("      | " + line, flush=True)
@@ -40,10 +41,8 @@ def run_all(program, library, names):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    library = pathlib.Path(sys.argv[1]).resolve() / "tests" / "libholders.so"
-    return run_all(PROGRAM, library, sys.argv[2:])
+    asked = runner.arguments(__doc__)
+    return run_all(PROGRAM, pathlib.Path(asked.target) / "tests" / "libholders.so", asked)
 
 
 if __name__ == "__main__":

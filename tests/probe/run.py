@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""tests/probe/run.py BUILD: what the probe tells from inside real Python programs, and that they
-do not notice it.
+"""tests/probe/run.py BUILD [--every] [NAME...]: what the probe tells from inside real Python
+programs, and that they do not notice it.
 
-Every case runs with every CPython from 3.9 on that is found here, with a stand-in for torch where
-the interpreter has none; some only with the real one. One line a case, `N passed, N failed` last.
+Every case runs with the system's CPython, the oldest and the newest from 3.9 on that are found here
+(--every: with all of them), with a stand-in for torch where the interpreter has none; some only with
+the real one. One line a case, `N passed, N failed` last.
 """
 
-import concurrent.futures
 import functools
-import glob
 import math
 import os
 import pathlib
@@ -19,17 +18,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import runner
+from runner import Failed, expect
+
 HERE = pathlib.Path(__file__).resolve().parent
 STANDIN = HERE.parent / "standin"
-
-
-class Failed(Exception):
-    pass
-
-
-def expect(true, said):
-    if not true:
-        raise Failed(said)
+PARALLEL = os.cpu_count() + 1  # half of their time they wait
 
 
 class Told:
@@ -755,6 +750,8 @@ def threads_may_train(b):
 
 def costs_nothing_without_torch(b):
     """Instructions of a program that makes many audit events: no more for each of them."""
+    if b.real:
+        return
     text = "x = object()\nfor i in range(300000):\n    id(x)\n"
     pathlib.Path(b.folder, "program.py").write_text(text)
     counts = []
@@ -774,79 +771,42 @@ CASES = [f for f in list(globals().values()) if callable(f) and getattr(f, "__do
 # ---- interpreters ----
 
 
-def version_of(python):
-    ask = "import sys, sysconfig; print(*sys.version_info[:3], sys.implementation.name)"
-    done = subprocess.run([python, "-c", ask], capture_output=True, text=True)
-    words = done.stdout.split()
-    if done.returncode != 0 or words[-1] != "cpython":
-        return None
-    return tuple(int(w) for w in words[:3])
-
-
 def has_torch(python):
     return subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
 
 
-def interpreters():
-    """(version, path, whether it has torch): each version of CPython once."""
-    found = {}
-    places = ["/usr/bin/python3", "/usr/bin/python3.*[0-9]", "/usr/local/bin/python3.*[0-9]",
-              os.path.expanduser("~/.pyenv/versions/*/bin/python3")]
-    for path in [p for place in places for p in sorted(glob.glob(place))]:
-        version = version_of(path)
-        if version and version >= (3, 9):
-            found.setdefault((version[:2], path.startswith("/usr/bin")), (version, path))
-    return [(v, p, has_torch(p)) for v, p in found.values()]
+def interpreters(every):
+    """(version, path, whether it has torch)"""
+    return [(v, p, has_torch(p)) for v, p in runner.interpreters(every)]
 
 
-def is_wanted(case):
-    return not sys.argv[2:] or any(a in case.__name__ for a in sys.argv[2:])
-
-
-def try_case(case, bench):
-    """What is wrong; None: nothing."""
+def run_case(case, make):
+    bench = make()
     try:
         case(bench)
-    except Failed as failure:
-        return str(failure)
-    except Exception as failure:  # of the test itself
-        return repr(failure)
     finally:
         bench.close()
-    return None
 
 
-def run_all(chosen):
+def run_all(asked, chosen):
     """chosen: (case, function that makes its bench, what to print before its name)."""
-    # A shell that starts us in the background has interrupts ignored, which programs inherit.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    counts = [0, 0]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [(case, where, pool.submit(lambda c=case, m=make: try_case(c, m())))
-                   for case, make, where in chosen]
-        for case, where, future in waiting:
-            said = future.result()
-            counts[said is not None] += 1
-            print("%-4s  %s %s" % ("FAIL" if said else "ok", where,
-                                   case.__name__.replace("_", " ")), flush=True)
-            for line in (said or "").splitlines():
-                print("      | " + line, flush=True)
-    print("%d passed, %d failed" % tuple(counts))
-    sys.exit(counts[1] > 0 or counts[0] == 0)
+    cases = [runner.Case("%s %s" % (where, runner.words(case.__name__)),
+                         functools.partial(run_case, case, make)) for case, make, where in chosen]
+    wanted = [c for c in cases if runner.is_wanted(c.name, asked.names)]
+    sys.exit(runner.run_all(wanted, PARALLEL))
 
 
-def chosen(build):
-    for version, python, real in interpreters():
+def chosen(build, every):
+    for version, python, real in interpreters(every):
         for kind in (True, False) if real else (False,):
-            where = "%s %-8s" % (".".join(map(str, version)), "torch" if kind else "stand-in")
-            for case in filter(is_wanted, CASES):
+            where = "%s %-8s" % (runner.text(version), "torch" if kind else "stand-in")
+            for case in CASES:
                 yield case, functools.partial(Bench, build, python, kind), where
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    run_all(chosen(pathlib.Path(sys.argv[1]).resolve()))
+    asked = runner.arguments(__doc__)
+    run_all(asked, chosen(pathlib.Path(asked.target), asked.every))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import unittest
 
-from run import Result
+from run import run_suite
 
 HERE = pathlib.Path(__file__).resolve().parent
 LIST = HERE / "frameworks.txt"
@@ -50,9 +50,7 @@ def run_here(names):
     if names:
         loader.testNamePatterns = [f"*{name}*" for name in names]
     wanted = [test for test, framework in NEEDS.items() if can_import(framework)]
-    result = unittest.TextTestRunner(verbosity=2 if names else 1, resultclass=Result).run(
-        loader.loadTestsFromNames(wanted))
-    return result.passed, len(result.failures) + len(result.errors)
+    return run_suite(loader.loadTestsFromNames(wanted), verbosity=2 if names else 1)[:2]
 
 
 # ---- in an environment of its own ----

@@ -12,9 +12,10 @@ import sys
 import tempfile
 import traceback
 
-from run import interpreters
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+import runner
+
 PIP = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 PROGRAM = """
@@ -131,10 +132,10 @@ def cases(folder):
     """(name, function, its arguments); the wheel is built before the first."""
     print(run(ROOT / "tools" / "wheel", folder).strip())
     wheel = next(folder.glob("tidemark-*.whl"))
-    by_version = sorted(interpreters(), key=lambda p: [int(x) for x in p[1].split(".")])
-    for python, version in dict.fromkeys([by_version[0], by_version[-1]]):
-        yield f"installed, Python {version}", check_install, (python, wheel)
-    yield "in a notebook", check_notebook, (by_version[-1][0], wheel)
+    by_version = sorted(runner.interpreters())
+    for version, python in dict.fromkeys([by_version[0], by_version[-1]]):
+        yield f"installed, Python {runner.text(version)}", check_install, (python, wheel)
+    yield "in a notebook", check_notebook, (by_version[-1][1], wheel)
 
 
 def main():

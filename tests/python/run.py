@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""tests/python/run.py BUILD [NAME...]: the Python package, with every interpreter that is here.
+"""tests/python/run.py BUILD [--every] [NAME...]: the Python package, with the system's interpreter,
+the oldest and the newest that are here (--every: with all of them, or those of the list PYTHONS).
 
-One extension module serves them all. Those of PYTHONS (a list of paths, by default python3 and
-pyenv's) that are not there are left out, and named. `N passed, N failed` last.
+One extension module serves them all. `N passed, N failed` last.
 """
 
 import concurrent.futures
@@ -13,29 +13,10 @@ import sys
 import time
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import runner
+
 HERE = pathlib.Path(__file__).resolve().parent
-OLDEST = (3, 9)
-
-
-def interpreters():
-    """By path; the same one is not tried twice."""
-    found = os.environ.get("PYTHONS", "").split()
-    if not found:
-        pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
-        found = ["/usr/bin/python3", sys.executable,
-                 *sorted(str(p) for p in pyenv.glob("versions/3.*/bin/python3"))]
-    seen = set()
-    for path in found:
-        ask = "import sys; print(sys.base_prefix, *sys.version_info[:3])"
-        try:
-            said = subprocess.run([path, "-c", ask], stdout=subprocess.PIPE, text=True, check=True)
-        except (OSError, subprocess.CalledProcessError):
-            print(f"skip  {path}: does not run")
-            continue
-        prefix, *version = said.stdout.split()
-        if prefix not in seen and tuple(map(int, version[:2])) >= OLDEST:
-            seen.add(prefix)
-            yield path, ".".join(version)
 
 
 class Result(unittest.TextTestResult):
@@ -46,6 +27,22 @@ class Result(unittest.TextTestResult):
         self.passed += 1
 
 
+def run_suite(tests, verbosity):
+    """(passed, failed, skipped). What fails is run again, alone, and is flaky if it passes then."""
+    result = unittest.TextTestRunner(verbosity=verbosity, resultclass=Result).run(tests)
+    once = {test.id(): test for test, _ in result.failures + result.errors}
+    failed = 0
+    for name, test in once.items():
+        again = unittest.TestResult()
+        if hasattr(type(test), getattr(test, "_testMethodName", "")):
+            unittest.TestSuite([type(test)(test._testMethodName)]).run(again)
+        if again.testsRun and again.wasSuccessful():
+            print(runner.FLAKY + name)
+        else:
+            failed += 1
+    return result.passed + len(once) - failed, failed, len(result.skipped)
+
+
 def run_here(names):
     """In this interpreter; the process's last line is read by the one that started it."""
     sys.path.insert(0, str(HERE))
@@ -53,8 +50,7 @@ def run_here(names):
     if names:
         loader.testNamePatterns = [f"*{name}*" for name in names]
     tests = loader.discover(str(HERE), "test_*.py", str(HERE))
-    result = unittest.TextTestRunner(verbosity=0, resultclass=Result).run(tests)
-    print(result.passed, len(result.failures) + len(result.errors), len(result.skipped))
+    print(*run_suite(tests, verbosity=0))
 
 
 def run_with(python, build, names):
@@ -74,23 +70,25 @@ def run_with(python, build, names):
 
 
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    if sys.argv[1] == "--here":
+    if sys.argv[1:2] == ["--here"]:
         return run_here(sys.argv[2:])
-    build = pathlib.Path(sys.argv[1]).resolve()
+    asked = runner.arguments(__doc__)
+    build = pathlib.Path(asked.target)
     if not (build / "python" / "tidemark" / "_core.abi3.so").exists():
         sys.exit(f"{build} has no extension module: Python.h was not there when it was configured")
     all_passed = all_failed = 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [(version, pool.submit(run_with, python, build, sys.argv[2:]))
-                   for python, version in interpreters()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
+        waiting = [(runner.text(version), pool.submit(run_with, python, build, asked.names))
+                   for version, python in runner.interpreters(asked.every)]
         for version, future in waiting:
             passed, failed, skipped, said, seconds = future.result()
             print(f"{'FAIL' if failed else 'ok':4}  Python {version:8} {passed:4} passed {failed:3} "
                   f"failed {skipped:3} skipped {seconds:5.0f} s", flush=True)
             if failed:
                 print(said)
+            else:
+                print(*(f"{line}, Python {version}\n" for line in said.splitlines()
+                        if line.startswith(runner.FLAKY)), sep="", end="")
             all_passed, all_failed = all_passed + passed, all_failed + failed
     print(f"{all_passed} passed, {all_failed} failed")
     return all_failed > 0

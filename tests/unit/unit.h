@@ -6,6 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* As gcc says it; clang does only if it is asked. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+
 /*
  * TEST(part__says_what_holds) { CHECK(...); }  in any number, in one file, and that file is a
  * program: it runs every case and prints one line for each failure and "N passed, N failed" last.

@@ -6,25 +6,26 @@
   python3 tests/workloads/run.py --self-check         # every expectation can fail
 
 TIDEMARK is the program in its build folder; the programs in C are found beside it, in
-tests/workloads. Two cases run at a time. Prints one line each, all that tidemark said where a case
-failed, and `N passed, N failed` last; exit status 1 if one failed.
+tests/workloads. The cases mostly wait, so several run at a time. Prints one line each, all that
+tidemark said where a case failed, and `N passed, N failed` last; exit status 1 if one failed.
 """
 
-import concurrent.futures
 import contextlib
+import functools
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import jobs
 import passing
+import runner
 import self_check
 from cases import CASES, Result, judge
 
-PARALLEL = 2
+PARALLEL = 4
 LIMIT_SECONDS = 60
 RUN_FILE = "run.tide"
 JSON_FILE = "answer.json"
@@ -142,68 +143,32 @@ def describe(result):
     return "\n".join(lines)
 
 
+def find_problems(function):
+    """As a case of the runner: it fails with its problems and what was said."""
+    problems, said = function()
+    if problems is None:
+        raise runner.Skipped(said.strip())
+    runner.expect(not problems, "\n".join([*problems, said]))
+
+
 def tasks(tidemark):
-    """(name, runs alone, function that returns (problems or None: skipped, what was said))."""
     for case in CASES:
-        yield case.name, case.alone, lambda c=case: run_case(c, tidemark)
+        run_it = functools.partial(run_case, case, tidemark)
+        yield runner.Case(case.name, functools.partial(find_problems, run_it), case.alone)
     for name, function in passing.CHECKS.items():
-        yield name, name in passing.ALONE, lambda f=function: f(tidemark)
-
-
-def timed(function):
-    start = time.monotonic()
-    try:
-        problems, said = function()
-    except Exception as error:  # a check that breaks is a check that failed
-        problems, said = ["%s: %s" % (type(error).__name__, error)], ""
-    return problems, said, time.monotonic() - start
-
-
-class Tally:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def report(self, name, problems, said, seconds):
-        if problems is None:
-            print("skip  %-44s %s" % (name, said.strip()), flush=True)
-            return
-        self.passed += not problems
-        self.failed += bool(problems)
-        word = "FAIL" if problems else "ok"
-        print("%-4s  %-44s %6.1f s" % (word, name, seconds), flush=True)
-        for line in [*problems, *said.splitlines()] if problems else []:
-            print("      | " + line, flush=True)
-
-
-def run_all(wanted):
-    tally = Tally()
-    together = [t for t in wanted if not t[1]]
-    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-        for task, outcome in zip(together, pool.map(lambda t: timed(t[2]), together)):
-            tally.report(task[0], *outcome)
-    for name, _, function in (t for t in wanted if t[1]):
-        tally.report(name, *timed(function))
-    return tally
+        run_it = functools.partial(function, tidemark)
+        yield runner.Case(name, functools.partial(find_problems, run_it), name in passing.ALONE)
 
 
 def main():
-    arguments = sys.argv[1:]
-    if arguments == ["--self-check"]:
+    if sys.argv[1:] == ["--self-check"]:
         sys.exit(self_check.main())
-    if arguments == ["--list"]:
-        print("\n".join(t[0] for t in tasks(pathlib.Path("tidemark"))))
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(t.name for t in tasks(pathlib.Path("tidemark"))))
         return
-    if not arguments or arguments[0].startswith("-"):
-        sys.exit(__doc__)
-    tidemark = pathlib.Path(arguments[0]).resolve()
-    wanted = [
-        t for t in tasks(tidemark) if not arguments[1:] or any(a in t[0] for a in arguments[1:])
-    ]
-    if not wanted:
-        sys.exit("no case is called so")
-    tally = run_all(wanted)
-    print("%d passed, %d failed" % (tally.passed, tally.failed))
-    sys.exit(tally.failed > 0)
+    asked = runner.arguments(__doc__, "TIDEMARK")
+    wanted = [t for t in tasks(pathlib.Path(asked.target)) if runner.is_wanted(t.name, asked.names)]
+    sys.exit(runner.run_all(wanted, PARALLEL))
 
 
 if __name__ == "__main__":
