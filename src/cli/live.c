@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/entering.h"
+#include "cli/on_leak.h"
 #include "cli/run_file.h"
 #include "input/input.h"
 #include "run/run.h"
@@ -43,7 +44,6 @@
 #define PACKETS 64
 
 /* Commands of --on-leak that may be under way at once. */
-#define HELPERS 16u
 
 static const char options_help[] =
     "  --step-regex RE         regular expression; its first group captures the step\n"
@@ -87,7 +87,7 @@ struct live {
     struct watch_end end;
     char end_text[80];
     bool ended_by_option;
-    pid_t helpers[HELPERS];    /* commands of --on-leak under way; 0: none */
+    struct on_leak on_leak;    /* commands of --on-leak under way */
     double kill_at;            /* seconds; NAN: nobody is to be killed */
     struct entering *entering; /* NULL: nobody is entered */
     double entered_at;         /* the first was; NAN: none */
@@ -220,81 +220,13 @@ static void print_line(struct live *l, double seconds)
 
 /* ---- news ---- */
 
-/* The answer as the command's input, without a pipe that could block. */
-static int answer_file(const struct watch_view *view)
+static void tell_ended_helpers(struct live *l)
 {
-    struct buf json = BUF_INIT;
-    report_run_json(&json, view);
-    int fd = memfd_create("tidemark-answer", MFD_CLOEXEC);
-    if (fd >= 0) {
-        write_text(fd, buf_text(&json), json.len);
-        lseek(fd, 0, SEEK_SET);
-    }
-    buf_release(&json);
-    return fd;
-}
-
-static _Noreturn void become_helper(const struct live *l, const struct watch_series *s, int input)
-{
-    char number[32];
-    snprintf(number, sizeof(number), "%lld", (long long) s->info.pid);
-    setenv("TIDEMARK_PID", number, 1);
-    setenv("TIDEMARK_KIND", s->info.kind, 1);
-    sigset_t none;
-    sigemptyset(&none);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGTTOU, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    dup2(input, STDIN_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    execl("/bin/sh", "sh", "-c", l->options->on_leak, (char *) NULL);
-    _exit(127);
-}
-
-static pid_t *find_helper(struct live *l, pid_t pid)
-{
-    for (unsigned i = 0; i < HELPERS; i++)
-        if (l->helpers[i] == pid)
-            return &l->helpers[i];
-    return NULL;
-}
-
-static void run_on_leak(struct live *l, const struct watch_view *view, const struct watch_series *s)
-{
-    pid_t *slot = find_helper(l, 0);
-    if (!slot) {
-        cli_say("--on-leak: not started: %u of them have not ended", HELPERS);
-        return;
-    }
-    int input = answer_file(view);
-    pid_t pid = input < 0 ? -1 : fork();
-    if (pid == 0)
-        become_helper(l, s, input);
-    if (pid < 0)
-        cli_say("--on-leak: cannot be started: %s", error_words(errno));
-    else
-        *slot = pid;
-    if (input >= 0)
-        close(input);
-}
-
-static void reap_helpers(struct live *l)
-{
-    for (unsigned i = 0; i < HELPERS; i++) {
-        int status;
-        if (l->helpers[i] == 0 || waitpid(l->helpers[i], &status, WNOHANG) == 0)
-            continue;
-        l->helpers[i] = 0;
-        struct buf text = BUF_INIT;
-        if (WIFSIGNALED(status))
-            buf_addf(&text, "tidemark: --on-leak: ended by signal %d\n", WTERMSIG(status));
-        else if (WEXITSTATUS(status) != 0)
-            buf_addf(&text, "tidemark: --on-leak: exit status %d\n", WEXITSTATUS(status));
-        if (text.len > 0)
-            tell(l, buf_text(&text));
-        buf_release(&text);
-    }
+    struct buf text = BUF_INIT;
+    on_leak_reap(&l->on_leak, &text);
+    if (text.len > 0)
+        tell(l, buf_text(&text));
+    buf_release(&text);
 }
 
 /* What is announced of a series: that it leaks, or that it does not after all. */
@@ -313,7 +245,7 @@ static void tell_series(struct live *l, double seconds, const struct watch_news 
         run_file_add_news(l->store, seconds, news->kind, buf_text(&text));
         buf_release(&text);
         if (is_leak && l->options->on_leak && s->answer.severity > SEVERITY_NEGLIGIBLE)
-            run_on_leak(l, &view, s);
+            on_leak_run(&l->on_leak, l->options->on_leak, &view, s);
     }
     watch_view_release(&view);
 }
@@ -464,7 +396,7 @@ static void read_signals(struct live *l)
     while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
         int number = (int) info.ssi_signo;
         if (number == SIGCHLD)
-            reap_helpers(l);
+            tell_ended_helpers(l);
         else if (!l->job->relay)
             end_watching(l, "the user stopped watching");
         else if (only_we_have_it(&info))
