@@ -44,7 +44,7 @@ static int print(const struct advise *a, const struct report_advice *report)
 }
 
 /* By what its end says; one that somebody ended has not. */
-static bool has_failed(const struct watch_view *kept)
+static bool has_failed(const struct view *kept)
 {
     static const int asked[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     int status = kept->status;
@@ -57,10 +57,10 @@ static bool has_failed(const struct watch_view *kept)
 
 /* -errno, said. */
 static int advise_on(const struct advise *a, const char *path, struct store *store,
-                     struct recording *recording, const struct watch_view *view)
+                     struct recording *recording, const struct view *view)
 {
     struct advice_facts evidence;
-    struct watch_view kept = {0};
+    struct view kept = {0};
     if (view->count == 0) {
         cli_say("%s: nothing was recorded: the watcher ended before the first samples", path);
         return -EINVAL;
@@ -69,7 +69,7 @@ static int advise_on(const struct advise *a, const char *path, struct store *sto
     bool failed = has_end && has_failed(&kept);
     int r = advice_facts_init(&evidence, recording, view, a->limit, failed);
     if (r < 0) {
-        watch_view_release(&kept);
+        view_release(&kept);
         load_run_explain(path, r);
         return r;
     }
@@ -84,14 +84,14 @@ static int advise_on(const struct advise *a, const char *path, struct store *sto
     };
     r = print(a, &report);
     advice_facts_release(&evidence);
-    watch_view_release(&kept);
+    view_release(&kept);
     return r;
 }
 
 static int advise_recorded(const struct advise *a, const char *path, struct store *store)
 {
     struct recording *recording;
-    struct watch_view view = {0};
+    struct view view = {0};
     struct recording_options options = {
         .plan_steps = a->plan_steps,
         .plan_seconds = a->plan_hours * 3600,
@@ -110,7 +110,7 @@ static int advise_recorded(const struct advise *a, const char *path, struct stor
         return r;
     }
     r = advise_on(a, path, store, recording, &view);
-    watch_view_release(&view);
+    view_release(&view);
     recording_free(recording);
     return r;
 }

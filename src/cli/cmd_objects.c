@@ -73,14 +73,14 @@ static void tell(void *context, const char *line)
 /* Every process that was entered has told what it holds. */
 static bool is_counted(struct objects *o)
 {
-    struct watch_view view;
+    struct view view;
     bool all = true;
     watch_view_init(o->watch, now(o), &view);
     for (size_t i = 0; i < view.found.entered_count; i++)
         all = all && (view.found.entered[i].why ||
                       watch_census(o->watch, (pid_t) view.found.entered[i].pid));
     all = all && view.found.entered_count > 0;
-    watch_view_release(&view);
+    view_release(&view);
     return all;
 }
 
@@ -107,7 +107,7 @@ static void count(struct objects *o)
 
 /* ---- telling it ---- */
 
-static void say_uncounted(const struct watch_entered *e)
+static void say_uncounted(const struct attached_process *e)
 {
     struct buf text = BUF_INIT;
     report_entry_end(&text, e);
@@ -116,7 +116,7 @@ static void say_uncounted(const struct watch_entered *e)
 }
 
 /* Who was entered and could not be understood (another version's probe is in it) has its reason. */
-static bool say_whys(const struct watch_found *f)
+static bool say_whys(const struct findings *f)
 {
     bool said = false;
     for (size_t i = 0; i < f->entered_count; i++) {
@@ -136,7 +136,7 @@ static const char *why_nothing(const struct objects *o)
     return watch_alive(o->watch) == 0 ? "the process has ended" : "no Python was found";
 }
 
-static void say_nobody(const struct objects *o, const struct watch_found *f)
+static void say_nobody(const struct objects *o, const struct findings *f)
 {
     if (entering_is_refused(o->entering) || say_whys(f) || entering_count(o->entering) > 0)
         return;
@@ -145,7 +145,7 @@ static void say_nobody(const struct objects *o, const struct watch_found *f)
 
 static int print(struct objects *o)
 {
-    struct watch_view view;
+    struct view view;
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&o->view, STDOUT_FILENO);
     size_t told = 0;
@@ -154,7 +154,7 @@ static int print(struct objects *o)
     if (!list)
         base_out_of_memory();
     for (size_t i = 0; i < view.found.entered_count; i++) {
-        const struct watch_entered *e = &view.found.entered[i];
+        const struct attached_process *e = &view.found.entered[i];
         const struct wire_census *c = watch_census(o->watch, (pid_t) e->pid);
         if (c)
             list[told++] = (struct report_objects){c, e};
@@ -170,7 +170,7 @@ static int print(struct objects *o)
         say_nobody(o, &view.found);
     buf_release(&out);
     free(list);
-    watch_view_release(&view);
+    view_release(&view);
     return status;
 }
 

@@ -82,7 +82,7 @@ static int show_json(const struct show *s, const char *json)
     return print(&out, fail_on_status(&s->fail_on, verdict, severity));
 }
 
-static int show_view(const struct show *s, const char *path, const struct watch_view *v)
+static int show_view(const struct show *s, const char *path, const struct view *v)
 {
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&s->view, STDOUT_FILENO);
@@ -126,7 +126,7 @@ static int show_run(const struct show *s, const char *path)
     if (load_run_open(path, &store) < 0)
         return STATUS_ERROR;
     int r = store_answer(store, &json, &report), status = -1;
-    struct watch_view view;
+    struct view view;
     if (r < 0) {
         load_run_explain(path, r);
         status = STATUS_ERROR;
@@ -142,7 +142,7 @@ static int show_run(const struct show *s, const char *path)
                 path);
     } else {
         status = show_view(s, path, &view);
-        watch_view_release(&view);
+        view_release(&view);
     }
     store_free(store);
     return status >= 0 ? status : judge_recorded(s, path);
@@ -158,7 +158,7 @@ struct whys {
     size_t count;
 };
 
-static void add_why(struct whys *x, const struct watch_series *s, const struct account *a)
+static void add_why(struct whys *x, const struct view_series *s, const struct account *a)
 {
     if (!x->style) {
         report_why_json(&x->json, s->info.name, &s->answer, a);
@@ -169,7 +169,7 @@ static void add_why(struct whys *x, const struct watch_series *s, const struct a
     x->count++;
 }
 
-static void add_whys(struct whys *x, struct recording *recording, const struct watch_view *v,
+static void add_whys(struct whys *x, struct recording *recording, const struct view *v,
                      const char *wanted)
 {
     struct account *account = malloc(sizeof(*account));
@@ -196,7 +196,7 @@ static int show_why(const struct show *s, const char *path, const char *wanted)
     struct whys whys = {.out = BUF_INIT, .style = s->json ? NULL : &style};
     struct store *store;
     struct recording *recording;
-    struct watch_view v;
+    struct view v;
     if (load_run_open(path, &store) < 0)
         return STATUS_ERROR;
     json_init(&whys.json, &whys.out, 2);
@@ -214,7 +214,7 @@ static int show_why(const struct show *s, const char *path, const char *wanted)
             cli_say("%s: it holds no census: what its memory is made of cannot be examined", path);
         if (r == 0) {
             add_whys(&whys, recording, &v, wanted);
-            watch_view_release(&v);
+            view_release(&v);
         }
         recording_free(recording);
     }

@@ -186,7 +186,7 @@ static void tell_of_entering(void *context, const char *line)
 
 static void show_status(struct live *l, double seconds)
 {
-    struct watch_status status;
+    struct view_status status;
     struct buf line = BUF_INIT;
     l->next_status = seconds + STATUS_SECONDS;
     watch_status(l->watch, &status);
@@ -203,7 +203,7 @@ static void show_status(struct live *l, double seconds)
 
 static void print_line(struct live *l, double seconds)
 {
-    struct watch_status status;
+    struct view_status status;
     struct buf line = BUF_INIT;
     const struct report_style plain = {.width = 0, .ascii = l->options->view.ascii};
     double every = l->options->print_every;
@@ -230,13 +230,13 @@ static void tell_ended_helpers(struct live *l)
 }
 
 /* What is announced of a series: that it leaks, or that it does not after all. */
-static void tell_series(struct live *l, double seconds, const struct watch_news *news)
+static void tell_series(struct live *l, double seconds, const struct news *news)
 {
-    struct watch_view view;
+    struct view view;
     bool is_leak = news->kind == NEWS_LEAK;
     watch_view_init(l->watch, seconds, &view);
     for (size_t i = 0; i < view.count; i++) {
-        const struct watch_series *s = &view.series[i];
+        const struct view_series *s = &view.series[i];
         if (s->id != news->series)
             continue;
         struct buf text = BUF_INIT;
@@ -247,13 +247,13 @@ static void tell_series(struct live *l, double seconds, const struct watch_news 
         if (is_leak && l->options->on_leak && s->answer.severity > SEVERITY_NEGLIGIBLE)
             on_leak_run(&l->on_leak, l->options->on_leak, &view, s);
     }
-    watch_view_release(&view);
+    view_release(&view);
 }
 
 static void tell_news(struct live *l, double seconds)
 {
     for (;;) {
-        struct watch_news news = watch_next_news(l->watch);
+        struct news news = watch_next_news(l->watch);
         if (news.kind == NEWS_END)
             return;
         if (news.kind == NEWS_LEAK || news.kind == NEWS_WITHDRAWN) {
@@ -580,7 +580,7 @@ static bool json_is_output(const struct live_options *o)
     return o->json && strcmp(o->json, "-") == 0;
 }
 
-static void write_json(struct live *l, const struct watch_view *view)
+static void write_json(struct live *l, const struct view *view)
 {
     const char *path = l->options->json;
     bool to_output = json_is_output(l->options);
@@ -598,7 +598,7 @@ static void write_json(struct live *l, const struct watch_view *view)
         close(fd);
 }
 
-static void finish_run_file(struct live *l, double seconds, const struct watch_view *view)
+static void finish_run_file(struct live *l, double seconds, const struct view *view)
 {
     int r = l->store ? run_file_finish(l->store, seconds, view) : 0;
     if (r < 0)
@@ -606,7 +606,7 @@ static void finish_run_file(struct live *l, double seconds, const struct watch_v
     l->store = NULL;
 }
 
-static void print_report(struct live *l, const struct watch_view *view)
+static void print_report(struct live *l, const struct view *view)
 {
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&l->options->view, l->out);
@@ -623,7 +623,7 @@ static void print_report(struct live *l, const struct watch_view *view)
 static int conclude(struct live *l)
 {
     double seconds = now(l);
-    struct watch_view view;
+    struct view view;
     if (l->tail_count > 0)
         read_tails(l, seconds);
     watch_finish(l->watch, seconds, &l->end);
@@ -637,7 +637,7 @@ static int conclude(struct live *l)
         write_json(l, &view);
     finish_run_file(l, seconds, &view);
     int status = fail_on_status(&l->options->fail_on, view.answer.verdict, view.answer.severity);
-    watch_view_release(&view);
+    view_release(&view);
     return status;
 }
 

@@ -424,7 +424,7 @@ static void add_loaded(struct judgement *j, const struct loaded_series *s)
     };
 }
 
-static void add_recorded(struct judgement *j, const struct watch_series *s)
+static void add_recorded(struct judgement *j, const struct view_series *s)
 {
     j->parts[j->job.count] = s->part;
     j->answers[j->job.count] = s->answer;

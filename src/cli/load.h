@@ -60,8 +60,8 @@ struct load {
     char *path;                         /* as the user wrote it, without the selector */
     char *selector;                     /* what stood after '#', or --series; NULL: all series */
     int fd;
-    struct input *input;    /* NULL: it is a run file, and `run` is what it was judged to be */
-    struct watch_view *run; /* NULL before it was read */
+    struct input *input; /* NULL: it is a run file, and `run` is what it was judged to be */
+    struct view *run;    /* NULL before it was read */
     struct loaded_series *series;
     size_t count;
     bool plan_noted;

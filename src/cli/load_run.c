@@ -26,7 +26,7 @@ void load_run_explain(const char *path, int code)
     cli_say("%s: %s", path, error.text);
 }
 
-int load_run_recall(struct store *store, struct watch_view *ret)
+int load_run_recall(struct store *store, struct view *ret)
 {
     const char *json, *report = NULL;
     int r = store_answer(store, &json, &report);
@@ -131,13 +131,13 @@ static int judge(struct load *l, struct recording *recording)
 static void recall_found(struct load *l, struct store *store)
 {
     const char *json, *report;
-    struct watch_view kept;
+    struct view kept;
     if (store_answer(store, &json, &report) < 0 || !report ||
         report_recall(report, strlen(report), &kept) < 0)
         return;
     l->run->found = kept.found;
-    kept.found = (struct watch_found){.count = 0};
-    watch_view_release(&kept);
+    kept.found = (struct findings){.count = 0};
+    view_release(&kept);
 }
 
 int load_run_read(struct load *l)
@@ -173,7 +173,7 @@ int load_run_read(struct load *l)
 void load_run_release(struct load *l)
 {
     if (l->run)
-        watch_view_release(l->run);
+        view_release(l->run);
     free(l->run);
     l->run = NULL;
 }

@@ -14,7 +14,7 @@ void load_run_explain(const char *path, int code);
 
 /* The view that a run has kept at its end, as it was told then. The caller releases it. -ENODATA:
  * there is none; -EINVAL: it cannot be read. */
-int load_run_recall(struct store *store, struct watch_view *ret);
+int load_run_recall(struct store *store, struct view *ret);
 
 /* What was asked for can be done with a run file. -EINVAL, said. */
 int load_run_check(const struct load *l);

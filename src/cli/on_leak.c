@@ -19,7 +19,7 @@ static void write_all(int fd, const char *text, size_t len)
 }
 
 /* The answer as the command's input, without a pipe that could block. */
-static int answer_file(const struct watch_view *view)
+static int answer_file(const struct view *view)
 {
     struct buf json = BUF_INIT;
     report_run_json(&json, view);
@@ -32,7 +32,7 @@ static int answer_file(const struct watch_view *view)
     return fd;
 }
 
-static _Noreturn void become_command(const char *command, const struct watch_series *s, int input)
+static _Noreturn void become_command(const char *command, const struct view_series *s, int input)
 {
     char number[32];
     snprintf(number, sizeof(number), "%lld", (long long) s->info.pid);
@@ -58,8 +58,8 @@ static pid_t *find_free(struct on_leak *l)
     return NULL;
 }
 
-void on_leak_run(struct on_leak *l, const char *command, const struct watch_view *view,
-                 const struct watch_series *s)
+void on_leak_run(struct on_leak *l, const char *command, const struct view *view,
+                 const struct view_series *s)
 {
     pid_t *slot = find_free(l);
     if (!slot) {

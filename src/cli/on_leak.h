@@ -12,8 +12,8 @@ struct on_leak {
 };
 
 /* Runs `command` in the shell, with the answer's JSON as its input. What goes wrong is said. */
-void on_leak_run(struct on_leak *l, const char *command, const struct watch_view *view,
-                 const struct watch_series *s);
+void on_leak_run(struct on_leak *l, const char *command, const struct view *view,
+                 const struct view_series *s);
 
 /* What is to be said of those that have ended, a line each: nothing of those that did well. */
 void on_leak_reap(struct on_leak *l, struct buf *out);

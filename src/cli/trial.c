@@ -187,13 +187,13 @@ static void add_headline(struct buf *out, const struct under_way *u)
 {
     struct report_style style = terminal_style(&(struct view_options){0}, -1);
     struct store_error error;
-    struct watch_view view;
+    struct view view;
     struct store *store;
     if (store_open(buf_text(&u->run_file), &store, &error) < 0)
         return;
     if (load_run_recall(store, &view) == 0) {
         report_run_headline(out, &view, &style);
-        watch_view_release(&view);
+        view_release(&view);
     }
     store_free(store);
 }
@@ -280,13 +280,13 @@ static void say_status(const struct under_way *u)
 /* ---- what was measured ---- */
 
 /* Steps that are read from what the program prints are none at which something could be done. */
-static bool are_optimizer_steps(const struct watch_view *view)
+static bool are_optimizer_steps(const struct view *view)
 {
     return view->steps_from && strcmp(view->steps_from, "output") != 0;
 }
 
 /* Whether there is something to compare. -EINVAL, said. */
-static int check_run(const struct under_way *u, const struct watch_view *view,
+static int check_run(const struct under_way *u, const struct view *view,
                      const struct measured_run *run)
 {
     if (!are_optimizer_steps(view)) {
@@ -313,7 +313,7 @@ static int check_run(const struct under_way *u, const struct watch_view *view,
 static int measure_store(const struct under_way *u, struct store *store, struct trial_result *ret)
 {
     struct recording *recording;
-    struct watch_view view = {0};
+    struct view view = {0};
     int r = recording_new(store, &recording);
     if (r == 0) {
         r = recording_measure(recording, u->job->steps, &ret->measured);
@@ -330,7 +330,7 @@ static int measure_store(const struct under_way *u, struct store *store, struct 
     ret->steps = view.steps;
     ret->seconds = view.seconds;
     r = check_run(u, &view, &ret->measured);
-    watch_view_release(&view);
+    view_release(&view);
     return r;
 }
 

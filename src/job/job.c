@@ -256,7 +256,7 @@ void job_begin_count(struct job *j)
 
 /* ---- news ---- */
 
-void job_add_news(struct job *j, enum watch_news_kind kind, size_t series, const char *format, ...)
+void job_add_news(struct job *j, enum news_kind kind, size_t series, const char *format, ...)
 {
     if (j->news_count == JOB_NEWS)
         return;
@@ -266,14 +266,14 @@ void job_add_news(struct job *j, enum watch_news_kind kind, size_t series, const
     va_start(args, format);
     buf_vaddf(text, format, args);
     va_end(args);
-    j->news[j->news_count++] = (struct watch_news){kind, series, buf_text(text)};
+    j->news[j->news_count++] = (struct news){kind, series, buf_text(text)};
 }
 
-struct watch_news job_next_news(struct job *j)
+struct news job_next_news(struct job *j)
 {
     if (j->news_count == 0)
-        return (struct watch_news){.kind = NEWS_END};
-    struct watch_news first = j->news[0];
+        return (struct news){.kind = NEWS_END};
+    struct news first = j->news[0];
     struct buf text = j->news_texts[0];
     j->news_count--;
     memmove(&j->news[0], &j->news[1], j->news_count * sizeof(j->news[0]));

@@ -172,7 +172,7 @@ struct job {
     bool leak_told, cause_told;
     bool holders_known; /* a search has found holders, and nobody looked at them yet */
 
-    struct watch_news news[JOB_NEWS];
+    struct news news[JOB_NEWS];
     unsigned news_count;
     struct buf news_texts[JOB_NEWS];
 };
@@ -218,9 +218,9 @@ void job_mark(struct job *j, const struct step_mark *mark);
 /* Another count of steps begins: engines on the step clock begin anew. */
 void job_begin_count(struct job *j);
 
-void job_add_news(struct job *j, enum watch_news_kind kind, size_t series, const char *format, ...)
+void job_add_news(struct job *j, enum news_kind kind, size_t series, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The text is valid until the next tick. */
-struct watch_news job_next_news(struct job *j);
+struct news job_next_news(struct job *j);
 
 #endif

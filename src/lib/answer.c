@@ -52,7 +52,7 @@ static void clear(struct tidemark_verdict *v)
 }
 
 /* All but the sentence. */
-static void fill(const struct watch_series *s, struct tidemark_verdict *ret)
+static void fill(const struct view_series *s, struct tidemark_verdict *ret)
 {
     const struct answer *a = &s->answer;
     bool steps = s->info.clock == CLOCK_STEP;
@@ -80,7 +80,7 @@ static void take_sentence(struct tidemark_verdict *v, struct buf *line)
 }
 
 /* A series by itself, as if the job had no other. */
-static void fill_one(const struct watch_series *s, struct tidemark_verdict *ret)
+static void fill_one(const struct view_series *s, struct tidemark_verdict *ret)
 {
     const struct answer *answers[] = {&s->answer};
     const struct report_series shown = {&s->info, &s->answer, &s->history};
@@ -95,7 +95,7 @@ static void fill_one(const struct watch_series *s, struct tidemark_verdict *ret)
     take_sentence(ret, &line);
 }
 
-static void fill_job(const struct watch_view *view, struct tidemark_verdict *ret)
+static void fill_job(const struct view *view, struct tidemark_verdict *ret)
 {
     const struct job_answer *a = &view->answer;
     struct buf line = BUF_INIT;
@@ -112,7 +112,7 @@ static void fill_job(const struct watch_view *view, struct tidemark_verdict *ret
 
 /* ---- asked for ---- */
 
-void answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret)
+void answer_look(tidemark_watcher *w, struct visit *v, struct view *ret)
 {
     watcher_look_now(w, v);
     watch_view_init(w->watch, watcher_seconds(w), ret);
@@ -120,11 +120,11 @@ void answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret)
 
 static int judge(tidemark_watcher *w, struct visit *v, void *context)
 {
-    struct watch_view view;
+    struct view view;
     struct tidemark_verdict verdict;
     answer_look(w, v, &view);
     fill_job(&view, &verdict);
-    watch_view_release(&view);
+    view_release(&view);
     return answer_copy(context, &verdict);
 }
 
@@ -134,10 +134,10 @@ int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret)
 }
 
 /* This process's own comes before the job's and before another process's. */
-static const struct watch_series *find_series(const struct watch_view *view, const char *kind,
-                                              const char *device)
+static const struct view_series *find_series(const struct view *view, const char *kind,
+                                             const char *device)
 {
-    const struct watch_series *found = NULL;
+    const struct view_series *found = NULL;
     for (size_t i = 0; i < view->count; i++) {
         const struct series_info *info = &view->series[i].info;
         if (strcmp(info->kind, kind) != 0 ||
@@ -159,13 +159,13 @@ struct question {
 static int judge_series(tidemark_watcher *w, struct visit *v, void *context)
 {
     const struct question *q = context;
-    struct watch_view view;
+    struct view view;
     struct tidemark_verdict verdict;
     answer_look(w, v, &view);
-    const struct watch_series *s = find_series(&view, q->kind, q->device);
+    const struct view_series *s = find_series(&view, q->kind, q->device);
     if (s)
         fill_one(s, &verdict);
-    watch_view_release(&view);
+    view_release(&view);
     return s ? answer_copy(q->ret, &verdict) : -ENOENT;
 }
 
@@ -186,30 +186,30 @@ int answer_hand_over(struct buf *text, char **ret)
     return 0;
 }
 
-static void add_json(struct buf *out, const tidemark_watcher *w, const struct watch_view *view)
+static void add_json(struct buf *out, const tidemark_watcher *w, const struct view *view)
 {
     (void) w;
     report_run_json(out, view);
 }
 
-static void add_report(struct buf *out, const tidemark_watcher *w, const struct watch_view *view)
+static void add_report(struct buf *out, const tidemark_watcher *w, const struct view *view)
 {
     report_run_text(out, view, buf_text(&w->run_file), &report_style);
 }
 
 struct writing {
-    void (*add)(struct buf *out, const tidemark_watcher *w, const struct watch_view *v);
+    void (*add)(struct buf *out, const tidemark_watcher *w, const struct view *v);
     char **ret;
 };
 
 static int write_all(tidemark_watcher *w, struct visit *v, void *context)
 {
     const struct writing *writing = context;
-    struct watch_view view;
+    struct view view;
     struct buf text = BUF_INIT;
     answer_look(w, v, &view);
     writing->add(&text, w, &view);
-    watch_view_release(&view);
+    view_release(&view);
     return answer_hand_over(&text, writing->ret);
 }
 
@@ -260,8 +260,8 @@ int watcher_on_any_leak(tidemark_watcher *w, tidemark_leak_callback *call, void 
     return watcher_visit(w, set_listener, &l);
 }
 
-static void take_leak(tidemark_watcher *w, struct visit *v, const struct watch_view *view,
-                      size_t index, double seconds)
+static void take_leak(tidemark_watcher *w, struct visit *v, const struct view *view, size_t index,
+                      double seconds)
 {
     struct buf text = BUF_INIT;
     report_alarm(&text, view, index, &report_style);
@@ -278,7 +278,7 @@ static void take_leak(tidemark_watcher *w, struct visit *v, const struct watch_v
     fill_one(&view->series[index], &leaks[v->leak_count++]);
 }
 
-static void take_withdrawal(tidemark_watcher *w, const struct watch_view *view, size_t index,
+static void take_withdrawal(tidemark_watcher *w, const struct view *view, size_t index,
                             double seconds)
 {
     struct buf text = BUF_INIT;
@@ -289,18 +289,18 @@ static void take_withdrawal(tidemark_watcher *w, const struct watch_view *view, 
 
 void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds)
 {
-    for (struct watch_news n; (n = watch_next_news(w->watch)).kind != NEWS_END;) {
+    for (struct news n; (n = watch_next_news(w->watch)).kind != NEWS_END;) {
         if (n.kind != NEWS_LEAK && n.kind != NEWS_WITHDRAWN) {
             run_file_add_news(w->store, seconds, n.kind, n.text);
             continue;
         }
-        struct watch_view view;
+        struct view view;
         watch_view_init(w->watch, seconds, &view);
         for (size_t i = 0; i < view.count; i++)
             if (view.series[i].id == n.series && n.kind == NEWS_LEAK)
                 take_leak(w, v, &view, i, seconds);
             else if (view.series[i].id == n.series)
                 take_withdrawal(w, &view, i, seconds);
-        watch_view_release(&view);
+        view_release(&view);
     }
 }

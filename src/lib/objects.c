@@ -67,7 +67,7 @@ void watcher_take_census(tidemark_watcher *w, const char *text, size_t len)
     (void) watcher_visit(w, take_census, &c);
 }
 
-static void add_holders(struct buf *out, const struct watch_found *f, unsigned most)
+static void add_holders(struct buf *out, const struct findings *f, unsigned most)
 {
     for (size_t i = 0; i < f->count && most > 0; i++)
         if (f->findings[i].pid == getpid() && f->findings[i].holder) {
@@ -84,11 +84,11 @@ struct holders_wanted {
 static int write_holders(tidemark_watcher *w, struct visit *v, void *context)
 {
     const struct holders_wanted *wanted = context;
-    struct watch_view view;
+    struct view view;
     struct buf text = BUF_INIT;
     answer_look(w, v, &view);
     add_holders(&text, &view.found, wanted->most);
-    watch_view_release(&view);
+    view_release(&view);
     return answer_hand_over(&text, wanted->ret);
 }
 

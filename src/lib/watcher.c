@@ -579,7 +579,7 @@ static int finish(tidemark_watcher *w, struct visit *v, void *context)
 {
     (void) context;
     const struct watch_end end = {0};
-    struct watch_view view;
+    struct view view;
     int r = 0;
     if (w->finished)
         return 0;
@@ -592,7 +592,7 @@ static int finish(tidemark_watcher *w, struct visit *v, void *context)
     if (w->store) {
         watch_view_init(w->watch, w->seconds_finished, &view);
         r = run_file_finish(w->store, w->seconds_finished, &view);
-        watch_view_release(&view);
+        view_release(&view);
         w->store = NULL;
     }
     return r;

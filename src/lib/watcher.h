@@ -91,7 +91,7 @@ double watcher_seconds(const tidemark_watcher *w); /* since it was opened, until
 void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds);
 
 /* Everything that is known by now. The caller releases the view. */
-void answer_look(tidemark_watcher *w, struct visit *v, struct watch_view *ret);
+void answer_look(tidemark_watcher *w, struct visit *v, struct view *ret);
 
 /* The text of a buffer, which is released, as the caller's own. -ENOMEM. */
 int answer_hand_over(struct buf *text, char **ret);

@@ -16,7 +16,7 @@
 /* Seconds after a collection was counted in which memory may fall: counters are read rarely. */
 #define FALL_SECONDS 1.0
 
-double facts_seconds_at(const struct watch_series *s, double at)
+double facts_seconds_at(const struct view_series *s, double at)
 {
     const struct history *h = &s->history;
     for (unsigned i = 0; i < h->count; i++)
@@ -243,7 +243,7 @@ static void find_plan(struct advice_facts *e, const struct job *j)
     e->plan = steps ? terms->plan_steps : terms->plan_seconds > 0 ? terms->plan_seconds : NAN;
 }
 
-int advice_facts_init(struct advice_facts *e, struct recording *r, const struct watch_view *v,
+int advice_facts_init(struct advice_facts *e, struct recording *r, const struct view *v,
                       double limit_bytes, bool failed)
 {
     struct job *j = recording_job(r);

@@ -6,17 +6,17 @@
 #include "replay/recording.h"
 
 /* When a position on the series' clock was reached, in seconds of the run; NAN: not known. */
-double facts_seconds_at(const struct watch_series *s, double at);
+double facts_seconds_at(const struct view_series *s, double at);
 
 /* The most that processes of the job had together at a time, of what `value` says of each; NAN: it
  * says nothing of any. */
 double facts_most_at_a_time(const struct job *j, double (*value)(const struct member *m));
 
 /* facts_host.c: the host's size, and what it is made of. -errno of reading. */
-int facts_host(struct advice_facts *e, struct recording *r, const struct watch_view *v,
+int facts_host(struct advice_facts *e, struct recording *r, const struct view *v,
                double limit_bytes);
 
 /* facts_gpu.c: a size for each device, and what torch's allocator did there. */
-int facts_devices(struct advice_facts *e, struct recording *r, const struct watch_view *v);
+int facts_devices(struct advice_facts *e, struct recording *r, const struct view *v);
 
 #endif

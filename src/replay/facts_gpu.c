@@ -269,7 +269,7 @@ static struct amounts used_at(const struct job *j, const struct place *p, double
 
 /* ---- its series ---- */
 
-static bool is_series_of(const struct job *j, const struct place *p, const struct watch_series *s)
+static bool is_series_of(const struct job *j, const struct place *p, const struct view_series *s)
 {
     bool torch = strcmp(s->info.kind, "torch.allocated") == 0;
     if (!s->info.device || (!torch && strcmp(s->info.kind, "gpu.used") != 0))
@@ -286,7 +286,7 @@ static bool is_series_of(const struct job *j, const struct place *p, const struc
 }
 
 /* One that leaks decides, else torch's own counter says it best, and the longest of several. */
-static double weight_of(const struct watch_series *s)
+static double weight_of(const struct view_series *s)
 {
     bool torch = strcmp(s->info.kind, "torch.allocated") == 0;
     double length = s->answer.last_seconds - s->answer.first_seconds;
@@ -294,10 +294,10 @@ static double weight_of(const struct watch_series *s)
            (isfinite(length) ? length : 0);
 }
 
-static const struct watch_series *series_of(const struct job *j, const struct watch_view *v,
-                                            const struct place *p)
+static const struct view_series *series_of(const struct job *j, const struct view *v,
+                                           const struct place *p)
 {
-    const struct watch_series *found = NULL;
+    const struct view_series *found = NULL;
     for (size_t i = 0; i < v->count; i++)
         if (is_series_of(j, p, &v->series[i]) &&
             (!found || weight_of(&v->series[i]) > weight_of(found)))
@@ -335,7 +335,7 @@ static const struct member *keeper_at(const struct job *j, const struct place *p
     return keeper;
 }
 
-static int add_allocator(struct advice_facts *e, struct recording *r, const struct watch_series *s,
+static int add_allocator(struct advice_facts *e, struct recording *r, const struct view_series *s,
                          const struct place *p, const char *name)
 {
     const struct job *j = recording_job(r);
@@ -375,7 +375,7 @@ static const char *name_place(struct advice_facts *e, const struct place *p)
     return name;
 }
 
-static const char *add_size(struct advice_facts *e, const struct watch_series *s,
+static const char *add_size(struct advice_facts *e, const struct view_series *s,
                             const struct place *p, const struct job *j)
 {
     double capacity;
@@ -402,14 +402,14 @@ static const char *add_size(struct advice_facts *e, const struct watch_series *s
     return name;
 }
 
-int facts_devices(struct advice_facts *e, struct recording *r, const struct watch_view *v)
+int facts_devices(struct advice_facts *e, struct recording *r, const struct view *v)
 {
     const struct job *j = recording_job(r);
     struct place places[ADVICE_DEVICES];
     size_t count = find_places(j, places);
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
-        const struct watch_series *s = series_of(j, v, &places[i]);
+        const struct view_series *s = series_of(j, v, &places[i]);
         if (!s)
             continue;
         const char *name = add_size(e, s, &places[i], j);

@@ -119,23 +119,23 @@ static double total_at(const struct timeline *t, unsigned i)
 
 /* ---- the size ---- */
 
-static bool is_host_memory(const struct watch_series *s)
+static bool is_host_memory(const struct view_series *s)
 {
     return strncmp(s->info.kind, "host.", 5) == 0;
 }
 
 /* What malloc has given out leaks into the process as soon as its heap is full. */
-static bool can_leak(const struct watch_series *s)
+static bool can_leak(const struct view_series *s)
 {
     return is_host_memory(s) || strcmp(s->info.kind, HEAP_USED) == 0;
 }
 
 /* The series that stands for the host: one that leaks, the sum, or the one trainer. */
-static const struct watch_series *deciding(const struct watch_view *v, bool leaking)
+static const struct view_series *deciding(const struct view *v, bool leaking)
 {
-    const struct watch_series *found = NULL;
+    const struct view_series *found = NULL;
     for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         bool counts = leaking ? can_leak(s) && s->answer.verdict == VERDICT_LEAK
                               : strcmp(s->info.kind, "host.anon") == 0 && s->part != PART_BYSTANDER;
         if (counts && (!found || s->part == PART_TOTAL))
@@ -183,7 +183,7 @@ static double settled(const struct timeline *t, const struct answer *level)
 }
 
 static void fill_size(struct size_facts *f, const struct timeline *t, const struct job *j,
-                      const struct watch_series *level)
+                      const struct view_series *level)
 {
     unsigned highest = 0;
     for (unsigned i = 0; i < MOMENTS; i++)
@@ -197,14 +197,14 @@ static void fill_size(struct size_facts *f, const struct timeline *t, const stru
     f->unseen = facts_most_at_a_time(j, unseen_of);
 }
 
-int facts_host(struct advice_facts *e, struct recording *r, const struct watch_view *v,
+int facts_host(struct advice_facts *e, struct recording *r, const struct view *v,
                double limit_bytes)
 {
     struct timeline t;
     const struct job *j = recording_job(r);
     const struct store_run *run = recording_run(r);
-    const struct watch_series *level = deciding(v, false), *leak = deciding(v, true);
-    const struct watch_series *s = leak ? leak : level;
+    const struct view_series *level = deciding(v, false), *leak = deciding(v, true);
+    const struct view_series *s = leak ? leak : level;
     int result = timeline_fill(&t, r);
     if (result < 0 || !level)
         return result;

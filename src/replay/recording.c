@@ -606,7 +606,7 @@ static int count_process(void *context, int64_t id, const struct store_process *
 }
 
 /* What a report says of the run itself, as far as it was recorded. */
-static void describe_run(struct recording *r, struct watch_view *ret)
+static void describe_run(struct recording *r, struct view *ret)
 {
     const struct store_run *run = store_run(r->store);
     ret->command = copy(run->title);
@@ -623,8 +623,7 @@ static void describe_run(struct recording *r, struct watch_view *ret)
     store_each_process(r->store, count_process, &ret->processes_seen);
 }
 
-int recording_judge(struct recording *r, const struct recording_options *options,
-                    struct watch_view *ret)
+int recording_judge(struct recording *r, const struct recording_options *options, struct view *ret)
 {
     set_terms(r, options);
     set_limits(r, options);
@@ -635,7 +634,7 @@ int recording_judge(struct recording *r, const struct recording_options *options
         if (result < 0)
             return result;
     }
-    *ret = (struct watch_view){0};
+    *ret = (struct view){0};
     describe_run(r, ret);
     if (r->has_evidence) {
         play_clock(r, options->by_time);

@@ -62,8 +62,7 @@ struct recording_options {
  * so that the answer is the same but for what has been thinned since. Fills the view's series and
  * answer, nothing else. At most once a recording. -errno of reading.
  */
-int recording_judge(struct recording *r, const struct recording_options *options,
-                    struct watch_view *ret);
+int recording_judge(struct recording *r, const struct recording_options *options, struct view *ret);
 
 /* After recording_judge(): the account of this series' growth. False: it has none, as counters
  * that no evidence is kept of. */
@@ -106,7 +105,7 @@ struct advice_facts {
 };
 
 /* After recording_judge(), which filled the view. `failed`: the command did. -errno of reading. */
-int advice_facts_init(struct advice_facts *e, struct recording *r, const struct watch_view *view,
+int advice_facts_init(struct advice_facts *e, struct recording *r, const struct view *view,
                       double limit_bytes, bool failed);
 void advice_facts_release(struct advice_facts *e);
 

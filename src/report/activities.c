@@ -11,7 +11,7 @@
 
 /* ---- text ---- */
 
-static void add_times(struct buf *out, const struct watch_phase *p)
+static void add_times(struct buf *out, const struct view_activity *p)
 {
     if (p->times == 1) {
         buf_adds(out, " once");
@@ -30,17 +30,17 @@ static void add_times(struct buf *out, const struct watch_phase *p)
 }
 
 /* The higher of two series that stand for the same. */
-static const struct watch_phase_series *higher(const struct watch_phase_series *a,
-                                               const struct watch_phase_series *b)
+static const struct view_activity_series *higher(const struct view_activity_series *a,
+                                                 const struct view_activity_series *b)
 {
     return !a || b->height > a->height ? b : a;
 }
 
 /* The highest rise of a kind that begins so; NULL: none that is worth a word. */
-static const struct watch_phase_series *highest(const struct watch_view *v,
-                                                const struct watch_phase *p, const char *kind)
+static const struct view_activity_series *highest(const struct view *v,
+                                                  const struct view_activity *p, const char *kind)
 {
-    const struct watch_phase_series *found = NULL;
+    const struct view_activity_series *found = NULL;
     for (size_t i = 0; i < p->count; i++)
         if (strncmp(v->series[p->series[i].series].info.kind, kind, strlen(kind)) == 0)
             found = higher(found, &p->series[i]);
@@ -48,7 +48,7 @@ static const struct watch_phase_series *highest(const struct watch_view *v,
 }
 
 /* "each of the 11 times that could be looked at", "3 of 12 times". */
-static void add_share(struct buf *out, const struct watch_phase *p, uint64_t count,
+static void add_share(struct buf *out, const struct view_activity *p, uint64_t count,
                       uint64_t looked_at)
 {
     bool is_part = looked_at < p->times;
@@ -63,8 +63,8 @@ static void add_share(struct buf *out, const struct watch_phase *p, uint64_t cou
     buf_adds(out, is_part ? " that could be looked at" : "");
 }
 
-static void add_given_back(struct buf *out, const struct watch_phase *p,
-                           const struct watch_phase_series *s)
+static void add_given_back(struct buf *out, const struct view_activity *p,
+                           const struct view_activity_series *s)
 {
     uint64_t kept = s->looked_at - s->given_back;
     bool once = p->times == 1;
@@ -84,10 +84,10 @@ static void add_given_back(struct buf *out, const struct watch_phase *p,
     }
 }
 
-static void add_height(struct buf *out, const struct watch_view *v, const struct watch_phase *p,
+static void add_height(struct buf *out, const struct view *v, const struct view_activity *p,
                        const char *kind, const char *before)
 {
-    const struct watch_phase_series *s = highest(v, p, kind);
+    const struct view_activity_series *s = highest(v, p, kind);
     if (!s)
         return;
     const struct series_info *info = &v->series[s->series].info;
@@ -98,7 +98,7 @@ static void add_height(struct buf *out, const struct watch_view *v, const struct
     add_given_back(out, p, s);
 }
 
-static void add_phase(struct buf *out, const struct watch_view *v, const struct watch_phase *p)
+static void add_phase(struct buf *out, const struct view *v, const struct view_activity *p)
 {
     buf_adds(out, p->name);
     add_times(out, p);
@@ -107,7 +107,7 @@ static void add_phase(struct buf *out, const struct watch_view *v, const struct 
                "; up to ");
 }
 
-void phases_text(struct buf *out, const struct watch_view *v, const struct report_style *style)
+void phases_text(struct buf *out, const struct view *v, const struct report_style *style)
 {
     for (size_t i = 0; i < v->phase_count && i < PHASES_MOST; i++) {
         struct buf text = BUF_INIT, clean = BUF_INIT;
@@ -125,8 +125,8 @@ void phases_text(struct buf *out, const struct watch_view *v, const struct repor
 
 /* ---- JSON ---- */
 
-static void add_json_series(struct json *j, const struct watch_view *v,
-                            const struct watch_phase_series *s)
+static void add_json_series(struct json *j, const struct view *v,
+                            const struct view_activity_series *s)
 {
     const struct series_info *info = &v->series[s->series].info;
     json_object_begin(j, NULL);
@@ -142,13 +142,13 @@ static void add_json_series(struct json *j, const struct watch_view *v,
     json_object_end(j);
 }
 
-void phases_json(struct json *j, const struct watch_view *v)
+void phases_json(struct json *j, const struct view *v)
 {
     if (v->phase_count == 0)
         return;
     json_array_begin(j, "phases");
     for (size_t i = 0; i < v->phase_count; i++) {
-        const struct watch_phase *p = &v->phases[i];
+        const struct view_activity *p = &v->phases[i];
         json_object_begin(j, NULL);
         json_string(j, "name", p->name);
         json_integer(j, "times", (int64_t) p->times);

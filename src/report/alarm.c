@@ -6,7 +6,7 @@
 #define PREFIX "tidemark: "
 
 /* What was found to grow in that process, and who holds it; NULL: that is not known yet. */
-static struct watch_finding *finding_of(const struct watch_view *v, int64_t pid)
+static struct finding *finding_of(const struct view *v, int64_t pid)
 {
     for (size_t i = 0; i < v->found.count; i++)
         if (v->found.findings[i].pid == pid && v->found.findings[i].holder)
@@ -21,14 +21,14 @@ static void add_paragraph(struct buf *out, const struct buf *text, const struct 
 }
 
 /* Verdict, why, fix: as the report has them, in one paragraph. */
-void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
+void report_alarm(struct buf *out, const struct view *v, size_t series,
                   const struct report_style *style)
 {
     struct run_job j;
     struct buf text = BUF_INIT;
     const struct answer *a = &v->series[series].answer;
-    struct watch_finding *f = finding_of(v, v->series[series].info.pid);
-    const struct watch_found found = {.findings = f, .count = f ? 1 : 0};
+    struct finding *f = finding_of(v, v->series[series].info.pid);
+    const struct findings found = {.findings = f, .count = f ? 1 : 0};
     const struct job_answer answer = {
         .verdict = VERDICT_LEAK, .severity = a->severity, .deciding = series};
     run_job_init(&j, v);
@@ -55,10 +55,10 @@ void report_notice(struct buf *out, const char *sentence, const struct report_st
     buf_release(&text);
 }
 
-void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
+void report_withdrawal(struct buf *out, const struct view *v, size_t series,
                        const struct report_style *style)
 {
-    const struct watch_series *w = &v->series[series];
+    const struct view_series *w = &v->series[series];
     const struct report_series s = {&w->info, &w->answer, &w->history};
     struct buf text = BUF_INIT;
     buf_adds(&text, "alarm withdrawn: ");

@@ -91,7 +91,7 @@ static const char *file_name(const char *path)
 /* Its line moves when the program is changed, and the same program may lie elsewhere. */
 static bool is_same_cause(const void *a, const void *b)
 {
-    const struct watch_finding *x = a, *y = b;
+    const struct finding *x = a, *y = b;
     return is_same_text(x->cause, y->cause) && is_same_text(x->holder, y->holder) &&
            is_same_text(file_name(x->file), file_name(y->file)) &&
            (x->holder || is_same_text(x->what, y->what));
@@ -173,7 +173,7 @@ bool report_jobs_leak_alike(const struct report_job *a, const struct report_job 
 /* ---- in words ---- */
 
 /* "+12.0 KB/step"; in items where bytes are not known. */
-static void add_growth(struct buf *out, const struct watch_finding *f)
+static void add_growth(struct buf *out, const struct finding *f)
 {
     const struct {
         double rate;
@@ -194,7 +194,7 @@ static void add_growth(struct buf *out, const struct watch_finding *f)
 }
 
 /* "list 'x', main (a.py:3)". */
-static void add_cause(struct buf *out, const struct watch_finding *f)
+static void add_cause(struct buf *out, const struct finding *f)
 {
     buf_adds(out, f->holder ? f->holder : f->what ? f->what : f->sentence);
     if (f->where)
@@ -212,7 +212,7 @@ static void add_series(struct buf *out, const struct report_series *s)
 static void add_first_leak(struct buf *out, const struct report_job *const jobs[2], size_t side)
 {
     struct couples why = causes(jobs), series = leaking_series(jobs);
-    const struct watch_finding *cause = alone_in(&why, side);
+    const struct finding *cause = alone_in(&why, side);
     const struct report_series *leak = alone_in(&series, side);
     const struct report_job *job = jobs[side];
     if (cause) {
@@ -382,14 +382,14 @@ static void add_json_series(struct json *j, const struct couple *c)
 
 static void add_json_cause(struct json *j, const struct couple *c)
 {
-    const struct watch_finding *a = c->in[0], *b = c->in[1];
+    const struct finding *a = c->in[0], *b = c->in[1];
     json_object_begin(j, NULL);
     json_string(j, "in", where_name(c));
     for (size_t side = 0; side < 2; side++) {
         if (!c->in[side])
             continue;
         json_object_begin(j, side == 0 ? "a" : "b");
-        fields_show(j, &watch_finding_fields, side == 0 ? a : b, CLOCK_STEP, NULL, NULL);
+        fields_show(j, &finding_fields, side == 0 ? a : b, CLOCK_STEP, NULL, NULL);
         json_object_end(j);
     }
     json_object_end(j);

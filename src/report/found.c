@@ -23,7 +23,7 @@ static void add_reason(struct buf *out, const char *before, const char *text,
 
 /* ---- findings ---- */
 
-static void add_finding(struct buf *out, const char *label, const struct watch_finding *f,
+static void add_finding(struct buf *out, const char *label, const struct finding *f,
                         const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -42,7 +42,7 @@ static void add_finding(struct buf *out, const char *label, const struct watch_f
 
 /* The sentence without its advice, which stands in the third line of the report. Where the holder
  * has a name the way to it is left to --full. */
-static void add_growth(struct buf *out, const char *label, const struct watch_finding *f,
+static void add_growth(struct buf *out, const char *label, const struct finding *f,
                        const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -68,12 +68,12 @@ static void add_more(struct buf *out, size_t count, const struct report_style *s
     text_fact(out, "", &text, style);
 }
 
-bool found_any(const struct watch_found *f)
+bool found_any(const struct findings *f)
 {
     return f->count > 0 || f->cache_count > 0 || f->undecided_count > 0;
 }
 
-void found_text(struct buf *out, const struct watch_found *f, const struct report_style *style)
+void found_text(struct buf *out, const struct findings *f, const struct report_style *style)
 {
     for (size_t i = 0; i < f->count && i < FINDINGS_SHOWN; i++)
         add_finding(out, i > 0 ? "also" : f->so_far ? "growing" : "cause", &f->findings[i], style);
@@ -88,8 +88,7 @@ void found_text(struct buf *out, const struct watch_found *f, const struct repor
 }
 
 /* "`cache`, train.py:31: +1.00 items a step". */
-static void add_also(struct buf *out, const struct watch_finding *f,
-                     const struct report_style *style)
+static void add_also(struct buf *out, const struct finding *f, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     summary_place(&text, f, format_width(style) / 2);
@@ -100,7 +99,7 @@ static void add_also(struct buf *out, const struct watch_finding *f,
     text_fact(out, "also", &text, style);
 }
 
-void found_brief(struct buf *out, const struct watch_found *f, unsigned most,
+void found_brief(struct buf *out, const struct findings *f, unsigned most,
                  const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -122,11 +121,11 @@ void found_brief(struct buf *out, const struct watch_found *f, unsigned most,
 /* ---- counts ---- */
 
 /* By the series of that process, one a device. */
-static const char *steadiness(const struct watch_view *v, int64_t pid)
+static const char *steadiness(const struct view *v, int64_t pid)
 {
     bool known = false, open = false;
     for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         if (s->info.pid != pid || strcmp(s->info.kind, "py.tensors") != 0)
             continue;
         if (s->answer.verdict == VERDICT_LEAK)
@@ -137,7 +136,7 @@ static const char *steadiness(const struct watch_view *v, int64_t pid)
     return known && !open ? "stable at " : "";
 }
 
-static void add_tensors(struct buf *out, const struct watch_view *v, const struct watch_census *c,
+static void add_tensors(struct buf *out, const struct view *v, const struct census_view *c,
                         const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -163,12 +162,12 @@ static void add_tensors(struct buf *out, const struct watch_view *v, const struc
     text_fact(out, "tensors", &text, style);
 }
 
-static void add_purposes(struct buf *out, const struct watch_census *c,
+static void add_purposes(struct buf *out, const struct census_view *c,
                          const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     for (unsigned i = 0; i < c->purpose_count && i < PURPOSES_SHOWN; i++) {
-        const struct watch_purpose *p = &c->purposes[i];
+        const struct census_purpose *p = &c->purposes[i];
         if (!(p->bytes > 0))
             continue;
         buf_addf(&text, "%s%s ", text.len > 0 ? ", " : "", p->name);
@@ -179,9 +178,9 @@ static void add_purposes(struct buf *out, const struct watch_census *c,
 }
 
 /* The process whose tensors take most. */
-static const struct watch_census *main_census(const struct watch_found *f)
+static const struct census_view *main_census(const struct findings *f)
 {
-    const struct watch_census *found = NULL;
+    const struct census_view *found = NULL;
     double most = -1;
     for (size_t i = 0; i < f->census_count; i++) {
         double bytes = 0;
@@ -201,12 +200,12 @@ static bool is_above(double pause, double seconds)
     return pause > COST_SHARE * seconds && seconds < SHORT_RUN;
 }
 
-static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
+static void add_cost(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     double censuses = 0, searches = 0, pause = 0, longest = 0;
     for (size_t i = 0; i < v->found.census_count; i++) {
-        const struct watch_census *c = &v->found.censuses[i];
+        const struct census_view *c = &v->found.censuses[i];
         censuses += fmax(c->censuses, 0);
         searches += fmax(c->searches, 0);
         pause = fmax(pause, c->pause_seconds);
@@ -235,8 +234,7 @@ static void add_cost(struct buf *out, const struct watch_view *v, const struct r
     text_fact(out, "inspect", &text, style);
 }
 
-static void add_notes(struct buf *out, const struct watch_found *f,
-                      const struct report_style *style)
+static void add_notes(struct buf *out, const struct findings *f, const struct report_style *style)
 {
     for (size_t i = 0; i < f->census_count; i++)
         for (unsigned k = 0; k < f->censuses[i].note_count; k++) {
@@ -248,7 +246,7 @@ static void add_notes(struct buf *out, const struct watch_found *f,
 
 /* ---- processes that were entered while they ran ---- */
 
-void report_entry_end(struct buf *out, const struct watch_entered *e)
+void report_entry_end(struct buf *out, const struct attached_process *e)
 {
     if (e->ended) {
         buf_adds(out, "it has ended since");
@@ -264,7 +262,7 @@ void report_entry_end(struct buf *out, const struct watch_entered *e)
     }
 }
 
-static void add_stay(struct buf *text, const struct watch_entered *e)
+static void add_stay(struct buf *text, const struct attached_process *e)
 {
     buf_addf(text, "%s (Python %s), paused for ", e->process, e->python);
     units_add_short_time(text, e->stopped_seconds);
@@ -274,11 +272,11 @@ static void add_stay(struct buf *text, const struct watch_entered *e)
     report_entry_end(text, e);
 }
 
-void found_entered(struct buf *out, const struct watch_entered *list, size_t count,
+void found_entered(struct buf *out, const struct attached_process *list, size_t count,
                    const struct report_style *style)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct watch_entered *e = &list[i];
+        const struct attached_process *e = &list[i];
         struct buf text = BUF_INIT;
         if (e->python)
             add_stay(&text, e);
@@ -288,9 +286,9 @@ void found_entered(struct buf *out, const struct watch_entered *list, size_t cou
     }
 }
 
-void found_counts(struct buf *out, const struct watch_view *v, const struct report_style *style)
+void found_counts(struct buf *out, const struct view *v, const struct report_style *style)
 {
-    const struct watch_census *c = main_census(&v->found);
+    const struct census_view *c = main_census(&v->found);
     found_entered(out, v->found.entered, v->found.entered_count, style);
     if (!c)
         return;

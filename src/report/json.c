@@ -110,19 +110,19 @@ void report_json_all_series(struct json *j, const struct report_job *job)
     json_array_end(j);
 }
 
-void report_json_found(struct json *j, const struct watch_found *found)
+void report_json_found(struct json *j, const struct findings *found)
 {
-    fields_show(j, &watch_found_fields, found, CLOCK_STEP, NULL, NULL);
+    fields_show(j, &findings_fields, found, CLOCK_STEP, NULL, NULL);
 }
 
-void report_json_patterns(struct json *j, const struct watch_pattern *patterns, unsigned count)
+void report_json_patterns(struct json *j, const struct view_pattern *patterns, unsigned count)
 {
     if (count == 0)
         return;
     json_array_begin(j, "patterns");
     for (unsigned i = 0; i < count; i++) {
         json_object_begin(j, NULL);
-        fields_show(j, &watch_pattern_fields, &patterns[i], CLOCK_STEP, NULL, NULL);
+        fields_show(j, &view_pattern_fields, &patterns[i], CLOCK_STEP, NULL, NULL);
         json_object_end(j);
     }
     json_array_end(j);

@@ -12,8 +12,8 @@ void report_json_end(struct json *j);
 void report_json_verdict(struct json *j, const struct report_job *job);
 void report_json_all_series(struct json *j, const struct report_job *job);
 /* "findings" and what belongs to them. */
-void report_json_found(struct json *j, const struct watch_found *found);
-void report_json_patterns(struct json *j, const struct watch_pattern *patterns, unsigned count);
+void report_json_found(struct json *j, const struct findings *found);
+void report_json_patterns(struct json *j, const struct view_pattern *patterns, unsigned count);
 
 /* One judged series as an object under `key`; NULL in an array. */
 void report_json_series(struct json *j, const char *key, const struct report_series *s);

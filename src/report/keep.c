@@ -7,13 +7,13 @@
 /* Of the text. A new member needs no new version; a member with another meaning does. */
 #define VERSION 2
 
-void report_keep(struct buf *out, const struct watch_view *v)
+void report_keep(struct buf *out, const struct view *v)
 {
     struct json j;
     json_init(&j, out, 0);
     json_object_begin(&j, NULL);
     json_integer(&j, "version", VERSION);
-    fields_keep(&j, "view", &watch_view_fields, v);
+    fields_keep(&j, "view", &view_fields, v);
     json_object_end(&j);
 }
 
@@ -30,10 +30,10 @@ static bool history_is_sane(const struct history *h)
     return true;
 }
 
-static bool phase_is_sane(const struct watch_phase *p, size_t series_count)
+static bool phase_is_sane(const struct view_activity *p, size_t series_count)
 {
     for (size_t i = 0; i < p->count; i++) {
-        const struct watch_phase_series *s = &p->series[i];
+        const struct view_activity_series *s = &p->series[i];
         if (s->series >= series_count || s->given_back > s->looked_at ||
             !isfinite(s->height + s->kept))
             return false;
@@ -41,7 +41,7 @@ static bool phase_is_sane(const struct watch_phase *p, size_t series_count)
     return true;
 }
 
-static bool view_is_sane(const struct watch_view *v)
+static bool view_is_sane(const struct view *v)
 {
     if (v->limit > 0 && !v->limit_source)
         return false;
@@ -60,27 +60,27 @@ static bool view_is_sane(const struct watch_view *v)
 /* ---- reading ---- */
 
 /* The whole of `{"version": N, "view": {...}}`. */
-static int read_text(struct json_reader *r, struct watch_view *ret)
+static int read_text(struct json_reader *r, struct view *ret)
 {
     struct json_token t;
     bool is_ours = json_next(r, &t) == 0 && t.type == JSON_OBJECT_BEGIN && json_next(r, &t) == 0 &&
                    t.type == JSON_KEY && json_token_is(&t, "version") && json_next(r, &t) == 0 &&
                    t.type == JSON_NUMBER && t.number == VERSION && json_next(r, &t) == 0 &&
                    t.type == JSON_KEY && json_token_is(&t, "view");
-    if (!is_ours || fields_recall(r, &watch_view_fields, ret) < 0)
+    if (!is_ours || fields_recall(r, &view_fields, ret) < 0)
         return -EINVAL;
     bool is_over = json_next(r, &t) == 0 && t.type == JSON_OBJECT_END && json_next(r, &t) == 0 &&
                    t.type == JSON_END;
     return is_over && view_is_sane(ret) ? 0 : -EINVAL;
 }
 
-int report_recall(const char *text, size_t len, struct watch_view *ret)
+int report_recall(const char *text, size_t len, struct view *ret)
 {
     struct json_reader r;
-    fields_clear(&watch_view_fields, ret);
+    fields_clear(&view_fields, ret);
     json_reader_init(&r, text, len);
     int e = read_text(&r, ret);
     if (e < 0)
-        watch_view_release(ret);
+        view_release(ret);
     return e;
 }

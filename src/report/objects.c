@@ -288,7 +288,7 @@ static void add_json_process(struct json *j, const struct report_objects *o)
 }
 
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
-                         const struct watch_found *found)
+                         const struct findings *found)
 {
     struct json j;
     report_json_begin(&j, out);
@@ -296,6 +296,6 @@ void report_objects_json(struct buf *out, const struct report_objects *list, siz
     for (size_t i = 0; i < count; i++)
         add_json_process(&j, &list[i]);
     json_array_end(&j);
-    fields_show(&j, &watch_found_fields, found, CLOCK_STEP, "entered", "entered");
+    fields_show(&j, &findings_fields, found, CLOCK_STEP, "entered", "entered");
     report_json_end(&j);
 }

@@ -91,17 +91,16 @@ void report_tradeoff_json(struct buf *out, const struct report_tradeoff *r);
  * anything could be known, one sentence. `run_file`: where all of it is kept; NULL: nowhere;
  * "": nowhere, and there is no --full.
  */
-void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,
+void report_run_text(struct buf *out, const struct view *v, const char *run_file,
                      const struct report_style *style);
-void report_run_headline(struct buf *out, const struct watch_view *v,
-                         const struct report_style *style);
-void report_run_json(struct buf *out, const struct watch_view *v);
+void report_run_headline(struct buf *out, const struct view *v, const struct report_style *style);
+void report_run_json(struct buf *out, const struct view *v);
 
 /* The paragraph for the moment at which a series turns to leak; ends with a line end. */
-void report_alarm(struct buf *out, const struct watch_view *v, size_t series,
+void report_alarm(struct buf *out, const struct view *v, size_t series,
                   const struct report_style *style);
 /* The same for one that was announced, and is no leak after all. */
-void report_withdrawal(struct buf *out, const struct watch_view *v, size_t series,
+void report_withdrawal(struct buf *out, const struct view *v, size_t series,
                        const struct report_style *style);
 
 /* Anything else that is announced, as a paragraph. */
@@ -109,22 +108,22 @@ void report_notice(struct buf *out, const char *sentence, const struct report_st
 
 /* "12 min | step 412/1000 | job 812 MB, floor 800 MB | ...": one line without a line end, cut to
  * the style's width; width 0: not cut. */
-void report_status(struct buf *out, const struct watch_status *s, double seconds,
+void report_status(struct buf *out, const struct view_status *s, double seconds,
                    const struct report_style *style);
 
 /*
  * A view as a text from which it can be made again, byte for byte in every report: what a run file
  * keeps for `show`. -EINVAL: not such a text; *ret is empty then. Release it as any other view.
  */
-void report_keep(struct buf *out, const struct watch_view *v);
-int report_recall(const char *text, size_t len, struct watch_view *ret);
+void report_keep(struct buf *out, const struct view *v);
+int report_recall(const char *text, size_t len, struct view *ret);
 
 /* ---- what a process holds ---- */
 
 /* Nothing is owned. */
 struct report_objects {
     const struct wire_census *census;
-    const struct watch_entered *entered;
+    const struct attached_process *entered;
 };
 
 /* `objects`: types by memory and count, tensors, what they are for. */
@@ -132,10 +131,10 @@ void report_objects_text(struct buf *out, const struct report_objects *o,
                          const struct report_style *style);
 /* What became of a process that was attached to: it has ended, it was left, or what stays in it and
  * why. No full stop. */
-void report_entry_end(struct buf *out, const struct watch_entered *e);
+void report_entry_end(struct buf *out, const struct attached_process *e);
 /* Of several processes, with all that were entered or could not be. */
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
-                         const struct watch_found *found);
+                         const struct findings *found);
 
 /* ---- advice ---- */
 
@@ -145,7 +144,7 @@ struct report_advice {
     double seconds, steps; /* that were recorded; steps NAN: none */
     bool finished;         /* the run has its final answer */
     const char *ending;    /* of a command that failed: how it ended; NULL: it did not fail */
-    const struct watch_view *view;
+    const struct view *view;
     const struct advice_facts *evidence;
 };
 

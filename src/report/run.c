@@ -25,13 +25,13 @@
 
 /* ---- the view as a job ---- */
 
-void run_job_init(struct run_job *j, const struct watch_view *v)
+void run_job_init(struct run_job *j, const struct view *v)
 {
     j->series = calloc(v->count + 1, sizeof(*j->series));
     if (!j->series)
         base_out_of_memory();
     for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         j->series[i] = (struct report_series){&s->info, &s->answer, &s->history};
     }
     j->job = (struct report_job){.series = j->series,
@@ -47,8 +47,7 @@ void run_job_release(struct run_job *j)
     free(j->series);
 }
 
-void report_run_headline(struct buf *out, const struct watch_view *v,
-                         const struct report_style *style)
+void report_run_headline(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct run_job j;
     run_job_init(&j, v);
@@ -58,8 +57,7 @@ void report_run_headline(struct buf *out, const struct watch_view *v,
 
 /* ---- facts ---- */
 
-static void add_command(struct buf *out, const struct watch_view *v,
-                        const struct report_style *style)
+static void add_command(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     if (v->command)
@@ -85,7 +83,7 @@ static const char *steps_words(const char *from)
 }
 
 /* Of a recording that nobody finished it is not known how many there were at a time. */
-static void add_processes(struct buf *out, const struct watch_view *v)
+static void add_processes(struct buf *out, const struct view *v)
 {
     unsigned long long seen = v->processes_seen, most = v->most_processes;
     if (most == 0 && seen == 0)
@@ -98,8 +96,7 @@ static void add_processes(struct buf *out, const struct watch_view *v)
         buf_addf(out, " (%llu in all)", seen);
 }
 
-static void add_watched(struct buf *out, const struct watch_view *v,
-                        const struct report_style *style)
+static void add_watched(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     units_add_duration(&text, v->seconds);
@@ -114,8 +111,7 @@ static void add_watched(struct buf *out, const struct watch_view *v,
     text_fact(out, "watched", &text, style);
 }
 
-static void add_ending(struct buf *out, const struct watch_view *v,
-                       const struct report_style *style)
+static void add_ending(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     if (v->ending)
@@ -123,7 +119,7 @@ static void add_ending(struct buf *out, const struct watch_view *v,
     text_fact(out, "ended", &text, style);
 }
 
-static void add_limit(struct buf *out, const struct watch_view *v, const struct report_style *style)
+static void add_limit(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     if (isfinite(v->limit) && v->limit > 0) {
@@ -133,8 +129,7 @@ static void add_limit(struct buf *out, const struct watch_view *v, const struct 
     text_fact(out, "limit", &text, style);
 }
 
-static void add_patterns(struct buf *out, const struct watch_view *v,
-                         const struct report_style *style)
+static void add_patterns(struct buf *out, const struct view *v, const struct report_style *style)
 {
     for (unsigned i = 0; i < v->pattern_count; i++) {
         struct buf text = BUF_INIT;
@@ -164,7 +159,7 @@ static void add_signed(struct table *t, double bytes)
     add_bytes(t, bytes);
 }
 
-static void add_row(struct table *t, const char *label, const struct watch_row *row,
+static void add_row(struct table *t, const char *label, const struct view_row *row,
                     const struct sheet_layout *layout)
 {
     table_add(t, label);
@@ -213,14 +208,14 @@ static void add_beside(struct table *t, const char *label, double last, double c
 }
 
 /* What /dev/shm grew by and no process of the job maps, whose share has it already. */
-static double unmapped(const struct watch_view *v)
+static double unmapped(const struct view *v)
 {
     double grown = v->shm_last - v->shm_first - v->total.shmem;
     return grown > 0 ? grown : 0;
 }
 
 /* What is missing until the changes above add up to that of the system. */
-static double unexplained(const struct watch_view *v)
+static double unexplained(const struct view *v)
 {
     return v->system_last - v->system_first - (v->total.pss - v->total.pss_first) - unmapped(v);
 }
@@ -234,7 +229,7 @@ static void add_unexplained(struct buf *out, const struct report_style *style)
     buf_release(&text);
 }
 
-static void add_sheet(struct buf *out, const struct watch_view *v, const struct report_style *style)
+static void add_sheet(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct sheet_layout layout = {
         .shmem = v->total.shmem > 0,
@@ -261,7 +256,7 @@ static void add_sheet(struct buf *out, const struct watch_view *v, const struct 
 }
 
 /* Then nothing of them is constant, be each of them as it may. */
-static bool processes_become_more(const struct watch_view *v)
+static bool processes_become_more(const struct view *v)
 {
     for (size_t i = 0; i < v->count; i++)
         if (strcmp(v->series[i].info.kind, "processes") == 0)
@@ -270,11 +265,10 @@ static bool processes_become_more(const struct watch_view *v)
 }
 
 /* "20 compile workers: 8.00 GB by RSS, 1.10 GB by share, stable: overhead, not a leak". */
-static void add_overhead(struct buf *out, const struct watch_view *v,
-                         const struct report_style *style)
+static void add_overhead(struct buf *out, const struct view *v, const struct report_style *style)
 {
     for (size_t i = 0; i < v->row_count && !processes_become_more(v); i++) {
-        const struct watch_row *r = &v->rows[i];
+        const struct view_row *r = &v->rows[i];
         bool stable = fabs(r->pss - r->pss_first) <= STABLE_SHARE * r->pss_first;
         if (r->processes < OVERHEAD_PROCESSES || r->grows || !stable || r->rss < OVERHEAD_BYTES)
             continue;
@@ -293,9 +287,9 @@ static void add_overhead(struct buf *out, const struct watch_view *v,
 
 /* Leaks, negligible ones last, then what is open, then the parts that matter; the sum goes where a
  * part says the same. */
-static int rank_of(const struct watch_view *v, size_t i)
+static int rank_of(const struct view *v, size_t i)
 {
-    const struct watch_series *s = &v->series[i];
+    const struct view_series *s = &v->series[i];
     if (s->answer.verdict == VERDICT_LEAK && s->answer.severity != SEVERITY_NEGLIGIBLE)
         return s->part == PART_TOTAL ? RANK_LEAK - 1 : RANK_LEAK;
     if (s->answer.verdict == VERDICT_LEAK)
@@ -307,7 +301,7 @@ static int rank_of(const struct watch_view *v, size_t i)
     return s->part == PART_MAIN ? 2 : 1;
 }
 
-static void add_table(struct buf *out, const struct watch_view *v, const struct run_job *j,
+static void add_table(struct buf *out, const struct view *v, const struct run_job *j,
                       const struct report_style *style)
 {
     struct report_series *shown = calloc(v->count + 1, sizeof(*shown));
@@ -328,7 +322,7 @@ static void add_table(struct buf *out, const struct watch_view *v, const struct 
     free(shown);
 }
 
-static void add_sections(struct buf *out, const struct watch_view *v, const struct run_job *j,
+static void add_sections(struct buf *out, const struct view *v, const struct run_job *j,
                          const struct report_style *style)
 {
     unsigned shown = 0;
@@ -343,7 +337,7 @@ static void add_sections(struct buf *out, const struct watch_view *v, const stru
 
 /* ---- what else ---- */
 
-static void add_notes(struct buf *out, const struct watch_view *v, const struct report_style *style)
+static void add_notes(struct buf *out, const struct view *v, const struct report_style *style)
 {
     for (unsigned i = 0; i < v->note_count; i++) {
         struct buf text = BUF_INIT;
@@ -352,7 +346,7 @@ static void add_notes(struct buf *out, const struct watch_view *v, const struct 
     }
 }
 
-static void add_cost(struct buf *out, const struct watch_view *v, const struct report_style *style)
+static void add_cost(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
     if (isnan(v->watcher_cpu_seconds))
@@ -380,7 +374,7 @@ static void add_details(struct buf *out, const char *run_file, const struct repo
     text_fact(out, style->full ? "run file" : "details", &text, style);
 }
 
-static void add_all(struct buf *out, const struct watch_view *v, const struct run_job *j,
+static void add_all(struct buf *out, const struct view *v, const struct run_job *j,
                     const struct report_style *style)
 {
     buf_addc(out, '\n');
@@ -406,19 +400,19 @@ static void add_all(struct buf *out, const struct watch_view *v, const struct ru
 
 /* The process to which attaching did not help: why a leak has no holder, or what is open stays so.
  * NULL: there is none. */
-static const struct watch_entered *first_in_vain(const struct watch_view *v)
+static const struct attached_process *first_in_vain(const struct view *v)
 {
-    const struct watch_entered *e = v->found.entered_count > 0 ? v->found.entered : NULL;
+    const struct attached_process *e = v->found.entered_count > 0 ? v->found.entered : NULL;
     bool is_leak = v->answer.verdict == VERDICT_LEAK;
     bool is_open = v->answer.verdict == VERDICT_INCONCLUSIVE;
     return e && v->found.count == 0 && (is_leak || (is_open && !e->counted)) ? e : NULL;
 }
 
 /* What stands below the chart and its facts. */
-static void add_run(struct buf *out, const struct watch_view *v, const char *run_file,
+static void add_run(struct buf *out, const struct view *v, const char *run_file,
                     const struct report_style *style)
 {
-    const struct watch_entered *in_vain = first_in_vain(v);
+    const struct attached_process *in_vain = first_in_vain(v);
     found_entered(out, in_vain, in_vain != NULL, style);
     add_watched(out, v, style);
     add_ending(out, v, style);
@@ -430,13 +424,13 @@ static void add_run(struct buf *out, const struct watch_view *v, const char *run
 #define SHORT_SECONDS 10.0
 
 /* It ended at once, nothing is known of it, and no holder was found to grow. */
-static bool is_too_short(const struct watch_view *v)
+static bool is_too_short(const struct view *v)
 {
     return v->ended && !v->unread && v->seconds < SHORT_SECONDS && v->found.count == 0 &&
            v->answer.verdict == VERDICT_INCONCLUSIVE;
 }
 
-static void add_short(struct buf *out, const struct watch_view *v, const struct run_job *j,
+static void add_short(struct buf *out, const struct view *v, const struct run_job *j,
                       const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -450,7 +444,7 @@ static void add_short(struct buf *out, const struct watch_view *v, const struct 
     text_answer(out, v->ending ? "ended" : "next", &text, style);
 }
 
-void report_run_text(struct buf *out, const struct watch_view *v, const char *run_file,
+void report_run_text(struct buf *out, const struct view *v, const char *run_file,
                      const struct report_style *style)
 {
     struct run_job j;
@@ -497,7 +491,7 @@ static void add_json_arguments(struct json *j, const char *arguments)
     json_array_end(j);
 }
 
-static void add_json_job(struct json *j, const struct watch_view *v)
+static void add_json_job(struct json *j, const struct view *v)
 {
     json_object_begin(j, "job");
     add_json_arguments(j, v->arguments);
@@ -524,7 +518,7 @@ static void add_json_job(struct json *j, const struct watch_view *v)
     json_object_end(j);
 }
 
-static void add_json_row(struct json *j, const struct watch_row *r, const char *role)
+static void add_json_row(struct json *j, const struct view_row *r, const char *role)
 {
     json_object_begin(j, NULL);
     json_string(j, "role", role);
@@ -543,7 +537,7 @@ static void add_json_row(struct json *j, const struct watch_row *r, const char *
     json_object_end(j);
 }
 
-void report_run_json(struct buf *out, const struct watch_view *v)
+void report_run_json(struct buf *out, const struct view *v)
 {
     struct json j;
     struct run_job job;

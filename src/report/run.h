@@ -10,7 +10,7 @@ struct run_job {
 };
 
 /* Points into the view. */
-void run_job_init(struct run_job *j, const struct watch_view *v);
+void run_job_init(struct run_job *j, const struct view *v);
 void run_job_release(struct run_job *j);
 
 #endif

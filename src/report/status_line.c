@@ -19,7 +19,7 @@ static void elapsed_piece(struct buf *out, double seconds)
     units_add_duration(out, seconds);
 }
 
-static void step_piece(struct buf *out, const struct watch_status *s)
+static void step_piece(struct buf *out, const struct view_status *s)
 {
     if (!isfinite(s->step))
         return;
@@ -31,13 +31,13 @@ static void step_piece(struct buf *out, const struct watch_status *s)
     }
 }
 
-static void total_piece(struct buf *out, const struct watch_status *s)
+static void total_piece(struct buf *out, const struct view_status *s)
 {
     buf_adds(out, "job ");
     units_add_bytes(out, s->total);
 }
 
-static void floor_piece(struct buf *out, const struct watch_status *s)
+static void floor_piece(struct buf *out, const struct view_status *s)
 {
     if (!isfinite(s->floor) || s->floor >= 0.995 * s->total)
         return;
@@ -45,7 +45,7 @@ static void floor_piece(struct buf *out, const struct watch_status *s)
     units_add_bytes(out, s->floor);
 }
 
-static void rate_piece(struct buf *out, const struct watch_status *s)
+static void rate_piece(struct buf *out, const struct view_status *s)
 {
     if (!isfinite(s->rate))
         return;
@@ -54,17 +54,17 @@ static void rate_piece(struct buf *out, const struct watch_status *s)
     format_rate(out, s->rate, &s->series);
 }
 
-static bool is_negligible(const struct watch_status *s)
+static bool is_negligible(const struct view_status *s)
 {
     return s->verdict == VERDICT_LEAK && s->severity == SEVERITY_NEGLIGIBLE;
 }
 
-static bool has_name(const struct watch_status *s)
+static bool has_name(const struct view_status *s)
 {
     return s->verdict == VERDICT_LEAK || s->suspect;
 }
 
-static void verdict_piece(struct row *row, const struct watch_status *s)
+static void verdict_piece(struct row *row, const struct view_status *s)
 {
     static const char *const words[] = {[VERDICT_LEAK] = "LEAK",
                                         [VERDICT_NO_LEAK] = "no leak so far",
@@ -83,7 +83,7 @@ static void verdict_piece(struct row *row, const struct watch_status *s)
     format_color(out, FORMAT_RESET, row->style);
 }
 
-static void needs_piece(struct buf *out, const struct watch_status *s, double seconds)
+static void needs_piece(struct buf *out, const struct view_status *s, double seconds)
 {
     /* Before the first step the time would be all there is, and its answer takes too long. */
     bool early = s->series.clock == CLOCK_SECONDS && seconds < EARLY_SECONDS;
@@ -91,7 +91,7 @@ static void needs_piece(struct buf *out, const struct watch_status *s, double se
         format_more(out, s->needs, s->series.clock);
 }
 
-static void limit_piece(struct buf *out, const struct watch_status *s)
+static void limit_piece(struct buf *out, const struct view_status *s)
 {
     if (!isfinite(s->limit_seconds) || !has_name(s) || is_negligible(s))
         return;
@@ -171,7 +171,7 @@ static void fit(struct row *row, struct buf *text)
     join(text, row);
 }
 
-void report_status(struct buf *out, const struct watch_status *s, double seconds,
+void report_status(struct buf *out, const struct view_status *s, double seconds,
                    const struct report_style *style)
 {
     struct row row = {.style = style};

@@ -18,11 +18,10 @@ void run_add_arguments(struct buf *out, const char *const *argv, size_t argc);
 int run_file_create(const char *path, const struct watch_options *options, struct store **ret);
 
 /* News as an event of the file; of itself a file tells nothing. `store` may be NULL. */
-void run_file_add_news(struct store *store, double seconds, enum watch_news_kind kind,
-                       const char *text);
+void run_file_add_news(struct store *store, double seconds, enum news_kind kind, const char *text);
 
 /* Adds the final answer, and the view from which `show` makes the report again, and closes the file
  * in any case. -errno: the answer is not in it. */
-int run_file_finish(struct store *store, double seconds, const struct watch_view *view);
+int run_file_finish(struct store *store, double seconds, const struct view *view);
 
 #endif

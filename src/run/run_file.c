@@ -54,8 +54,7 @@ int run_file_create(const char *path, const struct watch_options *o, struct stor
     return store_create(path, &run, ret);
 }
 
-void run_file_add_news(struct store *store, double seconds, enum watch_news_kind kind,
-                       const char *text)
+void run_file_add_news(struct store *store, double seconds, enum news_kind kind, const char *text)
 {
     static const char *const names[] = {
         [NEWS_LEAK] = "leak",     [NEWS_NEAR_LIMIT] = "near-limit", [NEWS_ELSEWHERE] = "elsewhere",
@@ -65,7 +64,7 @@ void run_file_add_news(struct store *store, double seconds, enum watch_news_kind
         store_add_event(store, seconds, names[kind], text);
 }
 
-int run_file_finish(struct store *store, double seconds, const struct watch_view *view)
+int run_file_finish(struct store *store, double seconds, const struct view *view)
 {
     struct buf json = BUF_INIT, kept = BUF_INIT;
     report_run_json(&json, view);

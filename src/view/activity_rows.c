@@ -4,21 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct watch_phase *add_phase(struct watch_view *v)
+static struct view_activity *add_phase(struct view *v)
 {
     v->phases = reallocarray(v->phases, v->phase_count + 1, sizeof(*v->phases));
     if (!v->phases)
         base_out_of_memory();
-    v->phases[v->phase_count] = (struct watch_phase){0};
+    v->phases[v->phase_count] = (struct view_activity){0};
     return &v->phases[v->phase_count++];
 }
 
-static void add_series(struct watch_phase *p, size_t series, const struct stay *s)
+static void add_series(struct view_activity *p, size_t series, const struct stay *s)
 {
     p->series = reallocarray(p->series, p->count + 1, sizeof(*p->series));
     if (!p->series)
         base_out_of_memory();
-    p->series[p->count++] = (struct watch_phase_series){
+    p->series[p->count++] = (struct view_activity_series){
         .series = series,
         .height = s->height,
         .kept = s->kept / (double) s->looked_at,
@@ -27,14 +27,14 @@ static void add_series(struct watch_phase *p, size_t series, const struct stay *
     };
 }
 
-void view_activities(const struct job *j, struct track *const *tracks, struct watch_view *v)
+void view_activities(const struct job *j, struct track *const *tracks, struct view *v)
 {
     const struct activities *a = &j->activities;
     for (unsigned i = 0; i < a->count; i++) {
         struct stay found;
         if (a->totals[i].times == 0)
             continue;
-        struct watch_phase *p = add_phase(v);
+        struct view_activity *p = add_phase(v);
         p->name = strdup(a->names[i]);
         if (!p->name)
             base_out_of_memory();

@@ -45,7 +45,7 @@ static bool is_wary(const struct job *j, const struct answer *a)
 }
 
 /* By more than any program creeps by: enough to speak of it where no object grows. */
-static bool has_risen(const struct watch_series *s)
+static bool has_risen(const struct view_series *s)
 {
     const struct answer *a = &s->answer;
     double least = s->info.unit == SERIES_BYTES ? LEAST_RISE : LEAST_RISE_OF_COUNTS;
@@ -64,7 +64,7 @@ static double pace_of_growth(const struct answer *a)
                : (last->level_to - first->level_from) / (last->to - first->from) / a->rate;
 }
 
-static double rate_on(const struct watch_series *s, enum series_clock clock)
+static double rate_on(const struct view_series *s, enum series_clock clock)
 {
     const struct answer *a = &s->answer;
     double rate = s->info.clock == clock ? a->rate
@@ -73,7 +73,7 @@ static double rate_on(const struct watch_series *s, enum series_clock clock)
     return rate * pace_of_growth(a);
 }
 
-static bool is_of(const struct watch_series *s, const struct member *m)
+static bool is_of(const struct view_series *s, const struct member *m)
 {
     return s->info.pid == m->id.pid && (!s->info.start || strcmp(s->info.start, m->start) == 0);
 }
@@ -84,7 +84,7 @@ static void add_to(double *sum, double rate)
         *sum = (*sum > 0 ? *sum : 0) + rate;
 }
 
-static void take_series(const struct job *j, struct process_facts *p, const struct watch_series *s)
+static void take_series(const struct job *j, struct process_facts *p, const struct view_series *s)
 {
     struct cause_facts *f = &p->facts;
     const struct {
@@ -113,17 +113,17 @@ static void take_series(const struct job *j, struct process_facts *p, const stru
 }
 
 /* The job's memory, where it grows; NULL: it does not. */
-static const struct watch_series *growing_total(const struct job *j, const struct watch_view *v)
+static const struct view_series *growing_total(const struct job *j, const struct view *v)
 {
     for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         if (s->part == PART_TOTAL && strcmp(s->info.kind, "host.anon") == 0)
             return is_wary(j, &s->answer) ? s : NULL;
     }
     return NULL;
 }
 
-static bool is_in_sum(const struct job *j, const struct watch_series *s)
+static bool is_in_sum(const struct job *j, const struct view_series *s)
 {
     for (size_t i = 0; i < j->member_count; i++)
         if (is_of(s, j->members[i]) && member_is_in_sum(j->members[i], &j->sums[JOB_ANON]))
@@ -132,11 +132,11 @@ static bool is_in_sum(const struct job *j, const struct watch_series *s)
 }
 
 /* The sum leaks, and none of its parts by itself does; who ended before is none. */
-static double total_rate(const struct job *j, const struct watch_view *v, enum series_clock clock)
+static double total_rate(const struct job *j, const struct view *v, enum series_clock clock)
 {
-    const struct watch_series *total = growing_total(j, v);
+    const struct view_series *total = growing_total(j, v);
     for (size_t i = 0; total && i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         if (s != total && strcmp(s->info.kind, "host.anon") == 0 && is_wary(j, &s->answer) &&
             is_in_sum(j, s))
             return NAN;
@@ -145,7 +145,7 @@ static double total_rate(const struct job *j, const struct watch_view *v, enum s
 }
 
 /* How long a unit of its clock takes, by its own series. */
-static double seconds_a_unit(const struct watch_view *v, const struct process_facts *p)
+static double seconds_a_unit(const struct view *v, const struct process_facts *p)
 {
     if (p->clock == CLOCK_SECONDS)
         return 1;
@@ -159,7 +159,7 @@ static double seconds_a_unit(const struct watch_view *v, const struct process_fa
 }
 
 /* Its own memory is known not to grow: what the sum grows by is somebody else's. */
-static bool stands_still(const struct watch_view *v, const struct member *m)
+static bool stands_still(const struct view *v, const struct member *m)
 {
     for (size_t i = 0; i < v->count; i++)
         if (is_of(&v->series[i], m) && strcmp(v->series[i].info.kind, "host.anon") == 0)
@@ -167,7 +167,7 @@ static bool stands_still(const struct watch_view *v, const struct member *m)
     return false;
 }
 
-static void gather_series(const struct job *j, const struct watch_view *v, struct process_facts *p)
+static void gather_series(const struct job *j, const struct view *v, struct process_facts *p)
 {
     struct cause_facts *f = &p->facts;
     f->host_rate = f->allocated_rate = f->tensors_rate = f->gpu_rate = NAN;
@@ -178,7 +178,7 @@ static void gather_series(const struct job *j, const struct watch_view *v, struc
         if (is_of(&v->series[i], p->member))
             take_series(j, p, &v->series[i]);
     for (size_t i = 0; i < v->count && member_is_trainer(p->member); i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         if (strcmp(s->info.kind, "processes") == 0 && is_wary(j, &s->answer) && has_risen(s))
             add_to(&f->processes_rate, rate_on(s, p->clock));
     }
@@ -338,7 +338,7 @@ static void gather_growths(const struct job *j, struct process_facts *p)
 }
 
 /* In a job that leaks, those that do are asked for; before that, those that are suspect. */
-static bool has_trouble(const struct watch_view *v, const struct process_facts *p)
+static bool has_trouble(const struct view *v, const struct process_facts *p)
 {
     const struct cause_facts *f = &p->facts;
     if (v->answer.verdict == VERDICT_LEAK && !p->leaks && !p->is_part)
@@ -349,7 +349,7 @@ static bool has_trouble(const struct watch_view *v, const struct process_facts *
 
 /* ---- findings ---- */
 
-static void append(struct watch_finding **list, size_t *count, const struct watch_finding *f)
+static void append(struct finding **list, size_t *count, const struct finding *f)
 {
     *list = reallocarray(*list, *count + 1, sizeof(**list));
     if (!*list)
@@ -357,9 +357,9 @@ static void append(struct watch_finding **list, size_t *count, const struct watc
     (*list)[(*count)++] = *f;
 }
 
-static void finding_init(struct watch_finding *f, const struct member *m)
+static void finding_init(struct finding *f, const struct member *m)
 {
-    *f = (struct watch_finding){.pid = m->id.pid, .processes = 1};
+    *f = (struct finding){.pid = m->id.pid, .processes = 1};
     f->line = f->count_per_step = f->count_per_second = f->share = NAN;
     f->bytes_per_step = f->bytes_per_second = NAN;
     f->host_bytes_per_step = f->device_bytes_per_step = NAN;
@@ -372,10 +372,10 @@ static bool same_text(const char *a, const char *b)
 }
 
 /* Ranks of one job find the same: it is told once. Only what has a place can be the same. */
-static bool is_known(struct watch_found *all, const struct watch_finding *f)
+static bool is_known(struct findings *all, const struct finding *f)
 {
     for (size_t i = 0; i < all->count; i++) {
-        struct watch_finding *x = &all->findings[i];
+        struct finding *x = &all->findings[i];
         if (f->holder && x->pid != f->pid && same_text(x->cause, f->cause) &&
             same_text(x->holder, f->holder) && same_text(x->where, f->where)) {
             x->processes++;
@@ -385,7 +385,7 @@ static bool is_known(struct watch_found *all, const struct watch_finding *f)
     return false;
 }
 
-static void add_evidence(struct watch_finding *f, const char *text)
+static void add_evidence(struct finding *f, const char *text)
 {
     if (f->evidence_count < FINDING_TEXTS)
         f->evidence[f->evidence_count++] = copy(text);
@@ -402,7 +402,7 @@ static void add_point(struct buf *text, double value, enum series_unit unit, dou
 }
 
 /* "1,024 -> 3,072 items between step 100 and step 2,100, at each of 8 censuses more". */
-static void add_points(struct watch_finding *f, const struct process_facts *p, const struct rise *r,
+static void add_points(struct finding *f, const struct process_facts *p, const struct rise *r,
                        bool is_bytes)
 {
     struct buf text = BUF_INIT;
@@ -421,7 +421,7 @@ static double sum_of(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-static void fill_rates(struct watch_finding *f, const struct process_facts *p,
+static void fill_rates(struct finding *f, const struct process_facts *p,
                        const struct finding_facts *facts, const struct rise *r)
 {
     double bytes = sum_of(facts->host_rate, facts->device_rate);
@@ -450,7 +450,7 @@ static bool is_all_there_is(const struct causes *all, const struct cause_found *
 }
 
 static void describe_growth(const struct process_facts *p, const struct causes *all,
-                            const struct cause_found *c, struct watch_finding *f)
+                            const struct cause_found *c, struct finding *f)
 {
     size_t i = (size_t) (c->growth - p->growths);
     bool whole = is_all_there_is(all, c);
@@ -481,7 +481,7 @@ static void describe_growth(const struct process_facts *p, const struct causes *
 
 /* Seen from the counters alone: the first evidence is the sentence. */
 static void describe_counters(const struct process_facts *p, const struct cause_found *c,
-                              struct watch_finding *f)
+                              struct finding *f)
 {
     const struct finding_facts facts = {
         .process = p->label,
@@ -491,10 +491,10 @@ static void describe_counters(const struct process_facts *p, const struct cause_
     finding_words(&facts, f);
 }
 
-static void add_cause(struct watch_found *all, const struct process_facts *p,
+static void add_cause(struct findings *all, const struct process_facts *p,
                       const struct causes *causes, const struct cause_found *c)
 {
-    struct watch_finding f;
+    struct finding f;
     finding_init(&f, p->member);
     f.share = c->share;
     if (c->growth)
@@ -504,12 +504,12 @@ static void add_cause(struct watch_found *all, const struct process_facts *p,
     for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
         add_evidence(&f, c->evidence[i]);
     if (is_known(all, &f) || all->count == FINDINGS_MOST)
-        fields_release(&watch_finding_fields, &f);
+        fields_release(&finding_fields, &f);
     else
         append(&all->findings, &all->count, &f);
 }
 
-static void add_undecided(struct watch_found *all, const char *text)
+static void add_undecided(struct findings *all, const char *text)
 {
     for (unsigned i = 0; i < all->undecided_count; i++)
         if (strcmp(all->undecided[i], text) == 0)
@@ -520,7 +520,7 @@ static void add_undecided(struct watch_found *all, const char *text)
 
 /* ---- caches ---- */
 
-static void add_cache(struct watch_found *all, const struct process_facts *p, unsigned place,
+static void add_cache(struct findings *all, const struct process_facts *p, unsigned place,
                       const struct rise *r)
 {
     const struct wire_census_growing *g = &p->member->evidence->census->growing[place];
@@ -534,7 +534,7 @@ static void add_cache(struct watch_found *all, const struct process_facts *p, un
         .device_rate = growth.device_rate,
         .process = p->label,
     };
-    struct watch_finding f;
+    struct finding f;
     finding_init(&f, p->member);
     finding_words(&facts, &f);
     fill_rates(&f, p, &facts, r);
@@ -562,7 +562,7 @@ static bool matters(const struct process_facts *p, const struct wire_census_grow
            f.device_rate >= LEDGER_SMALL * p->facts.allocated_rate;
 }
 
-static void add_caches(const struct job *j, struct watch_found *all, const struct process_facts *p)
+static void add_caches(const struct job *j, struct findings *all, const struct process_facts *p)
 {
     const struct evidence *found = p->member->evidence;
     for (unsigned i = 0; found && found->census && i < found->census->growing_count; i++) {
@@ -576,15 +576,15 @@ static void add_caches(const struct job *j, struct watch_found *all, const struc
 
 /* ---- what is there ---- */
 
-static void copy_tensors(const struct wire_census *c, struct watch_census *ret)
+static void copy_tensors(const struct wire_census *c, struct census_view *ret)
 {
     for (unsigned i = 0; i < c->tensors_count && ret->device_count < CENSUS_VIEW_DEVICES; i++)
-        ret->tensors[ret->device_count++] = (struct watch_tensors){
+        ret->tensors[ret->device_count++] = (struct census_tensors){
             copy(c->tensors[i].device), c->tensors[i].count, c->tensors[i].bytes};
     for (unsigned i = 0; i < c->purpose_count && ret->purpose_count < CENSUS_VIEW_PURPOSES; i++)
         ret->purposes[ret->purpose_count++] =
-            (struct watch_purpose){copy(c->purposes[i].name), copy(c->purposes[i].device),
-                                   c->purposes[i].count, c->purposes[i].bytes};
+            (struct census_purpose){copy(c->purposes[i].name), copy(c->purposes[i].device),
+                                    c->purposes[i].count, c->purposes[i].bytes};
 }
 
 /* ---- what was tried out ---- */
@@ -592,7 +592,7 @@ static void copy_tensors(const struct wire_census *c, struct watch_census *ret)
 /* Less than this is what any program gives back. */
 #define LEAST_GIVEN_BACK 0x1p20
 
-static void add_note(struct watch_census *x, struct buf *text)
+static void add_note(struct census_view *x, struct buf *text)
 {
     if (x->note_count < FINDING_TEXTS)
         x->notes[x->note_count++] = copy(buf_text(text));
@@ -618,7 +618,7 @@ static void end_note(struct buf *text, const struct wire_census_act *a, const ch
     }
 }
 
-static void note_acts(struct watch_census *x, const struct wire_census *c)
+static void note_acts(struct census_view *x, const struct wire_census *c)
 {
     if (c->gc.times > 0) {
         struct buf text = BUF_INIT;
@@ -640,16 +640,16 @@ static void note_acts(struct watch_census *x, const struct wire_census *c)
     }
 }
 
-static void add_census(struct watch_found *all, const struct member *m)
+static void add_census(struct findings *all, const struct member *m)
 {
     const struct wire_census *c = m->evidence->census;
     char label[MEMBER_LABEL];
     all->censuses = reallocarray(all->censuses, all->census_count + 1, sizeof(*all->censuses));
     if (!all->censuses)
         base_out_of_memory();
-    struct watch_census *x = &all->censuses[all->census_count++];
+    struct census_view *x = &all->censuses[all->census_count++];
     member_label(m, label);
-    *x = (struct watch_census){
+    *x = (struct census_view){
         .pid = m->id.pid,
         .process = copy(label),
         .objects = c->objects,
@@ -669,7 +669,7 @@ static void add_census(struct watch_found *all, const struct member *m)
 /* ---- all of it ---- */
 
 /* A worker that is no torch's makes no batches, by which one would be looked into. */
-static void say_worker(struct watch_found *all, const struct process_facts *p)
+static void say_worker(struct findings *all, const struct process_facts *p)
 {
     const struct member *m = p->member;
     if (!p->leaks || m->role.role != ROLE_DATA_WORKER || (m->evidence && m->evidence->census))
@@ -686,8 +686,7 @@ static void say_worker(struct watch_found *all, const struct process_facts *p)
 }
 
 /* A short run is over before its objects were counted often enough. */
-static void say_too_short(const struct job *j, struct watch_found *all,
-                          const struct process_facts *p)
+static void say_too_short(const struct job *j, struct findings *all, const struct process_facts *p)
 {
     const struct evidence *f = p->member->evidence;
     struct buf text = BUF_INIT;
@@ -721,7 +720,7 @@ static void say_too_short(const struct job *j, struct watch_found *all,
     buf_release(&text);
 }
 
-static void look_at(struct job *j, struct watch_view *v, struct member *m, struct process_facts *p)
+static void look_at(struct job *j, struct view *v, struct member *m, struct process_facts *p)
 {
     struct causes causes;
     *p = (struct process_facts){.member = m,
@@ -751,7 +750,7 @@ static void look_at(struct job *j, struct watch_view *v, struct member *m, struc
     add_caches(j, &v->found, p);
 }
 
-void view_findings(struct job *j, struct watch_view *v)
+void view_findings(struct job *j, struct view *v)
 {
     struct process_facts *p = malloc(sizeof(*p));
     if (!p)
@@ -771,7 +770,7 @@ void view_findings(struct job *j, struct watch_view *v)
 
 void view_review_findings(struct job *j)
 {
-    struct watch_view v = {0};
+    struct view v = {0};
     if (!(j->leak_told || job_any_attached_climbs(j)) || j->cause_told || !j->holders_known)
         return;
     j->holders_known = false;
@@ -780,5 +779,5 @@ void view_review_findings(struct job *j)
     if (j->cause_told)
         job_add_news(j, NEWS_CAUSE, 0, "%s: %s", j->leak_told ? "cause" : "growing so far",
                      v.found.findings[0].sentence);
-    watch_view_release(&v);
+    view_release(&v);
 }

@@ -16,24 +16,24 @@ static const enum pattern told[] = {
 
 struct candidate {
     enum pattern pattern;
-    const struct watch_series *series; /* of them all the one that moved most */
+    const struct view_series *series; /* of them all the one that moved most */
     double moved;
     unsigned others;
 };
 
-static double moved_by(const struct watch_series *s)
+static double moved_by(const struct view_series *s)
 {
     return s->info.unit == SERIES_BYTES ? s->answer.max - s->answer.min : 0;
 }
 
 /* "cuda:0", "gpu1"; a file system has a name, too. */
-static bool is_on_device(const struct watch_series *s)
+static bool is_on_device(const struct view_series *s)
 {
     return s->info.device && strncmp(s->info.kind, "host.", 5) != 0;
 }
 
 /* The most that a process held of the host's memory. */
-static double held_at_most(const struct watch_view *v)
+static double held_at_most(const struct view *v)
 {
     double most = 0;
     for (size_t i = 0; i < v->count; i++)
@@ -44,7 +44,7 @@ static double held_at_most(const struct watch_view *v)
 }
 
 /* What is on a device is measured by what is there. */
-static double worth_a_name(const struct watch_view *v, const struct watch_series *s)
+static double worth_a_name(const struct view *v, const struct view_series *s)
 {
     return fmax(LEAST_RISE, LEDGER_SMALL * (is_on_device(s) ? s->answer.max : held_at_most(v)));
 }
@@ -59,7 +59,7 @@ static bool fades(const struct answer *a)
            a->warm_up_end - a->first_at > FADED_HORIZONS * a->horizon;
 }
 
-static double floor_rise(const struct watch_series *s)
+static double floor_rise(const struct view_series *s)
 {
     return s->answer.floor_last - s->answer.floor_first;
 }
@@ -71,12 +71,12 @@ static bool is_of_the_same(const struct series_info *a, const struct series_info
 }
 
 /* Torch reserves what its tensors take: only what it reserves beyond that is kept for nothing. */
-static bool follows_tensors(const struct watch_view *v, const struct watch_series *reserved)
+static bool follows_tensors(const struct view *v, const struct view_series *reserved)
 {
     if (strcmp(reserved->info.kind, "torch.reserved") != 0)
         return false;
     for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         if (strcmp(s->info.kind, "torch.allocated") == 0 &&
             is_of_the_same(&s->info, &reserved->info))
             return floor_rise(s) > LEDGER_MOST * floor_rise(reserved);
@@ -85,13 +85,13 @@ static bool follows_tensors(const struct watch_view *v, const struct watch_serie
 }
 
 /* A census has memory of its own that it shares with its child. */
-static bool may_be_ours(const struct watch_series *s)
+static bool may_be_ours(const struct view_series *s)
 {
     return strcmp(s->info.kind, "host.shmem") == 0 && s->answer.pattern == PATTERN_SPIKES;
 }
 
 /* Since the longest warm-up that there is would have been over. */
-static double lowest_since(const struct watch_series *s)
+static double lowest_since(const struct view_series *s)
 {
     double low = INFINITY, since = s->answer.first_at + FADED_HORIZONS * s->answer.horizon;
     for (unsigned i = 1; i < s->history.count; i++) /* the first has the beginning, wide as it is */
@@ -102,7 +102,7 @@ static double lowest_since(const struct watch_series *s)
 
 /* It rose at the beginning, at once or little by little, and stands there since, or comes back to
  * it: gradients, an optimizer's state. */
-static bool has_warmed_up(const struct watch_view *v, const struct watch_series *s)
+static bool has_warmed_up(const struct view *v, const struct view_series *s)
 {
     const struct answer *a = &s->answer;
     bool may_have = a->pattern == PATTERN_FLAT || a->pattern == PATTERN_LEVEL_SHIFT ||
@@ -112,7 +112,7 @@ static bool has_warmed_up(const struct watch_view *v, const struct watch_series 
            rise >= fmax(worth_a_name(v, s), LEDGER_MOST * floor_rise(s));
 }
 
-static bool does(const struct watch_view *v, const struct watch_series *s, enum pattern pattern)
+static bool does(const struct view *v, const struct view_series *s, enum pattern pattern)
 {
     if (follows_tensors(v, s) || may_be_ours(s))
         return false;
@@ -120,11 +120,11 @@ static bool does(const struct watch_view *v, const struct watch_series *s, enum 
            (pattern == PATTERN_WARM_UP && has_warmed_up(v, s));
 }
 
-static struct candidate find(const struct watch_view *v, enum pattern pattern)
+static struct candidate find(const struct view *v, enum pattern pattern)
 {
     struct candidate c = {.pattern = pattern};
     for (size_t i = 0; i < v->count; i++) {
-        const struct watch_series *s = &v->series[i];
+        const struct view_series *s = &v->series[i];
         if (!does(v, s, pattern) || moved_by(s) < worth_a_name(v, s))
             continue;
         c.others += c.series != NULL;
@@ -160,16 +160,16 @@ static void describe(struct buf *out, const struct candidate *c)
         buf_addf(out, ", and %u other series", c->others);
 }
 
-static void add(struct watch_view *v, enum pattern pattern, struct buf *text)
+static void add(struct view *v, enum pattern pattern, struct buf *text)
 {
     char *copy = strdup(buf_text(text));
     if (!copy)
         base_out_of_memory();
-    v->patterns[v->pattern_count++] = (struct watch_pattern){pattern, copy};
+    v->patterns[v->pattern_count++] = (struct view_pattern){pattern, copy};
     buf_release(text);
 }
 
-static bool is_named(const struct watch_view *v, enum pattern pattern)
+static bool is_named(const struct view *v, enum pattern pattern)
 {
     for (unsigned i = 0; i < v->pattern_count; i++)
         if (v->patterns[i].pattern == pattern)
@@ -178,7 +178,7 @@ static bool is_named(const struct watch_view *v, enum pattern pattern)
 }
 
 /* Forks may have copied all they will before anybody looked: then nothing moves any more. */
-static void name_copies(struct job *j, struct watch_view *v)
+static void name_copies(struct job *j, struct view *v)
 {
     struct worker_copies most;
     if (is_named(v, PATTERN_COPY_ON_WRITE) || workers_find_most(j, &most) == 0 ||
@@ -229,14 +229,14 @@ static struct swing swing_of(const struct evidence *f)
 }
 
 /* What is freed stays in malloc's heap: the memory of the process does not show that it was. */
-static void name_swings(const struct job *j, struct watch_view *v)
+static void name_swings(const struct job *j, struct view *v)
 {
     double least = fmax(LEAST_RISE, LEDGER_SMALL * held_at_most(v));
     for (size_t i = 0; i < j->member_count && !is_named(v, PATTERN_SAWTOOTH); i++) {
         const struct member *m = j->members[i];
         struct swing s = m->evidence ? swing_of(m->evidence) : (struct swing){.turns = 0};
         char label[MEMBER_LABEL];
-        if (s.turns < TURNS_LEAST || s.high - s.low < least || v->pattern_count == WATCH_PATTERNS)
+        if (s.turns < TURNS_LEAST || s.high - s.low < least || v->pattern_count == VIEW_PATTERNS)
             continue;
         struct buf text = BUF_INIT;
         member_label(m, label);
@@ -250,9 +250,9 @@ static void name_swings(const struct job *j, struct watch_view *v)
     }
 }
 
-void view_patterns(struct job *j, struct watch_view *v)
+void view_patterns(struct job *j, struct view *v)
 {
-    struct candidate found[WATCH_PATTERNS];
+    struct candidate found[VIEW_PATTERNS];
     unsigned count = 0;
     if (v->answer.verdict == VERDICT_LEAK)
         return;

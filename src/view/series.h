@@ -8,6 +8,6 @@
 
 /* activity_rows.c: what each activity did to the series; `tracks`: of the series, in their order.
  */
-void view_activities(const struct job *j, struct track *const *tracks, struct watch_view *v);
+void view_activities(const struct job *j, struct track *const *tracks, struct view *v);
 
 #endif

@@ -44,7 +44,7 @@ static struct proc_rollup shares_of(const struct member *m)
                                 .pss_shmem = present(s->shmem)};
 }
 
-static void add_member(struct watch_row *row, const struct member *m)
+static void add_member(struct view_row *row, const struct member *m)
 {
     struct proc_rollup r = shares_of(m);
     row->processes++;
@@ -59,7 +59,7 @@ static void add_member(struct watch_row *row, const struct member *m)
         row->gpu += m->gpu[i].samples > 0 ? m->gpu[i].last : 0;
 }
 
-static void add_row(struct watch_row *to, const struct watch_row *row)
+static void add_row(struct view_row *to, const struct view_row *row)
 {
     to->processes += row->processes;
     to->pss += row->pss;
@@ -78,7 +78,7 @@ static bool stands_alone(const struct member *m)
     return member_is_trainer(m) || member_is_wary(m);
 }
 
-static void append(struct sheet *s, const struct watch_row *row)
+static void append(struct sheet *s, const struct view_row *row)
 {
     s->rows = realloc(s->rows, (s->count + 1) * sizeof(*s->rows));
     if (!s->rows)
@@ -89,7 +89,7 @@ static void append(struct sheet *s, const struct watch_row *row)
 
 static void add_alone(struct sheet *s, const struct member *m)
 {
-    struct watch_row row = {0};
+    struct view_row row = {0};
     char label[MEMBER_LABEL];
     member_label(m, label);
     row.label = strdup(label);
@@ -102,7 +102,7 @@ static void add_alone(struct sheet *s, const struct member *m)
 
 static void add_role(const struct job *j, struct sheet *s, enum proc_role role)
 {
-    struct watch_row row = {.role = role};
+    struct view_row row = {.role = role};
     for (size_t i = 0; i < j->member_count; i++) {
         const struct member *m = j->members[i];
         if (member_is_alive(m) && m->role.role == role && !stands_alone(m))
@@ -164,7 +164,7 @@ void sheet_take(struct sheet *s, const struct job *j, double seconds, double shm
     *s = now;
 }
 
-void sheet_view(const struct sheet *s, struct watch_view *v)
+void sheet_view(const struct sheet *s, struct view *v)
 {
     v->rows = calloc(s->count + 1, sizeof(*v->rows));
     if (!v->rows)

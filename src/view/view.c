@@ -220,7 +220,7 @@ static void copy_history(const struct history *from, struct history *ret)
 
 /* A view being filled, and the tracks of its series. */
 struct filling {
-    struct watch_view *view;
+    struct view *view;
     struct track **tracks;
 };
 
@@ -236,7 +236,7 @@ static void explain_heap_used(struct answer *a)
 static void add_series(struct job *j, struct subject *s, void *context)
 {
     struct filling *f = context;
-    struct watch_view *v = f->view;
+    struct view *v = f->view;
     if (!is_worth_showing(j, s))
         return;
     v->series = reallocarray(v->series, v->count + 1, sizeof(*v->series));
@@ -244,7 +244,7 @@ static void add_series(struct job *j, struct subject *s, void *context)
     if (!v->series || !f->tracks)
         base_out_of_memory();
     f->tracks[v->count] = s->track;
-    struct watch_series *series = &v->series[v->count++];
+    struct view_series *series = &v->series[v->count++];
     const struct history *history;
     series->id = s->id;
     track_answer(s->track, &j->terms, &series->answer, &history);
@@ -265,7 +265,7 @@ static bool share_one_limit(const struct series_info *a, const struct series_inf
            (strcmp(a->kind, "host.anon") == 0 || strcmp(a->kind, "gpu.used") == 0);
 }
 
-static void share_limits(struct watch_view *v)
+static void share_limits(struct view *v)
 {
     struct answer **group = calloc(v->count + 1, sizeof(struct answer *));
     bool *is_done = calloc(v->count + 1, sizeof(*is_done));
@@ -284,7 +284,7 @@ static void share_limits(struct watch_view *v)
     free(is_done);
 }
 
-static void judge(struct watch_view *v)
+static void judge(struct view *v)
 {
     const struct answer **answers = calloc(v->count + 1, sizeof(*answers));
     enum job_part *parts = calloc(v->count + 1, sizeof(*parts));
@@ -299,7 +299,7 @@ static void judge(struct watch_view *v)
     free(parts);
 }
 
-void view_judge(struct job *j, struct watch_view *v)
+void view_judge(struct job *j, struct view *v)
 {
     struct filling f = {.view = v};
     each_subject(j, add_series, &f);
@@ -347,14 +347,14 @@ static void choose(struct job *j, struct subject *s, void *context)
         *best = *s;
 }
 
-void view_status(struct job *j, double step, struct watch_status *ret)
+void view_fill_status(struct job *j, double step, struct view_status *ret)
 {
     struct subject best = {0};
     each_subject(j, choose, &best);
     const struct track *pss = &j->sums[JOB_PSS];
     struct answer answer;
     const struct history *history;
-    *ret = (struct watch_status){
+    *ret = (struct view_status){
         .total = pss->samples > 0 ? pss->last : j->sums[JOB_ANON].last,
         .step = step,
         .step_total = j->terms.plan_steps > 0 ? j->terms.plan_steps : j->clock.total,

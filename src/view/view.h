@@ -19,7 +19,7 @@ struct member;
 struct track;
 
 /* One judged series. Texts and history belong to the view. */
-struct watch_series {
+struct view_series {
     size_t id; /* the same in views of the same tick */
     struct series_info info;
     struct answer answer;
@@ -28,7 +28,7 @@ struct watch_series {
 };
 
 /* A line of the balance sheet: a process, or all of one role. Bytes; NAN: not known. */
-struct watch_row {
+struct view_row {
     char *label; /* "trainer 4242", "3 data workers" */
     enum proc_role role;
     int64_t pid; /* 0: several */
@@ -41,7 +41,7 @@ struct watch_row {
 };
 
 /* A series in a phase, by its stays that were looked at: some may be too short for that. */
-struct watch_phase_series {
+struct view_activity_series {
     size_t series; /* of the view */
     double height; /* most above the floor around a stay, in bytes */
     double kept;   /* what there was more after it than before, on average */
@@ -49,26 +49,26 @@ struct watch_phase_series {
 };
 
 /* What the program said it did beside its steps: "evaluate". */
-struct watch_phase {
+struct view_activity {
     char *name;
     uint64_t times, ended; /* entered, and left again */
     double seconds;        /* of those that ended, in all */
-    struct watch_phase_series *series;
+    struct view_activity_series *series;
     size_t count;
 };
 
-#define WATCH_NOTES 12
-#define WATCH_PATTERNS 8
+#define VIEW_NOTES 12
+#define VIEW_PATTERNS 8
 
 /* What memory does in a job that is not known to leak. */
-struct watch_pattern {
+struct view_pattern {
     enum pattern pattern;
     char *text; /* which memory, and how far it went, with the name of the pattern */
 };
 
 /* Everything a report needs; it owns all of it. */
-struct watch_view {
-    struct watch_series *series;
+struct view {
+    struct view_series *series;
     size_t count;
     struct job_answer answer;
 
@@ -81,36 +81,36 @@ struct watch_view {
     double limit;
     char *limit_source;
 
-    struct watch_phase *phases; /* in the order they were first told */
+    struct view_activity *phases; /* in the order they were first told */
     size_t phase_count;
-    struct watch_found found;
+    struct findings found;
 
-    struct watch_row *rows;
+    struct view_row *rows;
     size_t row_count;
-    struct watch_row total;
+    struct view_row total;
     double system_first, system_last, system_total; /* RAM in use */
     double shm_first, shm_last;                     /* in /dev/shm */
     double unexplained; /* growth of the system that neither the job nor /dev/shm explains */
 
     double watcher_cpu_seconds, watcher_bytes, stall_seconds;
 
-    bool ended;               /* the command's end is known */
-    int status;               /* as waitpid() gives it */
-    char *ending;             /* what is known about its end, in a sentence; NULL: nothing to say */
-    char *unread;             /* why processes could not be read; NULL: all were */
-    char *notes[WATCH_NOTES]; /* what else the user should know, a sentence each */
+    bool ended;              /* the command's end is known */
+    int status;              /* as waitpid() gives it */
+    char *ending;            /* what is known about its end, in a sentence; NULL: nothing to say */
+    char *unread;            /* why processes could not be read; NULL: all were */
+    char *notes[VIEW_NOTES]; /* what else the user should know, a sentence each */
     unsigned note_count;
-    struct watch_pattern patterns[WATCH_PATTERNS]; /* the one that moved most first */
+    struct view_pattern patterns[VIEW_PATTERNS]; /* the one that moved most first */
     unsigned pattern_count;
 };
 
 /* Every member: what is shown of them as JSON, and kept in a run file. */
-extern const struct field_table watch_view_fields, watch_pattern_fields;
+extern const struct field_table view_fields, view_pattern_fields;
 
-void watch_view_release(struct watch_view *v);
+void view_release(struct view *v);
 
 /* One line's worth, cheap enough for every second. NAN: not known. */
-struct watch_status {
+struct view_status {
     double total, floor; /* bytes, of the whole job */
     double step, step_total;
     size_t processes;
@@ -137,19 +137,19 @@ void view_fill_info(const struct job *j, const struct subject *s, struct series_
 void view_release_info(struct series_info *info);
 
 /* Adds every series that is worth showing, and the job's answer. */
-void view_judge(struct job *j, struct watch_view *v);
+void view_judge(struct job *j, struct view *v);
 
 /* What grows and who holds it, once the view has its series and its answer. */
-void view_findings(struct job *j, struct watch_view *v);
+void view_findings(struct job *j, struct view *v);
 /* News of it, once, where the leak was announced before it was known. */
 void view_review_findings(struct job *j);
 
 /* The look-alikes of a leak that there are, once the view has its series and its answer. */
-void view_patterns(struct job *j, struct watch_view *v);
+void view_patterns(struct job *j, struct view *v);
 
 /* The texts of its series are the caller's: view_release_info(). `step`: where the program stands.
  */
-void view_status(struct job *j, double step, struct watch_status *ret);
+void view_fill_status(struct job *j, double step, struct view_status *ret);
 
 /* A whole device is in use, by whom the driver does not say. */
 bool view_device_is_used(const struct job *j, const struct track *t);
@@ -160,9 +160,9 @@ bool view_device_is_used(const struct job *j, const struct track *t);
 struct sheet {
     double seconds;
     double system, shm; /* used at that moment */
-    struct watch_row *rows;
+    struct view_row *rows;
     size_t count;
-    struct watch_row total;
+    struct view_row total;
     unsigned unread;  /* processes whose shares wait for their turn */
     unsigned late;    /* ... for their turn to be read again */
     double late_most; /* so many seconds after they were read last */
@@ -172,7 +172,7 @@ struct sheet {
 void sheet_take(struct sheet *s, const struct job *j, double seconds, double shm,
                 double late_seconds);
 void sheet_release(struct sheet *s);
-void sheet_view(const struct sheet *s, struct watch_view *v);
+void sheet_view(const struct sheet *s, struct view *v);
 
 /* ---- data workers ---- */
 

@@ -6,100 +6,100 @@
 /* ---- findings ---- */
 
 static const struct field_entry finding_list[] = {
-    FIELD_PLAIN(watch_finding, what),
-    FIELD_PLAIN(watch_finding, holder),
-    FIELD_PLAIN(watch_finding, name),
-    FIELD_PLAIN(watch_finding, kind),
-    FIELD_PLAIN(watch_finding, gain),
-    FIELD_PLAIN(watch_finding, where),
-    FIELD_PLAIN(watch_finding, file),
-    FIELD_PLAIN(watch_finding, cause),
-    FIELD_PLAIN(watch_finding, fix),
-    FIELD_PLAIN(watch_finding, advice),
-    FIELD_PLAIN(watch_finding, sentence, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_finding, line),
-    FIELD_PLAIN(watch_finding, count_per_step),
-    FIELD_PLAIN(watch_finding, bytes_per_step),
-    FIELD_PLAIN(watch_finding, host_bytes_per_step),
-    FIELD_PLAIN(watch_finding, device_bytes_per_step),
-    FIELD_PLAIN(watch_finding, count_per_second),
-    FIELD_PLAIN(watch_finding, bytes_per_second),
-    FIELD_PLAIN(watch_finding, share),
-    FIELD_PLAIN(watch_finding, points),
-    FIELD_PLAIN(watch_finding, bound),
-    FIELD_PLAIN(watch_finding, full_step),
-    FIELD_PLAIN(watch_finding, pid),
-    FIELD_PLAIN(watch_finding, processes),
-    FIELD_SEVERAL(watch_finding, evidence, evidence_count, .type = FIELD_TEXT),
-    FIELD_SEVERAL(watch_finding, also, also_count, .type = FIELD_TEXT),
+    FIELD_PLAIN(finding, what),
+    FIELD_PLAIN(finding, holder),
+    FIELD_PLAIN(finding, name),
+    FIELD_PLAIN(finding, kind),
+    FIELD_PLAIN(finding, gain),
+    FIELD_PLAIN(finding, where),
+    FIELD_PLAIN(finding, file),
+    FIELD_PLAIN(finding, cause),
+    FIELD_PLAIN(finding, fix),
+    FIELD_PLAIN(finding, advice),
+    FIELD_PLAIN(finding, sentence, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(finding, line),
+    FIELD_PLAIN(finding, count_per_step),
+    FIELD_PLAIN(finding, bytes_per_step),
+    FIELD_PLAIN(finding, host_bytes_per_step),
+    FIELD_PLAIN(finding, device_bytes_per_step),
+    FIELD_PLAIN(finding, count_per_second),
+    FIELD_PLAIN(finding, bytes_per_second),
+    FIELD_PLAIN(finding, share),
+    FIELD_PLAIN(finding, points),
+    FIELD_PLAIN(finding, bound),
+    FIELD_PLAIN(finding, full_step),
+    FIELD_PLAIN(finding, pid),
+    FIELD_PLAIN(finding, processes),
+    FIELD_SEVERAL(finding, evidence, evidence_count, .type = FIELD_TEXT),
+    FIELD_SEVERAL(finding, also, also_count, .type = FIELD_TEXT),
 };
-const struct field_table watch_finding_fields = FIELDS(watch_finding, finding_list);
+const struct field_table finding_fields = FIELDS(finding, finding_list);
 
 static const struct field_entry tensors_list[] = {
-    FIELD_PLAIN(watch_tensors, device, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_tensors, count),
-    FIELD_PLAIN(watch_tensors, bytes),
+    FIELD_PLAIN(census_tensors, device, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(census_tensors, count),
+    FIELD_PLAIN(census_tensors, bytes),
 };
-static const struct field_table tensors_fields = FIELDS(watch_tensors, tensors_list);
+static const struct field_table tensors_fields = FIELDS(census_tensors, tensors_list);
 
 static const struct field_entry purpose_list[] = {
-    FIELD_PLAIN(watch_purpose, name, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_purpose, device, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_purpose, count),
-    FIELD_PLAIN(watch_purpose, bytes),
+    FIELD_PLAIN(census_purpose, name, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(census_purpose, device, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(census_purpose, count),
+    FIELD_PLAIN(census_purpose, bytes),
 };
-static const struct field_table purpose_fields = FIELDS(watch_purpose, purpose_list);
+static const struct field_table purpose_fields = FIELDS(census_purpose, purpose_list);
 
 static const struct field_entry census_list[] = {
-    FIELD_PLAIN(watch_census, pid),
-    FIELD_PLAIN(watch_census, process, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_census, objects),
-    FIELD_PLAIN(watch_census, censuses),
-    FIELD_PLAIN(watch_census, searches),
-    FIELD_PLAIN(watch_census, pause_seconds),
-    FIELD_PLAIN(watch_census, longest_pause_seconds),
-    FIELD_PLAIN(watch_census, child_seconds),
-    FIELD_PLAIN(watch_census, complete),
-    FIELD_SEVERAL(watch_census, tensors, device_count, .type = FIELD_STRUCT, .of = &tensors_fields,
+    FIELD_PLAIN(census_view, pid),
+    FIELD_PLAIN(census_view, process, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(census_view, objects),
+    FIELD_PLAIN(census_view, censuses),
+    FIELD_PLAIN(census_view, searches),
+    FIELD_PLAIN(census_view, pause_seconds),
+    FIELD_PLAIN(census_view, longest_pause_seconds),
+    FIELD_PLAIN(census_view, child_seconds),
+    FIELD_PLAIN(census_view, complete),
+    FIELD_SEVERAL(census_view, tensors, device_count, .type = FIELD_STRUCT, .of = &tensors_fields,
                   .flags = FIELD_EVEN_EMPTY),
-    FIELD_SEVERAL(watch_census, purposes, purpose_count, .type = FIELD_STRUCT,
-                  .of = &purpose_fields, .flags = FIELD_EVEN_EMPTY),
-    FIELD_SEVERAL(watch_census, notes, note_count, .type = FIELD_TEXT),
+    FIELD_SEVERAL(census_view, purposes, purpose_count, .type = FIELD_STRUCT, .of = &purpose_fields,
+                  .flags = FIELD_EVEN_EMPTY),
+    FIELD_SEVERAL(census_view, notes, note_count, .type = FIELD_TEXT),
 };
-const struct field_table watch_census_fields = FIELDS(watch_census, census_list);
+const struct field_table census_view_fields = FIELDS(census_view, census_list);
 
 static const struct field_entry entered_list[] = {
-    FIELD_PLAIN(watch_entered, pid),
-    FIELD_PLAIN(watch_entered, process, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_entered, command),
-    FIELD_PLAIN(watch_entered, python),
-    FIELD_PLAIN(watch_entered, why),
-    FIELD_PLAIN(watch_entered, stops),
-    FIELD_PLAIN(watch_entered, stopped_seconds),
-    FIELD_PLAIN(watch_entered, longest_stop_seconds),
-    FIELD_PLAIN(watch_entered, attached_seconds),
-    FIELD_PLAIN(watch_entered, counted, FIELD_ONLY_IF(watch_entered, python)),
-    FIELD_PLAIN(watch_entered, left),
-    FIELD_PLAIN(watch_entered, ended),
+    FIELD_PLAIN(attached_process, pid),
+    FIELD_PLAIN(attached_process, process, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(attached_process, command),
+    FIELD_PLAIN(attached_process, python),
+    FIELD_PLAIN(attached_process, why),
+    FIELD_PLAIN(attached_process, stops),
+    FIELD_PLAIN(attached_process, stopped_seconds),
+    FIELD_PLAIN(attached_process, longest_stop_seconds),
+    FIELD_PLAIN(attached_process, attached_seconds),
+    FIELD_PLAIN(attached_process, counted, FIELD_ONLY_IF(attached_process, python)),
+    FIELD_PLAIN(attached_process, left),
+    FIELD_PLAIN(attached_process, ended),
 };
-const struct field_table watch_entered_fields = FIELDS(watch_entered, entered_list);
+const struct field_table attached_process_fields = FIELDS(attached_process, entered_list);
 
 #define PROCESSES_MOST 4096
 
 static const struct field_entry found_list[] = {
-    FIELD_OWNED(watch_found, entered, entered_count, watch_entered_fields, .most = PROCESSES_MOST),
-    FIELD_OWNED(watch_found, findings, count, watch_finding_fields, .most = FINDINGS_MOST,
+    FIELD_OWNED(findings, entered, entered_count, attached_process_fields, .most = PROCESSES_MOST),
+    FIELD_OWNED(findings, findings, count, finding_fields, .most = FINDINGS_MOST,
                 .flags = FIELD_EVEN_EMPTY),
-    FIELD_PLAIN(watch_found, so_far, .shown = "growing_so_far", FIELD_ONLY_IF(watch_found, count)),
-    FIELD_OWNED(watch_found, caches, cache_count, watch_finding_fields, .most = FINDINGS_MOST),
-    FIELD_SEVERAL(watch_found, undecided, undecided_count, .type = FIELD_TEXT),
-    FIELD_OWNED(watch_found, censuses, census_count, watch_census_fields, .most = PROCESSES_MOST),
+    FIELD_PLAIN(findings, so_far, .shown = "growing_so_far", FIELD_ONLY_IF(findings, count)),
+    FIELD_OWNED(findings, caches, cache_count, finding_fields, .most = FINDINGS_MOST),
+    FIELD_SEVERAL(findings, undecided, undecided_count, .type = FIELD_TEXT),
+    FIELD_OWNED(findings, censuses, census_count, census_view_fields, .most = PROCESSES_MOST),
 };
-const struct field_table watch_found_fields = FIELDS(watch_found, found_list);
+const struct field_table findings_fields = FIELDS(findings, found_list);
 
-void watch_found_release(struct watch_found *f)
+void findings_release(struct findings *f)
 {
-    fields_release(&watch_found_fields, f);
+    fields_release(&findings_fields, f);
 }
 
 /* ---- series ---- */
@@ -133,37 +133,38 @@ static const char *part_word(unsigned part)
 }
 
 static const struct field_entry series_list[] = {
-    FIELD_PLAIN(watch_series, id),
-    FIELD_INSIDE(watch_series, info, series_info_fields),
-    FIELD_AS(watch_series, part, .type = FIELD_WORD, .word = part_word),
-    FIELD_INSIDE(watch_series, answer, answer_fields),
-    FIELD_INSIDE(watch_series, history, history_fields),
+    FIELD_PLAIN(view_series, id),
+    FIELD_INSIDE(view_series, info, series_info_fields),
+    FIELD_AS(view_series, part, .type = FIELD_WORD, .word = part_word),
+    FIELD_INSIDE(view_series, answer, answer_fields),
+    FIELD_INSIDE(view_series, history, history_fields),
 };
-static const struct field_table series_fields = FIELDS(watch_series, series_list);
+static const struct field_table series_fields = FIELDS(view_series, series_list);
 
 /* ---- phases, patterns, the balance sheet ---- */
 
 static const struct field_entry phase_series_list[] = {
-    FIELD_PLAIN(watch_phase_series, series),     FIELD_PLAIN(watch_phase_series, height),
-    FIELD_PLAIN(watch_phase_series, kept),       FIELD_PLAIN(watch_phase_series, looked_at),
-    FIELD_PLAIN(watch_phase_series, given_back),
+    FIELD_PLAIN(view_activity_series, series),     FIELD_PLAIN(view_activity_series, height),
+    FIELD_PLAIN(view_activity_series, kept),       FIELD_PLAIN(view_activity_series, looked_at),
+    FIELD_PLAIN(view_activity_series, given_back),
 };
-static const struct field_table phase_series_fields = FIELDS(watch_phase_series, phase_series_list);
+static const struct field_table phase_series_fields =
+    FIELDS(view_activity_series, phase_series_list);
 
 static const struct field_entry phase_list[] = {
-    FIELD_PLAIN(watch_phase, name, .flags = FIELD_REQUIRED),
-    FIELD_PLAIN(watch_phase, times),
-    FIELD_PLAIN(watch_phase, ended),
-    FIELD_PLAIN(watch_phase, seconds),
-    FIELD_OWNED(watch_phase, series, count, phase_series_fields),
+    FIELD_PLAIN(view_activity, name, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(view_activity, times),
+    FIELD_PLAIN(view_activity, ended),
+    FIELD_PLAIN(view_activity, seconds),
+    FIELD_OWNED(view_activity, series, count, phase_series_fields),
 };
-static const struct field_table phase_fields = FIELDS(watch_phase, phase_list);
+static const struct field_table phase_fields = FIELDS(view_activity, phase_list);
 
 static const struct field_entry pattern_list[] = {
-    FIELD_AS(watch_pattern, pattern, .type = FIELD_WORD, .word = pattern_word),
-    FIELD_PLAIN(watch_pattern, text, .flags = FIELD_REQUIRED),
+    FIELD_AS(view_pattern, pattern, .type = FIELD_WORD, .word = pattern_word),
+    FIELD_PLAIN(view_pattern, text, .flags = FIELD_REQUIRED),
 };
-const struct field_table watch_pattern_fields = FIELDS(watch_pattern, pattern_list);
+const struct field_table view_pattern_fields = FIELDS(view_pattern, pattern_list);
 
 static const char *role_word(unsigned role)
 {
@@ -171,64 +172,63 @@ static const char *role_word(unsigned role)
 }
 
 static const struct field_entry row_list[] = {
-    FIELD_PLAIN(watch_row, label, .flags = FIELD_REQUIRED),
-    FIELD_AS(watch_row, role, .type = FIELD_WORD, .word = role_word),
-    FIELD_PLAIN(watch_row, pid),
-    FIELD_PLAIN(watch_row, processes),
-    FIELD_PLAIN(watch_row, pss_first),
-    FIELD_PLAIN(watch_row, pss),
-    FIELD_PLAIN(watch_row, anon),
-    FIELD_PLAIN(watch_row, file),
-    FIELD_PLAIN(watch_row, shmem),
-    FIELD_PLAIN(watch_row, swap),
-    FIELD_PLAIN(watch_row, rss),
-    FIELD_PLAIN(watch_row, gpu),
-    FIELD_PLAIN(watch_row, grows),
+    FIELD_PLAIN(view_row, label, .flags = FIELD_REQUIRED),
+    FIELD_AS(view_row, role, .type = FIELD_WORD, .word = role_word),
+    FIELD_PLAIN(view_row, pid),
+    FIELD_PLAIN(view_row, processes),
+    FIELD_PLAIN(view_row, pss_first),
+    FIELD_PLAIN(view_row, pss),
+    FIELD_PLAIN(view_row, anon),
+    FIELD_PLAIN(view_row, file),
+    FIELD_PLAIN(view_row, shmem),
+    FIELD_PLAIN(view_row, swap),
+    FIELD_PLAIN(view_row, rss),
+    FIELD_PLAIN(view_row, gpu),
+    FIELD_PLAIN(view_row, grows),
 };
-static const struct field_table row_fields = FIELDS(watch_row, row_list);
+static const struct field_table row_fields = FIELDS(view_row, row_list);
 
 /* ---- the view ---- */
 
 static const struct field_entry view_list[] = {
-    FIELD_OWNED(watch_view, series, count, series_fields),
-    FIELD_INSIDE(watch_view, answer, job_answer_fields),
-    FIELD_PLAIN(watch_view, command),
-    FIELD_PLAIN(watch_view, arguments),
-    FIELD_PLAIN(watch_view, started),
-    FIELD_PLAIN(watch_view, seconds),
-    FIELD_PLAIN(watch_view, steps),
-    FIELD_PLAIN(watch_view, step),
-    FIELD_PLAIN(watch_view, epochs),
-    FIELD_PLAIN(watch_view, steps_from),
-    FIELD_PLAIN(watch_view, processes),
-    FIELD_PLAIN(watch_view, most_processes),
-    FIELD_PLAIN(watch_view, processes_seen),
-    FIELD_PLAIN(watch_view, limit),
-    FIELD_PLAIN(watch_view, limit_source),
-    FIELD_OWNED(watch_view, phases, phase_count, phase_fields),
-    FIELD_INSIDE(watch_view, found, watch_found_fields),
-    FIELD_OWNED(watch_view, rows, row_count, row_fields),
-    FIELD_INSIDE(watch_view, total, row_fields),
-    FIELD_PLAIN(watch_view, system_first),
-    FIELD_PLAIN(watch_view, system_last),
-    FIELD_PLAIN(watch_view, system_total),
-    FIELD_PLAIN(watch_view, shm_first),
-    FIELD_PLAIN(watch_view, shm_last),
-    FIELD_PLAIN(watch_view, unexplained),
-    FIELD_PLAIN(watch_view, watcher_cpu_seconds),
-    FIELD_PLAIN(watch_view, watcher_bytes),
-    FIELD_PLAIN(watch_view, stall_seconds),
-    FIELD_PLAIN(watch_view, ended),
-    FIELD_PLAIN(watch_view, status),
-    FIELD_PLAIN(watch_view, ending),
-    FIELD_PLAIN(watch_view, unread),
-    FIELD_SEVERAL(watch_view, notes, note_count, .type = FIELD_TEXT),
-    FIELD_SEVERAL(watch_view, patterns, pattern_count, .type = FIELD_STRUCT,
-                  .of = &watch_pattern_fields),
+    FIELD_OWNED(view, series, count, series_fields),
+    FIELD_INSIDE(view, answer, job_answer_fields),
+    FIELD_PLAIN(view, command),
+    FIELD_PLAIN(view, arguments),
+    FIELD_PLAIN(view, started),
+    FIELD_PLAIN(view, seconds),
+    FIELD_PLAIN(view, steps),
+    FIELD_PLAIN(view, step),
+    FIELD_PLAIN(view, epochs),
+    FIELD_PLAIN(view, steps_from),
+    FIELD_PLAIN(view, processes),
+    FIELD_PLAIN(view, most_processes),
+    FIELD_PLAIN(view, processes_seen),
+    FIELD_PLAIN(view, limit),
+    FIELD_PLAIN(view, limit_source),
+    FIELD_OWNED(view, phases, phase_count, phase_fields),
+    FIELD_INSIDE(view, found, findings_fields),
+    FIELD_OWNED(view, rows, row_count, row_fields),
+    FIELD_INSIDE(view, total, row_fields),
+    FIELD_PLAIN(view, system_first),
+    FIELD_PLAIN(view, system_last),
+    FIELD_PLAIN(view, system_total),
+    FIELD_PLAIN(view, shm_first),
+    FIELD_PLAIN(view, shm_last),
+    FIELD_PLAIN(view, unexplained),
+    FIELD_PLAIN(view, watcher_cpu_seconds),
+    FIELD_PLAIN(view, watcher_bytes),
+    FIELD_PLAIN(view, stall_seconds),
+    FIELD_PLAIN(view, ended),
+    FIELD_PLAIN(view, status),
+    FIELD_PLAIN(view, ending),
+    FIELD_PLAIN(view, unread),
+    FIELD_SEVERAL(view, notes, note_count, .type = FIELD_TEXT),
+    FIELD_SEVERAL(view, patterns, pattern_count, .type = FIELD_STRUCT, .of = &view_pattern_fields),
 };
-const struct field_table watch_view_fields = FIELDS(watch_view, view_list);
+const struct field_table view_fields = FIELDS(view, view_list);
 
-void watch_view_release(struct watch_view *v)
+void view_release(struct view *v)
 {
-    fields_release(&watch_view_fields, v);
+    fields_release(&view_fields, v);
 }

@@ -134,16 +134,16 @@ void watch_leave(struct watch *w, double seconds)
         usleep(AWAITED_MICROSECONDS);
 }
 
-void entries_view(const struct watch *w, struct watch_found *ret)
+void entries_view(const struct watch *w, struct findings *ret)
 {
     ret->entered = calloc(w->entry_count + 1, sizeof(*ret->entered));
     if (!ret->entered)
         base_out_of_memory();
     for (size_t i = 0; i < w->entry_count; i++) {
         const struct process_entry *e = &w->entries[i];
-        struct watch_entered *x = &ret->entered[ret->entered_count++];
+        struct attached_process *x = &ret->entered[ret->entered_count++];
         const char *why = sampler_is_foreign(w->sampler, e->id) ? "It " RINGS_FOREIGN "." : e->why;
-        *x = (struct watch_entered){
+        *x = (struct attached_process){
             .pid = e->id.pid,
             .process = strdup(e->label),
             .command = strdup(e->command),

@@ -39,7 +39,7 @@ struct watch {
 };
 
 /* entries.c */
-void entries_view(const struct watch *w, struct watch_found *ret);
+void entries_view(const struct watch *w, struct findings *ret);
 bool entries_have(const struct watch *w, struct proc_id id); /* tidemark attached, or tried to */
 void entries_release(struct watch *w);
 

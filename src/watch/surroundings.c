@@ -20,7 +20,7 @@ static char *copy(const char *text)
 
 /* ---- the balance sheet ---- */
 
-static void add_sheet(const struct watch *w, struct watch_view *v)
+static void add_sheet(const struct watch *w, struct view *v)
 {
     const struct sheet *s = &w->sheet;
     const struct surroundings *around = sampler_surroundings(w->sampler);
@@ -41,7 +41,7 @@ static void add_sheet(const struct watch *w, struct watch_view *v)
 
 /* ---- how it ended ---- */
 
-static void describe_end(const struct watch *w, struct watch_view *v)
+static void describe_end(const struct watch *w, struct view *v)
 {
     const struct watch_end *e = &w->end;
     const struct surroundings *around = sampler_surroundings(w->sampler);
@@ -64,12 +64,11 @@ static void describe_end(const struct watch *w, struct watch_view *v)
 
 /* ---- notes ---- */
 
-static void add_note(struct watch_view *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static void add_note(struct view *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void add_note(struct watch_view *v, const char *format, ...)
+static void add_note(struct view *v, const char *format, ...)
 {
-    if (v->note_count == WATCH_NOTES)
+    if (v->note_count == VIEW_NOTES)
         return;
     struct buf text = BUF_INIT;
     va_list args;
@@ -119,7 +118,7 @@ static void add_cleanup(const struct job *j, const char *action, struct buf *out
 }
 
 /* What the probe was asked to clean up (probe/cleanup.h), and what came of it. */
-static void add_cleanup_notes(const struct job *j, struct watch_view *v)
+static void add_cleanup_notes(const struct job *j, struct view *v)
 {
     struct buf text = BUF_INIT;
     add_cleanup(j, "zero_grad", &text);
@@ -135,7 +134,7 @@ static void add_cleanup_notes(const struct job *j, struct watch_view *v)
 }
 
 /* Why there is no step clock. */
-static void add_clock_note(const struct job *j, struct watch_view *v)
+static void add_clock_note(const struct job *j, struct view *v)
 {
     if (clock_runs(&j->clock))
         return;
@@ -149,7 +148,7 @@ static void add_clock_note(const struct job *j, struct watch_view *v)
 }
 
 /* Of those that were attached to their entries say it. */
-static void add_foreign_notes(const struct watch *w, struct watch_view *v)
+static void add_foreign_notes(const struct watch *w, struct view *v)
 {
     size_t count;
     const struct proc_id *foreign = sampler_foreign(w->sampler, &count);
@@ -163,14 +162,14 @@ static void add_foreign_notes(const struct watch *w, struct watch_view *v)
 }
 
 /* A text that is empty says nothing. Releases it. */
-static void add_text_note(struct watch_view *v, struct buf *text)
+static void add_text_note(struct view *v, struct buf *text)
 {
     if (text->len > 0)
         add_note(v, "%s", buf_text(text));
     buf_release(text);
 }
 
-static void add_gpu_notes(const struct watch *w, struct watch_view *v)
+static void add_gpu_notes(const struct watch *w, struct view *v)
 {
     const struct surroundings *around = sampler_surroundings(w->sampler);
     bool is_blind = false;
@@ -182,7 +181,7 @@ static void add_gpu_notes(const struct watch *w, struct watch_view *v)
         add_note(v, "the driver names no process of this job: GPU memory is of whole devices");
 }
 
-static void add_shares_notes(const struct watch *w, struct watch_view *v)
+static void add_shares_notes(const struct watch *w, struct view *v)
 {
     unsigned without = count_without_pss(&w->job);
     const struct sheet *s = &w->sheet;
@@ -204,7 +203,7 @@ static void add_shares_notes(const struct watch *w, struct watch_view *v)
             s->late, s->total.processes, s->late_most);
 }
 
-static void add_end_notes(const struct watch *w, struct watch_view *v)
+static void add_end_notes(const struct watch *w, struct view *v)
 {
     size_t alive = w->job.alive;
     if (recorder_error(w->sampler) < 0)
@@ -214,7 +213,7 @@ static void add_end_notes(const struct watch *w, struct watch_view *v)
                  alive == 1 ? "s" : "");
 }
 
-static void add_notes(struct watch *w, struct watch_view *v)
+static void add_notes(struct watch *w, struct view *v)
 {
     struct buf shared = BUF_INIT, copies = BUF_INIT;
     const struct buf *elsewhere = &sampler_surroundings(w->sampler)->elsewhere;
@@ -239,7 +238,7 @@ static void add_notes(struct watch *w, struct watch_view *v)
 /* ---- all of it ---- */
 
 /* The watcher's own, where it is a process of its own. */
-static void add_own_costs(const struct watch *w, struct watch_view *v)
+static void add_own_costs(const struct watch *w, struct view *v)
 {
     struct rusage usage;
     struct proc_stat self;
@@ -255,7 +254,7 @@ static void add_own_costs(const struct watch *w, struct watch_view *v)
     v->watcher_bytes = proc_stat_read("/proc", getpid(), &self) == 0 ? self.rss : NAN;
 }
 
-static void add_facts(const struct watch *w, double seconds, struct watch_view *v)
+static void add_facts(const struct watch *w, double seconds, struct view *v)
 {
     v->command = copy(w->options.command);
     v->arguments = copy(w->options.arguments);
@@ -273,9 +272,9 @@ static void add_facts(const struct watch *w, double seconds, struct watch_view *
     v->limit_source = copy(w->job.limit_source);
 }
 
-void watch_view_init(struct watch *w, double seconds, struct watch_view *ret)
+void watch_view_init(struct watch *w, double seconds, struct view *ret)
 {
-    *ret = (struct watch_view){0};
+    *ret = (struct view){0};
     settle_job(&w->job);
     sampler_count_activities(w->sampler);
     view_judge(&w->job, ret);

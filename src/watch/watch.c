@@ -174,9 +174,9 @@ double watch_tick(struct watch *w, double seconds)
     return next;
 }
 
-struct watch_news watch_next_news(struct watch *w)
+struct news watch_next_news(struct watch *w)
 {
-    struct watch_news news = job_next_news(&w->job);
+    struct news news = job_next_news(&w->job);
     if (news.kind != NEWS_END)
         recorder_note_news(w->sampler); /* the caller will note it in the run file */
     return news;
@@ -255,9 +255,9 @@ void watch_name_process(const struct watch *w, pid_t pid, struct buf *out)
     job_name_process(&w->job, pid, out);
 }
 
-void watch_status(struct watch *w, struct watch_status *ret)
+void watch_status(struct watch *w, struct view_status *ret)
 {
     view_release_info(&w->status_series);
-    view_status(&w->job, sampler_step(w->sampler), ret);
+    view_fill_status(&w->job, sampler_step(w->sampler), ret);
     w->status_series = ret->series;
 }

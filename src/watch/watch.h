@@ -90,7 +90,7 @@ double watch_steps(const struct watch *w);
 void watch_signal(struct watch *w, int number);
 
 /* What is worth announcing at once. Texts are valid until the next tick. */
-struct watch_news watch_next_news(struct watch *w);
+struct news watch_next_news(struct watch *w);
 
 /* ---- how it ended ---- */
 
@@ -106,9 +106,9 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end);
 
 /* ---- what is known ---- */
 
-void watch_view_init(struct watch *w, double seconds, struct watch_view *ret);
+void watch_view_init(struct watch *w, double seconds, struct view *ret);
 /* The texts of its series are valid until the next call. */
-void watch_status(struct watch *w, struct watch_status *ret);
+void watch_status(struct watch *w, struct view_status *ret);
 
 /*
  * What the driver says now of a process of the job: its memory on all devices, and how busy the

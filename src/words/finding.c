@@ -355,7 +355,7 @@ static char *holder_words(const struct wire_census_growing *g, const struct wire
     return taken(&b);
 }
 
-static void add_also(const struct finding_facts *f, struct watch_finding *ret)
+static void add_also(const struct finding_facts *f, struct finding *ret)
 {
     const struct finding_facts told = {.clock = f->clock};
     for (unsigned i = 1; i < f->growing->holder_count && ret->also_count < FINDING_TEXTS; i++) {
@@ -367,7 +367,7 @@ static void add_also(const struct finding_facts *f, struct watch_finding *ret)
     }
 }
 
-void finding_words(const struct finding_facts *f, struct watch_finding *ret)
+void finding_words(const struct finding_facts *f, struct finding *ret)
 {
     const struct wire_census_growing *g = f->growing;
     if (f->cause) {

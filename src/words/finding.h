@@ -17,7 +17,7 @@
  * Something that grows in a process, what holds it and how to mend it. Texts are owned by the
  * view; NULL and NAN: not known. Where the job tells no steps, "per step" is not known.
  */
-struct watch_finding {
+struct finding {
     int64_t pid;
     unsigned processes; /* in so many the same was found; the numbers are of the first */
     char *sentence;     /* all of it for a person */
@@ -48,17 +48,17 @@ struct watch_finding {
 #define CENSUS_VIEW_PURPOSES 16u
 
 /* What a process holds, by its last census, and what it took to count it. NAN: not known. */
-struct watch_census {
+struct census_view {
     int64_t pid;
     char *process; /* "trainer 4242" */
     double objects;
     bool complete;
-    struct watch_tensors {
+    struct census_tensors {
         char *device;
         double count, bytes;
     } tensors[CENSUS_VIEW_DEVICES];
     unsigned device_count;
-    struct watch_purpose {
+    struct census_purpose {
         char *name, *device;
         double count, bytes;
     } purposes[CENSUS_VIEW_PURPOSES];
@@ -70,7 +70,7 @@ struct watch_census {
 };
 
 /* A process that was entered while it ran, or could not be. NULL: not so; NAN: not known. */
-struct watch_entered {
+struct attached_process {
     int64_t pid;
     char *process;                                       /* "trainer 4242" */
     char *command;                                       /* redacted */
@@ -83,14 +83,14 @@ struct watch_entered {
     bool ended;   /* it has ended meanwhile */
 };
 
-struct watch_found {
-    struct watch_finding *findings; /* the one that speaks loudest first */
+struct findings {
+    struct finding *findings; /* the one that speaks loudest first */
     size_t count;
-    struct watch_finding *caches; /* what fills and has a bound */
+    struct finding *caches; /* what fills and has a bound */
     size_t cache_count;
-    struct watch_census *censuses;
+    struct census_view *censuses;
     size_t census_count;
-    struct watch_entered *entered;
+    struct attached_process *entered;
     size_t entered_count;
     char *undecided[FINDING_TEXTS]; /* what cannot be told, and what would tell */
     unsigned undecided_count;
@@ -98,10 +98,10 @@ struct watch_found {
 };
 
 struct field_table;
-extern const struct field_table watch_finding_fields, watch_census_fields, watch_entered_fields,
-    watch_found_fields;
+extern const struct field_table finding_fields, census_view_fields, attached_process_fields,
+    findings_fields;
 
-void watch_found_release(struct watch_found *f);
+void findings_release(struct findings *f);
 
 /* ---- put into words ---- */
 
@@ -118,7 +118,7 @@ struct finding_facts {
 };
 
 /* Fills in the texts. */
-void finding_words(const struct finding_facts *f, struct watch_finding *ret);
+void finding_words(const struct finding_facts *f, struct finding *ret);
 
 /* What one of its items is: "tuple of tensor float32 [1024, 1024] cpu". */
 void finding_words_add_item(struct buf *out, const struct wire_census_growing *g);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-enum watch_news_kind {
+enum news_kind {
     NEWS_LEAK,       /* a series has turned to leak: once for each, and once more where it was
                         negligible then and no longer is */
     NEWS_WITHDRAWN,  /* a series that was announced as a leak has turned out to be none */
@@ -16,8 +16,8 @@ enum watch_news_kind {
     NEWS_END,        /* no more news */
 };
 
-struct watch_news {
-    enum watch_news_kind kind;
+struct news {
+    enum news_kind kind;
     size_t series; /* NEWS_LEAK, NEWS_WITHDRAWN: the id of the series in a view */
     const char *text;
 };

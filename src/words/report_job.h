@@ -31,8 +31,8 @@ struct report_job {
     const char *source; /* file name; NULL: absent */
     bool watched;       /* a running job: the one series that matters most is always named */
     const char *unread; /* why a running job's processes could not be read; NULL: they were */
-    const struct watch_found *found; /* what was found to grow; NULL: nobody looked */
-    const struct watch_pattern *patterns;
+    const struct findings *found; /* what was found to grow; NULL: nobody looked */
+    const struct view_pattern *patterns;
     unsigned pattern_count;
 };
 

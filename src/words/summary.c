@@ -11,7 +11,7 @@ static const struct report_series *deciding_series(const struct report_job *job)
     return job->answer->deciding < job->count ? &job->series[job->answer->deciding] : NULL;
 }
 
-static const struct watch_finding *first_finding(const struct report_job *job)
+static const struct finding *first_finding(const struct report_job *job)
 {
     return job->found && job->found->count > 0 ? &job->found->findings[0] : NULL;
 }
@@ -82,7 +82,7 @@ static void add_span(struct buf *out, const struct answer *a, double from, enum 
 }
 
 /* "+1.00 tensors a step" of "+1.00 tensors a step (float32 [] cpu)". */
-static void add_gain(struct buf *out, const struct watch_finding *f)
+static void add_gain(struct buf *out, const struct finding *f)
 {
     const char *details = strstr(f->gain, " (");
     buf_addf(out, "; `%s` ", f->name);
@@ -92,7 +92,7 @@ static void add_gain(struct buf *out, const struct watch_finding *f)
 static void why_leak(struct buf *out, const struct report_job *job, const struct report_series *s)
 {
     const struct answer *a = s->answer;
-    const struct watch_finding *f = first_finding(job);
+    const struct finding *f = first_finding(job);
     double mean = answer_mean_rate(a), from = isfinite(a->onset_at) ? a->onset_at : a->first_at;
     buf_addc(out, '+');
     series_add_value(out, (isfinite(mean) ? mean : a->rate) * (a->last_at - from), s->info->unit);
@@ -191,7 +191,7 @@ const char *summary_look_for(const char *kind)
     return NULL;
 }
 
-static void add_place(struct buf *out, const struct watch_finding *f, const char *file)
+static void add_place(struct buf *out, const struct finding *f, const char *file)
 {
     if (!f->name && !f->holder)
         return;
@@ -202,7 +202,7 @@ static void add_place(struct buf *out, const struct watch_finding *f, const char
     }
 }
 
-void summary_place(struct buf *out, const struct watch_finding *f, unsigned columns)
+void summary_place(struct buf *out, const struct finding *f, unsigned columns)
 {
     const char *last = f->file ? strrchr(f->file, '/') : NULL;
     struct buf whole = BUF_INIT;
@@ -224,7 +224,7 @@ static unsigned place_columns(const struct report_style *style)
 static void next_of_leak(struct buf *out, const struct report_job *job,
                          const struct report_series *s, const struct report_style *style)
 {
-    const struct watch_finding *f = first_finding(job);
+    const struct finding *f = first_finding(job);
     const char *look = s ? summary_look_for(s->info->kind) : NULL;
     if (f && f->advice) {
         summary_place(out, f, place_columns(style));
@@ -238,7 +238,7 @@ static void next_of_leak(struct buf *out, const struct report_job *job,
 static void next_of_open(struct buf *out, const struct report_job *job,
                          const struct report_series *s, const struct report_style *style)
 {
-    const struct watch_finding *f = first_finding(job);
+    const struct finding *f = first_finding(job);
     if (s && isfinite(s->answer->needs.at_least) && s->answer->needs.at_least > 0) {
         format_more(out, s->answer->needs.at_least, s->info->clock);
         buf_adds(out, " would settle it");
@@ -329,7 +329,7 @@ static void end_state(struct buf *out, const struct report_job *job, const struc
 void summary_end(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     const struct report_series *s = deciding_series(job);
-    const struct watch_finding *f = first_finding(job);
+    const struct finding *f = first_finding(job);
     struct buf verdict = BUF_INIT, place = BUF_INIT, state = BUF_INIT;
     format_verdict(&verdict, job->answer->verdict, job->answer->severity, style);
     if (s)
@@ -449,7 +449,7 @@ void summary_pair_end(struct buf *out, const struct report_job *a, const struct 
                       const struct report_style *style)
 {
     const struct report_job *leaks = leaking(a, b);
-    const struct watch_finding *f = leaks ? first_finding(leaks) : NULL;
+    const struct finding *f = leaks ? first_finding(leaks) : NULL;
     struct buf place = BUF_INIT;
     buf_adds(out, "A: ");
     format_verdict(out, a->answer->verdict, a->answer->severity, style);

@@ -33,7 +33,7 @@ void summary_severity(struct buf *out, const struct report_series *s);
 
 /* "`loss_history`, demo.py:31", without the folders where it would take more columns; 0: as many as
  * it takes. Nothing where no holder has a name. */
-void summary_place(struct buf *out, const struct watch_finding *f, unsigned columns);
+void summary_place(struct buf *out, const struct finding *f, unsigned columns);
 
 /* The same of two jobs: "A: host.anon grows 157 KB/step; B: host.anon, flat at 114 MB", "in A, `x`,
  * a.py:3: keep loss.item() instead", "A: LEAK (low); B: NO LEAK: `x`, a.py:3". */

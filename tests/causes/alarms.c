@@ -249,7 +249,7 @@ static void judge(struct replay *r, double seconds)
     job_each_moving_track(j, true, renew, NULL);
     settle_growth(j);
     announce(j, seconds);
-    for (struct watch_news n; (n = job_next_news(j)).kind != NEWS_END;)
+    for (struct news n; (n = job_next_news(j)).kind != NEWS_END;)
         if (n.kind == NEWS_LEAK || n.kind == NEWS_WITHDRAWN)
             printf(" %c%s@%.0f", n.kind == NEWS_LEAK ? '+' : '-', n.text, j->clock.now.step);
 }
@@ -326,10 +326,10 @@ static void read_all(struct replay *r, struct recording *recording, struct store
 static void begin(struct recording *recording)
 {
     struct recording_options options = {.wanted = none};
-    struct watch_view view;
+    struct view view;
     if (recording_judge(recording, &options, &view) < 0)
         abort();
-    watch_view_release(&view);
+    view_release(&view);
 }
 
 static void replay(struct recording *recording, struct store *store)

@@ -55,7 +55,7 @@ static void train(struct wire_ring *ring, struct watch *w, double bytes_a_step)
 
 static void report(struct watch *w)
 {
-    struct watch_view view, again;
+    struct view view, again;
     struct buf text = BUF_INIT, kept = BUF_INIT;
     const struct report_style style = {.width = 80, .full = true};
     watch_finish(w, 6, &(struct watch_end){0});
@@ -65,8 +65,8 @@ static void report(struct watch *w)
     report_keep(&kept, &view);
     if (report_recall(buf_text(&kept), kept.len, &again) < 0)
         abort();
-    watch_view_release(&again);
-    watch_view_release(&view);
+    view_release(&again);
+    view_release(&view);
     buf_release(&text);
     buf_release(&kept);
 }

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void write_reports(const struct watch_view *v)
+static void write_reports(const struct view *v)
 {
     static const struct report_style styles[] = {{80, true, false, true}, {40, false, true, false}};
     struct buf out = BUF_INIT;
@@ -20,28 +20,28 @@ static void write_reports(const struct watch_view *v)
     buf_release(&out);
 }
 
-static void keep_again(const struct watch_view *v)
+static void keep_again(const struct view *v)
 {
     struct buf kept = BUF_INIT, again = BUF_INIT;
-    struct watch_view recalled;
+    struct view recalled;
     report_keep(&kept, v);
     if (report_recall(buf_text(&kept), kept.len, &recalled) < 0)
         abort();
     report_keep(&again, &recalled);
     if (again.len != kept.len || memcmp(buf_text(&again), buf_text(&kept), kept.len) != 0)
         abort();
-    watch_view_release(&recalled);
+    view_release(&recalled);
     buf_release(&kept);
     buf_release(&again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct watch_view v;
+    struct view v;
     if (report_recall((const char *) data, size, &v) < 0)
         return 0;
     write_reports(&v);
     keep_again(&v);
-    watch_view_release(&v);
+    view_release(&v);
     return 0;
 }

@@ -158,11 +158,11 @@ static void judge(struct store *s)
 {
     struct recording_options options = {0};
     struct recording *r;
-    struct watch_view v;
+    struct view v;
     if (recording_new(s, &r) < 0)
         return;
     if (recording_judge(r, &options, &v) == 0)
-        watch_view_release(&v);
+        view_release(&v);
     recording_free(r);
 }
 

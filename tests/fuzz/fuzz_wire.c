@@ -89,7 +89,7 @@ static void read_alone(struct wire_ring *ring)
 
 static void report(struct watch *w, double seconds)
 {
-    struct watch_view view;
+    struct view view;
     struct buf text = BUF_INIT;
     const struct report_style style = {.width = 80, .full = true};
     watch_finish(w, seconds, &(struct watch_end){0});
@@ -97,7 +97,7 @@ static void report(struct watch *w, double seconds)
     report_run_text(&text, &view, NULL, &style);
     report_run_json(&text, &view);
     buf_release(&text);
-    watch_view_release(&view);
+    view_release(&view);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -61,7 +61,7 @@ static void put_phase(struct self *s, const char *name, double begin, double end
     counted->nanoseconds += AT(end) - AT(begin);
 }
 
-static const struct watch_phase *find_phase(const struct watch_view *v, const char *name)
+static const struct view_activity *find_phase(const struct view *v, const char *name)
 {
     for (size_t i = 0; i < v->phase_count; i++)
         if (strcmp(v->phases[i].name, name) == 0)
@@ -69,17 +69,17 @@ static const struct watch_phase *find_phase(const struct watch_view *v, const ch
     return NULL;
 }
 
-static const struct watch_phase_series *in_phase(const struct watch_view *v, const char *name,
-                                                 const char *kind)
+static const struct view_activity_series *in_phase(const struct view *v, const char *name,
+                                                   const char *kind)
 {
-    const struct watch_phase *p = find_phase(v, name);
+    const struct view_activity *p = find_phase(v, name);
     for (size_t i = 0; p && i < p->count; i++)
         if (strcmp(v->series[p->series[i].series].info.kind, kind) == 0)
             return &p->series[i];
     return NULL;
 }
 
-static void finish(struct self *s, double seconds, struct watch_view *ret)
+static void finish(struct self *s, double seconds, struct view *ret)
 {
     watch_finish(s->watch, seconds, &(struct watch_end){0});
     watch_view_init(s->watch, seconds, ret);
@@ -105,16 +105,16 @@ static void train(struct self *s, int seconds, double bytes, double kept)
 TEST(activities__spikes_have_the_name_of_their_phase)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     struct buf text = BUF_INIT;
     CHECK(self_start(&s, NULL));
     train(&s, 12, 200 * MB, 0);
     finish(&s, 12, &v);
     CHECK(v.phase_count == 1);
-    const struct watch_phase *p = find_phase(&v, "evaluate");
+    const struct view_activity *p = find_phase(&v, "evaluate");
     CHECK(p && p->times == 12 && p->ended == 12);
     CHECK_NEAR(p->seconds, 12 * 0.2, 1e-6);
-    const struct watch_phase_series *x = in_phase(&v, "evaluate", "torch.allocated");
+    const struct view_activity_series *x = in_phase(&v, "evaluate", "torch.allocated");
     CHECK(x && x->looked_at == 11 && x->given_back == 11); /* after the last nothing was seen */
     CHECK_NEAR(x->height, 200 * MB, 0);
     const struct answer *a = &v.series[x->series].answer;
@@ -130,7 +130,7 @@ TEST(activities__spikes_have_the_name_of_their_phase)
                  "the floor (torch.allocated), given\n            back each of the "
                  "11 times that could be looked at\n"));
     buf_release(&text);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -138,22 +138,22 @@ TEST(activities__spikes_have_the_name_of_their_phase)
 TEST(activities__what_evaluation_keeps_is_still_a_leak)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     train(&s, 20, 200 * MB, 10 * MB);
     finish(&s, 20, &v);
-    const struct watch_phase_series *x = in_phase(&v, "evaluate", "torch.allocated");
+    const struct view_activity_series *x = in_phase(&v, "evaluate", "torch.allocated");
     CHECK(x && x->looked_at == 19 && x->given_back == 0);
     CHECK_NEAR(x->kept, 10 * MB, 0);
     CHECK(v.series[x->series].answer.verdict == VERDICT_LEAK);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(activities__nothing_is_said_where_nothing_was_told)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     struct buf text = BUF_INIT;
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
@@ -166,7 +166,7 @@ TEST(activities__nothing_is_said_where_nothing_was_told)
     report_run_json(&text, &v);
     CHECK(!strstr(buf_text(&text), "\"times\""));
     buf_release(&text);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -175,7 +175,7 @@ TEST(activities__nothing_is_said_where_nothing_was_told)
 TEST(activities__what_stays_under_spikes_is_no_rounding)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
     for (int i = 0; i < 1000; i++) {
@@ -188,7 +188,7 @@ TEST(activities__what_stays_under_spikes_is_no_rounding)
     }
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -196,7 +196,7 @@ TEST(activities__what_stays_under_spikes_is_no_rounding)
 TEST(activities__a_peak_between_two_looks_is_known)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
     put_sample(&s, "host.anon", 0.1, 100 * MB);
@@ -205,10 +205,10 @@ TEST(activities__a_peak_between_two_looks_is_known)
     put_sample(&s, "host.anon", 0.4, 100 * MB);
     watch_tick(s.watch, 1);
     finish(&s, 2, &v);
-    const struct watch_phase_series *x = in_phase(&v, "evaluate", "host.anon");
+    const struct view_activity_series *x = in_phase(&v, "evaluate", "host.anon");
     CHECK(x && x->looked_at == 1 && x->given_back == 1);
     CHECK_NEAR(x->height, 600 * MB, 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -216,7 +216,7 @@ TEST(activities__what_was_told_before_is_not_counted)
 {
     struct self s;
     struct watch *second;
-    struct watch_view v;
+    struct view v;
     const struct watch_options options = {.proc_root = "/proc", .interval = 1};
     CHECK(self_start(&s, NULL));
     put_phase(&s, "evaluate", 0.1, 0.2);
@@ -226,10 +226,10 @@ TEST(activities__what_was_told_before_is_not_counted)
     put_phase(&s, "evaluate", 1.1, 1.4);
     watch_tick(second, 2);
     watch_view_init(second, 2, &v);
-    const struct watch_phase *p = find_phase(&v, "evaluate");
+    const struct view_activity *p = find_phase(&v, "evaluate");
     CHECK(p && p->times == 1);
     CHECK_NEAR(p->seconds, 0.3, 1e-6);
-    watch_view_release(&v);
+    view_release(&v);
     watch_free(second);
     self_end(&s);
 }
@@ -237,7 +237,7 @@ TEST(activities__what_was_told_before_is_not_counted)
 TEST(activities__beyond_sixteen_names_they_are_other)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     char name[16];
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
@@ -250,7 +250,7 @@ TEST(activities__beyond_sixteen_names_they_are_other)
     CHECK(v.phase_count == 17);
     CHECK(find_phase(&v, "part 15") && !find_phase(&v, "part 16"));
     CHECK(find_phase(&v, "other")->times == 24);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -258,7 +258,7 @@ TEST(activities__beyond_sixteen_names_they_are_other)
 TEST(activities__disorder_is_survived)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
     unsigned phase = wire_phase(s.ring, "evaluate\x1b[31m");
@@ -273,12 +273,12 @@ TEST(activities__disorder_is_survived)
     finish(&s, 2, &v);
     CHECK(v.phase_count == 1 && v.phases[0].times == 3 && v.phases[0].ended == 0);
     CHECK(strstr(v.phases[0].name, "evaluate") && !strchr(v.phases[0].name, '\x1b'));
-    watch_view_release(&v);
+    view_release(&v);
     /* A count that goes back, as no program of ours makes it. */
     s.ring->layout->phases[phase].ended = 7;
     watch_view_init(s.watch, 2, &v);
     CHECK(v.phase_count == 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -286,7 +286,7 @@ TEST(activities__disorder_is_survived)
 TEST(activities__odd_names_survive_the_run_file)
 {
     struct self s;
-    struct watch_view v, recalled;
+    struct view v, recalled;
     struct buf kept = BUF_INIT;
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
@@ -301,14 +301,14 @@ TEST(activities__odd_names_survive_the_run_file)
     watch_tick(s.watch, 1);
     finish(&s, 2, &v);
     CHECK(v.phase_count == 1 && v.phases[0].name[0] && strlen(v.phases[0].name) < 48);
-    const struct watch_phase_series *x = in_phase(&v, v.phases[0].name, "host.anon");
+    const struct view_activity_series *x = in_phase(&v, v.phases[0].name, "host.anon");
     CHECK(x && v.series[x->series].answer.spikes.during_count == 1);
     report_keep(&kept, &v);
     CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
     CHECK_TEXT(recalled.phases[0].name, v.phases[0].name);
-    watch_view_release(&recalled);
+    view_release(&recalled);
     buf_release(&kept);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 

@@ -9,8 +9,8 @@ struct made_job {
     struct series_info infos[SERIES];
     struct answer answers[SERIES];
     struct report_series series[SERIES];
-    struct watch_finding finding;
-    struct watch_found found;
+    struct finding finding;
+    struct findings found;
     struct job_answer answer;
     struct report_job job;
 };
@@ -29,13 +29,13 @@ static void make_job(struct made_job *m, int64_t pid)
         m->series[i] = (struct report_series){&m->infos[i], &m->answers[i], NULL};
     }
     m->answer = (struct job_answer){.verdict = VERDICT_NO_LEAK};
-    m->finding = (struct watch_finding){.holder = "list 'x'",
-                                        .where = "main (/here/a.py:3)",
-                                        .file = "/here/a.py",
-                                        .line = 3,
-                                        .cause = "growing-container",
-                                        .bytes_per_step = 12 * KB};
-    m->found = (struct watch_found){.findings = &m->finding, .count = 1};
+    m->finding = (struct finding){.holder = "list 'x'",
+                                  .where = "main (/here/a.py:3)",
+                                  .file = "/here/a.py",
+                                  .line = 3,
+                                  .cause = "growing-container",
+                                  .bytes_per_step = 12 * KB};
+    m->found = (struct findings){.findings = &m->finding, .count = 1};
     m->job = (struct report_job){.series = m->series, .count = SERIES, .answer = &m->answer};
 }
 

@@ -22,7 +22,7 @@ struct made_run {
     struct folder folder;
     struct store *store;
     struct recording *recording;
-    struct watch_view view;
+    struct view view;
     struct advice_facts evidence;
 };
 
@@ -77,7 +77,7 @@ static void read_run_on(struct made_run *r, const struct made_device *device,
     double end = 0;
     r->folder = folder_begin();
     r->store = create_plain(&r->folder);
-    r->view = (struct watch_view){0};
+    r->view = (struct view){0};
     if (device->name)
         add_level(r->store, 0, "gpu.used", device->name, &(struct made_process){.to = device->to},
                   device->bytes, device->limit);
@@ -102,7 +102,7 @@ static void read_run(struct made_run *r, const struct made_process *list, size_t
 static void end_run(struct made_run *r)
 {
     advice_facts_release(&r->evidence);
-    watch_view_release(&r->view);
+    view_release(&r->view);
     recording_free(r->recording);
     store_free(r->store);
     folder_end(&r->folder);

@@ -82,17 +82,17 @@ static const struct field_table *inside(const struct field_table *table, const c
 
 TEST(fields__every_member_is_in_its_table)
 {
-    const struct field_table *view = &watch_view_fields, *series = inside(view, "series");
-    CHECK_COMPLETE(watch_view, view);
-    CHECK_COMPLETE(watch_series, series);
+    const struct field_table *view = &view_fields, *series = inside(view, "series");
+    CHECK_COMPLETE(view, view);
+    CHECK_COMPLETE(view_series, series);
     CHECK_COMPLETE(series_info, inside(series, "info"));
     CHECK_COMPLETE(history, inside(series, "history"));
     CHECK_COMPLETE(history_block, inside(inside(series, "history"), "blocks"));
     CHECK_COMPLETE(job_answer, inside(view, "answer"));
-    CHECK_COMPLETE(watch_phase, inside(view, "phases"));
-    CHECK_COMPLETE(watch_phase_series, inside(inside(view, "phases"), "series"));
-    CHECK_COMPLETE(watch_row, inside(view, "rows"));
-    CHECK_COMPLETE(watch_pattern, inside(view, "patterns"));
+    CHECK_COMPLETE(view_activity, inside(view, "phases"));
+    CHECK_COMPLETE(view_activity_series, inside(inside(view, "phases"), "series"));
+    CHECK_COMPLETE(view_row, inside(view, "rows"));
+    CHECK_COMPLETE(view_pattern, inside(view, "patterns"));
 }
 
 TEST(fields__every_member_of_an_answer_is_in_its_table)
@@ -109,12 +109,12 @@ TEST(fields__every_member_of_an_answer_is_in_its_table)
 
 TEST(fields__every_member_of_a_finding_is_in_its_table)
 {
-    CHECK_COMPLETE(watch_found, &watch_found_fields);
-    CHECK_COMPLETE(watch_finding, &watch_finding_fields);
-    CHECK_COMPLETE(watch_census, &watch_census_fields);
-    CHECK_COMPLETE(watch_tensors, inside(&watch_census_fields, "tensors"));
-    CHECK_COMPLETE(watch_purpose, inside(&watch_census_fields, "purposes"));
-    CHECK_COMPLETE(watch_entered, &watch_entered_fields);
+    CHECK_COMPLETE(findings, &findings_fields);
+    CHECK_COMPLETE(finding, &finding_fields);
+    CHECK_COMPLETE(census_view, &census_view_fields);
+    CHECK_COMPLETE(census_tensors, inside(&census_view_fields, "tensors"));
+    CHECK_COMPLETE(census_purpose, inside(&census_view_fields, "purposes"));
+    CHECK_COMPLETE(attached_process, &attached_process_fields);
 }
 
 /* ---- every member survives being kept ---- */
@@ -248,11 +248,11 @@ static bool is_same(const struct field_table *table, const char *a, const char *
     return same;
 }
 
-static void fill_view(struct watch_view *v)
+static void fill_view(struct view *v)
 {
     struct filler filler = {0};
     memset(v, 0, sizeof *v);
-    fill(&watch_view_fields, (char *) v, &filler);
+    fill(&view_fields, (char *) v, &filler);
     /* What the members have to do with each other. */
     for (size_t i = 0; i < v->phase_count; i++)
         for (size_t k = 0; k < v->phases[i].count; k++) {
@@ -263,14 +263,14 @@ static void fill_view(struct watch_view *v)
 
 TEST(fields__every_member_is_kept_and_read_back)
 {
-    struct watch_view v, recalled;
+    struct view v, recalled;
     struct buf kept = BUF_INIT;
     fill_view(&v);
     report_keep(&kept, &v);
     CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
-    CHECK(is_same(&watch_view_fields, (char *) &v, (char *) &recalled));
-    watch_view_release(&recalled);
-    watch_view_release(&v);
+    CHECK(is_same(&view_fields, (char *) &v, (char *) &recalled));
+    view_release(&recalled);
+    view_release(&v);
     buf_release(&kept);
 }
 
@@ -290,7 +290,7 @@ static bool has_names_of_its_own(const struct field_table *table)
 
 TEST(fields__a_name_means_one_member)
 {
-    CHECK(has_names_of_its_own(&watch_view_fields));
+    CHECK(has_names_of_its_own(&view_fields));
 }
 
 /* ---- a cleared answer knows nothing ---- */
@@ -376,10 +376,10 @@ TEST(fields__what_is_shown_is_documented)
         {"### `series[]`", "`phases[]`:", &series_info_fields},
         {"`forecast`: ", "\n\n", &answer_forecast_fields},
         {"`needs`: ", "\n\n", &answer_needs_fields},
-        {"## `run --json FILE`", "`job`:", &watch_found_fields},
-        {"\n| `caches` |", "`censuses[]`:", &watch_finding_fields},
-        {"`censuses[]`:", "`balance[]`:", &watch_census_fields},
-        {"`entered[]`:", "\n## ", &watch_entered_fields},
+        {"## `run --json FILE`", "`job`:", &findings_fields},
+        {"\n| `caches` |", "`censuses[]`:", &finding_fields},
+        {"`censuses[]`:", "`balance[]`:", &census_view_fields},
+        {"`entered[]`:", "\n## ", &attached_process_fields},
     };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         CHECK(is_documented(docs, sections[i].from, sections[i].to, sections[i].table));

@@ -104,7 +104,7 @@ static void take(struct self *s, const char *lines)
     buf_release(&text);
 }
 
-static enum pattern pattern_of(const struct watch_view *v, const char *kind)
+static enum pattern pattern_of(const struct view *v, const char *kind)
 {
     for (size_t i = 0; i < v->count; i++)
         if (strcmp(v->series[i].info.kind, kind) == 0 && v->series[i].info.pid)
@@ -112,7 +112,7 @@ static enum pattern pattern_of(const struct watch_view *v, const char *kind)
     return PATTERN_UNKNOWN;
 }
 
-static void finish(struct self *s, double seconds, struct watch_view *ret)
+static void finish(struct self *s, double seconds, struct view *ret)
 {
     watch_finish(s->watch, seconds, &(struct watch_end){0});
     watch_view_init(s->watch, seconds, ret);
@@ -129,13 +129,13 @@ static void finish(struct self *s, double seconds, struct watch_view *ret)
 TEST(findings__the_list_that_keeps_the_losses)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 16.2 * 1024);
     take(&s, LOSSES);
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1 && !v.found.so_far);
-    const struct watch_finding *f = &v.found.findings[0];
+    const struct finding *f = &v.found.findings[0];
     CHECK_TEXT(f->cause, "retained-loss");
     CHECK_TEXT(f->what, "tensor float32 [] cpu");
     CHECK_TEXT(f->holder, "list 'loss_history'");
@@ -152,7 +152,7 @@ TEST(findings__the_list_that_keeps_the_losses)
                  "list `loss_history`, local of `train_with_leak` (/x/demo.py:31): +1.00 tensors a "
                  "step (float32 [] cpu, with the graph that made them), about 16.2 KB of host "
                  "memory a step in the process as a whole: keep loss.item() instead"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -160,7 +160,7 @@ TEST(findings__the_list_that_keeps_the_losses)
 TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train_at(&s, 10, (struct rates){.bytes = 16.2 * 1024, .device = 512});
     take(&s, "growing\t1\tcontainer\tlist\ttensor float32 [] cuda:0\t600\t512\tgrad_fn\t" POINTS
@@ -170,7 +170,7 @@ TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
     CHECK(strstr(v.found.findings[0].sentence,
                  "about 512 B of device memory and 16.2 KB of host memory a step in the process as "
                  "a whole: keep loss.item() instead"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -192,7 +192,7 @@ static void train_on_two(struct self *s, double first, double second)
 TEST(findings__causes_are_ranked_over_all_devices)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train_on_two(&s, 4096, 12288);
     take(&s, "growing\t1\tcontainer\tlist\ttensor float32 [1024] cuda:0\t0\t4096\t0\t" POINTS
@@ -204,7 +204,7 @@ TEST(findings__causes_are_ranked_over_all_devices)
     CHECK(strcmp(v.found.findings[0].holder, "list 'most'") == 0);
     CHECK_NEAR(v.found.findings[0].share, 0.75, 0.02);
     CHECK_NEAR(v.found.findings[1].share, 0.25, 0.02);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -214,7 +214,7 @@ TEST(findings__a_few_tensors_more_are_no_leak)
     static const double a_step[] = {0.012, 0.1};
     for (int i = 0; i < 2; i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         CHECK(self_start(&s, false));
         train_at(&s, 1, (struct rates){.tensors = a_step[i]});
         take(&s, "growing\t1\tcontainer\tlist\ttensor float32 [400, 400] cpu\t640000\t0\t0\t" POINTS
@@ -222,7 +222,7 @@ TEST(findings__a_few_tensors_more_are_no_leak)
         train_between(&s, 1, 10, (struct rates){.tensors = a_step[i]});
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == (i == 0 ? VERDICT_NO_LEAK : VERDICT_LEAK));
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -230,7 +230,7 @@ TEST(findings__a_few_tensors_more_are_no_leak)
 TEST(findings__a_job_that_does_not_leak_is_accused_of_nothing)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     struct buf text = BUF_INIT;
     const struct report_style style = {.width = 100, .ascii = true, .full = true};
     CHECK(self_start(&s, false));
@@ -243,14 +243,14 @@ TEST(findings__a_job_that_does_not_leak_is_accused_of_nothing)
     CHECK(strstr(buf_text(&text), "  tensors   stable at 6,529 (cpu 330, cuda:0 6,199)\n"));
     CHECK(!strstr(buf_text(&text), "  cause "));
     buf_release(&text);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(findings__what_is_suspect_grows_so_far)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 1, 64 * 1024);
     take(&s, "growing\t1\tcontainer\tlist\tbytes\t65536\t0\t\t"
@@ -260,7 +260,7 @@ TEST(findings__what_is_suspect_grows_so_far)
     CHECK_TEXT(v.found.findings[0].cause, "growing-container");
     CHECK(!v.found.findings[0].holder);
     CHECK_NEAR(v.found.findings[0].share, 1, 0.05);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -275,7 +275,7 @@ TEST(findings__what_does_not_grow_steadily_is_none)
     };
     for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char line[256];
         CHECK(self_start(&s, false));
         train(&s, 10, 64 * 1024);
@@ -284,7 +284,7 @@ TEST(findings__what_does_not_grow_steadily_is_none)
         take(&s, line);
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -293,7 +293,7 @@ TEST(findings__what_does_not_grow_steadily_is_none)
 TEST(findings__a_few_objects_more_are_chance)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "growing\t1\tobjects\ttorch.Tensor\ttorch.Tensor\t4096\t0\t\t"
@@ -301,7 +301,7 @@ TEST(findings__a_few_objects_more_are_chance)
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
     CHECK_TEXT(v.found.findings[0].cause, "native");
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -309,7 +309,7 @@ TEST(findings__a_few_objects_more_are_chance)
 TEST(findings__small_things_that_jump_leave_it_native)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "growing\t1\tcontainer\tlist\tfloat\t24\t0\t\t"
@@ -317,7 +317,7 @@ TEST(findings__small_things_that_jump_leave_it_native)
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
     CHECK_TEXT(v.found.findings[0].cause, "native");
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -327,7 +327,7 @@ TEST(findings__nothing_is_native_by_a_census_of_the_beginning)
     static const char text[] =
         WIRE_CENSUS_FIRST_LINE "\ncensus\t4\t500000000\t50000\t1\ncost\t4\t1\t1\t1\t1\n";
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take_text(&s, text);
@@ -335,14 +335,14 @@ TEST(findings__nothing_is_native_by_a_census_of_the_beginning)
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 &&
           strstr(v.found.undecided[0], "counted at its beginning only"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(findings__a_cache_with_a_bound_is_told_where_it_ends)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "growing\t1\tcontainer\tcollections.deque\tbytes\t65536\t0\tbounded=4000\t" POINTS
@@ -351,13 +351,13 @@ TEST(findings__a_cache_with_a_bound_is_told_where_it_ends)
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && v.found.count == 0);
     CHECK(pattern_of(&v, "host.anon") == PATTERN_BOUNDED_CACHE);
     CHECK(v.found.cache_count == 1);
-    const struct watch_finding *f = &v.found.caches[0];
+    const struct finding *f = &v.found.caches[0];
     CHECK(!f->cause && !f->advice);
     CHECK_NEAR(f->bound, 4000, 0);
     CHECK_NEAR(f->full_step, 4000, 10);
     CHECK(strstr(f->sentence, "collections.deque `cache`, a global: +1.00 items a step (bytes)"));
     CHECK(strstr(f->evidence[0], "it has 900 of at most 4,000 items and is full at about step"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -376,7 +376,7 @@ TEST(findings__tensors_of_a_cache_or_of_next_to_nothing_are_no_leak)
                  {2048, "", VERDICT_LEAK, SEVERITY_LOW}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char lines[512];
         CHECK(self_start(&s, false));
         train_at(&s, 10, (struct rates){.tensors = 1});
@@ -387,7 +387,7 @@ TEST(findings__tensors_of_a_cache_or_of_next_to_nothing_are_no_leak)
         take(&s, lines);
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == cases[i].verdict && v.answer.severity == cases[i].severity);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -398,7 +398,7 @@ TEST(findings__a_cache_on_a_device_is_no_leak)
     static const char *const bounds[] = {"bounded=4000", ""};
     for (unsigned i = 0; i < 2; i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char lines[512];
         CHECK(self_start(&s, false));
         for (int second = 0; second < 10; second++) {
@@ -418,7 +418,7 @@ TEST(findings__a_cache_on_a_device_is_no_leak)
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == (i == 0 ? VERDICT_NO_LEAK : VERDICT_LEAK));
         CHECK(v.found.cache_count == (i == 0) && v.found.count == (i == 1));
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -432,7 +432,7 @@ TEST(findings__a_cache_excuses_nothing_but_itself)
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char lines[1024];
         CHECK(self_start(&s, false));
         train(&s, 10, 96 * 1024);
@@ -444,7 +444,7 @@ TEST(findings__a_cache_excuses_nothing_but_itself)
         take(&s, lines);
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -452,7 +452,7 @@ TEST(findings__a_cache_excuses_nothing_but_itself)
 TEST(findings__the_heap_tells_what_is_free_from_what_is_native)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     for (int i = 1; i <= 10; i++) {
         char text[256];
@@ -468,7 +468,7 @@ TEST(findings__the_heap_tells_what_is_free_from_what_is_native)
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && v.found.count == 0);
     CHECK(pattern_of(&v, "host.anon") == PATTERN_ALLOCATOR_RETENTION);
     CHECK(v.pattern_count == 1 && strstr(v.patterns[0].text, "allocator-retention: "));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -478,7 +478,7 @@ TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
 {
     for (int in_a_row = 2; in_a_row <= 3; in_a_row++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char text[256];
         CHECK(self_start(&s, false));
         train(&s, 10, 64 * 1024);
@@ -489,14 +489,13 @@ TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
         take_text(&s, text);
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == (in_a_row == 3));
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
 
 /* 1,000 steps of a process whose objects were counted meanwhile. */
-static void train_counted(struct self *s, double bytes_a_step, const char *census,
-                          struct watch_view *v)
+static void train_counted(struct self *s, double bytes_a_step, const char *census, struct view *v)
 {
     CHECK(self_start(s, false));
     train_between(s, 0, 3, (struct rates){.bytes = bytes_a_step});
@@ -509,10 +508,10 @@ static void train_counted(struct self *s, double bytes_a_step, const char *censu
 TEST(findings__little_that_no_object_holds_may_end_soon)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     train_counted(&s, 2048, "", &v);
     CHECK(v.answer.verdict == VERDICT_INCONCLUSIVE && v.found.count == 0);
-    const struct watch_series *series = &v.series[v.answer.deciding];
+    const struct view_series *series = &v.series[v.answer.deciding];
     CHECK_TEXT(series->info.kind, "host.anon");
     CHECK(!series->answer.suspect && series->answer.severity == SEVERITY_NONE);
     CHECK_TEXT(series->answer.why[0], "It has grown by 1.95 MB, and no Python object holds it: "
@@ -520,15 +519,15 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
                                       "calls.");
     CHECK_NEAR(series->answer.needs.at_least, 1050, 20);
     CHECK_NEAR(series->answer.needs.seconds, 10.5, 0.2);
-    struct watch_status status;
+    struct view_status status;
     watch_status(s.watch, &status);
     CHECK(status.verdict == VERDICT_INCONCLUSIVE);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 
     train_counted(&s, 8192, "", &v); /* more than that */
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 
     static const char *const held[] = {
@@ -540,7 +539,7 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         train_counted(&s, 2048, held[i], &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -548,13 +547,13 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
 TEST(findings__what_was_told_is_not_too_little_later)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 2048);
     take(&s, "");
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -562,7 +561,7 @@ TEST(findings__what_was_told_is_not_too_little_later)
 TEST(findings__what_lies_free_excuses_no_graph)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     for (int i = 1; i <= 9; i++) {
@@ -577,7 +576,7 @@ TEST(findings__what_lies_free_excuses_no_graph)
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
     CHECK(v.pattern_count == 0); /* a leak is no look-alike */
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -588,7 +587,7 @@ TEST(findings__what_lies_free_excuses_no_graph)
     "holder\t1\t1\tlocal\tbatches\ttrain\t/x/demo.py\t31\n"
 
 /* 16 KB a step in the heap, and so much in the process. */
-static void fill_heap(struct self *s, double bytes_a_step, const char *census, struct watch_view *v)
+static void fill_heap(struct self *s, double bytes_a_step, const char *census, struct view *v)
 {
     CHECK(self_start(s, false));
     train_at(s, 10, (struct rates){.bytes = bytes_a_step, .heap = 16384});
@@ -599,7 +598,7 @@ static void fill_heap(struct self *s, double bytes_a_step, const char *census, s
 TEST(findings__a_leak_into_what_lies_free_is_one)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     char census[512];
     snprintf(census, sizeof(census), BATCHES, "");
     fill_heap(&s, 0, census, &v);
@@ -611,7 +610,7 @@ TEST(findings__a_leak_into_what_lies_free_is_one)
     CHECK(v.found.count == 1);
     CHECK_TEXT(v.found.findings[0].holder, "list 'batches'");
     CHECK_NEAR(v.found.findings[0].share, 1, 0.01);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -619,7 +618,7 @@ TEST(findings__a_leak_into_what_lies_free_is_one)
 static enum verdict fills_what_lies_free_first(double heap_a_step, double bytes_a_step)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     if (!self_start(&s, false))
         return VERDICT_NO_LEAK;
     for (int i = 1; i <= 600; i++) {
@@ -633,7 +632,7 @@ static enum verdict fills_what_lies_free_first(double heap_a_step, double bytes_
     finish(&s, 10, &v);
     enum verdict verdict = v.answer.verdict;
     bool is_native = v.found.count == 1 && strcmp(v.found.findings[0].cause, "native") == 0;
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
     return verdict == VERDICT_LEAK && !is_native ? VERDICT_NO_LEAK : verdict;
 }
@@ -650,7 +649,7 @@ TEST(findings__a_native_leak_fills_what_lies_free_first)
 TEST(findings__nobody_has_more_room_than_there_is)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     for (int i = 1; i <= 600; i++) {
         wire_put(s.ring, WIRE_STEP, WIRE_WATCHER, 0, AT(0.01 * i), i);
@@ -662,7 +661,7 @@ TEST(findings__nobody_has_more_room_than_there_is)
     const struct answer *a = &v.series[v.answer.deciding].answer;
     CHECK_TEXT(v.series[v.answer.deciding].info.kind, "host.anon");
     CHECK(a->limit_shared > 0 && a->limit <= a->limit_shared);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -670,7 +669,7 @@ TEST(findings__nobody_has_more_room_than_there_is)
 TEST(findings__a_few_bytes_into_free_heap_are_negligible)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     char census[512];
     snprintf(census, sizeof(census), BATCHES, "");
     CHECK(self_start(&s, false));
@@ -678,11 +677,11 @@ TEST(findings__a_few_bytes_into_free_heap_are_negligible)
     take(&s, census);
     finish(&s, 60, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.answer.severity == SEVERITY_NEGLIGIBLE);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
-static bool has_series(const struct watch_view *v, const char *kind)
+static bool has_series(const struct view *v, const char *kind)
 {
     for (size_t i = 0; i < v->count; i++)
         if (strcmp(v->series[i].info.kind, kind) == 0)
@@ -693,17 +692,17 @@ static bool has_series(const struct watch_view *v, const char *kind)
 TEST(findings__what_malloc_has_given_out_accuses_nobody_by_itself)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     char census[512];
     fill_heap(&s, 0, "", &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
     CHECK(wire_wanted(s.ring) == WIRE_CENSUS_HOLDERS); /* but makes one look */
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
     snprintf(census, sizeof(census), BATCHES, "bounded=5000");
     fill_heap(&s, 0, census, &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -711,14 +710,14 @@ TEST(findings__what_malloc_has_given_out_accuses_nobody_by_itself)
 TEST(findings__what_waits_for_the_collector_does_not_fill_the_heap)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     fill_heap(
         &s, 0,
         "growing\t1\ttensors\ttorch.Tensor\ttensor float32 [64, 64] cpu\t16384\t0\tgrad_fn\t" POINTS
         "\nholder\t1\t1\tgarbage\t\t\t\t0\n",
         &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
     fill_heap(
         &s, 0,
@@ -726,21 +725,21 @@ TEST(findings__what_waits_for_the_collector_does_not_fill_the_heap)
         "\nholder\t1\t1\tlocal\tlast.before\ttrain\t/x/demo.py\t31\n",
         &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && has_series(&v, "heap.used"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(findings__what_malloc_has_given_out_is_not_told_twice)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     char census[512];
     snprintf(census, sizeof(census), BATCHES, "");
     fill_heap(&s, 16384, census, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.answer.leaks == 1 && !has_series(&v, "heap.used"));
     CHECK_TEXT(v.series[v.answer.deciding].info.kind, "host.anon");
     CHECK_NEAR(v.found.findings[0].share, 1, 0.01);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -753,7 +752,7 @@ TEST(findings__what_malloc_has_given_out_is_not_told_twice)
 static enum verdict leaps_of(double free_part, double first, double asked_part, double back)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     if (!self_start(&s, false))
         return VERDICT_INCONCLUSIVE;
     for (int i = 0; i < 50 * LEAPS; i++) {
@@ -769,7 +768,7 @@ static enum verdict leaps_of(double free_part, double first, double asked_part, 
     }
     finish(&s, 10, &v);
     enum verdict verdict = v.answer.verdict;
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
     return verdict;
 }
@@ -801,7 +800,7 @@ TEST(findings__what_lies_free_is_no_leak_before_anything_was_counted)
 TEST(findings__what_is_in_use_rises_and_falls)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 0);
     for (int i = 1; i <= 9; i++) {
@@ -812,7 +811,7 @@ TEST(findings__what_is_in_use_rises_and_falls)
     CHECK(v.answer.verdict == VERDICT_NO_LEAK);
     CHECK(v.pattern_count == 1 && v.patterns[0].pattern == PATTERN_SAWTOOTH);
     CHECK(strstr(v.patterns[0].text, "again and again from 10.0 MB to 50.0 MB and back"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -831,7 +830,7 @@ TEST(findings__holders_stay_known)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char lines[512];
         CHECK(self_start(&s, false));
         train(&s, 10, 16.2 * 1024);
@@ -843,7 +842,7 @@ TEST(findings__holders_stay_known)
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
         CHECK((v.found.findings[0].line == 31) == cases[i].is_known);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -851,7 +850,7 @@ TEST(findings__holders_stay_known)
 TEST(findings__the_newest_search_counts)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     static const char line[] = "growing\t1\tcontainer\tlist\ttensor float32 [] cpu\t600\t0\t"
                                "grad_fn\t" POINTS "\n";
     char lines[512];
@@ -865,7 +864,7 @@ TEST(findings__the_newest_search_counts)
     finish(&s, 10, &v);
     CHECK(v.found.count == 1);
     CHECK_TEXT(v.found.findings[0].holder, "list 'kept'");
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -873,7 +872,7 @@ TEST(findings__the_newest_search_counts)
 TEST(findings__a_bound_stays_known)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     static const char line[] = "growing\t1\tcontainer\tdict\tbytes\t65536\t0\t";
     char lines[512];
     CHECK(self_start(&s, false));
@@ -885,7 +884,7 @@ TEST(findings__a_bound_stays_known)
     take(&s, lines);
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -905,7 +904,7 @@ TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         char lines[512];
         CHECK(self_start(&s, false));
         train(&s, 10, 16.2 * 1024);
@@ -917,7 +916,7 @@ TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
         finish(&s, 10, &v);
         CHECK(v.answer.verdict == VERDICT_LEAK);
         CHECK((v.found.count == 1 && v.found.findings[0].line == 7) == cases[i].grows);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -926,7 +925,7 @@ TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
 TEST(findings__holders_are_not_mixed_up)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     static const char later[] = "growing\t1\tcontainer\tlist\tint\t600\t0\t\t" POINTS "\n"
                                 "growing\t2\tcontainer\tlist\tint\t600\t0\t\t" POINTS "\n";
     CHECK(self_start(&s, false));
@@ -938,14 +937,14 @@ TEST(findings__holders_are_not_mixed_up)
     CHECK(v.found.count > 0);
     for (unsigned i = 0; i < v.found.count; i++)
         CHECK(v.found.findings[i].line != 31);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(findings__a_run_that_was_too_short_says_so)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     static const char text[] =
         WIRE_CENSUS_FIRST_LINE "\ncensus\t2\t2000000000\t50000\t1\ncost\t2\t0\t1\t1\t1\n";
     CHECK(self_start(&s, false));
@@ -955,7 +954,7 @@ TEST(findings__a_run_that_was_too_short_says_so)
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 &&
           strstr(v.found.undecided[0], "were counted 2 times in a row, and it takes 3"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -963,28 +962,28 @@ TEST(findings__a_run_that_was_too_short_says_so)
 TEST(findings__nothing_is_native_by_what_a_program_held_at_its_end)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "ended\t1\n");
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 && strstr(v.found.undecided[0], "before it ended"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(findings__nothing_is_native_where_graphs_were_not_looked_at)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "tensors\tcpu\t3\t48\t1\t2\ngraphs\t1\t100000\n");
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 0);
     CHECK(v.found.undecided_count == 1 && strstr(v.found.undecided[0], "have graphs behind them"));
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -992,7 +991,7 @@ TEST(findings__nothing_is_native_where_graphs_were_not_looked_at)
 TEST(findings__rates_begin_where_the_growth_did)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "growing\t1\tcontainer\tlist\tbytes\t65536\t0\t\t"
@@ -1000,14 +999,14 @@ TEST(findings__rates_begin_where_the_growth_did)
     finish(&s, 10, &v);
     CHECK(v.found.count == 1);
     CHECK_NEAR(v.found.findings[0].count_per_step, 1, 0.01);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(findings__a_text_from_outside_drives_no_terminal)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
     take(&s, "growing\t1\tcontainer\tl\033[31mist\tby\\ntes\t65536\t0\t\t" POINTS
@@ -1016,7 +1015,7 @@ TEST(findings__a_text_from_outside_drives_no_terminal)
     CHECK(v.found.count == 1);
     for (const char *c = v.found.findings[0].sentence; *c; c++)
         CHECK((unsigned char) *c >= 32);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -1033,7 +1032,7 @@ TEST(findings__what_is_no_census_changes_nothing)
 TEST(findings__a_census_of_another_version_is_told_once)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     unsigned told = 0;
     CHECK(self_start(&s, false));
     train(&s, 1, 0);
@@ -1043,7 +1042,7 @@ TEST(findings__a_census_of_another_version_is_told_once)
     for (size_t i = 0; i < v.note_count; i++)
         told += strstr(v.notes[i], "the probe of another tidemark version loaded") != NULL;
     CHECK(told == 1);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -1074,12 +1073,12 @@ TEST(findings__the_cause_is_told_once_it_is_known)
     unsigned told = 0;
     CHECK(self_start(&s, false));
     train(&s, 10, 64 * 1024);
-    for (struct watch_news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
+    for (struct news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
         CHECK(n.kind != NEWS_CAUSE);
     for (int i = 0; i < 3; i++) {
         take(&s, LOSSES);
         watch_tick(s.watch, 11 + i);
-        for (struct watch_news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
+        for (struct news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
             told += n.kind == NEWS_CAUSE && strstr(n.text, "loss_history");
     }
     CHECK(told == 1);
@@ -1101,7 +1100,7 @@ static int told_at(int counted, const char *census)
         if (step == counted)
             take(&s, census);
         watch_tick(s.watch, at);
-        for (struct watch_news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
+        for (struct news n; (n = watch_next_news(s.watch)).kind != NEWS_END;)
             told = n.kind == NEWS_LEAK ? step : told;
     }
     self_end(&s);
@@ -1122,14 +1121,14 @@ TEST(findings__what_is_explained_by_then_is_not_told)
 /* Of the leaks that are told now, the answer is that they leak. They are added to *told. */
 static void count_told(struct self *s, double seconds, unsigned *told)
 {
-    for (struct watch_news n; (n = watch_next_news(s->watch)).kind != NEWS_END;) {
-        struct watch_view v;
+    for (struct news n; (n = watch_next_news(s->watch)).kind != NEWS_END;) {
+        struct view v;
         if (n.kind != NEWS_LEAK)
             continue;
         watch_view_init(s->watch, seconds, &v);
         for (size_t i = 0; i < v.count; i++)
             CHECK(v.series[i].id != n.series || v.series[i].answer.verdict == VERDICT_LEAK);
-        watch_view_release(&v);
+        view_release(&v);
         ++*told;
     }
 }
@@ -1193,7 +1192,7 @@ TEST(findings__a_leak_of_a_heap_is_told_once)
 TEST(findings__the_report_says_it_and_is_kept)
 {
     struct self s;
-    struct watch_view v, again;
+    struct view v, again;
     struct buf text = BUF_INIT, kept = BUF_INIT, text_again = BUF_INIT, json = BUF_INIT,
                json_again = BUF_INIT;
     const struct report_style style = {.width = 100, .ascii = true, .full = true};
@@ -1216,8 +1215,8 @@ TEST(findings__the_report_says_it_and_is_kept)
     CHECK(strstr(buf_text(&text), "  inspect   9 censuses, 2 searches for holders; the program was "
                                   "paused for 4.00 ms in all"));
     CHECK(strstr(buf_text(&json), "\"count_per_step\": "));
-    watch_view_release(&v);
-    watch_view_release(&again);
+    view_release(&v);
+    view_release(&again);
     struct buf *all[] = {&text, &kept, &text_again, &json, &json_again};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         buf_release(all[i]);

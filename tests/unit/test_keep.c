@@ -18,13 +18,13 @@ static char *copy(const char *text)
 }
 
 /* The view owns what it is given. */
-static void add_series(struct watch_view *v, const struct made_series *m, enum job_part part)
+static void add_series(struct view *v, const struct made_series *m, enum job_part part)
 {
     v->series = realloc(v->series, (v->count + 1) * sizeof *v->series);
     if (!v->series)
         abort();
-    struct watch_series *s = &v->series[v->count];
-    *s = (struct watch_series){.id = v->count++, .answer = m->answer, .part = part};
+    struct view_series *s = &v->series[v->count];
+    *s = (struct view_series){.id = v->count++, .answer = m->answer, .part = part};
     s->info = m->info;
     s->info.name = copy(m->info.name);
     s->info.kind = copy(m->info.kind);
@@ -35,41 +35,41 @@ static void add_series(struct watch_view *v, const struct made_series *m, enum j
     s->history = m->history;
 }
 
-static void add_row(struct watch_view *v, const char *label, double bytes)
+static void add_row(struct view *v, const char *label, double bytes)
 {
     v->rows = realloc(v->rows, (v->row_count + 1) * sizeof *v->rows);
     if (!v->rows)
         abort();
-    v->rows[v->row_count++] = (struct watch_row){.label = copy(label),
-                                                 .processes = 4,
-                                                 .pss_first = bytes / 2,
-                                                 .pss = bytes,
-                                                 .anon = bytes / 3,
-                                                 .file = NAN,
-                                                 .rss = 2 * bytes,
-                                                 .grows = true};
+    v->rows[v->row_count++] = (struct view_row){.label = copy(label),
+                                                .processes = 4,
+                                                .pss_first = bytes / 2,
+                                                .pss = bytes,
+                                                .anon = bytes / 3,
+                                                .file = NAN,
+                                                .rss = 2 * bytes,
+                                                .grows = true};
 }
 
-static void add_phase(struct watch_view *v, const char *name, uint64_t times,
-                      struct watch_phase_series s)
+static void add_phase(struct view *v, const char *name, uint64_t times,
+                      struct view_activity_series s)
 {
     v->phases = realloc(v->phases, (v->phase_count + 1) * sizeof *v->phases);
-    struct watch_phase_series *series = malloc(sizeof *series);
+    struct view_activity_series *series = malloc(sizeof *series);
     if (!v->phases || !series)
         abort();
     *series = s;
-    v->phases[v->phase_count++] = (struct watch_phase){.name = copy(name),
-                                                       .times = times,
-                                                       .ended = times,
-                                                       .seconds = 3.1 * (double) times,
-                                                       .series = series,
-                                                       .count = 1};
+    v->phases[v->phase_count++] = (struct view_activity){.name = copy(name),
+                                                         .times = times,
+                                                         .ended = times,
+                                                         .seconds = 3.1 * (double) times,
+                                                         .series = series,
+                                                         .count = 1};
 }
 
 /* A job of two series, of which one leaks. */
-static struct watch_view make_view(void)
+static struct view make_view(void)
 {
-    struct watch_view v = {
+    struct view v = {
         .command = copy("python train.py --name 'a \"b\" \\ c'"),
         .started = 1763193600.125,
         .seconds = 1.0 / 3,
@@ -106,22 +106,22 @@ static struct watch_view make_view(void)
     v.total = v.rows[0];
     v.total.label = NULL;
     v.notes[v.note_count++] = copy("no GPU series: no NVIDIA driver");
-    add_phase(&v, "evaluate", 12, (struct watch_phase_series){0, GB, 0, 12, 12});
-    add_phase(&v, "save", 4, (struct watch_phase_series){1, 80 * MB, 7 * MB, 3, 1});
+    add_phase(&v, "evaluate", 12, (struct view_activity_series){0, GB, 0, 12, 12});
+    add_phase(&v, "save", 4, (struct view_activity_series){1, 80 * MB, 7 * MB, 3, 1});
     struct answer *a = &v.series[0].answer;
     a->spikes.count = 12;
     a->spikes.height = GB;
     strcpy(a->spikes.during[0].name, "evaluate");
     a->spikes.during[0].count = 11;
     a->spikes.during_count = 1;
-    v.patterns[v.pattern_count++] = (struct watch_pattern){
+    v.patterns[v.pattern_count++] = (struct view_pattern){
         PATTERN_BOUNDED_CACHE, copy("bounded-cache: trainer 7 host.anon, from 1 MB to 2 MB")};
     return v;
 }
 
 /* ---- the same before and after ---- */
 
-static void render(const struct watch_view *v, struct buf *out)
+static void render(const struct view *v, struct buf *out)
 {
     static const struct report_style styles[] = {{.width = 80},
                                                  {.width = 80, .full = true},
@@ -135,10 +135,10 @@ static void render(const struct watch_view *v, struct buf *out)
 }
 
 /* Whether every report of the view made again is the same; releases the view. */
-static bool survives(struct watch_view *v)
+static bool survives(struct view *v)
 {
     struct buf before = BUF_INIT, after = BUF_INIT, kept = BUF_INIT, again = BUF_INIT;
-    struct watch_view recalled;
+    struct view recalled;
     render(v, &before);
     report_keep(&kept, v);
     bool same = report_recall(buf_text(&kept), kept.len, &recalled) == 0;
@@ -147,9 +147,9 @@ static bool survives(struct watch_view *v)
         report_keep(&again, &recalled);
         same = strcmp(buf_text(&before), buf_text(&after)) == 0 &&
                strcmp(buf_text(&kept), buf_text(&again)) == 0;
-        watch_view_release(&recalled);
+        view_release(&recalled);
     }
-    watch_view_release(v);
+    view_release(v);
     buf_release(&before);
     buf_release(&after);
     buf_release(&kept);
@@ -159,27 +159,27 @@ static bool survives(struct watch_view *v)
 
 TEST(keep__gives_the_same_reports_again)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     CHECK(survives(&v));
 }
 
 TEST(keep__knows_a_job_without_series)
 {
-    struct watch_view v = {.limit = NAN, .seconds = 1, .answer = {.deciding = SIZE_MAX}};
+    struct view v = {.limit = NAN, .seconds = 1, .answer = {.deciding = SIZE_MAX}};
     CHECK(survives(&v));
     struct buf kept = BUF_INIT;
-    struct watch_view recalled;
+    struct view recalled;
     v.answer.deciding = SIZE_MAX;
     report_keep(&kept, &v);
     CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
     CHECK(recalled.answer.deciding == SIZE_MAX && recalled.count == 0);
-    watch_view_release(&recalled);
+    view_release(&recalled);
     buf_release(&kept);
 }
 
 TEST(keep__knows_what_is_not_finite)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     v.seconds = v.steps = v.unexplained = v.system_last = NAN;
     v.stall_seconds = INFINITY;
     v.rows[0].pss = -INFINITY;
@@ -188,7 +188,7 @@ TEST(keep__knows_what_is_not_finite)
     a->rate_high = a->forecast.limit_at = INFINITY;
     a->phases[0].rate_high = INFINITY;
     struct buf kept = BUF_INIT;
-    struct watch_view recalled;
+    struct view recalled;
     report_keep(&kept, &v);
     CHECK(report_recall(buf_text(&kept), kept.len, &recalled) == 0);
     CHECK(isnan(recalled.seconds) && isinf(recalled.stall_seconds));
@@ -196,34 +196,34 @@ TEST(keep__knows_what_is_not_finite)
     CHECK(recalled.series[0].answer.rate_low == -INFINITY);
     CHECK(recalled.series[0].answer.forecast.limit_at == INFINITY);
     CHECK(recalled.series[0].answer.phases[0].rate_high == INFINITY);
-    watch_view_release(&recalled);
+    view_release(&recalled);
     buf_release(&kept);
     CHECK(survives(&v));
 }
 
 TEST(keep__knows_who_was_entered_and_who_was_not)
 {
-    struct watch_view v = make_view();
-    struct watch_entered *list = calloc(2, sizeof(*list));
+    struct view v = make_view();
+    struct attached_process *list = calloc(2, sizeof(*list));
     CHECK(list != NULL);
-    list[0] = (struct watch_entered){.pid = 42,
-                                     .process = strdup("trainer 42"),
-                                     .command = strdup("python train.py"),
-                                     .python = strdup("3.11.2"),
-                                     .stops = 2,
-                                     .stopped_seconds = 0.0004,
-                                     .longest_stop_seconds = 0.0003,
-                                     .attached_seconds = 31.5,
-                                     .counted = true,
-                                     .left = true};
-    list[1] = (struct watch_entered){.pid = 43,
-                                     .process = strdup("rank 1"),
-                                     .command = strdup(""),
-                                     .why = strdup("There is no Python in it."),
-                                     .stopped_seconds = NAN,
-                                     .longest_stop_seconds = NAN,
-                                     .attached_seconds = NAN,
-                                     .ended = true};
+    list[0] = (struct attached_process){.pid = 42,
+                                        .process = strdup("trainer 42"),
+                                        .command = strdup("python train.py"),
+                                        .python = strdup("3.11.2"),
+                                        .stops = 2,
+                                        .stopped_seconds = 0.0004,
+                                        .longest_stop_seconds = 0.0003,
+                                        .attached_seconds = 31.5,
+                                        .counted = true,
+                                        .left = true};
+    list[1] = (struct attached_process){.pid = 43,
+                                        .process = strdup("rank 1"),
+                                        .command = strdup(""),
+                                        .why = strdup("There is no Python in it."),
+                                        .stopped_seconds = NAN,
+                                        .longest_stop_seconds = NAN,
+                                        .attached_seconds = NAN,
+                                        .ended = true};
     v.found.entered = list;
     v.found.entered_count = 2;
     CHECK(survives(&v));
@@ -231,7 +231,7 @@ TEST(keep__knows_who_was_entered_and_who_was_not)
 
 TEST(keep__knows_many_series)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     for (unsigned i = 0; i < 500; i++) {
         struct made_series m;
         char name[40];
@@ -247,7 +247,7 @@ TEST(keep__knows_many_series)
 
 TEST(keep__knows_long_and_odd_texts)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     char *text = calloc(1, 100001);
     CHECK(text);
     for (unsigned i = 0; i < 100000; i++)
@@ -263,7 +263,7 @@ TEST(keep__knows_long_and_odd_texts)
     v.series[0].answer.why_count = ANSWER_WHY;
     memset(v.series[1].answer.needs.why, 'n', ANSWER_WHY_LENGTH - 1);
     v.series[1].answer.needs.why[ANSWER_WHY_LENGTH - 1] = '\0';
-    while (v.note_count < WATCH_NOTES)
+    while (v.note_count < VIEW_NOTES)
         v.notes[v.note_count++] = copy("another");
     CHECK(survives(&v));
 }
@@ -271,7 +271,7 @@ TEST(keep__knows_long_and_odd_texts)
 /* ---- phases ---- */
 
 /* Whether the report says this, wherever its lines end. */
-static bool says(const struct watch_view *v, const char *what)
+static bool says(const struct view *v, const char *what)
 {
     struct buf text = BUF_INIT, line = BUF_INIT;
     report_run_text(&text, v, NULL, &(struct report_style){.width = 100, .full = true});
@@ -286,27 +286,27 @@ static bool says(const struct watch_view *v, const char *what)
 
 TEST(keep__phases_are_told_as_they_were_measured)
 {
-    struct watch_view v = make_view();
-    struct watch_phase *p = &v.phases[0];
+    struct view v = make_view();
+    struct view_activity *p = &v.phases[0];
     CHECK(says(&v, " phases evaluate 12 times, 3.1 s each; up to 1.00 GB above the floor "
                    "(torch.allocated cuda:0), given back each time save 4 times, 3.1 s each"));
     p->series[0].looked_at = p->series[0].given_back = 11;
     CHECK(says(&v, "given back each of the 11 times that could be looked at"));
-    p->series[0] = (struct watch_phase_series){0, GB, 10 * MB, 12, 9};
+    p->series[0] = (struct view_activity_series){0, GB, 10 * MB, 12, 9};
     CHECK(says(&v, "not all given back 3 of 12 times: on average 10.0 MB stayed"));
     p->times = 1;
     p->ended = 0;
-    p->series[0] = (struct watch_phase_series){0, GB, 10 * MB, 1, 0};
+    p->series[0] = (struct view_activity_series){0, GB, 10 * MB, 1, 0};
     CHECK(says(&v, "evaluate once, not ended; up to 1.00 GB above the floor (torch.allocated "
                    "cuda:0), not all given back: 10.0 MB stayed"));
     p->series[0].height = 1000; /* not worth a word */
     CHECK(says(&v, " phases evaluate once, not ended save 4 times"));
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 TEST(keep__phases_for_programs)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     struct buf text = BUF_INIT;
     report_run_json(&text, &v);
     static const char *const parts[] = {
@@ -317,7 +317,7 @@ TEST(keep__phases_for_programs)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         CHECK(strstr(buf_text(&text), parts[i]));
     buf_release(&text);
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 /* ---- what is not such a text ---- */
@@ -325,10 +325,10 @@ TEST(keep__phases_for_programs)
 /* Whether it is refused, and leaves nothing behind. */
 static bool is_refused(const char *text, size_t len)
 {
-    struct watch_view v;
+    struct view v;
     int r = report_recall(text, len, &v);
     bool empty = r == 0 || (!v.series && !v.rows && !v.command && v.count == 0);
-    watch_view_release(&v);
+    view_release(&v);
     return r == -EINVAL && empty;
 }
 
@@ -342,7 +342,7 @@ static bool is_refused_within(const char *members)
 
 TEST(keep__refuses_a_text_that_is_cut)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     struct buf kept = BUF_INIT;
     report_keep(&kept, &v);
     for (size_t len = 0; len < kept.len; len++) {
@@ -354,27 +354,27 @@ TEST(keep__refuses_a_text_that_is_cut)
         CHECK(refused);
     }
     buf_release(&kept);
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 TEST(keep__survives_any_changed_byte)
 {
-    struct watch_view v = make_view();
+    struct view v = make_view();
     struct buf kept = BUF_INIT, out = BUF_INIT;
     report_keep(&kept, &v);
     for (size_t i = 0; i < kept.len; i++) {
         char before = kept.text[i];
-        struct watch_view changed;
+        struct view changed;
         kept.text[i] = "\"[]{},0-ex"[i % 10];
         if (report_recall(buf_text(&kept), kept.len, &changed) == 0)
             render(&changed, &out);
-        watch_view_release(&changed);
+        view_release(&changed);
         kept.text[i] = before;
         buf_clear(&out);
     }
     buf_release(&kept);
     buf_release(&out);
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 TEST(keep__refuses_what_no_view_has)
@@ -425,20 +425,20 @@ TEST(keep__passes_over_what_a_later_version_adds)
                                "{\"more\": 1, \"pid\": 7}, \"series\": [{\"info\": {\"name\": "
                                "\"a\", \"kind\": \"b\"}, \"history\": {\"blocks\": "
                                "[[1,2,3,4,5,6,7,0,\"more\",9]]}}]}}";
-    struct watch_view v;
+    struct view v;
     CHECK(report_recall(text, strlen(text), &v) == 0);
     CHECK(v.total.pid == 7 && v.count == 1 && v.series[0].history.count == 1);
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 /* What an earlier version did not write is not known. */
 TEST(keep__knows_not_what_an_earlier_version_left_out)
 {
     static const char text[] = "{\"version\": 2, \"view\": {\"rows\": [{\"label\": \"a\"}]}}";
-    struct watch_view v;
+    struct view v;
     CHECK(report_recall(text, strlen(text), &v) == 0);
     CHECK(isnan(v.seconds) && isnan(v.rows[0].pss) && isnan(v.total.anon));
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 /* A phase of a series that is not there, of more stays that were good than there were. */
@@ -457,7 +457,7 @@ TEST(keep__refuses_phases_that_cannot_be)
         CHECK(is_refused_within(wrong[i]));
     static const char right[] =
         "{\"version\": 2, \"view\": {\"phases\":[{\"name\":\"a\",\"times\":3,\"series\":[]}]}}";
-    struct watch_view v;
+    struct view v;
     CHECK(report_recall(right, strlen(right), &v) == 0 && v.phases[0].times == 3);
-    watch_view_release(&v);
+    view_release(&v);
 }

@@ -55,7 +55,7 @@ static unsigned lines_of(const struct buf *text)
     return lines;
 }
 
-static void hear_withdrawal(struct self *s, const struct watch_view *v, size_t i)
+static void hear_withdrawal(struct self *s, const struct view *v, size_t i)
 {
     struct buf text = BUF_INIT;
     report_withdrawal(&text, v, i, &plain);
@@ -68,8 +68,8 @@ static void hear_withdrawal(struct self *s, const struct watch_view *v, size_t i
 
 static void hear(struct self *s, int step)
 {
-    for (struct watch_news n; (n = watch_next_news(s->watch)).kind != NEWS_END;) {
-        struct watch_view v;
+    for (struct news n; (n = watch_next_news(s->watch)).kind != NEWS_END;) {
+        struct view v;
         if (n.kind != NEWS_LEAK && n.kind != NEWS_WITHDRAWN)
             continue;
         watch_view_init(s->watch, 0.01 * step, &v);
@@ -90,7 +90,7 @@ static void hear(struct self *s, int step)
             CHECK((strstr(buf_text(&text), "LEAK (negligible): ") != NULL) == quiet);
             buf_release(&text);
         }
-        watch_view_release(&v);
+        view_release(&v);
     }
 }
 
@@ -169,11 +169,11 @@ TEST(news__the_sum_of_a_negligible_part_is_not_told)
     CHECK(self_start(&s));
     train(&s, 1, 6000, "host.anon", 700);
     CHECK(s.quiet == 1 && s.loud == 0);
-    struct watch_view v;
+    struct view v;
     watch_finish(s.watch, 60, &(struct watch_end){0});
     watch_view_init(s.watch, 60, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.answer.severity == SEVERITY_NEGLIGIBLE);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -181,7 +181,7 @@ TEST(news__the_sum_of_a_negligible_part_is_not_told)
 
 static void status_of(struct self *s, double seconds, struct buf *ret)
 {
-    struct watch_status status;
+    struct view_status status;
     watch_status(s->watch, &status);
     report_status(ret, &status, seconds, &colour);
 }
@@ -206,7 +206,7 @@ TEST(news__the_status_line_of_a_negligible_leak_is_calm)
 
 static void status_at(unsigned width, struct buf *ret)
 {
-    const struct watch_status status = {
+    const struct view_status status = {
         .total = 47.2e9,
         .floor = 46e9,
         .step = 1200,
@@ -260,7 +260,7 @@ TEST(news__the_status_line_keeps_what_matters)
 TEST(news__the_report_has_a_negligible_leak_in_its_table)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     struct buf text = BUF_INIT;
     CHECK(self_start(&s));
     train(&s, 1, 1800, "torch.allocated", 512);
@@ -274,7 +274,7 @@ TEST(news__the_report_has_a_negligible_leak_in_its_table)
     buf_clear(&text);
     report_run_json(&text, &v);
     CHECK(strstr(buf_text(&text), "\n  \"severity\": \"negligible\","));
-    watch_view_release(&v);
+    view_release(&v);
     buf_release(&text);
     self_end(&s);
 }

@@ -49,8 +49,7 @@ static void write_run(const struct folder *f, const struct made_run *run)
 }
 
 /* What is said of the run; the view is to be released. */
-static int judge(const struct folder *f, const struct recording_options *options,
-                 struct watch_view *ret)
+static int judge(const struct folder *f, const struct recording_options *options, struct view *ret)
 {
     struct recording *r;
     struct store *s = open_plain(f);
@@ -68,12 +67,12 @@ static struct answer answer_of(const struct made_run *run)
 {
     struct folder f = folder_begin();
     struct recording_options none = {0};
-    struct watch_view v = {0};
+    struct view v = {0};
     write_run(&f, run);
     if (judge(&f, &none, &v) < 0 || v.count != 1)
         abort();
     struct answer answer = v.series[0].answer;
-    watch_view_release(&v);
+    view_release(&v);
     folder_end(&f);
     return answer;
 }
@@ -161,7 +160,7 @@ TEST(recording__derives_the_cause_from_the_evidence)
     for (int with_census = 0; with_census <= 1; with_census++) {
         struct folder f = folder_begin();
         struct recording_options none = {0};
-        struct watch_view v = {0};
+        struct view v = {0};
         write_evidence(&f, with_census);
         CHECK(judge(&f, &none, &v) == 0 && v.answer.verdict == VERDICT_LEAK);
         CHECK(v.found.count == (size_t) with_census);
@@ -171,7 +170,7 @@ TEST(recording__derives_the_cause_from_the_evidence)
             CHECK(v.found.findings[0].line == 7);
             CHECK(fabs(v.found.findings[0].count_per_step - 1) < 0.01);
         }
-        watch_view_release(&v);
+        view_release(&v);
         folder_end(&f);
     }
 }
@@ -247,16 +246,16 @@ TEST(recording__judges_by_time_where_there_are_no_steps)
 TEST(recording__lets_the_user_say_otherwise)
 {
     struct folder f = folder_begin();
-    struct watch_view v;
+    struct view v;
     write_run(&f, &(struct made_run){400, 2, growing});
     CHECK(judge(&f, &(struct recording_options){.by_time = true, .horizon = 50}, &v) == 0);
     CHECK(v.series[0].info.clock == CLOCK_SECONDS && v.answer.verdict == VERDICT_LEAK);
     CHECK(v.series[0].answer.horizon == 50);
-    watch_view_release(&v);
+    view_release(&v);
     CHECK(judge(&f, &(struct recording_options){.plan_steps = 5000, .limit_bytes = 400 * MB}, &v) ==
           0);
     CHECK(v.series[0].answer.plan == 5000 && v.series[0].answer.severity == SEVERITY_HIGH);
-    watch_view_release(&v);
+    view_release(&v);
     folder_end(&f);
 }
 
@@ -279,26 +278,26 @@ TEST(recording__judges_what_is_for_the_eye_on_request)
         store_add_sample(s, rss, t, 2e8);
     }
     CHECK(store_close(s, 400) == 0);
-    struct watch_view v;
+    struct view v;
     CHECK(judge(&f, &(struct recording_options){0}, &v) == 0);
     CHECK(v.count == 1 && v.answer.verdict == VERDICT_NO_LEAK);
     CHECK_TEXT(v.series[0].info.kind, "host.anon");
-    watch_view_release(&v);
+    view_release(&v);
     CHECK(judge(&f, &(struct recording_options){.wanted = is_rss}, &v) == 0);
     CHECK(v.count == 1 && v.answer.verdict == VERDICT_NO_LEAK);
     CHECK_TEXT(v.series[0].info.kind, "host.rss");
-    watch_view_release(&v);
+    view_release(&v);
     folder_end(&f);
 }
 
 TEST(recording__of_nothing_says_nothing)
 {
     struct folder f = folder_begin();
-    struct watch_view v;
+    struct view v;
     CHECK(store_close(create_plain(&f), 1) == 0);
     CHECK(judge(&f, &(struct recording_options){0}, &v) == 0);
     CHECK(v.count == 0 && v.answer.deciding == SIZE_MAX);
-    watch_view_release(&v);
+    view_release(&v);
     folder_end(&f);
 }
 
@@ -317,10 +316,10 @@ TEST(recording__believes_no_terms_that_cannot_be)
     for (int t = 0; t < 50; t++)
         store_add_sample(s, series, t, t * MB);
     CHECK(store_close(s, 50) == 0);
-    struct watch_view v;
+    struct view v;
     CHECK(judge(&f, &(struct recording_options){0}, &v) == 0 && v.count == 1);
     CHECK(v.series[0].answer.horizon == 900 && v.answer.verdict == VERDICT_INCONCLUSIVE);
-    watch_view_release(&v);
+    view_release(&v);
     folder_end(&f);
 }
 

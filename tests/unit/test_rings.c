@@ -68,7 +68,7 @@ static void train(struct self *s, const char *kind, int seconds, double bytes)
     }
 }
 
-static const struct watch_series *find_series(const struct watch_view *v, const char *kind)
+static const struct view_series *find_series(const struct view *v, const char *kind)
 {
     for (size_t i = 0; i < v->count; i++)
         if (strcmp(v->series[i].info.kind, kind) == 0 && v->series[i].info.pid > 0)
@@ -76,7 +76,7 @@ static const struct watch_series *find_series(const struct watch_view *v, const 
     return NULL;
 }
 
-static void finish(struct self *s, double seconds, struct watch_view *ret)
+static void finish(struct self *s, double seconds, struct view *ret)
 {
     watch_finish(s->watch, seconds, &(struct watch_end){0});
     watch_view_init(s->watch, seconds, ret);
@@ -87,7 +87,7 @@ static void finish(struct self *s, double seconds, struct watch_view *ret)
 TEST(rings__steps_told_from_inside_are_the_clock)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     watch_tick(s.watch, 0);
     CHECK(isnan(watch_steps(s.watch)));
@@ -99,7 +99,7 @@ TEST(rings__steps_told_from_inside_are_the_clock)
     CHECK_NEAR(v.steps, 100, 0);
     CHECK_NEAR(v.step, 100, 0);
     CHECK_TEXT(v.steps_from, "optimizer");
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -120,7 +120,7 @@ TEST(rings__the_count_is_exact_between_what_is_told)
 TEST(rings__a_resumed_job_starts_where_it_was)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 0; i < 10; i++)
         put_step(&s, WIRE_WATCHER, 0.1 * i, 50000 + i);
@@ -128,7 +128,7 @@ TEST(rings__a_resumed_job_starts_where_it_was)
     CHECK_NEAR(watch_steps(s.watch), 10, 0);
     watch_view_init(s.watch, 2, &v);
     CHECK_NEAR(v.step, 50009, 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -163,7 +163,7 @@ TEST(rings__a_source_that_goes_on_with_the_numbers_of_another_has_its_count)
 TEST(rings__another_source_in_the_first_steps_does_not_throw_the_run_away)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 0; i < 3; i++) {
         put_step(&s, WIRE_OPTIMIZER, 0.001 * i, i + 1);
@@ -177,19 +177,19 @@ TEST(rings__another_source_in_the_first_steps_does_not_throw_the_run_away)
     }
     CHECK_NEAR(watch_steps(s.watch), 1002, 0);
     finish(&s, 10, &v);
-    const struct watch_series *anon = find_series(&v, "host.anon");
+    const struct view_series *anon = find_series(&v, "host.anon");
     CHECK(anon && anon->answer.verdict == VERDICT_LEAK);
     CHECK(anon->answer.restarts == 0);
     CHECK_NEAR(anon->answer.rate, 65536, 1);
     CHECK_NEAR(anon->answer.last_at, 8000, 1);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__a_training_that_begins_anew_counts_on)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 200; i++) {
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
@@ -200,16 +200,16 @@ TEST(rings__a_training_that_begins_anew_counts_on)
     watch_tick(s.watch, 3);
     CHECK_NEAR(watch_steps(s.watch), 250, 0);
     watch_view_init(s.watch, 3, &v);
-    const struct watch_series *anon = find_series(&v, "host.anon");
+    const struct view_series *anon = find_series(&v, "host.anon");
     CHECK(anon && anon->answer.restarts == 1);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__threads_that_tell_in_the_wrong_order_are_no_new_training)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 300; i++) {
         put_step(&s, WIRE_WATCHER, 0.01 * i, i % 2 ? i + 1 : i - 1);
@@ -218,17 +218,17 @@ TEST(rings__threads_that_tell_in_the_wrong_order_are_no_new_training)
     watch_tick(s.watch, 4);
     CHECK_NEAR(watch_steps(s.watch), 299, 0);
     watch_view_init(s.watch, 4, &v);
-    const struct watch_series *anon = find_series(&v, "host.anon");
+    const struct view_series *anon = find_series(&v, "host.anon");
     CHECK(anon && anon->answer.restarts == 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__what_is_printed_does_not_count_any_more)
 {
     struct self s;
-    struct watch_view v;
-    struct watch_status status;
+    struct view v;
+    struct view_status status;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 20; i++) {
         char line[32];
@@ -238,7 +238,7 @@ TEST(rings__what_is_printed_does_not_count_any_more)
     watch_tick(s.watch, 1);
     watch_view_init(s.watch, 1, &v);
     CHECK_TEXT(v.steps_from, "output");
-    watch_view_release(&v);
+    view_release(&v);
     for (int i = 1; i <= 100; i++)
         put_step(&s, WIRE_WATCHER, 1 + 0.01 * i, i);
     watch_tick(s.watch, 2);
@@ -295,12 +295,12 @@ TEST(rings__samples_that_are_printed_are_no_rounds)
 TEST(rings__each_step_that_is_printed_is_one_of_the_optimizers)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     print_and_step(&s, 100, 1, 1);
     watch_view_init(s.watch, 11, &v);
     CHECK_TEXT(v.steps_from, "optimizer");
-    watch_view_release(&v);
+    view_release(&v);
     CHECK_NEAR(watch_steps(s.watch), 100, 0);
     self_end(&s);
 }
@@ -308,7 +308,7 @@ TEST(rings__each_step_that_is_printed_is_one_of_the_optimizers)
 TEST(rings__the_total_that_is_printed_holds_where_the_steps_are_the_same)
 {
     struct self s;
-    struct watch_status status;
+    struct view_status status;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 100; i++) {
         char line[32];
@@ -330,7 +330,7 @@ TEST(rings__the_total_that_is_printed_holds_where_the_steps_are_the_same)
 TEST(rings__the_first_epoch_of_a_training_that_begins_anew_ends)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 300; i++) {
         int step = i <= 150 ? i : i - 150;
@@ -342,17 +342,17 @@ TEST(rings__the_first_epoch_of_a_training_that_begins_anew_ends)
     }
     watch_tick(s.watch, 4);
     finish(&s, 4, &v);
-    const struct watch_series *anon = find_series(&v, "host.anon");
+    const struct view_series *anon = find_series(&v, "host.anon");
     CHECK(anon != NULL);
     CHECK_NEAR(anon->answer.epoch_length, 60, 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__epochs_end_where_the_process_says_so)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     wire_put(s.ring, WIRE_EPOCH_LENGTH, WIRE_WATCHER, 0, AT(0), 50);
     for (int i = 1; i <= 200; i++) {
@@ -367,10 +367,10 @@ TEST(rings__epochs_end_where_the_process_says_so)
     watch_tick(s.watch, 3);
     finish(&s, 3, &v);
     CHECK_NEAR(v.epochs, 4, 0);
-    const struct watch_series *anon = find_series(&v, "host.anon");
+    const struct view_series *anon = find_series(&v, "host.anon");
     CHECK(anon != NULL);
     CHECK_NEAR(anon->answer.epoch_length, 50, 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -392,71 +392,71 @@ TEST(rings__what_was_overwritten_does_not_falsify_the_count)
 TEST(rings__memory_told_with_each_step_is_judged_on_the_step_clock)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     train(&s, "host.anon", 20, 65536);
     finish(&s, 20, &v);
-    const struct watch_series *anon = find_series(&v, "host.anon");
+    const struct view_series *anon = find_series(&v, "host.anon");
     CHECK(anon && anon->info.clock == CLOCK_STEP);
     CHECK(anon->answer.verdict == VERDICT_LEAK);
     CHECK_NEAR(anon->answer.rate, 65536, 1);
     CHECK_NEAR(anon->answer.min, 100 * MB + 65536, 0);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__a_process_that_falls_silent_is_looked_at_from_outside_again)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     train(&s, "host.anon", 3, 0);
     watch_view_init(s.watch, 3, &v);
     CHECK_NEAR(find_series(&v, "host.anon")->answer.min, 100 * MB, 0);
-    watch_view_release(&v);
+    view_release(&v);
     for (int second = 3; second < 10; second++) {
         put_step(&s, WIRE_WATCHER, second, 1000 + second);
         watch_tick(s.watch, second);
     }
     watch_view_init(s.watch, 10, &v);
     CHECK(find_series(&v, "host.anon")->answer.min < 90 * MB);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__a_counter_of_the_programs_own_is_a_series)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     train(&s, "pool.bytes", 10, 512);
     put_sample(&s, "py.collections", 9.9, 3);
     finish(&s, 10, &v);
-    const struct watch_series *pool = find_series(&v, "pool.bytes");
+    const struct view_series *pool = find_series(&v, "pool.bytes");
     CHECK(pool && pool->answer.verdict == VERDICT_LEAK);
     CHECK_NEAR(pool->answer.rate, 512, 0.1);
     CHECK(v.answer.verdict == VERDICT_LEAK && &v.series[v.answer.deciding] == pool);
     CHECK(find_series(&v, "py.collections") == NULL);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__a_name_from_outside_cannot_drive_the_terminal)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     train(&s, "evil\033[2J", 3, 512);
     finish(&s, 3, &v);
     CHECK(find_series(&v, "evil?[2J") != NULL);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__what_the_allocator_keeps_is_no_leak_of_the_program)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 2000; i++) {
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
@@ -467,20 +467,20 @@ TEST(rings__what_the_allocator_keeps_is_no_leak_of_the_program)
             watch_tick(s.watch, 0.01 * i);
     }
     finish(&s, 20, &v);
-    const struct watch_series *reserved = find_series(&v, "torch.reserved");
+    const struct view_series *reserved = find_series(&v, "torch.reserved");
     CHECK(reserved && reserved->answer.verdict == VERDICT_NO_LEAK);
     CHECK(reserved->answer.pattern == PATTERN_ALLOCATOR_RETENTION);
     CHECK(find_series(&v, "torch.allocated")->answer.verdict == VERDICT_NO_LEAK);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK);
     CHECK(v.pattern_count == 1 && v.patterns[0].pattern == PATTERN_ALLOCATOR_RETENTION);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
 TEST(rings__what_torch_reserves_for_its_tensors_is_not_kept_for_nothing)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 2000; i++) { /* the optimizer's state comes with the first steps */
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
@@ -494,11 +494,11 @@ TEST(rings__what_torch_reserves_for_its_tensors_is_not_kept_for_nothing)
     CHECK(v.answer.verdict == VERDICT_NO_LEAK);
     for (unsigned i = 0; i < v.pattern_count; i++)
         CHECK(v.patterns[i].pattern != PATTERN_ALLOCATOR_RETENTION);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
-static bool is_named(const struct watch_view *v, const char *text)
+static bool is_named(const struct view *v, const char *text)
 {
     for (unsigned i = 0; i < v->pattern_count; i++)
         if (strstr(v->patterns[i].text, text))
@@ -518,7 +518,7 @@ TEST(rings__a_rise_at_the_beginning_is_a_warm_up)
     };
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct self s;
-        struct watch_view v;
+        struct view v;
         CHECK(self_start(&s, NULL));
         for (int i = 1; i < cases[c].steps - 1; i++) {
             bool is_spike = i % cases[c].spikes_every == cases[c].spikes_every - 1;
@@ -533,7 +533,7 @@ TEST(rings__a_rise_at_the_beginning_is_a_warm_up)
         CHECK(v.answer.verdict == VERDICT_NO_LEAK);
         CHECK(is_named(&v, "warm-up: ") == (cases[c].rises_at == 5));
         CHECK(!is_named(&v, "warm-up: ") || is_named(&v, ", from 100 MB to 130 MB"));
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
     }
 }
@@ -541,7 +541,7 @@ TEST(rings__a_rise_at_the_beginning_is_a_warm_up)
 TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
 {
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start(&s, NULL));
     for (int i = 1; i <= 2000; i++) {
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
@@ -554,7 +554,7 @@ TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
     finish(&s, 20, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.answer.leaks == 1);
     CHECK_TEXT(v.series[v.answer.deciding].info.kind, "torch.allocated");
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
 }
 
@@ -589,7 +589,7 @@ TEST(rings__the_limit_of_a_device_is_what_it_has_left)
 {
     struct folder f = folder_begin();
     struct self s;
-    struct watch_view v;
+    struct view v;
     CHECK(self_start_with_gpu(&s, &f));
     struct wire_name name = {.kind = "torch.allocated", .device = "cuda:1", .judged = 1};
     int number = wire_name(s.ring, &name);
@@ -599,12 +599,12 @@ TEST(rings__the_limit_of_a_device_is_what_it_has_left)
         watch_tick(s.watch, 0.01 * i);
     }
     finish(&s, 3, &v);
-    const struct watch_series *torch = find_series(&v, "torch.allocated");
+    const struct view_series *torch = find_series(&v, "torch.allocated");
     CHECK(torch && torch->part == PART_MAIN);
     CHECK_NEAR(torch->answer.limit, 11 * 1024 * MB, MB);
-    const struct watch_series *used = find_series(&v, "gpu.used");
+    const struct view_series *used = find_series(&v, "gpu.used");
     CHECK(used && used->part == PART_BYSTANDER);
-    watch_view_release(&v);
+    view_release(&v);
     self_end(&s);
     folder_end(&f);
 }
@@ -630,15 +630,15 @@ TEST(rings__a_device_that_torch_fills_is_read_by_what_torch_tells)
     for (int told = 0; told < 2; told++) {
         struct folder f = folder_begin();
         struct self s;
-        struct watch_view v;
+        struct view v;
         CHECK(self_start_with_gpu(&s, &f));
         use_more_and_more(&s, &f, told);
         finish(&s, 30, &v);
-        const struct watch_series *used = find_series(&v, "gpu.used");
+        const struct view_series *used = find_series(&v, "gpu.used");
         CHECK(used != NULL);
         CHECK(used->answer.verdict == (told ? VERDICT_NO_LEAK : VERDICT_LEAK));
         CHECK(v.answer.verdict == used->answer.verdict);
-        watch_view_release(&v);
+        view_release(&v);
         self_end(&s);
         folder_end(&f);
     }
@@ -650,7 +650,7 @@ TEST(rings__a_run_file_is_judged_again_as_it_was)
 {
     struct folder f = folder_begin();
     struct self s;
-    struct watch_view live, again;
+    struct view live, again;
     struct recording *r;
     struct store *store = create_plain(&f);
     CHECK(self_start(&s, store));
@@ -663,13 +663,13 @@ TEST(rings__a_run_file_is_judged_again_as_it_was)
     store = open_plain(&f);
     CHECK(store && recording_new(store, &r) == 0);
     CHECK(recording_judge(r, &(struct recording_options){0}, &again) == 0);
-    const struct watch_series *a = find_series(&live, "pool.bytes");
-    const struct watch_series *b = find_series(&again, "pool.bytes");
+    const struct view_series *a = find_series(&live, "pool.bytes");
+    const struct view_series *b = find_series(&again, "pool.bytes");
     CHECK(a && b && b->answer.verdict == VERDICT_LEAK);
     CHECK(b->answer.restarts == 0);
     CHECK_NEAR(b->answer.rate, a->answer.rate, 0.01);
-    watch_view_release(&live);
-    watch_view_release(&again);
+    view_release(&live);
+    view_release(&again);
     recording_free(r);
     store_free(store);
     folder_end(&f);
@@ -918,7 +918,7 @@ static pid_t start_old_one(const struct job *j)
     _exit(0);
 }
 
-static bool has_note(const struct watch_view *v, const char *text)
+static bool has_note(const struct view *v, const char *text)
 {
     for (unsigned i = 0; i < v->note_count; i++)
         if (strstr(v->notes[i], text))
@@ -929,7 +929,7 @@ static bool has_note(const struct watch_view *v, const char *text)
 TEST(rings__of_an_old_probe_are_named_in_the_report)
 {
     struct job j;
-    struct watch_view view;
+    struct view view;
     CHECK(job_start(&j, -1));
     pid_t pid = start_old_one(&j);
     CHECK(wait_open(&j, pid));
@@ -938,14 +938,14 @@ TEST(rings__of_an_old_probe_are_named_in_the_report)
     watch_tick(j.watch, job_now(&j) + 200);
     watch_view_init(j.watch, job_now(&j) + 200, &view);
     CHECK(has_note(&view, "still has the probe of another tidemark version loaded. Restart it"));
-    watch_view_release(&view);
+    view_release(&view);
     /* Of a process that was entered its entry says so. */
     watch_note_entry(j.watch, &(struct watch_entry){.pid = pid, .python = "3.11.2"});
     watch_view_init(j.watch, job_now(&j) + 201, &view);
     CHECK(!has_note(&view, "another tidemark version"));
     CHECK(view.found.entered_count == 1 && view.found.entered[0].why &&
           strstr(view.found.entered[0].why, "another tidemark version"));
-    watch_view_release(&view);
+    view_release(&view);
     trainer_end(pid);
     job_end(&j);
 }

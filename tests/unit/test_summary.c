@@ -10,8 +10,8 @@ static const struct report_style narrow = {.width = 40, .ascii = true};
 /* One series, and what was found to hold its growth. */
 struct made_job {
     struct made_series series;
-    struct watch_finding finding;
-    struct watch_found found;
+    struct finding finding;
+    struct findings found;
     struct job_answer answer;
     struct report_job job;
 };
@@ -28,15 +28,15 @@ static void make_job(struct made_job *m, void (*make)(struct made_series *m))
 
 static void hold(struct made_job *m)
 {
-    m->finding = (struct watch_finding){.name = "Lit.train_losses",
-                                        .holder = "list 'self.train_losses'",
-                                        .gain = "+1.00 tensors a step (float32 [] cpu)",
-                                        .file = "/home/somebody/work/projects/mnist/train.py",
-                                        .line = 31,
-                                        .cause = "retained-loss",
-                                        .fix = "keep loss.item() instead",
-                                        .advice = "keep loss.item() instead: it keeps its graph"};
-    m->found = (struct watch_found){.findings = &m->finding, .count = 1};
+    m->finding = (struct finding){.name = "Lit.train_losses",
+                                  .holder = "list 'self.train_losses'",
+                                  .gain = "+1.00 tensors a step (float32 [] cpu)",
+                                  .file = "/home/somebody/work/projects/mnist/train.py",
+                                  .line = 31,
+                                  .cause = "retained-loss",
+                                  .fix = "keep loss.item() instead",
+                                  .advice = "keep loss.item() instead: it keeps its graph"};
+    m->found = (struct findings){.findings = &m->finding, .count = 1};
     m->job.found = &m->found;
 }
 

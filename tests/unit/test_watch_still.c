@@ -114,7 +114,7 @@ static void pass(struct job *j, int seconds)
 
 static double total(struct job *j)
 {
-    struct watch_status s;
+    struct view_status s;
     watch_status(j->watch, &s);
     return s.total;
 }
@@ -122,11 +122,11 @@ static double total(struct job *j)
 /* Of the balance sheet: bytes by PSS, and how long the reading of it may have held up the job. */
 static void look_at_sheet(struct job *j, double *ret_pss, double *ret_stall)
 {
-    struct watch_view v;
+    struct view v;
     watch_view_init(j->watch, j->seconds, &v);
     *ret_pss = v.total.pss;
     *ret_stall = v.stall_seconds;
-    watch_view_release(&v);
+    view_release(&v);
 }
 
 TEST(still__memory_that_grows_is_seen_at_the_next_tick)
@@ -146,7 +146,7 @@ TEST(still__memory_that_grows_is_seen_at_the_next_tick)
 TEST(still__descriptors_are_counted_again_within_half_a_minute)
 {
     struct job j;
-    struct watch_view v;
+    struct view v;
     CHECK(job_start(&j));
     pass(&j, 300);
     CHECK(order('f') == j.pid);
@@ -159,7 +159,7 @@ TEST(still__descriptors_are_counted_again_within_half_a_minute)
             found = true;
         }
     CHECK(found);
-    watch_view_release(&v);
+    view_release(&v);
     job_end(&j);
 }
 
