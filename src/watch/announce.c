@@ -129,11 +129,11 @@ static void look_for_leak(struct job *j, struct track *t, void *c)
     if ((t->quiet && seconds < t->next_look) || !is_to_be_told(j, t))
         return;
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
-    enum severity severity = severity_by_now(j, t);
-    if (severity == SEVERITY_NONE)
+    if (severity_by_now(j, t) == SEVERITY_NONE)
         return;
     settle_growth(j); /* by what has been read since it last was */
-    if (!is_to_be_told(j, t))
+    enum severity severity = severity_by_now(j, t);
+    if (!is_to_be_told(j, t) || severity == SEVERITY_NONE)
         return;
     bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_told_quietly(j, t);
     note_told(j, t, quiet);
