@@ -42,12 +42,13 @@ struct tidemark_probe_listener {
     void (*count)(void *context, uint64_t time, const char *kind, const char *device, bool is_count,
                   bool is_judged, double value);
     /* The report, as wire/census.h describes it. A child that has made one calls it too, and ends;
-     * where it is `kept`, it is the process itself instead, at a later moment. */
+     * where it is `watches_itself`, it is the process itself instead, at a later moment. */
     void (*report)(void *context, const char *text, size_t len);
-    bool kept;
+    bool watches_itself;
     /* So much of the process's shared memory is ours. */
     void (*shared)(void *context, size_t bytes);
-    /* A child works on the report; 0: no more, which the child says too unless it is `kept`. */
+    /* A child works on the report; 0: no more, which the child says too unless it is
+     * `watches_itself`. */
     void (*under_way)(void *context, pid_t child);
 };
 
@@ -77,7 +78,7 @@ int tidemark_probe_search(const struct tidemark_probe_listener *l, int begin);
  * of this Python cannot be walked; -ENOSYS: there is no Python, or one that lacks what is needed;
  * -ENOENT: there is nobody to tell; other -errno.
  */
-int tidemark_probe_enter(const char *directory);
+int tidemark_probe_attach(const char *directory);
 
 /* ---- what a program asks about its own objects ---- */
 

@@ -53,7 +53,7 @@ static bool is_registered(void)
     return registered != NULL;
 }
 
-bool ending_hear(void (*ended)(void))
+bool ending_register(void (*ended)(void))
 {
     for (unsigned i = 0; i < LISTENERS; i++)
         if (!listeners[i] && is_registered()) {
@@ -63,7 +63,7 @@ bool ending_hear(void (*ended)(void))
     return false;
 }
 
-void ending_forget(void (*ended)(void))
+void ending_unregister(void (*ended)(void))
 {
     bool is_needed = false;
     for (unsigned i = 0; i < LISTENERS; i++) {

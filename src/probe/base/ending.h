@@ -11,11 +11,11 @@
  * functions can be registered at a time. The GIL is held. False: it cannot be heard, as long as the
  * program has not imported `atexit`.
  */
-bool ending_hear(void (*ended)(void));
+bool ending_register(void (*ended)(void));
 
 /* `ended` is not called any more; nothing of ours stays with `atexit` unless another function is
  * registered. The GIL is held. */
-void ending_forget(void (*ended)(void));
+void ending_unregister(void (*ended)(void));
 
 /* Imports `atexit`, a module in C that every CPython has built in, without running an import hook
  * of the program. The GIL is held. */

@@ -39,7 +39,7 @@ static bool describe_container(const struct survey *c, py_object *o, struct find
 
 static bool describe_tally(struct survey *c, struct finding *f)
 {
-    const struct survey_tally *t = survey_tally_of(c, f->grown);
+    const struct survey_tally *t = survey_tally_of(c, f->growth);
     unsigned samples = t ? (unsigned) t->survivors : 0;
     if (samples == 0)
         return false;
@@ -63,7 +63,7 @@ static void describe_graph(struct survey *c, struct finding *f)
 static bool describe_size(struct survey *c, struct finding *f)
 {
     struct tensor_facts facts;
-    py_object *part, *o = survey_object_in(c, f->grown, &part);
+    py_object *part, *o = survey_object_in(c, f->growth, &part);
     if (!o)
         return false;
     things_describe(o, &f->what);
@@ -77,7 +77,7 @@ static bool describe_size(struct survey *c, struct finding *f)
 static bool describe_items(const struct survey *c, struct finding *f)
 {
     py_object *part;
-    if (!survey_object_in(c, f->grown, &part))
+    if (!survey_object_in(c, f->growth, &part))
         return false;
     things_describe(part, &f->what);
     weigh_container(part, &f->item);
@@ -87,7 +87,7 @@ static bool describe_items(const struct survey *c, struct finding *f)
 /* False: it is gone, or explained by what was described before. */
 static bool describe(struct survey *c, struct finding *f)
 {
-    const struct survey_grown *g = f->grown;
+    const struct survey_growth *g = f->growth;
     f->most = -1;
     switch (g->form) {
     case FORM_CONTAINER:
@@ -114,10 +114,10 @@ static bool describe(struct survey *c, struct finding *f)
 /* For ranking: bytes that came, as far as they are known. A graph's are not: it comes first. */
 static double importance(const struct finding *f)
 {
-    double bytes = f->grown->form == FORM_SIZE ? 1 : f->item.host + f->item.device;
+    double bytes = f->growth->form == FORM_SIZE ? 1 : f->item.host + f->item.device;
     if (!isfinite(bytes) || f->item.carries_graph)
-        return 1e18 + (double) grown_by(f->grown);
-    return bytes * (double) grown_by(f->grown);
+        return 1e18 + (double) growth_amount(f->growth);
+    return bytes * (double) growth_amount(f->growth);
 }
 
 static size_t insert(struct finding *ret, size_t count, size_t most, const struct finding *f)
@@ -138,10 +138,10 @@ static size_t insert(struct finding *ret, size_t count, size_t most, const struc
  * for one has to know. */
 #define POINTS_OF_FILLING 2u
 
-static bool is_filling(const struct survey *c, const struct survey_grown *g)
+static bool is_filling(const struct survey *c, const struct survey_growth *g)
 {
     return g->form == FORM_CONTAINER && g->points.count >= POINTS_OF_FILLING &&
-           g->last_grown == c->number && places_find(&c->lengths, g->key) &&
+           g->last_growth == c->number && places_find(&c->lengths, g->key) &&
            heap_most((py_object *) g->key) >= 0; /* NOLINT(performance-no-int-to-ptr) */
 }
 
@@ -150,12 +150,12 @@ static size_t collect(struct survey *c, enum survey_form form, bool is_new, stru
 {
     struct finding f;
     size_t count = 0;
-    for (size_t i = 0; i < SURVEY_GROWN; i++) {
-        const struct survey_grown *g = &c->grown[i];
+    for (size_t i = 0; i < SURVEY_GROWTHS; i++) {
+        const struct survey_growth *g = &c->growths[i];
         if (!g->key || g->form != form || g->is_new != is_new ||
-            (!grown_is_steady(c, g) && !is_filling(c, g)))
+            (!growth_is_steady(c, g) && !is_filling(c, g)))
             continue;
-        f = (struct finding){.grown = g};
+        f = (struct finding){.growth = g};
         if (describe(c, &f))
             count = insert(ret, count, most, &f);
     }
@@ -167,25 +167,25 @@ static size_t collect(struct survey *c, enum survey_form form, bool is_new, stru
 /* Objects of a kind, wherever they are. */
 static bool is_tally(const struct finding *f)
 {
-    return f->grown->form == FORM_TENSORS || f->grown->form == FORM_OBJECTS;
+    return f->growth->form == FORM_TENSORS || f->growth->form == FORM_OBJECTS;
 }
 
 static size_t members_of(struct survey *c, const struct finding *f, py_object **ret)
 {
-    if (f->grown->form == FORM_CONTAINER) {
-        ret[0] = (py_object *) f->grown->key; /* NOLINT(performance-no-int-to-ptr) */
+    if (f->growth->form == FORM_CONTAINER) {
+        ret[0] = (py_object *) f->growth->key; /* NOLINT(performance-no-int-to-ptr) */
         return 1;
     }
-    if (f->grown->form == FORM_GRAPH) {
+    if (f->growth->form == FORM_GRAPH) {
         ret[0] = c->largest_graph;
         return 1;
     }
-    if (f->grown->form == FORM_SIZE || f->grown->form == FORM_ITEMS) {
+    if (f->growth->form == FORM_SIZE || f->growth->form == FORM_ITEMS) {
         py_object *part;
-        ret[0] = survey_object_in(c, f->grown, &part);
+        ret[0] = survey_object_in(c, f->growth, &part);
         return 1;
     }
-    const struct survey_tally *t = survey_tally_of(c, f->grown);
+    const struct survey_tally *t = survey_tally_of(c, f->growth);
     size_t count = t->survivors < SURVEY_SAMPLES ? t->survivors : SURVEY_SAMPLES;
     memcpy(ret, t->samples, count * sizeof(*ret));
     return count;
@@ -198,7 +198,7 @@ static bool is_same_holder(const struct finding *a, const struct finding *b)
     if (a->holder_count == 0 || b->holder_count == 0)
         return false;
     const struct holder *x = &a->holders[0], *y = &b->holders[0];
-    size_t common = strlen(y->path) - (b->grown->form == FORM_ITEMS ? strlen(ANY_ITEM) : 0);
+    size_t common = strlen(y->path) - (b->growth->form == FORM_ITEMS ? strlen(ANY_ITEM) : 0);
     return x->kind != WIRE_HOLDER_NATIVE && x->kind != WIRE_HOLDER_GARBAGE && common > 0 &&
            strncmp(x->path, y->path, common) == 0 && strchr(".[", x->path[common]) &&
            strcmp(x->function, y->function) == 0;
@@ -214,28 +214,28 @@ static bool is_weak(const struct finding *f)
 /* A container that was there before is a finding by itself, if it is not one of many that grow. */
 static bool explains(const struct finding *container, const struct finding *f)
 {
-    enum survey_form form = f->grown->form;
-    if (container->grown->form == FORM_ITEMS)
+    enum survey_form form = f->growth->form;
+    if (container->growth->form == FORM_ITEMS)
         return form != FORM_ITEMS;
-    return container->grown->form == FORM_CONTAINER && form != FORM_ITEMS &&
-           (form != FORM_CONTAINER || f->grown->is_new);
+    return container->growth->form == FORM_CONTAINER && form != FORM_ITEMS &&
+           (form != FORM_CONTAINER || f->growth->is_new);
 }
 
-static double rate_of(const struct survey_grown *g)
+static double rate_of(const struct survey_growth *g)
 {
     uint64_t time = g->points.at[g->points.count - 1].time - g->points.at[0].time;
-    return (double) grown_by(g) / (double) time;
+    return (double) growth_amount(g) / (double) time;
 }
 
 static double bytes_a_second(const struct finding *f)
 {
-    return (f->item.host + f->item.device) * rate_of(f->grown);
+    return (f->item.host + f->item.device) * rate_of(f->growth);
 }
 
 /* So much more that the items cannot have been seen whole. */
 #define MUCH_MORE 2
 
-static bool tells_more(const struct finding *objects, const struct finding *container)
+static bool explains_more(const struct finding *objects, const struct finding *container)
 {
     bool has_graph = objects->item.carries_graph && !container->item.carries_graph;
     return has_graph || objects->holders[0].share * bytes_a_second(objects) >
@@ -258,10 +258,10 @@ static void weigh_by(struct finding *container, const struct finding *objects)
     struct weight *item = &container->item;
     const struct thing own = item->things[0];
     bool are_items = things_are_alike(&own, &objects->item.things[0]);
-    if (container->grown->is_new || !is_tally(objects) || item->depth == 0 || are_items ||
-        !tells_more(objects, container))
+    if (container->growth->is_new || !is_tally(objects) || item->depth == 0 || are_items ||
+        !explains_more(objects, container))
         return;
-    double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
+    double each = objects->holders[0].share * rate_of(objects->growth) / rate_of(container->growth);
     *item = objects->item;
     weigh_multiply(item, each);
     put_around(item, &own);
@@ -280,8 +280,8 @@ static struct finding *container_of(struct finding *ret, size_t count, const str
 static void sort(struct finding *ret, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        for (size_t k = i; k > 0 && ret[k - 1].grown->form == ret[k].grown->form &&
-                           ret[k - 1].grown->is_new == ret[k].grown->is_new &&
+        for (size_t k = i; k > 0 && ret[k - 1].growth->form == ret[k].growth->form &&
+                           ret[k - 1].growth->is_new == ret[k].growth->is_new &&
                            importance(&ret[k - 1]) < importance(&ret[k]);
              k--) {
             struct finding f = ret[k - 1];
@@ -311,8 +311,8 @@ static size_t drop_explained(struct finding *ret, size_t count)
  * there is room for all of them. */
 static bool is_in_named_graph(const struct survey *c, const struct finding *f)
 {
-    return f->grown->form == FORM_TENSORS && c->largest_named &&
-           c->named_nodes >= grown_by(f->grown) &&
+    return f->growth->form == FORM_TENSORS && c->largest_named &&
+           c->named_nodes >= growth_amount(f->growth) &&
            (f->holder_count == 0 || f->holders[0].kind == WIRE_HOLDER_NATIVE);
 }
 
@@ -339,13 +339,13 @@ static void find_holders(struct survey *c, struct finding *f)
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
     if (is_of_a_library(f) && !c->is_pair)
         callers_find(members, count, &f->caller);
-    if (f->grown->form == FORM_ITEMS)
+    if (f->growth->form == FORM_ITEMS)
         name_any_item(f);
     if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
-        f->grown->form == FORM_CONTAINER)
+        f->growth->form == FORM_CONTAINER)
         f->most = heap_most_of_cache(members[0]);
     if (is_tally(f) && !c->is_pair)
-        f->most = slots_holding(c, members, count, survey_tally_of(c, f->grown)->survivors);
+        f->most = slots_holding(c, members, count, survey_tally_of(c, f->growth)->survivors);
     if (is_in_named_graph(c, f)) {
         f->holder_count = holders_find(&c->largest_named, 1, f->holders, FINDING_HOLDERS);
         f->item.carries_graph = true;

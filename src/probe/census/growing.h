@@ -11,7 +11,7 @@
 #define FINDING_HOLDERS 3u
 
 struct finding {
-    const struct survey_grown *grown;
+    const struct survey_growth *growth;
     struct thing what;
     struct weight item;
     ptrdiff_t most; /* that it will ever have; -1: there is no end to it */

@@ -15,7 +15,7 @@
 
 #define SHARE_WARY 0.005 /* of the time */
 #define SHARE 0.001
-#define PART_IF_KEPT 0.5 /* of these, where a program watches itself */
+#define PART_OF_ITSELF 0.5 /* of these, where a program watches itself */
 #define SHARE_PROFILE 0.02
 #define FIRST_PAUSE_NS 50000000u /* so much is spent at the larger share, whatever is suspected */
 #define ALLOWANCE_NS 120000000u  /* and so much in any case, once a leak is suspected */
@@ -57,7 +57,7 @@ static struct {
     struct workshop *workshop;
     struct report_cost cost;
     uint64_t begun, paused;        /* processor time of the thread then, and since, to a fork */
-    bool is_kept;                  /* a program watches itself: it is not hurried */
+    bool watches_itself;           /* a program watches itself: it is not hurried */
     bool is_impossible, took_long; /* took_long: a census in the process itself */
     bool has_slow_allocator;       /* a child asks it */
     unsigned moments;              /* since the last census */
@@ -102,12 +102,12 @@ void inspect_forget(void)
     began_at = wire_now();
 }
 
-bool inspect_is_kept(void)
+bool inspect_watches_itself(void)
 {
-    return state.is_kept;
+    return state.watches_itself;
 }
 
-void inspect_leave(void)
+void inspect_detach(void)
 {
     uint64_t cpu;
     if (state.child > 0) {
@@ -130,7 +130,7 @@ static uint64_t expected_objects(void)
 
 static bool is_early(uint64_t pause)
 {
-    return !state.is_kept && state.cost.pause_ns + pause < EARLY_NS;
+    return !state.watches_itself && state.cost.pause_ns + pause < EARLY_NS;
 }
 
 /* The first one is made at once: a child of a short run would come to its end too late, and with it
@@ -182,10 +182,10 @@ static double share_for(const struct tidemark_probe_listener *l)
         return share_for_tests;
     if (l->wanted == WIRE_CENSUS_PROFILE)
         return SHARE_PROFILE;
-    bool is_wary =
-        l->wanted == WIRE_CENSUS_HOLDERS || (!l->kept && state.cost.pause_ns < FIRST_PAUSE_NS);
+    bool is_wary = l->wanted == WIRE_CENSUS_HOLDERS ||
+                   (!l->watches_itself && state.cost.pause_ns < FIRST_PAUSE_NS);
     double share = is_wary ? SHARE_WARY : SHARE;
-    return l->kept ? share * PART_IF_KEPT : share;
+    return l->watches_itself ? share * PART_OF_ITSELF : share;
 }
 
 /* The program is by half older than at the last census, or by a quarter where a leak is suspected:
@@ -227,7 +227,7 @@ static uint64_t pause_by_now(void)
 
 /* ---- telling ---- */
 
-static void tell_counts(const struct tidemark_probe_listener *l)
+static void report_counts(const struct tidemark_probe_listener *l)
 {
     const struct survey *c = state.survey;
     char device[TENSOR_DEVICE_NAME];
@@ -291,7 +291,7 @@ static void work_in_child(void *context)
     child_ask_allocator(ask_arenas, state.survey);
     write_report(wants_search(j->listener, state.survey->number),
                  state.paused + atomic_load(&state.workshop->fork_ns));
-    if (!j->listener->kept) {
+    if (!j->listener->watches_itself) {
         j->listener->report(j->listener->context, state.workshop->report,
                             atomic_load(&state.workshop->report_len));
         j->listener->under_way(j->listener->context, 0);
@@ -333,7 +333,7 @@ static bool start_child(const struct tidemark_probe_listener *l, const struct su
 static void take_report(const struct tidemark_probe_listener *l)
 {
     size_t len = atomic_exchange(&state.workshop->report_len, 0);
-    if (l->kept && len > 0)
+    if (l->watches_itself && len > 0)
         l->report(l->context, state.workshop->report, len);
 }
 
@@ -349,7 +349,7 @@ static bool child_is_done(const struct tidemark_probe_listener *l)
     state.child = 0;
     l->under_way(l->context, 0);
     if (state.child_counts && state.survey)
-        tell_counts(l);
+        report_counts(l);
     take_report(l);
     return true;
 }
@@ -367,7 +367,7 @@ static bool take_here(const struct tidemark_probe_listener *l, uint64_t now)
                 state.place > INSPECT_LINE ? GRADIENTS_IN_PROCESS : GRADIENTS_NONE);
     state.took_long = state.took_long || !c->is_complete;
     if (c->is_complete)
-        tell_counts(l);
+        report_counts(l);
     return c->is_complete;
 }
 
@@ -467,7 +467,7 @@ static void begin_anew(enum inspect_place place, const struct tidemark_probe_lis
     state.survey = survey_free(state.survey);
     state.place = place;
     state.listener = l->context;
-    if (l->kept) { /* the time of this training, not of what came before it */
+    if (l->watches_itself) { /* the time of this training, not of what came before it */
         began_at = wire_now();
         memset(&state.cost, 0, sizeof(state.cost));
     }
@@ -531,7 +531,7 @@ void inspect_moment(enum inspect_place place, const struct tidemark_probe_listen
     uint64_t now = wire_now();
     if (state.is_impossible || atomic_load(&is_busy) || !is_believed(place, l))
         return;
-    state.is_kept = l->kept;
+    state.watches_itself = l->watches_itself;
     state.moments++;
     if (!state.first_moment)
         state.first_moment = now;
@@ -549,7 +549,7 @@ static bool await_child(const struct tidemark_probe_listener *l)
 
 void inspect_last(const struct tidemark_probe_listener *l)
 {
-    if (state.is_impossible || state.is_kept || atomic_load(&is_busy) || !state.survey ||
+    if (state.is_impossible || state.watches_itself || atomic_load(&is_busy) || !state.survey ||
         l->wanted == WIRE_CENSUS_NONE || !await_child(l) ||
         state.survey->in_a_row + 1 != SEARCH_AFTER)
         return;

@@ -47,12 +47,12 @@ bool inspect_search(const struct tidemark_probe_listener *l, bool begin);
 bool inspect_is_due(void);
 
 /* Does the program watch itself? Then what is found is its own. */
-bool inspect_is_kept(void);
+bool inspect_watches_itself(void);
 
 /* The process is the child of the program's own fork. */
 void inspect_forget(void);
 
 /* Nobody wants to know any more: a child that is at work ends, all memory is given back. */
-void inspect_leave(void);
+void inspect_detach(void);
 
 #endif

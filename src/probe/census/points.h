@@ -9,25 +9,25 @@
  * what was known of its growth is forgotten. A thing that stood still keeps its points for some
  * censuses.
  */
-void grown_note(struct survey *c, enum survey_form form, uintptr_t key, uint64_t time_before,
-                uint64_t before, uint64_t value);
+void growth_note(struct survey *c, enum survey_form form, uintptr_t key, uint64_t time_before,
+                 uint64_t before, uint64_t value);
 
 /* Of a pair: a container that was not there before. */
-void grown_note_new(struct survey *c, uintptr_t key, uint64_t value);
+void growth_note_new(struct survey *c, uintptr_t key, uint64_t value);
 
 /* It may have grown further than can be seen: what is known of its growth stays. */
-void grown_keep(struct survey *c, enum survey_form form, uintptr_t key);
+void growth_keep(struct survey *c, enum survey_form form, uintptr_t key);
 
 /* It has grown before, and what is known of that is not forgotten. */
-bool grown_knows(struct survey *c, enum survey_form form, uintptr_t key);
+bool growth_knows(struct survey *c, enum survey_form form, uintptr_t key);
 
 /* After a census: forgets what has not grown for long. */
-void grown_settle(struct survey *c);
+void growth_settle(struct survey *c);
 
 /* So many times as much as at its first point, for ranking: the growth. */
-uint64_t grown_by(const struct survey_grown *g);
+uint64_t growth_amount(const struct survey_growth *g);
 
 /* It has grown again and again, and lately. */
-bool grown_is_steady(const struct survey *c, const struct survey_grown *g);
+bool growth_is_steady(const struct survey *c, const struct survey_growth *g);
 
 #endif

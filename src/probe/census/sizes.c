@@ -65,7 +65,7 @@ static void add_place(struct sizes *s, py_object *o, uintptr_t key, uint64_t byt
     struct sizes_place p = {key, o, before->value, bytes};
     s->gained += gained(&p);
     s->places++;
-    if (gained(&p) != 0 || (bytes >= SIZE_LEAST && grown_knows(s->survey, FORM_SIZE, key)))
+    if (gained(&p) != 0 || (bytes >= SIZE_LEAST && growth_knows(s->survey, FORM_SIZE, key)))
         keep_largest(s, &p);
 }
 
@@ -95,8 +95,8 @@ static void note(struct sizes *s, const struct sizes_place *p)
     if (p->now < SIZE_LEAST || c->size_count == SURVEY_SIZES)
         return;
     if (p->now != p->before)
-        grown_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
-    if (grown_knows(c, FORM_SIZE, p->key)) {
+        growth_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
+    if (growth_knows(c, FORM_SIZE, p->key)) {
         c->sizes[c->size_count].key = p->key;
         c->sizes[c->size_count].part = NULL;
         c->sizes[c->size_count++].object = p->object;
@@ -132,7 +132,7 @@ static void note_owner(struct sizes *s)
     struct sizes_place p = {.key = key, .object = s->owner};
     double scale = scale_of(s);
     p.before = count_on(s, key, scale * (double) s->bytes, scale * (double) s->gained, &p.now);
-    if (p.before > 0 && (is_spread(s) || grown_knows(s->survey, FORM_SIZE, key)))
+    if (p.before > 0 && (is_spread(s) || growth_knows(s->survey, FORM_SIZE, key)))
         note(s, &p);
 }
 
@@ -155,9 +155,9 @@ static void note_inner(struct sizes *s)
                                     scale * (double) s->inner.gained, &now);
     if (before == 0 || c->size_count == SURVEY_SIZES)
         return;
-    if (now != before && (is_inner_spread(s) || grown_knows(c, FORM_ITEMS, key)))
-        grown_note(c, FORM_ITEMS, key, c->time_before, before, now);
-    if (!grown_knows(c, FORM_ITEMS, key))
+    if (now != before && (is_inner_spread(s) || growth_knows(c, FORM_ITEMS, key)))
+        growth_note(c, FORM_ITEMS, key, c->time_before, before, now);
+    if (!growth_knows(c, FORM_ITEMS, key))
         return;
     c->sizes[c->size_count].key = key;
     c->sizes[c->size_count].part = s->inner.part;

@@ -265,9 +265,9 @@ static void follow_length(struct survey *c, const py_object *o, enum heap_kind k
     now->value = (uint64_t) length;
     const struct place *before = places_find(&c->lengths_before, (uintptr_t) o);
     if (before && before->value != now->value)
-        grown_note(c, FORM_CONTAINER, (uintptr_t) o, c->time_before, before->value, now->value);
+        growth_note(c, FORM_CONTAINER, (uintptr_t) o, c->time_before, before->value, now->value);
     else if (c->is_pair && !before && now->value >= ITEMS_LEAST && !was_seen(c, o))
-        grown_note_new(c, (uintptr_t) o, now->value);
+        growth_note_new(c, (uintptr_t) o, now->value);
 }
 
 /* ---- tensors ---- */
@@ -571,13 +571,13 @@ static void note_tallies(struct survey *c, struct survey_tally *table, size_t si
     for (size_t i = 0; i < size; i++) {
         struct survey_tally *t = &table[i];
         if (t->key && t->census == c->number && t->count != t->count_before && c->follows_complete)
-            grown_note(c, form, t->key, c->time_before, t->count_before, t->count);
+            growth_note(c, form, t->key, c->time_before, t->count_before, t->count);
     }
 }
 
 /* ---- what the collector does not track ---- */
 
-static bool look_at_reached(py_object *o, const struct reach_place *place, void *context)
+static bool meet_reached(py_object *o, const struct reach_place *place, void *context)
 {
     struct sizes *s = context;
     enum heap_kind kind = heap_kind(o);
@@ -586,14 +586,14 @@ static bool look_at_reached(py_object *o, const struct reach_place *place, void 
     return sizes_meet(s, o, place);
 }
 
-static void look_at_names(struct survey *c)
+static void meet_named(struct survey *c)
 {
     struct sizes s = {.survey = c};
-    reach_visit(look_at_reached, &s);
+    reach_visit(meet_reached, &s);
     sizes_end(&s);
 }
 
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
+py_object *survey_object_in(const struct survey *c, const struct survey_growth *g,
                             py_object **ret_part)
 {
     for (unsigned i = 0; i < c->size_count; i++)
@@ -610,7 +610,7 @@ static void settle(struct survey *c)
     settle_purposes(c);
     note_tallies(c, c->types, SURVEY_TYPES, FORM_OBJECTS);
     note_tallies(c, c->groups, SURVEY_GROUPS, FORM_TENSORS);
-    grown_settle(c);
+    growth_settle(c);
 }
 
 static bool has_other_threads(void)
@@ -659,7 +659,7 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
     if (w.gave_up)
         return;
     if (!c->is_pair) /* which has seen all that there is */
-        look_at_names(c);
+        meet_named(c);
     settle(c);
     c->is_complete = true;
     c->in_a_row = c->follows_complete ? c->in_a_row + 1 : 1;
@@ -735,9 +735,9 @@ void survey_walk_graphs(struct survey *c)
     c->graph_moments = c->moments;
     c->graph_walks++;
     if (left == 0) /* larger than is walked: how large is not known */
-        grown_keep(c, FORM_GRAPH, 1);
+        growth_keep(c, FORM_GRAPH, 1);
     else if (before)
-        grown_note(c, FORM_GRAPH, 1, time_before, before, most);
+        growth_note(c, FORM_GRAPH, 1, time_before, before, most);
 }
 
 static bool is_new_among(const struct survey_graph *graphs, unsigned count, const py_object *tensor)
@@ -755,7 +755,7 @@ bool survey_graph_is_new(const struct survey *c, const py_object *tensor)
            is_new_among(c->graphs, count, tensor);
 }
 
-struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g)
+struct survey_tally *survey_tally_of(struct survey *c, const struct survey_growth *g)
 {
     bool is_group = g->form == FORM_TENSORS;
     struct survey_tally *t = is_group ? tally_place(c, c->groups, SURVEY_GROUPS, g->key)

@@ -56,11 +56,11 @@ enum survey_form {
     FORM_ITEMS,     /* items of the containers in one: it holds many, and each grows a little */
 };
 
-struct survey_grown {
+struct survey_growth {
     uintptr_t key; /* the container's address, or that of a tally; 0: free */
     enum survey_form form;
-    unsigned last_grown; /* at that census */
-    bool is_new;         /* of a pair: it was not there at the first */
+    unsigned last_growth; /* at that census */
+    bool is_new;          /* of a pair: it was not there at the first */
     struct survey_points points;
 };
 
@@ -76,7 +76,7 @@ enum survey_purpose { PURPOSE_OTHER, PURPOSE_PARAMETERS, PURPOSE_GRADIENTS, PURP
 
 #define SURVEY_TYPES 4096u /* powers of two */
 #define SURVEY_GROUPS 1024u
-#define SURVEY_GROWN 256u
+#define SURVEY_GROWTHS 256u
 #define SURVEY_LARGE 8u
 #define SURVEY_GRAPHS 256u
 #define SURVEY_SIZES 64u
@@ -101,7 +101,7 @@ struct survey {
     bool is_of_the_end; /* taken when the program had ended */
 
     struct survey_tally types[SURVEY_TYPES], groups[SURVEY_GROUPS]; /* hashed by key */
-    struct survey_grown grown[SURVEY_GROWN];
+    struct survey_growth growths[SURVEY_GROWTHS];
     struct survey_device devices[SURVEY_DEVICES];
     struct {
         uint64_t count, bytes;
@@ -169,10 +169,10 @@ bool survey_graph_is_new(const struct survey *c, const py_object *tensor);
 
 /* What is in the place of a grown thing of FORM_SIZE or FORM_ITEMS; NULL: it is not there. Of
  * FORM_ITEMS *ret_part is a container in it. */
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
+py_object *survey_object_in(const struct survey *c, const struct survey_growth *g,
                             py_object **ret_part);
 
 /* The tally of a grown thing that is no container; NULL: it has gone. */
-struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g);
+struct survey_tally *survey_tally_of(struct survey *c, const struct survey_growth *g);
 
 #endif

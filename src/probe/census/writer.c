@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TYPES_TOLD 24u
-#define GROUPS_TOLD 16u
+#define TYPES_REPORTED 24u
+#define GROUPS_REPORTED 16u
 #define LARGE_BYTES ((size_t) 1 << 20)
 
 struct text {
@@ -102,9 +102,9 @@ static void add_type(struct text *out, const struct survey_tally *t)
 
 static void add_types(struct text *out, const struct survey *c)
 {
-    const struct survey_tally *by_bytes[TYPES_TOLD], *by_count[TYPES_TOLD];
-    unsigned n = first_ones(c, c->types, SURVEY_TYPES, rank_by_bytes, by_bytes, TYPES_TOLD);
-    unsigned m = first_ones(c, c->types, SURVEY_TYPES, rank_by_count, by_count, TYPES_TOLD);
+    const struct survey_tally *by_bytes[TYPES_REPORTED], *by_count[TYPES_REPORTED];
+    unsigned n = first_ones(c, c->types, SURVEY_TYPES, rank_by_bytes, by_bytes, TYPES_REPORTED);
+    unsigned m = first_ones(c, c->types, SURVEY_TYPES, rank_by_count, by_count, TYPES_REPORTED);
     for (unsigned i = 0; i < n; i++)
         add_type(out, by_bytes[i]);
     for (unsigned i = 0; i < m; i++)
@@ -156,8 +156,8 @@ static void add_group(struct text *out, const struct survey_tally *t)
 
 static void add_groups(struct text *out, const struct survey *c)
 {
-    const struct survey_tally *groups[GROUPS_TOLD];
-    unsigned n = first_ones(c, c->groups, SURVEY_GROUPS, rank_by_bytes, groups, GROUPS_TOLD);
+    const struct survey_tally *groups[GROUPS_REPORTED];
+    unsigned n = first_ones(c, c->groups, SURVEY_GROUPS, rank_by_bytes, groups, GROUPS_REPORTED);
     for (unsigned i = 0; i < n; i++)
         add_group(out, groups[i]);
 }
@@ -284,8 +284,8 @@ static void add_growing(struct text *out, size_t id, const struct finding *f)
 {
     static const char *const forms[] = {"container", "objects", "tensors",
                                         "graph",     "size",    "container"};
-    const struct survey_points *p = &f->grown->points;
-    add(out, "growing\t%zu\t%s", id, forms[f->grown->form]);
+    const struct survey_points *p = &f->growth->points;
+    add(out, "growing\t%zu\t%s", id, forms[f->growth->form]);
     add_size(out, f->item.host);
     add_size(out, f->item.device);
     add(out, "\t");

@@ -164,7 +164,7 @@ static void look(struct search *s)
         named_since += worst != NO_WAY;
         if ((is_enough(worst, passes, named_since) && (passes > 0 || !s->for_all)) || is_late(s))
             return;
-        if (!referrers_look(&s->graph)) {
+        if (!referrers_pass(&s->graph)) {
             s->is_whole = !s->graph.is_cut;
             return;
         }

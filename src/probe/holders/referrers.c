@@ -372,7 +372,7 @@ bool referrers_begin(struct referrers *r, py_object *const *objects, size_t coun
     return true;
 }
 
-bool referrers_look(struct referrers *r)
+bool referrers_pass(struct referrers *r)
 {
     r->pass++;
     r->ahead = 0;

@@ -84,7 +84,7 @@ bool referrers_begin(struct referrers *r, py_object *const *objects, size_t coun
                      referrers_found *found, void *context);
 
 /* One pass. False: there was nothing left to look for. */
-bool referrers_look(struct referrers *r);
+bool referrers_pass(struct referrers *r);
 
 /* The node of an object; REFERRERS_NONE: it is not in the graph. */
 uint32_t referrers_node(const struct referrers *r, const py_object *o);

@@ -220,7 +220,7 @@ static const char *container_name(py_object *o)
                                            : NULL;
 }
 
-static void look_at_container(struct walk *w, py_object *owner, const char *name, py_object *o)
+static void report_container(struct walk *w, py_object *owner, const char *name, py_object *o)
 {
     double bytes = bytes_inside(o);
     if (bytes < LEAST_BYTES)
@@ -249,7 +249,7 @@ static void walk_attribute(struct walk *w, py_object *owner, const char *name, p
 {
     py.Py_IncRef(o);
     if (container_name(o))
-        look_at_container(w, owner, name, o);
+        report_container(w, owner, name, o);
     if (python_is(o, py.PyList_Type) && strcmp(name, "datasets") == 0)
         walk_list(w, o, depth);
     else
@@ -287,7 +287,7 @@ py_object *dataset_of(py_object *iterator)
     return dataset; /* the iterator holds it */
 }
 
-void dataset_look(py_object *iterator, dataset_found *found)
+void dataset_weigh(py_object *iterator, dataset_found *found)
 {
     struct walk w = {.found = found};
     py_object *dataset = dataset_of(iterator);

@@ -20,7 +20,7 @@ typedef void dataset_found(const char *type, const char *owner, const char *attr
  * and sets among its attributes, and those of the datasets and objects that it holds itself. From
  * each a few dozen objects are weighed. No code of the program runs. The GIL is held.
  */
-void dataset_look(py_object *iterator, dataset_found *found);
+void dataset_weigh(py_object *iterator, dataset_found *found);
 
 /* The dataset of an iterator that has workers, borrowed; NULL: it has none. */
 py_object *dataset_of(py_object *iterator);

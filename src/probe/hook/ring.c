@@ -49,10 +49,10 @@ static struct pace heap = {.most = UINT64_MAX};
 static struct wire_ring *ring;
 static bool refused;   /* it could not be opened: never again */
 static bool has_ended; /* what the program has let go of since says nothing of what it held */
-static void (*step_heard)(void); /* NULL: nobody wants to hear of steps */
+static void (*step_listener)(void); /* NULL: nobody wants to hear of steps */
 static uint64_t step_at;
 static _Atomic uint64_t steps_late_at = UINT64_MAX;
-static double last_told[WIRE_NAMES];
+static double last_reported[WIRE_NAMES];
 static char *directory; /* the process was entered with; NULL: it was not */
 
 static struct wire_ring *own_ring(void)
@@ -86,7 +86,7 @@ void ring_forget(void)
     begin_anew();
 }
 
-int ring_enter(const char *place)
+int ring_attach(const char *place)
 {
     char *copy = strdup(place);
     struct wire_ring *opened = NULL;
@@ -109,7 +109,7 @@ const char *ring_directory(void)
     return directory;
 }
 
-struct wire_ring *ring_leave(void)
+struct wire_ring *ring_detach(void)
 {
     struct wire_ring *left = ring;
     ring = NULL;
@@ -133,9 +133,9 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
     strncpy(name.kind, kind, sizeof(name.kind) - 1);
     strncpy(name.device, device, sizeof(name.device) - 1);
     int number = wire_name(ring, &name);
-    if (number < 0 || (has_ended && value < last_told[number]))
+    if (number < 0 || (has_ended && value < last_reported[number]))
         return;
-    last_told[number] = value;
+    last_reported[number] = value;
     wire_put(ring, WIRE_SAMPLE, WIRE_OPTIMIZER, (unsigned) number, *(const uint64_t *) context,
              value);
 }
@@ -222,15 +222,15 @@ static void read_heap(uint64_t moment)
     rest(&heap, moment, places_thread_ns() - before);
 }
 
-void ring_hear_steps(void (*heard)(void))
+void ring_on_step(void (*heard)(void))
 {
-    step_heard = heard;
+    step_listener = heard;
 }
 
 void ring_step(double steps)
 {
-    if (step_heard)
-        step_heard();
+    if (step_listener)
+        step_listener();
     uint64_t now = wire_now();
     /* What waits for a step that is told anyway would be read in evaluations more often than it is
      * their turn. */
@@ -250,7 +250,7 @@ void ring_step(double steps)
 /* ---- the census ---- */
 
 /* Else it would lie somewhere between two steps that were told. */
-static void tell_step_of_census(void *context, uint64_t time)
+static void report_step_of_census(void *context, uint64_t time)
 {
     (void) context;
     enum wire_source source = wire_believed(ring);
@@ -258,20 +258,20 @@ static void tell_step_of_census(void *context, uint64_t time)
         wire_put(ring, WIRE_STEP, source, 0, time, wire_steps(ring));
 }
 
-static void tell_count(void *context, uint64_t time, const char *kind, const char *device,
-                       bool is_count, bool is_judged, double value)
+static void report_count(void *context, uint64_t time, const char *kind, const char *device,
+                         bool is_count, bool is_judged, double value)
 {
     (void) context;
     emit(&time, kind, device, is_count, is_judged, value);
 }
 
-static void leave_report(void *context, const char *text, size_t len)
+static void replace_report(void *context, const char *text, size_t len)
 {
     (void) context;
     wire_census_replace(ring, text, len);
 }
 
-static void say_who_counts(void *context, pid_t child)
+static void report_child(void *context, pid_t child)
 {
     (void) context;
     wire_census_by(ring, child);
@@ -279,15 +279,15 @@ static void say_who_counts(void *context, pid_t child)
 
 void ring_replace_report(const char *text, size_t len)
 {
-    leave_report(NULL, text, len);
+    replace_report(NULL, text, len);
 }
 
 void ring_report_by(pid_t child)
 {
-    say_who_counts(NULL, child);
+    report_child(NULL, child);
 }
 
-static void say_what_is_ours(void *context, size_t bytes)
+static void report_shared(void *context, size_t bytes)
 {
     (void) context;
     wire_own_shared(ring, bytes);
@@ -333,11 +333,11 @@ static struct tidemark_probe_listener listener(void)
 {
     return (struct tidemark_probe_listener){.wanted = wanted_of_moments(),
                                             .acts = wire_acts(ring),
-                                            .taken = tell_step_of_census,
-                                            .count = tell_count,
-                                            .report = leave_report,
-                                            .shared = say_what_is_ours,
-                                            .under_way = say_who_counts};
+                                            .taken = report_step_of_census,
+                                            .count = report_count,
+                                            .report = replace_report,
+                                            .shared = report_shared,
+                                            .under_way = report_child};
 }
 
 /* The last part of a loop that was over at once has no sample: what it still holds is one. */
@@ -368,7 +368,7 @@ static void hear_the_end(void)
 {
     static bool is_heard;
     if (!is_heard && !directory)
-        is_heard = ending_hear(at_the_end);
+        is_heard = ending_register(at_the_end);
 }
 
 void ring_inspect(enum inspect_place place)

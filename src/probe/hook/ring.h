@@ -7,7 +7,7 @@
 #include "wire/wire.h"
 
 /* To be called at every step, with the GIL; NULL: nobody. */
-void ring_hear_steps(void (*heard)(void));
+void ring_on_step(void (*heard)(void));
 
 /* The optimizers have made so many steps. Now and then the other counters go with it. */
 void ring_step(double steps);
@@ -48,13 +48,13 @@ void ring_forget(void);
  * The process was entered: its ring, and that of its forks, is in this directory from now on. 0, or
  * -errno of wire_open(): then there is none.
  */
-int ring_enter(const char *directory);
+int ring_attach(const char *directory);
 
 /* The directory it was entered with; NULL: it was not. */
 const char *ring_directory(void);
 
 /* It is left again. The ring is the caller's to close; NULL: there is none. */
-struct wire_ring *ring_leave(void);
+struct wire_ring *ring_detach(void);
 
 /* What the reader wants; nothing where there is no ring. */
 enum wire_wanted ring_wanted(void);

@@ -93,8 +93,8 @@ struct loader_news steps_batch_taken(struct step_counter *c, const void *iterato
     f->complete = f->batches >= f->length;
     f->steps_then = c->steps;
     double steps = c->steps - f->steps_before;
-    if (steps >= LENGTH_KNOWN_AFTER && f->told_length == 0 && f->length > 0)
-        news.epoch_length = f->told_length = length_in_steps(f, steps);
+    if (steps >= LENGTH_KNOWN_AFTER && f->reported_length == 0 && f->length > 0)
+        news.epoch_length = f->reported_length = length_in_steps(f, steps);
     return news;
 }
 

@@ -25,7 +25,7 @@ struct step_counter {
         const void *iterator;
         double steps_before;    /* when its first batch was taken */
         double length, batches; /* NAN: how many it will give is not known */
-        double told_length;     /* 0: not yet */
+        double reported_length; /* 0: not yet */
         bool complete;          /* all its batches have been taken, */
         double steps_then;      /* at that step */
     } feeding[8];

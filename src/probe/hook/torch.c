@@ -371,7 +371,7 @@ static void loader_exhausted(py_object *iterator)
 }
 
 /* What workers copy of a dataset is told once, when the first batch of it has come. */
-static void look_at_dataset(py_object *iterator)
+static void report_dataset(py_object *iterator)
 {
     const py_object *dataset = dataset_of(iterator);
     known_iterator = iterator;
@@ -381,7 +381,7 @@ static void look_at_dataset(py_object *iterator)
     if (!dataset || known_count == DATASETS_MOST)
         return;
     known_datasets[known_count++] = dataset;
-    dataset_look(iterator, ring_dataset);
+    dataset_weigh(iterator, ring_dataset);
 }
 
 /* __next__(iterator) */
@@ -396,7 +396,7 @@ static py_object *on_next(py_object *original, py_object *args)
         return NULL;
     }
     if (batch && iterator && iterator != known_iterator)
-        without_trace(look_at_dataset, iterator);
+        without_trace(report_dataset, iterator);
     if (!batch && iterator && py.PyErr_ExceptionMatches(*py.stop_iteration))
         without_trace(loader_exhausted, iterator);
     return batch;

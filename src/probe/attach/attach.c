@@ -33,7 +33,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define LOOK_NS 50000000                 /* between two looks of the thread */
+#define POLL_NS 50000000                 /* between two looks of the thread */
 #define READER_NS UINT64_C(200000000)    /* between two looks for the watcher */
 #define PATIENCE_NS UINT64_C(3000000000) /* for the first step, and after the last */
 #define PLACE_NS UINT64_C(500000000)     /* for a moment as far out as the ones before */
@@ -52,11 +52,11 @@ static atomic_bool is_pending;
 
 /* From entering to leaving. The thread and the interpreter's side both know it; the thread, where
  * there is one, frees it. */
-struct stay {
+struct attachment {
     char *directory;
     uint64_t since;
     _Atomic uint64_t last_step; /* 0: none */
-    atomic_bool is_deserted;    /* there is no watcher any more */
+    atomic_bool is_unwatched;   /* there is no watcher any more */
     atomic_bool is_over;        /* the interpreter's side is out: `ring` is the thread's to close */
     struct wire_ring *ring;
     bool has_thread;
@@ -73,7 +73,8 @@ struct stay {
     atomic_bool seeks_place; /* a moment is due, and the ones that came were none */
 };
 
-static struct stay *stay; /* NULL: nobody is here. The GIL is held by whoever uses it. */
+static struct attachment
+    *attachment; /* NULL: nobody is here. The GIL is held by whoever uses it. */
 
 static bool find_pending_call(void)
 {
@@ -84,46 +85,46 @@ static bool find_pending_call(void)
 
 /* ---- leaving ---- */
 
-static void end_stay(struct stay *s)
+static void end_attachment(struct attachment *a)
 {
-    if (s->ring) {
-        wire_say_left(s->ring);
-        wire_close(s->ring);
+    if (a->ring) {
+        wire_say_left(a->ring);
+        wire_close(a->ring);
     }
-    free(s->directory);
-    free(s);
+    free(a->directory);
+    free(a);
 }
 
-static void end_count(struct stay *s, bool wait)
+static void end_count(struct attachment *a, bool wait)
 {
     uint64_t cpu;
     bool was_well;
-    if (s->whole > 0 && wait)
-        kill(s->whole, SIGKILL);
-    if (s->whole > 0 && child_has_ended(s->whole, wait, &cpu, &was_well)) {
+    if (a->whole > 0 && wait)
+        kill(a->whole, SIGKILL);
+    if (a->whole > 0 && child_has_ended(a->whole, wait, &cpu, &was_well)) {
         ring_report_by(0);
-        s->whole = 0;
+        a->whole = 0;
     }
 }
 
 static void before_the_end(void);
 
 /* Where torch is at work with its hooks it is tried again at the next look. */
-static void leave(void)
+static void detach(void)
 {
-    struct stay *s = stay;
+    struct attachment *a = attachment;
     if (!torch_unhook())
         return;
-    end_count(s, true);
-    inspect_leave();
-    ending_forget(before_the_end);
-    stay = NULL;
-    ring_hear_steps(NULL);
-    s->ring = ring_leave();
-    if (s->has_thread)
-        atomic_store(&s->is_over, true);
+    end_count(a, true);
+    inspect_detach();
+    ending_unregister(before_the_end);
+    attachment = NULL;
+    ring_on_step(NULL);
+    a->ring = ring_detach();
+    if (a->has_thread)
+        atomic_store(&a->is_over, true);
     else
-        end_stay(s);
+        end_attachment(a);
 }
 
 /*
@@ -133,37 +134,37 @@ static void leave(void)
  */
 static void before_the_end(void)
 {
-    if (!stay)
+    if (!attachment)
         return;
-    atomic_store(&stay->keeps_out, true);
-    if (atomic_load(&stay->is_inside)) {
+    atomic_store(&attachment->keeps_out, true);
+    if (atomic_load(&attachment->is_inside)) {
         void *thread = py.PyEval_SaveThread();
-        while (atomic_load(&stay->is_inside))
+        while (atomic_load(&attachment->is_inside))
             nanosleep(&(struct timespec){.tv_nsec = OUT_NS}, NULL);
         py.PyEval_RestoreThread(thread);
     }
-    leave();
+    detach();
 }
 
 /* ---- moments ---- */
 
-static void count_all(struct stay *s)
+static void count_all(struct attachment *a)
 {
-    if (s->is_counted)
+    if (a->is_counted)
         return;
-    s->is_counted = true;
-    s->whole = whole_count(ring_replace_report);
-    if (s->whole > 0)
-        ring_report_by(s->whole);
+    a->is_counted = true;
+    a->whole = whole_count(ring_replace_report);
+    if (a->whole > 0)
+        ring_report_by(a->whole);
 }
 
 /* Where torch is there, a step may come, and that is the better moment. */
-static bool is_without_steps(const struct stay *s, uint64_t now)
+static bool is_without_steps(const struct attachment *a, uint64_t now)
 {
-    uint64_t last = atomic_load(&s->last_step);
+    uint64_t last = atomic_load(&a->last_step);
     if (last == 0 && !python_module("torch"))
         return true;
-    return now >= (last ? last : s->since) + PATIENCE_NS;
+    return now >= (last ? last : a->since) + PATIENCE_NS;
 }
 
 /*
@@ -171,26 +172,26 @@ static bool is_without_steps(const struct stay *s, uint64_t now)
  * program gives it, not those that a library's functions have for it: one with as few functions
  * around it as there ever were. Where none comes for long, what comes will do.
  */
-static bool is_good_place(struct stay *s, uint64_t now)
+static bool is_good_place(struct attachment *a, uint64_t now)
 {
     unsigned depth = frames_depth();
-    bool is_good = s->depth == 0 || depth <= s->depth || now >= s->last_place + PLACE_NS;
-    atomic_store(&s->seeks_place, !is_good);
+    bool is_good = a->depth == 0 || depth <= a->depth || now >= a->last_place + PLACE_NS;
+    atomic_store(&a->seeks_place, !is_good);
     if (is_good) {
-        s->depth = depth;
-        s->last_place = now;
+        a->depth = depth;
+        a->last_place = now;
     }
     return is_good;
 }
 
-static void look(struct stay *s)
+static void use_moment(struct attachment *a)
 {
     uint64_t now = wire_now();
-    s->is_hooked = s->is_hooked || torch_hook_steps();
-    end_count(s, false);
+    a->is_hooked = a->is_hooked || torch_hook_steps();
+    end_count(a, false);
     if (ring_wanted() == WIRE_CENSUS_WHOLE)
-        count_all(s);
-    else if (is_without_steps(s, now) && inspect_is_due() && is_good_place(s, now))
+        count_all(a);
+    else if (is_without_steps(a, now) && inspect_is_due() && is_good_place(a, now))
         ring_moment(INSPECT_TIME);
 }
 
@@ -198,14 +199,14 @@ static int on_pending(void *context)
 {
     (void) context;
     atomic_store(&is_pending, false);
-    if (!stay)
+    if (!attachment)
         return 0;
     py_object *type, *value, *traceback;
     py.PyErr_Fetch(&type, &value, &traceback);
-    if (atomic_load(&stay->is_deserted))
-        leave();
-    else if (stay->has_thread)
-        look(stay);
+    if (atomic_load(&attachment->is_unwatched))
+        detach();
+    else if (attachment->has_thread)
+        use_moment(attachment);
     py.PyErr_Clear();
     py.PyErr_Restore(type, value, traceback);
     /* As after a line (lines.c): a signal that came meanwhile is the program's at once. */
@@ -226,15 +227,15 @@ static bool ask(void)
  * reads any more. The GIL is held; some nanoseconds. */
 static void note_step(void)
 {
-    if (!stay)
+    if (!attachment)
         return;
     uint64_t now = wire_now();
-    atomic_store_explicit(&stay->last_step, now, memory_order_relaxed);
-    if (stay->has_thread || now < stay->checked + READER_NS)
+    atomic_store_explicit(&attachment->last_step, now, memory_order_relaxed);
+    if (attachment->has_thread || now < attachment->checked + READER_NS)
         return;
-    stay->checked = now;
-    if (!wire_has_reader(stay->directory)) {
-        atomic_store(&stay->is_deserted, true);
+    attachment->checked = now;
+    if (!wire_has_reader(attachment->directory)) {
+        atomic_store(&attachment->is_unwatched, true);
         ask();
     }
 }
@@ -242,58 +243,58 @@ static void note_step(void)
 /* ---- the thread ---- */
 
 /* One is enough: a main thread that is in a call without the GIL looks when it takes it back. */
-static void nudge(struct stay *s)
+static void nudge(struct attachment *a)
 {
-    if (!s->may_nudge || s->is_nudged)
+    if (!a->may_nudge || a->is_nudged)
         return;
-    s->is_nudged = true;
+    a->is_nudged = true;
     py.PyGILState_Release(py.PyGILState_Ensure());
 }
 
 /* Nobody waits for a thread that is ended in here: the interpreter does that after the functions of
  * `atexit` have been called. */
-static void approach(struct stay *s)
+static void approach(struct attachment *a)
 {
-    atomic_store(&s->is_inside, true);
-    if (!atomic_load(&s->keeps_out) && py.Py_IsInitialized()) {
+    atomic_store(&a->is_inside, true);
+    if (!atomic_load(&a->keeps_out) && py.Py_IsInitialized()) {
         if (ask())
-            s->is_nudged = false;
+            a->is_nudged = false;
         else
-            nudge(s);
+            nudge(a);
     }
-    atomic_store(&s->is_inside, false);
+    atomic_store(&a->is_inside, false);
 }
 
 /* At first for torch to be hooked, and for what the watcher wants. */
-static bool is_due(const struct stay *s, uint64_t now)
+static bool is_due(const struct attachment *a, uint64_t now)
 {
-    uint64_t last = atomic_load_explicit(&s->last_step, memory_order_relaxed);
-    return now < s->since + PATIENCE_NS || (now >= last + PATIENCE_NS && inspect_is_due());
+    uint64_t last = atomic_load_explicit(&a->last_step, memory_order_relaxed);
+    return now < a->since + PATIENCE_NS || (now >= last + PATIENCE_NS && inspect_is_due());
 }
 
 static void *keep_watch(void *context)
 {
-    struct stay *s = context;
+    struct attachment *a = context;
     uint64_t checked = 0;
     prctl(PR_SET_NAME, THREAD_NAME);
-    while (!atomic_load(&s->is_over)) {
-        bool seeks = atomic_load_explicit(&s->seeks_place, memory_order_relaxed);
-        nanosleep(&(struct timespec){.tv_nsec = seeks ? SEARCH_NS : LOOK_NS}, NULL);
+    while (!atomic_load(&a->is_over)) {
+        bool seeks = atomic_load_explicit(&a->seeks_place, memory_order_relaxed);
+        nanosleep(&(struct timespec){.tv_nsec = seeks ? SEARCH_NS : POLL_NS}, NULL);
         uint64_t now = wire_now();
         if (now >= checked + READER_NS) {
             checked = now;
-            if (!wire_has_reader(s->directory))
-                atomic_store(&s->is_deserted, true);
+            if (!wire_has_reader(a->directory))
+                atomic_store(&a->is_unwatched, true);
         }
-        if (atomic_load(&s->is_deserted) || is_due(s, now))
-            approach(s);
+        if (atomic_load(&a->is_unwatched) || is_due(a, now))
+            approach(a);
     }
-    end_stay(s);
+    end_attachment(a);
     return NULL;
 }
 
 /* A program whose libraries have much thread-local memory needs a larger stack. */
-static bool create(struct stay *s, size_t stack)
+static bool create(struct attachment *a, size_t stack)
 {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -301,20 +302,20 @@ static bool create(struct stay *s, size_t stack)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     bool fine = (stack == 0 || pthread_attr_setstacksize(&attributes, stack) == 0) &&
-                pthread_create(&thread, &attributes, keep_watch, s) == 0;
+                pthread_create(&thread, &attributes, keep_watch, a) == 0;
     pthread_attr_destroy(&attributes);
     return fine;
 }
 
 /* No signal of the program is for it. */
-static bool start_thread(struct stay *s)
+static bool start_thread(struct attachment *a)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    s->has_thread = create(s, STACK_BYTES) || create(s, 0);
+    a->has_thread = create(a, STACK_BYTES) || create(a, 0);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return s->has_thread;
+    return a->has_thread;
 }
 
 /* ---- entering ---- */
@@ -327,10 +328,10 @@ static void in_child(void)
     torch_forget();
     inspect_forget();
     atomic_store(&is_pending, false);
-    if (stay) {
-        stay->has_thread = false;
-        atomic_store(&stay->is_inside, false);
-        stay->whole = 0;
+    if (attachment) {
+        attachment->has_thread = false;
+        atomic_store(&attachment->is_inside, false);
+        attachment->whole = 0;
     }
 }
 
@@ -343,64 +344,64 @@ static void heed_forks(void)
 static int make_way(void)
 {
     const char *run = getenv(WIRE_DIRECTORY_VARIABLE);
-    if (inspect_is_kept() || (run && wire_has_reader(run)))
+    if (inspect_watches_itself() || (run && wire_has_reader(run)))
         return -EALREADY;
-    if (!stay)
+    if (!attachment)
         return 0;
-    if (wire_has_reader(stay->directory))
+    if (wire_has_reader(attachment->directory))
         return -EBUSY;
-    leave();
-    return stay ? -EAGAIN : 0;
+    detach();
+    return attachment ? -EAGAIN : 0;
 }
 
-static int begin_stay(const char *directory)
+static int begin_attachment(const char *directory)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct stay *s = calloc(1, sizeof(*s));
-    if (!s || !(s->directory = strdup(directory))) {
-        free(s);
+    struct attachment *a = calloc(1, sizeof(*a));
+    if (!a || !(a->directory = strdup(directory))) {
+        free(a);
         return -ENOMEM;
     }
-    int r = ring_enter(directory);
+    int r = ring_attach(directory);
     if (r == 0)
         r = -pthread_once(&once, heed_forks);
     if (r < 0) {
-        end_stay(s);
+        end_attachment(a);
         return r;
     }
     inspect_forget();
     torch_forget();
-    s->since = wire_now();
-    stay = s;
-    ring_hear_steps(note_step);
+    a->since = wire_now();
+    attachment = a;
+    ring_on_step(note_step);
     ending_import();
-    s->may_nudge = ending_hear(before_the_end) && python_minor_version() < NOTICED_SINCE;
-    if (!start_thread(s)) {
-        leave();
+    a->may_nudge = ending_register(before_the_end) && python_minor_version() < NOTICED_SINCE;
+    if (!start_thread(a)) {
+        detach();
         return -EAGAIN;
     }
-    s->is_hooked = torch_hook_steps();
+    a->is_hooked = torch_hook_steps();
     return 0;
 }
 
-static int enter(const char *directory)
+static int attach(const char *directory)
 {
     int r = make_way();
     if (r == 0 && !heap_learn())
         r = -ENOTSUP;
     if (r == 0 && !wire_has_reader(directory))
         r = -ENOENT;
-    return r < 0 ? r : begin_stay(directory);
+    return r < 0 ? r : begin_attachment(directory);
 }
 
-__attribute__((visibility("default"))) int tidemark_probe_enter(const char *directory)
+__attribute__((visibility("default"))) int tidemark_probe_attach(const char *directory)
 {
     if (!python_find() || !find_pending_call() || !py.Py_IsInitialized())
         return -ENOSYS;
     int kept = errno;
     py_object *type, *value, *traceback;
     py.PyErr_Fetch(&type, &value, &traceback);
-    int r = enter(directory);
+    int r = attach(directory);
     py.PyErr_Clear();
     py.PyErr_Restore(type, value, traceback);
     errno = kept;
