@@ -1,16 +1,16 @@
 /*
- * probe/attach/enter.c: a process that was entered while it ran.
+ * probe/attach/attach.c: the probe in a process that was already running when it attached.
  *
- * Nobody prepared it: there is no word in its environment and write() is not heard. A thread of
- * ours, of which Python knows nothing, asks the interpreter now and then to call us when it is next
- * between two instructions, in its main thread; all else is done there. It also looks whether there
- * is a watcher. When there is none, everything is taken out again, and the thread ends last.
+ * Nothing was prepared there: the environment says nothing, write() is not interposed. A thread of
+ * the probe, unknown to Python, queues a pending call now and then. The interpreter runs it in its
+ * main thread between two instructions, and everything else happens there. The thread also checks
+ * that a watcher exists. Without one, the pending call detaches, and the thread ends last.
  *
- * Before Python 3.13 a main thread that never lets go of the GIL does not notice a call that
- * another thread has queued: it looks for calls when it takes the GIL back. So the thread takes and
- * releases the GIL, once for each call that is still waiting when the thread next looks. It may do
- * so only while there is an interpreter: the function that `atexit` calls, before the interpreter
- * begins to end, waits until the thread keeps out of it and takes everything out.
+ * Before Python 3.13 a main thread that never releases the GIL does not notice a queued call: it
+ * checks for calls only when it takes the GIL again. So the thread takes and releases the GIL, once
+ * for each call still waiting at the next poll. It may do so only while the interpreter exists.
+ * Therefore a function registered with `atexit`, which runs before the interpreter begins to end,
+ * waits until the thread stays out of the interpreter, and detaches.
  */
 #include "probe/probe.h"
 
@@ -33,12 +33,14 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define POLL_NS 50000000                 /* between two looks of the thread */
-#define READER_NS UINT64_C(200000000)    /* between two looks for the watcher */
-#define PATIENCE_NS UINT64_C(3000000000) /* for the first step, and after the last */
-#define PLACE_NS UINT64_C(500000000)     /* for a moment as far out as the ones before */
-#define SEARCH_NS 5000000                /* between two looks meanwhile */
-#define OUT_NS 100000                    /* between two looks whether the thread keeps out */
+#define POLL_NS 50000000              /* how often the thread polls */
+#define READER_NS UINT64_C(200000000) /* how often the watcher's presence is checked */
+#define PATIENCE_NS                                                                                \
+    UINT64_C(3000000000)             /* how long to wait for the first step, and for the next      \
+                                      */
+#define PLACE_NS UINT64_C(500000000) /* how long to wait for a moment at the usual depth */
+#define SEARCH_NS 5000000            /* how often the thread polls while it waits for one */
+#define OUT_NS 100000                /* how often to check that the thread stays out */
 #define STACK_BYTES ((size_t) 128 << 10)
 
 #define THREAD_NAME "tidemark"
@@ -48,33 +50,32 @@ typedef int pending_call(void *context);
 static int (*add_pending_call)(pending_call *function, void *context);
 static atomic_bool is_pending;
 
-#define NOTICED_SINCE 13 /* minor version of Python 3: a busy main thread notices such a call */
+#define NOTICED_SINCE 13 /* Python 3.x: since then a busy main thread notices such a call */
 
-/* From entering to leaving. The thread and the interpreter's side both know it; the thread, where
- * there is one, frees it. */
+/* From attaching to detaching. The thread and the interpreter's side share it; the thread frees it,
+ * if there is one. */
 struct attachment {
     char *directory;
     uint64_t since;
     _Atomic uint64_t last_step; /* 0: none */
-    atomic_bool is_unwatched;   /* there is no watcher any more */
-    atomic_bool is_over;        /* the interpreter's side is out: `ring` is the thread's to close */
+    atomic_bool is_unwatched;   /* the watcher is gone */
+    atomic_bool is_over;        /* the interpreter's side has detached; the thread closes `ring` */
     struct wire_ring *ring;
     bool has_thread;
-    atomic_bool is_inside; /* the thread is at work with the interpreter */
-    atomic_bool keeps_out; /* and is not to be any more: the interpreter is about to end */
-    bool may_nudge;        /* it is needed here, and the end of the interpreter will be heard */
-    bool is_nudged;        /* for the call that is pending; the thread alone knows it */
-    bool is_hooked;        /* to torch */
-    bool is_counted;       /* everything, as far as that was wanted */
-    pid_t whole;           /* the child that does; 0: none */
-    uint64_t checked;      /* whether it is deserted, by note_step() */
-    unsigned depth;        /* of the functions at the moments that count; 0: none yet */
+    atomic_bool is_inside; /* the thread is using the interpreter */
+    atomic_bool keeps_out; /* it must not any more, because the interpreter is about to end */
+    bool may_nudge;        /* nudging is needed, and `atexit` will announce the end */
+    bool is_nudged;        /* for the pending call; used by the thread only */
+    bool is_hooked;        /* torch is hooked */
+    bool is_counted;       /* the whole heap was counted, if requested */
+    pid_t whole;           /* the child that counts it; 0: none */
+    uint64_t checked;      /* note_step() last checked for a watcher */
+    unsigned depth;        /* Python functions on the stack at good moments; 0: none yet */
     uint64_t last_place;
-    atomic_bool seeks_place; /* a moment is due, and the ones that came were none */
+    atomic_bool seeks_place; /* a moment is due, and none was good so far */
 };
 
-static struct attachment
-    *attachment; /* NULL: nobody is here. The GIL is held by whoever uses it. */
+static struct attachment *attachment; /* NULL: not attached. Used with the GIL. */
 
 static bool find_pending_call(void)
 {
@@ -83,7 +84,7 @@ static bool find_pending_call(void)
     return add_pending_call != NULL;
 }
 
-/* ---- leaving ---- */
+/* ---- detaching ---- */
 
 static void end_attachment(struct attachment *a)
 {
@@ -109,7 +110,7 @@ static void end_count(struct attachment *a, bool wait)
 
 static void before_the_end(void);
 
-/* Where torch is at work with its hooks it is tried again at the next look. */
+/* If torch is running its hooks now, the next pending call tries again. */
 static void detach(void)
 {
     struct attachment *a = attachment;
@@ -128,9 +129,9 @@ static void detach(void)
 }
 
 /*
- * Called by `atexit`, with the GIL. The thread may be waiting for the GIL, and gets it here: later
- * it would be ended while it waits, or find no interpreter. A thread that asks for the GIL after
- * that has seen that it is to keep out.
+ * Called by `atexit`, with the GIL. A thread that is waiting for the GIL gets it here. Later,
+ * Python would end it while it waits, or there would be no interpreter. A thread that asks after
+ * this point sees `keeps_out` first.
  */
 static void before_the_end(void)
 {
@@ -158,7 +159,7 @@ static void count_all(struct attachment *a)
         ring_report_by(a->whole);
 }
 
-/* Where torch is there, a step may come, and that is the better moment. */
+/* With torch imported, a step may still come, and a step is the better moment. */
 static bool is_without_steps(const struct attachment *a, uint64_t now)
 {
     uint64_t last = atomic_load(&a->last_step);
@@ -168,9 +169,9 @@ static bool is_without_steps(const struct attachment *a, uint64_t now)
 }
 
 /*
- * A moment in the loop itself compares with others there, and what is found has the names that the
- * program gives it, not those that a library's functions have for it: one with as few functions
- * around it as there ever were. Where none comes for long, what comes will do.
+ * Moments in the training loop itself are comparable, and a holder found there has the program's
+ * own name for it, not that of a library's local variable. So a good moment has at most as many
+ * functions on the stack as any before. If none comes for PLACE_NS, any moment will do.
  */
 static bool is_good_place(struct attachment *a, uint64_t now)
 {
@@ -209,11 +210,11 @@ static int on_pending(void *context)
         use_moment(attachment);
     py.PyErr_Clear();
     py.PyErr_Restore(type, value, traceback);
-    /* As after a line (lines.c): a signal that came meanwhile is the program's at once. */
+    /* As after a line (prints.c): a signal that arrived meanwhile reaches the program at once. */
     return py.PyErr_CheckSignals() < 0 ? -1 : 0;
 }
 
-/* False: it is asked already. */
+/* False: a call is already pending. */
 static bool ask(void)
 {
     if (atomic_exchange(&is_pending, true))
@@ -223,8 +224,8 @@ static bool ask(void)
     return true;
 }
 
-/* Steps are the moments from now on. Also notices, where a fork has no thread of ours, that nobody
- * reads any more. The GIL is held; some nanoseconds. */
+/* From now on steps are the moments. In a fork, which has no thread of ours, this also notices that
+ * the watcher is gone. Costs some nanoseconds. The GIL is held. */
 static void note_step(void)
 {
     if (!attachment)
@@ -242,7 +243,8 @@ static void note_step(void)
 
 /* ---- the thread ---- */
 
-/* One is enough: a main thread that is in a call without the GIL looks when it takes it back. */
+/* Once is enough: a main thread that is in a call without the GIL checks when it takes the GIL
+ * back. */
 static void nudge(struct attachment *a)
 {
     if (!a->may_nudge || a->is_nudged)
@@ -251,8 +253,8 @@ static void nudge(struct attachment *a)
     py.PyGILState_Release(py.PyGILState_Ensure());
 }
 
-/* Nobody waits for a thread that is ended in here: the interpreter does that after the functions of
- * `atexit` have been called. */
+/* Nobody waits for a thread that Python ends in here: that happens after the functions of `atexit`
+ * have run. */
 static void approach(struct attachment *a)
 {
     atomic_store(&a->is_inside, true);
@@ -265,7 +267,7 @@ static void approach(struct attachment *a)
     atomic_store(&a->is_inside, false);
 }
 
-/* At first for torch to be hooked, and for what the watcher wants. */
+/* At first always, to hook torch and to see what the watcher wants. */
 static bool is_due(const struct attachment *a, uint64_t now)
 {
     uint64_t last = atomic_load_explicit(&a->last_step, memory_order_relaxed);
@@ -293,7 +295,7 @@ static void *keep_watch(void *context)
     return NULL;
 }
 
-/* A program whose libraries have much thread-local memory needs a larger stack. */
+/* Programs whose libraries have much thread-local memory need a larger stack. */
 static bool create(struct attachment *a, size_t stack)
 {
     pthread_attr_t attributes;
@@ -307,7 +309,7 @@ static bool create(struct attachment *a, size_t stack)
     return fine;
 }
 
-/* No signal of the program is for it. */
+/* The thread blocks all signals: they are the program's. */
 static bool start_thread(struct attachment *a)
 {
     sigset_t all, before;
@@ -318,10 +320,10 @@ static bool start_thread(struct attachment *a)
     return a->has_thread;
 }
 
-/* ---- entering ---- */
+/* ---- attaching ---- */
 
-/* The child of a fork has no thread of ours. If it makes steps, it tells them as its parent does;
- * what is asked of its interpreter was the parent's. */
+/* The child of a fork has no thread of ours. It reports its steps as its parent does. A pending
+ * call belonged to the parent's interpreter. */
 static void in_child(void)
 {
     ring_forget();
@@ -340,7 +342,7 @@ static void heed_forks(void)
     (void) libc_at_fork(in_child);
 }
 
-/* Is somebody here already, or on the way out? */
+/* Is another watcher attached, or still detaching? */
 static int make_way(void)
 {
     const char *run = getenv(WIRE_DIRECTORY_VARIABLE);
