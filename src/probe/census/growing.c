@@ -1,4 +1,4 @@
-/* probe/census/growing.c: from what grows to what a person can look at. */
+/* probe/census/growing.c: makes findings of growths: what they consist of and what holds them. */
 #include "probe/census/growing.h"
 
 #include "probe/base/code.h"
@@ -14,9 +14,9 @@
 
 #define SEARCH_MOST_NS UINT64_C(10000000000)
 
-/* ---- what grows ---- */
+/* ---- growths ---- */
 
-/* The pieces of a large io.StringIO, which is a finding by itself. */
+/* The list of pieces of a large io.StringIO, which is a finding itself. */
 static bool is_list_of_file(const struct survey *c, const py_object *o)
 {
     for (unsigned i = 0; i < c->size_count; i++)
@@ -25,7 +25,7 @@ static bool is_list_of_file(const struct survey *c, const py_object *o)
     return false;
 }
 
-/* A name that a block of a program binds is no growth of its module. */
+/* In a pair, a name bound by the measured block is not growth of its module. */
 static bool describe_container(const struct survey *c, py_object *o, struct finding *f)
 {
     if (!places_find(&c->lengths, (uintptr_t) o) || (c->is_pair && roots_is_namespace(o)) ||
@@ -84,7 +84,7 @@ static bool describe_items(const struct survey *c, struct finding *f)
     return true;
 }
 
-/* False: it is gone, or explained by what was described before. */
+/* False: it no longer exists, or an earlier finding explains it. */
 static bool describe(struct survey *c, struct finding *f)
 {
     const struct survey_growth *g = f->growth;
@@ -111,7 +111,7 @@ static bool describe(struct survey *c, struct finding *f)
     return false;
 }
 
-/* For ranking: bytes that came, as far as they are known. A graph's are not: it comes first. */
+/* For ranking: the bytes added, if known. A graph's bytes are unknown, so it comes first. */
 static double importance(const struct finding *f)
 {
     double bytes = f->growth->form == FORM_SIZE ? 1 : f->item.host + f->item.device;
@@ -134,8 +134,8 @@ static size_t insert(struct finding *ret, size_t count, size_t most, const struc
     return count;
 }
 
-/* Something with a bound that was seen to fill once: it is no leak, and whoever takes the memory
- * for one has to know. */
+/* A bounded container that was still filling. It is no leak, but its memory looks like one, so it
+ * must be reported. */
 #define POINTS_OF_FILLING 2u
 
 static bool is_filling(const struct survey *c, const struct survey_growth *g)
@@ -162,9 +162,9 @@ static size_t collect(struct survey *c, enum survey_form form, bool is_new, stru
     return count;
 }
 
-/* ---- who holds it ---- */
+/* ---- holders ---- */
 
-/* Objects of a kind, wherever they are. */
+/* Objects of one kind, wherever they are. */
 static bool is_tally(const struct finding *f)
 {
     return f->growth->form == FORM_TENSORS || f->growth->form == FORM_OBJECTS;
@@ -204,14 +204,15 @@ static bool is_same_holder(const struct finding *a, const struct finding *b)
            strcmp(x->function, y->function) == 0;
 }
 
-/* What is in it goes when nobody else holds it: it grows with others, and is never the reason. */
+/* A weak container does not keep its items alive: it grows with others and is never the cause. */
 static bool is_weak(const struct finding *f)
 {
     const char *last = f->holder_count > 0 ? strrchr(f->holders[0].path, '.') : NULL;
     return last && f->holders[0].is_weak && strcmp(last, ".data") == 0;
 }
 
-/* A container that was there before is a finding by itself, if it is not one of many that grow. */
+/* A container that already existed is a finding of its own, unless it is one of many in a growing
+ * one. */
 static bool explains(const struct finding *container, const struct finding *f)
 {
     enum survey_form form = f->growth->form;
@@ -232,7 +233,7 @@ static double bytes_a_second(const struct finding *f)
     return (f->item.host + f->item.device) * rate_of(f->growth);
 }
 
-/* So much more that the items cannot have been seen whole. */
+/* so much more that the weighed items cannot have been complete */
 #define MUCH_MORE 2
 
 static bool explains_more(const struct finding *objects, const struct finding *container)
@@ -242,7 +243,7 @@ static bool explains_more(const struct finding *objects, const struct finding *c
                             MUCH_MORE * bytes_a_second(container);
 }
 
-/* An item is this, and what it was so far is in that. */
+/* Makes `outer` the item, and what was the item so far its content. */
 static void put_around(struct weight *item, const struct thing *outer)
 {
     if (item->depth < WIRE_CENSUS_ITEM_DEPTH)
@@ -251,8 +252,8 @@ static void put_around(struct weight *item, const struct thing *outer)
     item->things[0] = *outer;
 }
 
-/* What an item shares with others, as the links of an lru_cache or a call that two lists keep, is
- * not its own: the objects that it leads to tell more of it. */
+/* An item may share its content with others, such as the links of an lru_cache, or a record that
+ * two lists keep. It does not own that content, so the growing objects describe it better. */
 static void weigh_by(struct finding *container, const struct finding *objects)
 {
     struct weight *item = &container->item;
@@ -267,7 +268,7 @@ static void weigh_by(struct finding *container, const struct finding *objects)
     put_around(item, &own);
 }
 
-/* The container among the findings that holds these objects; NULL: none does. */
+/* The container among the findings that holds these objects; NULL: none. */
 static struct finding *container_of(struct finding *ret, size_t count, const struct finding *f)
 {
     for (size_t k = 0; k < count; k++)
@@ -276,7 +277,7 @@ static struct finding *container_of(struct finding *ret, size_t count, const str
     return NULL;
 }
 
-/* Those of one form, the most important first again. */
+/* Sorts the findings of each form by importance again. */
 static void sort(struct finding *ret, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -290,8 +291,8 @@ static void sort(struct finding *ret, size_t count)
         }
 }
 
-/* Objects that a container holds which is itself among the findings say nothing new; what refers
- * to objects weakly says nothing at all. */
+/* Drops objects held by a container that is a finding itself, and everything that only holds
+ * weakly. */
 static size_t drop_explained(struct finding *ret, size_t count)
 {
     size_t kept = 0;
@@ -307,8 +308,8 @@ static size_t drop_explained(struct finding *ret, size_t count)
     return kept;
 }
 
-/* Tensors that only graphs hold: there is a name in the program with a graph behind it in which
- * there is room for all of them. */
+/* Tensors that only graphs hold, while a name of the program leads to a graph large enough for all
+ * of them. */
 static bool is_in_named_graph(const struct survey *c, const struct finding *f)
 {
     return f->growth->form == FORM_TENSORS && c->largest_named &&
@@ -352,15 +353,15 @@ static void find_holders(struct survey *c, struct finding *f)
     }
 }
 
-/* Those that come first are followed before those that come later, as long as there is time. */
+/* Searches in order of importance until the time is up. */
 static void find_all_holders(struct survey *c, struct finding *ret, size_t count)
 {
-    uint64_t give_up_at = wire_now() + SEARCH_MOST_NS; /* whoever ends the child has that clock */
+    uint64_t give_up_at = wire_now() + SEARCH_MOST_NS; /* the clock that limits the child's life */
     for (size_t i = 0; i < count && wire_now() < give_up_at; i++)
         find_holders(c, &ret[i]);
 }
 
-/* How many of each kind are told. */
+/* How many findings of each form are reported. */
 struct shares {
     size_t containers, new_containers, items, tensors, graphs, sizes, objects;
 };

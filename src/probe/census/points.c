@@ -1,9 +1,9 @@
-/* probe/census/points.c: points of what grows, in a small table. */
+/* probe/census/points.c: the points of growths, in a small table. */
 #include "probe/census/points.h"
 
 #include <string.h>
 
-#define QUIET_MOST 4u /* censuses without growth, until it is forgotten */
+#define QUIET_MOST 4u /* a growth is forgotten after this many censuses without any */
 #define POINTS_LEAST 3u
 #define POINTS_OF_PAIR 2u
 
@@ -16,7 +16,7 @@ static struct survey_growth *find(struct survey *c, enum survey_form form, uintp
     return NULL;
 }
 
-/* A free place, or that of the one that has grown least. */
+/* A free slot, or the slot of the smallest growth. */
 static struct survey_growth *make_room(struct survey *c, uint64_t growth)
 {
     struct survey_growth *least = NULL;
@@ -32,7 +32,7 @@ static struct survey_growth *make_room(struct survey *c, uint64_t growth)
 
 static void add_point(struct survey_points *p, uint64_t time, uint64_t value)
 {
-    if (p->count == SURVEY_POINTS) { /* every second one goes; the first stays */
+    if (p->count == SURVEY_POINTS) { /* drop every second one; the first stays */
         for (unsigned i = 1; i < SURVEY_POINTS / 2; i++)
             p->at[i] = p->at[2 * i];
         p->count = SURVEY_POINTS / 2;

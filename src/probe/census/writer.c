@@ -1,4 +1,4 @@
-/* probe/census/writer.c: the records of a census, a line each. */
+/* probe/census/writer.c: writes a census as records, one per line. */
 #include "probe/census/writer.h"
 
 #include "probe/census/points.h"
@@ -14,7 +14,7 @@
 
 struct text {
     char *bytes;
-    size_t size, length; /* a line that does not fit leaves them as they were */
+    size_t size, length; /* unchanged by a record that does not fit */
 };
 
 static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -29,7 +29,7 @@ static void add(struct text *t, const char *format, ...)
         t->length += (size_t) n;
 }
 
-/* A field of text, with what would end it written otherwise. */
+/* Escapes tabs, newlines and backslashes in a field. */
 static void escape(const char *text, char *ret, size_t size)
 {
     size_t n = 0;
@@ -42,7 +42,7 @@ static void escape(const char *text, char *ret, size_t size)
     ret[n] = '\0';
 }
 
-/* ---- what there is ---- */
+/* ---- the heap ---- */
 
 typedef double rank_function(const struct survey_tally *t);
 
@@ -61,7 +61,7 @@ static bool is_counted(const struct survey *c, const struct survey_tally *t)
     return t->key && t->census == c->number && t->count > 0;
 }
 
-/* The first ones of a table by a rank; returns how many. */
+/* The highest ranks of a table; returns how many. */
 static unsigned first_ones(const struct survey *c, const struct survey_tally *table, size_t size,
                            rank_function *rank, const struct survey_tally **ret, unsigned most)
 {
@@ -218,7 +218,7 @@ static void add_arenas(struct text *out, const struct survey *c)
         add(out, "arenas\t%zu\t%zu\n", c->arenas.in_use, c->arenas.free);
 }
 
-/* ---- what grows ---- */
+/* ---- growths ---- */
 
 static void add_flags(struct text *out, const struct finding *f)
 {
@@ -321,7 +321,7 @@ static void add_caller(struct text *out, size_t id, const struct caller *c)
     add(out, "caller\t%zu\t%d\t%s\n", id, c->line, file);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static void add_head(struct text *out, const struct survey *c, const struct report_cost *cost)
 {
@@ -340,7 +340,7 @@ static void add_act(struct text *out, const char *name, const struct act_account
             a->objects, a->bytes, (unsigned long long) a->ns);
 }
 
-/* Cut after the last line that fits. */
+/* Cuts after the last whole line. */
 static size_t whole_lines(const struct text *t)
 {
     size_t n = t->length;
