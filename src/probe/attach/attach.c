@@ -33,14 +33,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define POLL_NS 50000000              /* how often the thread polls */
-#define READER_NS UINT64_C(200000000) /* how often the watcher's presence is checked */
-#define PATIENCE_NS                                                                                \
-    UINT64_C(3000000000)             /* how long to wait for the first step, and for the next      \
-                                      */
-#define PLACE_NS UINT64_C(500000000) /* how long to wait for a moment at the usual depth */
-#define SEARCH_NS 5000000            /* how often the thread polls while it waits for one */
-#define OUT_NS 100000                /* how often to check that the thread stays out */
+#define POLL_NS 50000000                 /* between two polls of the thread */
+#define READER_NS UINT64_C(200000000)    /* between two checks for the watcher */
+#define PATIENCE_NS UINT64_C(3000000000) /* wait for the first step, and for the next */
+#define PLACE_NS UINT64_C(500000000)     /* wait for a moment at the usual depth */
+#define SEARCH_NS 5000000                /* between two polls meanwhile */
+#define OUT_NS 100000                    /* between two checks that the thread stays out */
 #define STACK_BYTES ((size_t) 128 << 10)
 
 #define THREAD_NAME "tidemark"

@@ -18,14 +18,13 @@
 
 #define REFERRERS_NODES 16384u
 #define REFERRERS_EDGES 65536u
-#define REFERRERS_EACH 48u   /* referrers per object; the first ones met */
-#define REFERRERS_OTHERS 32u /* further ones, of another type than the last of those */
-#define REFERRERS_FAR 16u    /* maximum distance from the objects; links of a chain count once */
-#define REFERRERS_LINK 3u    /* maximum objects per link: a node, its __dict__, a tuple in it */
-#define REFERRERS_AHEAD                                                                            \
-    4096u /* new nodes that a pass follows itself; the next pass follows the others */
+#define REFERRERS_EACH 48u    /* referrers per object; the first ones met */
+#define REFERRERS_OTHERS 32u  /* further ones, of another type than the last of those */
+#define REFERRERS_FAR 16u     /* maximum distance from the objects; links of a chain count once */
+#define REFERRERS_LINK 3u     /* maximum objects per link: a node, its __dict__, a tuple in it */
+#define REFERRERS_AHEAD 4096u /* new nodes followed in the pass that finds them; others later */
 
-#define REFERRERS_RECENT 16u /* when a node is found, so many objects are revisited, ... */
+#define REFERRERS_RECENT 16u /* when a node is found, this many objects are revisited, ... */
 #define REFERRERS_LIGHT 32u  /* ... each with at most this many references */
 
 #define REFERRERS_NONE UINT32_MAX
