@@ -73,7 +73,7 @@ static struct tidemark_probe_listener listener_of(struct watcher *w, enum wire_w
         .taken = take_time,
         .count = take_count,
         .report = take_report,
-        .kept = true,
+        .watches_itself = true,
         .shared = take_shared,
         .under_way = take_child,
     };

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRY "tidemark_probe_enter"
+#define ENTRY "tidemark_probe_attach"
 
 struct visit {
     struct buf library;

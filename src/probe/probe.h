@@ -9,93 +9,96 @@
 #include <stdint.h>
 
 /*
- * libtidemark_probe.so comes into every process of a job by LD_PRELOAD, and into a program that
- * uses tidemark.Watcher by dlopen(). It links no Python: the interpreter is found in the process,
- * when there is one. Preloaded, with TIDEMARK_RUN in the environment, it reports the steps of
- * PyTorch's optimizers, the epochs of its DataLoaders, what data workers copy of a dataset, the
- * heap of such workers and the counters below into the process's ring (wire/wire.h). It never
- * raises, prints, or keeps an object of the program alive.
+ * LD_PRELOAD brings libtidemark_probe.so into every process of a job; tidemark.Watcher loads it
+ * with dlopen(). It does not link Python: it looks for an interpreter in the process. Preloaded,
+ * with TIDEMARK_RUN in the environment, it writes into the ring of the process (wire/wire.h): steps
+ * of PyTorch's optimizers, epochs of its DataLoaders, the parts of a dataset that data workers
+ * copy, the heap of such workers, and the counters below. It never raises, prints, or keeps an
+ * object of the program alive.
  */
 
-/* A counter of the interpreter or of torch; `device`: "cuda:0", or empty. Not judged: for the eye.
- */
+/* A counter of the interpreter or of torch; `device`: "cuda:0", or empty. Without `is_judged` it is
+ * only displayed. */
 typedef void tidemark_probe_emit(void *context, const char *kind, const char *device, int is_count,
                                  int is_judged, double value);
 
 /*
- * Reads torch.allocated, torch.reserved and torch.peak (every CUDA device in use), torch.pinned,
- * and py.collections. The caller holds the GIL. About 20 us a device in use, nothing where torch is
- * not imported or CUDA not in use. To be called at moments that compare: after a step.
+ * Reads torch.allocated, torch.reserved and torch.peak (for every CUDA device in use),
+ * torch.pinned, and py.collections. Costs about 20 us per device in use, and nothing if torch is
+ * not imported or CUDA is unused. Call it at comparable moments: after a step. The caller holds the
+ * GIL.
  */
 void tidemark_probe_read(tidemark_probe_emit *emit, void *context);
 
 /* ---- a program that watches itself ---- */
 
-/* Who wants to know what the process holds, and where it goes. */
+/* The receiver of censuses, and what it wants. */
 struct tidemark_probe_listener {
     void *context;
     enum wire_wanted wanted;
-    unsigned acts; /* enum wire_act: to be tried out while holders are looked for */
-    /* One is taken as of that time: which step that is, whoever counts them can tell. */
+    unsigned acts; /* enum wire_act: what to try while searching for holders */
+    /* A census is taken as of that time. The step it belongs to is known to whoever counts steps.
+     */
     void (*taken)(void *context, uint64_t time);
-    /* A number that a census has found, and when: "py.tensors" of "cuda:0". */
+    /* A number from the census and its time: "py.tensors" of "cuda:0". */
     void (*count)(void *context, uint64_t time, const char *kind, const char *device, bool is_count,
                   bool is_judged, double value);
-    /* The report, as wire/census.h describes it. A child that has made one calls it too, and ends;
-     * where it is `kept`, it is the process itself instead, at a later moment. */
+    /* The report, in the format of wire/census.h. A child that wrote one calls this and exits; with
+     * `watches_itself`, the process itself calls it later. */
     void (*report)(void *context, const char *text, size_t len);
-    bool kept;
-    /* So much of the process's shared memory is ours. */
+    bool watches_itself;
+    /* The bytes of the process's shared memory that belong to the probe. */
     void (*shared)(void *context, size_t bytes);
-    /* A child works on the report; 0: no more, which the child says too unless it is `kept`. */
+    /* This child works on the report; 0: none does any more. Without `watches_itself`, the child
+     * also says so itself. */
     void (*under_way)(void *context, pid_t child);
 };
 
 /*
- * A step has been made, by the word of the program or its framework: what the process holds is
- * counted where the time that has gone by has paid for it. NULL: for the watcher outside, if there
- * is one. The caller holds the GIL. Some nanoseconds where nothing is due.
+ * The program or its framework made a step. Takes a census if the elapsed time has paid for one.
+ * NULL: for the watcher outside, if there is one. Costs some nanoseconds if nothing is due. The
+ * caller holds the GIL.
  */
 void tidemark_probe_step(const struct tidemark_probe_listener *l);
 
-/* Who holds what has grown is looked for at once, whatever it costs; unless `begin`, only what is
- * under way is asked for. 1: it is under way; 0: it is not, and what was found has been told. */
+/* Searches for holders of growth at once, whatever it costs. Without `begin` it only asks about a
+ * search under way. 1: a search is under way; 0: none is, and its findings have been reported. */
 int tidemark_probe_search(const struct tidemark_probe_listener *l, int begin);
 
-/* ---- a process that is entered while it runs ---- */
+/* ---- attaching to a running process ---- */
 
 /*
- * For whoever has brought the library into a process that was not started under tidemark: opens its
- * ring in that directory, as the process sees it, where the fifo "wake" has a reader, hears the
- * steps of PyTorch's optimizers, and takes censuses as it would have from the start; where no steps
- * come, by time. When the fifo has no reader any more, everything is taken out again within a
- * second of Python's main thread running: the hooks, the thread, the ring, all memory. It can be
- * called again then.
+ * For a library that was injected into a process not started under tidemark. Opens the ring in that
+ * directory (as the process sees it), where the fifo "wake" has a reader. From then on it counts
+ * steps of PyTorch's optimizers and takes censuses, as in a process started under tidemark; without
+ * steps, it takes them by time. When the fifo loses its reader, the probe detaches: hooks, thread,
+ * ring and all memory are gone after Python's main thread has run for at most a second. Then it can
+ * be called again.
  *
- * Called in the main thread with the GIL, in a pending call. 0; -EALREADY: the process is watched
- * by `tidemark run`, or watches itself; -EBUSY: somebody else has entered it; -ENOTSUP: the objects
- * of this Python cannot be walked; -ENOSYS: there is no Python, or one that lacks what is needed;
- * -ENOENT: there is nobody to tell; other -errno.
+ * Call it in the main thread with the GIL, in a pending call. 0; -EALREADY: `tidemark run` watches
+ * the process, or it watches itself; -EBUSY: another tidemark is attached; -ENOTSUP: the objects of
+ * this Python cannot be walked; -ENOSYS: no Python, or one that lacks a required function; -ENOENT:
+ * the fifo has no reader; other -errno.
  */
-int tidemark_probe_enter(const char *directory);
+int tidemark_probe_attach(const char *directory);
 
-/* ---- what a program asks about its own objects ---- */
+/* ---- a program's questions about its own objects ---- */
 
 /*
- * The caller holds the GIL throughout. No code of the program runs, no reference is taken; what is
- * found is handed over as text, once, as wire/census.h describes it. 0; -ENOSYS: the objects of
- * this interpreter cannot be walked; -ENOMEM.
+ * The caller holds the GIL throughout. No code of the program runs and no reference is taken. The
+ * answer is one text in the format of wire/census.h. 0; -ENOSYS: the objects of this interpreter
+ * cannot be walked; -ENOMEM.
  */
 typedef void tidemark_probe_take(void *context, const char *text, size_t len);
 
-/* What there is now: every type, every group of tensors. `tracked`: only what the collector tracks,
- * which takes a tenth of the time. */
+/* All objects now: every type and every group of tensors. `tracked`: only the objects that the
+ * collector tracks, which takes a tenth of the time. */
 int tidemark_probe_census(int tracked, tidemark_probe_take *take, void *context);
 
 /*
- * What came between a beginning and its end; both tell what there is. Points are two, before and
- * after; containers and objects that came are followed back to who holds them. The end frees it,
- * and so does tidemark_probe_growth_drop(), which accepts NULL.
+ * Growth between a beginning and an end; both report a census. A growth has two points, before and
+ * after. Holders are searched for new containers and objects. The end frees it, and so does
+ * tidemark_probe_growth_drop(), which accepts NULL.
  */
 struct tidemark_probe_growth;
 int tidemark_probe_growth_begin(tidemark_probe_take *take, void *context,
@@ -104,7 +107,7 @@ int tidemark_probe_growth_end(struct tidemark_probe_growth *g, tidemark_probe_ta
                               void *context);
 void tidemark_probe_growth_drop(struct tidemark_probe_growth *g);
 
-/* Who holds this object (a PyObject *): records of holders alone. */
+/* The holders of this object (a PyObject *); the text has holder records only. */
 int tidemark_probe_holders(void *object, tidemark_probe_take *take, void *context);
 
 #endif

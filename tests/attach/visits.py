@@ -74,7 +74,7 @@ def watched_directory():
 
 def get_probe_in(bench, pid, directory):
     entry = bench.get_in(pid, library=str(bench.build / "libtidemark_probe.so"),
-                         entry="tidemark_probe_enter", count=directory)
+                         entry="tidemark_probe_attach", count=directory)
     expect(entry.error == 0 and entry.answer == 0, "not entered: %d %s" % (entry.answer, entry.why))
 
 

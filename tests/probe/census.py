@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""tests/probe/census.py BUILD [--every] [NAME...]: the census never harms the program it is taken in.
+"""tests/probe/census.py BUILD [--every] [NAME...]: the census harms no program.
 
-Programs with odd heaps and odd habits, in which censuses and searches are made as often as they
-can be. Each has to end as it would alone, and to have been counted. Every case runs with
-the interpreters of run.py, those about torch where it is; some with one interpreter only. One line a
-case, `N passed, N failed` last.
+Runs programs with odd heaps and odd habits, with as many censuses and searches as possible. Each
+must end as it would alone, and its objects must have been counted. Every case runs with the
+interpreters of run.py: cases about torch only where it is installed, some with one of them only.
+One line per case, `N passed, N failed` last.
 """
 
 import functools
@@ -20,8 +20,8 @@ import run
 import runner
 from runner import Failed, expect
 
-# What programs begin with: until(N, work) works and prints until N censuses were made, and until a
-# search has ended where they were asked for.
+# Prepended to every program: until(N, work) works and prints until N censuses were taken and, if
+# searches were requested, one has ended.
 PRELUDE = """
 import glob, os, sys, time
 
@@ -92,7 +92,7 @@ class Job(run.Bench):
         return self.finish(self.start(text, **extra))
 
     def ends_well(self, text, **extra):
-        """The output, less the lines that were printed to be heard, which threads may mix."""
+        """The output without the lines printed as moments, which threads may mix."""
         done = self.run(text, **extra)
         lines = done.stdout.replace("a line", "").split("\n")
         out = "".join(line + "\n" for line in lines if line)
@@ -101,7 +101,7 @@ class Job(run.Bench):
         return out
 
     def records(self, name):
-        """Of the reports that were left."""
+        """From the reports left behind."""
         texts = [pathlib.Path(p).read_text() for p in glob.glob(self.rings + "/*.census")]
         lines = [line.split("\t") for text in texts for line in text.splitlines()]
         return [line for line in lines if line[0] == name]
@@ -132,14 +132,14 @@ def case(on="all", torch=False):
 
 @case()
 def finds_what_grows(b):
-    """All the others would pass if nothing were ever counted."""
+    """Without counts, all other cases would pass too."""
     b.ends_well("until(8, grow)\n")
     b.expect_holder("leak")
 
 
 @case()
 def bytes_by_the_place_that_holds_them(b):
-    """Each text is small, and replaced by a longer one; what is filled once is no growth."""
+    """Each text is small and replaced by a longer one. What is filled once is no growth."""
     b.ends_well("""
 class Parts:
     def __init__(self):
@@ -160,7 +160,7 @@ until(8, parts.work)
 
 @case()
 def items_of_many_containers_in_one(b):
-    """Numbers in lists in a dict: no list is most of it, and the collector tracks no number."""
+    """Numbers in lists in a dict: no list has most of them, and the collector tracks no number."""
     b.ends_well("""
 class Users:
     def __init__(self):
@@ -203,7 +203,7 @@ until(8, work)
 
 @case(torch=True)
 def a_parameter_that_a_larger_one_replaces(b):
-    """In a model of more parameters than can be followed one by one."""
+    """In a model with more parameters than can be followed one by one."""
     b.ends_well("""
 import torch
 class Book(torch.nn.Module):
@@ -221,7 +221,7 @@ until(8, book.work)
 
 @case(torch=True)
 def slots_are_a_bound_though_the_step_has_one_more(b):
-    """Made anew at each step, it has one of two places, and so looks like one that stays."""
+    """The step's tensor alternates between two places, so it looks like one that is kept."""
     flags = b.ends_well("""
 import torch
 slots, n, own, seen = {k: None for k in range(1000000)}, 0, torch.zeros(64), {}
@@ -292,7 +292,7 @@ del ran[:]
 
 @case()
 def runs_no_code_of_the_program(b):
-    """Classes and metaclasses that mark every call, and break in it."""
+    """Classes and metaclasses that record every call and fail in it."""
     out = b.ends_well(MARKED + "until(10, work)\nprint(ran)\nos._exit(0)\n")
     expect(out == "[]\n", out[:300])
     expect(b.records("holder"), "nothing was searched")
@@ -300,7 +300,7 @@ def runs_no_code_of_the_program(b):
 
 @case()
 def deep_nesting(b):
-    """Lists, dicts, tuples, closures and exceptions, 100,000 deep; a cycle of them."""
+    """Lists, dicts, tuples, closures and exceptions, 100,000 deep, and a cycle of them."""
     out = b.ends_well("""
 a, d, t = [], {}, ()
 first = a
@@ -324,7 +324,7 @@ os._exit(0)
 
 @case()
 def classes_made_and_dropped(b):
-    """100,000 of them, and some that stay."""
+    """100,000 of them, some of which stay."""
     b.ends_well("""
 n = 0
 def work():
@@ -347,7 +347,7 @@ until(census() + 4, lambda: [grow() for i in range(100)])
 
 @case()
 def other_threads_allocate_and_free(b):
-    """Eight of them, with cycles, weak references and collections."""
+    """Eight threads, with cycles, weak references and collections."""
     b.ends_well("""
 import gc, threading, weakref
 stop = False
@@ -372,7 +372,7 @@ for t in threads: t.join()
 
 @case()
 def the_collector_in_odd_states(b):
-    """Disabled, frozen, debugging, and at work: lines printed by what it calls."""
+    """Disabled, frozen, debugging, and running: its callbacks print lines."""
     b.ends_well("""
 import gc
 gc.disable(); gc.freeze()
@@ -404,7 +404,7 @@ def debugging_memory(b):
 
 @case()
 def tracing(b):
-    """What sys.settrace() and sys.setprofile() see is the program alone."""
+    """sys.settrace() and sys.setprofile() see only the program."""
     text = """
 seen = []
 def on(frame, event, arg):
@@ -429,7 +429,7 @@ print(seen.count(seen[0]), len(seen), sorted(set(seen)))
 
 @case(on="one")
 def ten_million_objects(b):
-    """The walk is a child's, the program waits for the fork alone."""
+    """A child walks the heap; the program is paused for the fork only."""
     out = b.ends_well("""
 import gc
 gc.disable()
@@ -448,7 +448,7 @@ children = [int(x) for x in record("cost")[1:]]
 
 @case(on="one")
 def what_is_cut_off_is_made_by_a_child(b):
-    """At once: the pause is not for nothing, and there may be no time for another one soon."""
+    """At once: the pause was not wasted, and the next chance may be far away."""
     b.ends_well("""
 import gc
 gc.disable()
@@ -484,7 +484,7 @@ until(8, work)
 
 @case(on="one")
 def a_heap_in_pieces(b):
-    """Half a million free pieces: the allocator is not asked again and again."""
+    """Half a million free chunks: mallinfo2() is not called again and again."""
     text = """
 import ctypes
 libc = ctypes.CDLL(None)
@@ -508,7 +508,7 @@ until(30, grow)
 
 @case()
 def arenas_partly_in_use(b):
-    """Told as Python tells it, by the child of a census; not where objects are malloc()'s."""
+    """As Python reports them, in the child of a census; not if malloc() serves objects."""
     text = ("texts = [str(n) * 8 for n in range(400000)]\n"
             "few = texts[::500]\ndel texts\n"
             "until(8, grow)\n")
@@ -538,7 +538,7 @@ def no_more_processes(b):
 
 @case(on="one")
 def little_memory(b):
-    """RLIMIT_AS: whatever of ours does not fit, the program ends well."""
+    """RLIMIT_AS: whatever part of the probe does not fit, the program ends well."""
     for extra in (0, 1, 2, 4, 8, 16, 32, 64, 128, 300, 600):
         out = b.ends_well("""
 import resource
@@ -590,7 +590,7 @@ except OSError: pass
 
 @case()
 def nobody_sees_the_child(b):
-    """No SIGCHLD, nothing to wait for, no handler of ours or the program's run in it."""
+    """No SIGCHLD, nothing to wait for, and no handler runs in it, ours or the program's."""
     out = b.ends_well("""
 import atexit, signal, subprocess, multiprocessing, threading
 seen = []
@@ -628,7 +628,7 @@ for i in range(20):
 
 @case()
 def no_child_is_left(b):
-    """Nor where nothing is wanted any more."""
+    """Also if nothing is wanted any more."""
     program = b.start("""
 until(6, grow)
 print("now", flush=True)
@@ -670,7 +670,7 @@ def child():
 
 @case()
 def the_last_census_is_at_the_end(b):
-    """Of a run that is over after two of them; what it holds is still there."""
+    """For a run that ends after two censuses and still holds its objects."""
     b.ends_well("""
 import atexit
 atexit.register(lambda: seen.append("the program's own comes later, since it came first"))
@@ -690,7 +690,7 @@ for i in range(7):
 
 @case(on="one")
 def the_program_ends_first(b):
-    """Its pipe ends with it, its locks are let go, its exit status is its own."""
+    """Its pipe closes with it, its locks are released, its exit status is its own."""
     program = b.start(CHILD + """
 import fcntl
 lock = open("lock", "w")
@@ -716,7 +716,7 @@ os._exit(3)
 
 
 def worked(pid):
-    """Seconds that a process has worked by itself, however seldom it was let; None: it ended."""
+    """CPU seconds that a process has used, however rarely it was scheduled; None: it ended."""
     try:
         words = pathlib.Path("/proc/%d/stat" % pid).read_text().split()
     except OSError:
@@ -726,7 +726,7 @@ def worked(pid):
 
 @case(on="one")
 def signals_to_the_group(b):
-    """An interrupt ends the child with the program; others are the program's alone."""
+    """An interrupt ends the child with the program; other signals reach the program only."""
     for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
         program = b.start(CHILD + """
 import signal
@@ -757,7 +757,7 @@ time.sleep(60 if %r != "SIGUSR1" else 1)
 
 @case()
 def a_killed_child_is_no_matter(b):
-    """Every second one, at any time: the next is made, and nothing is counted by halves."""
+    """Every second child, at any time: the next one is made, and no count is half done."""
     b.ends_well(CHILD + """
 import random, signal
 big = [[i] for i in range(400000)]
@@ -776,13 +776,13 @@ def work():
 until(10, work, 90)
 assert killed > 1, killed
 """)
-    told = b.told().values("sample", "py.objects")
-    expect(told and min(told) > 400000, told[:10])
+    reported = b.reported().values("sample", "py.objects")
+    expect(reported and min(reported) > 400000, reported[:10])
 
 
 @case(on="one")
 def exec_while_a_child_works(b):
-    """The program that comes is counted like any other."""
+    """The new program is counted like any other."""
     out = b.ends_well(CHILD + """
 if len(sys.argv) < 2:
     """ + SLOW_CHILD.replace("\n", "\n    ") + """
@@ -796,7 +796,7 @@ print("done")
 
 @case()
 def forks_of_the_program(b):
-    """Workers that are forked while censuses are made are whole, and counted themselves."""
+    """Workers forked during censuses are intact, and are counted themselves."""
     out = b.ends_well("""
 import multiprocessing, threading
 def job(n):
@@ -877,7 +877,7 @@ sys.stdout.at_the_end = Says()
 
 @case()
 def odd_outputs(b):
-    """Closed, replaced, binary, in pieces; errno of a write that failed."""
+    """Closed, replaced, binary, in pieces; also the errno of a failed write."""
     b.ends_well("""
 import ctypes, errno
 until(4, grow)
@@ -907,7 +907,7 @@ for i in range(200):
 
 @case()
 def a_closed_output_of_the_program(b):
-    """What we write goes by the same numbers then, and is no line of the program's."""
+    """Then our own writes use the same descriptors, and are no lines of the program."""
     b.ends_well("""
 until(4, grow)
 before = census()
@@ -954,7 +954,7 @@ assert census() > 3
 
 @case(on="one")
 def programs_that_are_not_python(b):
-    """write() is the one of the library."""
+    """write() is the library's."""
     env = b.environment(True, {})
     for command in (["sh", "-c", "echo one; echo two >&2; cat /etc/hostname | wc -l"],
                     ["bash", "-c", "for i in 1 2 3; do echo $i; done; printf x >&7"],
@@ -1005,7 +1005,7 @@ print(h.hexdigest())
 
 @case(torch=True)
 def torch_half_imported(b):
-    """The first moments come while it is being imported."""
+    """The first moments come during its import."""
     b.ends_well("""
 import builtins, threading
 plain = builtins.__import__
@@ -1023,7 +1023,7 @@ until(census() + 2, lambda: leak.append(torch.zeros(3)))
 
 @case(torch=True)
 def modes_of_torch(b):
-    """Active at every moment: they see nothing of ours, and tensors are not counted meanwhile."""
+    """Active at every moment: they notice nothing, and tensors are not counted meanwhile."""
     out = b.ends_well("""
 import torch
 seen = []
@@ -1053,7 +1053,7 @@ until(census() + 4, lambda: leak.append(torch.zeros(3)))
 
 @case(torch=True)
 def lines_first_then_steps(b):
-    """A large heap is being counted when the first step comes: moments of another kind."""
+    """The first step comes during a census of a large heap: moments of another kind."""
     b.ends_well("""
 big = [[i] for i in range(1000000)]
 until(3, grow)
@@ -1072,7 +1072,7 @@ while census() < 6 or census() >= before:
 
 @case(torch=True)
 def graphs_are_walked_with_every_census(b):
-    """Nobody has asked for holders: a graph that grows is seen all the same."""
+    """Without a request for holders, the growth of a graph is still measured."""
     b.ends_well(TRAINING + """
 total = 0
 end = time.monotonic() + 60
@@ -1081,13 +1081,13 @@ while census() < 12:
     total = total + step(keep=False)
 """, level=COUNT)
     walks, censuses = int(b.records("graphs")[0][1]), int(b.records("census")[0][1])
-    expect(walks >= censuses - 1, (walks, censuses))  # the first may be the process's own
+    expect(walks >= censuses - 1, (walks, censuses))  # the first census may be taken in the process
     expect([g for g in b.records("growing") if g[2] == "graph"], b.records("growing"))
 
 
 @case(torch=True)
 def a_graph_that_is_made_anew_is_not_carried(b):
-    """It is larger with every step, as that of ever longer sequences, but nothing of it stays."""
+    """It grows with every step, as with ever longer sequences, but nothing of it is kept."""
     b.ends_well(TRAINING + """
 end = time.monotonic() + 60
 weight, length = torch.ones(3, requires_grad=True), 0
@@ -1104,7 +1104,7 @@ while census() < 12:
 
 @case(torch=True)
 def workers_have_the_tensors(b):
-    """The values are left out of our children, and of no others."""
+    """Only the probe's children go without tensor values."""
     b.ends_well(TRAINING + """
 big = [torch.full((1 << 20,), float(i)) for i in range(40)]
 end = time.monotonic() + 60
@@ -1147,8 +1147,8 @@ if __name__ == "__main__":
 
 
 @case(torch=True)
-def data_workers_are_looked_into(b):
-    """By the batch: they neither step nor print. In all of them is told who holds what grows."""
+def data_workers_take_censuses(b):
+    """At their batches, since they neither step nor print. Each reports its growth's holder."""
     holds = "len(pids) == 2 and all('seen' in of_worker(p) for p in pids)"
     for context in ("fork", "spawn"):
         b.ends_well(WORKERS.replace("CONTEXT", repr(context)).replace("ENOUGH", holds))
@@ -1156,7 +1156,7 @@ def data_workers_are_looked_into(b):
 
 @case(torch=True)
 def data_workers_are_left_alone(b):
-    """As long as nobody suspects anything, and where the loader has none."""
+    """As long as nothing is suspected, and if the loader has no workers."""
     b.ends_well(WORKERS.replace("CONTEXT", "None").replace("ENOUGH", "i == 600") +
                 "    assert not any(of_worker(p) for p in pids)\n", level=COUNT)
     b.ends_well(WORKERS.replace("CONTEXT", "None").replace("ENOUGH", "i == 600")
@@ -1201,7 +1201,7 @@ print("done")
 
 @case(torch=True)
 def threads_that_train_on_their_own(b):
-    """Gradients come and go while they are counted. CENSUS_SECONDS: for longer than 5 s."""
+    """Gradients appear and vanish during censuses. CENSUS_SECONDS: run longer than 5 s."""
     out = b.ends_well(STRESS.replace("SECONDS", os.environ.get("CENSUS_SECONDS", "5")))
     expect(out == "done\n", out)
     expect(int(b.record("census")[1]) > 3, "censuses")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""tests/probe/holders.py BUILD [--every] [NAME...]: who holds an object, by the probe's search, in
-real programs of the system's CPython, the oldest and the newest that are found here (--every: of all).
+"""tests/probe/holders.py BUILD [--every] [NAME...]: the probe's search for holders, in real
+programs of the system's CPython and the oldest and newest found here (--every: all).
 
-The cases are in holders_program.py. One line a case, `N passed, N failed` last.
+The cases are in holders_program.py. One line per case, `N passed, N failed` last.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ PROGRAM = pathlib.Path(__file__).resolve().parent / "holders_program.py"
 
 
 def cases(python, program, library, names):
-    """(name, what is wrong or None) of every case."""
+    """(name, error or None) of every case."""
     done = subprocess.run([python, "-X", "faulthandler", program, library, *names], text=True,
                           capture_output=True, timeout=300)
     for line in done.stdout.splitlines():
@@ -27,7 +27,7 @@ def cases(python, program, library, names):
 
 
 def run_all(program, library, asked):
-    """The cases of a program that has the library, with the interpreters; the exit status."""
+    """Runs the cases of a program with each interpreter; returns the exit status."""
     counts = [0, 0]
     for version, python in runner.interpreters(asked.every):
         for name, said in cases(python, program, library, asked.names):

@@ -1,7 +1,7 @@
-"""Objects that are held in known ways, and what the probe's search says of each.
+"""Objects with known holders, and what the probe's search says about each.
 
-Run by tests/probe/holders.py with every CPython: holders_program.py LIBRARY [NAME...]. One line a
-case: "ok NAME", or "FAIL NAME: what was said".
+Run by tests/probe/holders.py with every CPython: holders_program.py LIBRARY [NAME...]. One line per
+case: "ok NAME", or "FAIL NAME: the answer".
 """
 
 import asyncio
@@ -58,7 +58,7 @@ def expect(true, said):
 
 
 def expect_first(holders, kind, path=None, function=None, share=1.0, file=HERE):
-    """`function`: how it ends; to 3.10 frames do not know the class."""
+    """`function`: its end; up to 3.10 frames do not know the class."""
     expect(holders, "nothing was found")
     h = holders[0]
     expect(h.kind == kind and (path is None or h.path == path), holders)
@@ -69,7 +69,7 @@ def expect_first(holders, kind, path=None, function=None, share=1.0, file=HERE):
 
 
 class Thing:
-    """Something that the collector tracks."""
+    """An object that the collector tracks."""
 
 
 # ---- variables ----
@@ -360,7 +360,7 @@ def keys_that_cannot_be_written():
 
 
 def things_that_the_collector_does_not_track():
-    """Dicts of numbers, in an attribute that is one."""
+    """Dicts of numbers, in an attribute that is a dict of numbers itself."""
     class Stats:
         def __init__(self):
             self.by_step = {}
@@ -407,7 +407,7 @@ class Slotted:
 
 
 def chains():
-    """Each link holds the one before it, or the one after it: however long, the name is short."""
+    """Each link holds the one before or after it. However long the chain, the name is short."""
     last, lists = None, []
     for _ in range(500):
         last = Link(last)
@@ -434,7 +434,7 @@ def chains():
     expect_first(who(address), "attribute", "applied.args[1]*[0]", "partial")
 
 
-# ---- code that keeps things ----
+# ---- code that holds objects ----
 
 
 @functools.lru_cache(maxsize=None)
@@ -572,7 +572,7 @@ def weak_references_hold_nothing():
     expect(len(references) == len(table) == 5, "weak")
 
 
-# ---- nobody ----
+# ---- no named holder ----
 
 
 class Node:
@@ -614,7 +614,7 @@ def held_by_c():
 
 
 def pieces_of_a_text_file():
-    """Lists that an io.StringIO does not tell the collector of, to 3.11."""
+    """Up to 3.11, lists that an io.StringIO hides from the collector."""
     log, piece = io.StringIO(), "a piece " * 100
     log.write(piece)
     lists = [o for o in gc.get_objects() if type(o) is list and len(o) == 1 and o[0] is piece]
@@ -702,7 +702,7 @@ def no_code_of_the_program_runs():
 
 
 def nothing_is_changed():
-    """No reference is kept, and the collector still sees all."""
+    """No reference is kept, and the collector still finds everything."""
     class Gone(list):
         pass
     kept = Gone([Thing()])
@@ -719,7 +719,7 @@ def nothing_is_changed():
 
 
 def our_own_never_appears():
-    """Neither what our package holds nor what its functions are at work with."""
+    """Neither objects of our package nor values its functions work with."""
     folder = os.path.join(os.path.dirname(HERE), "tidemark")
     package = types.ModuleType("tidemark")
     package.__file__ = os.path.join(folder, "__init__.py")
@@ -739,7 +739,7 @@ def our_own_never_appears():
 
 
 def modules_of_torch():
-    """Their parts are written as the program writes them."""
+    """Their parts are written as a program writes them."""
     Module = type("Module", (), {"__module__": "torch.nn.modules.module"})
 
     class Net(Module):
@@ -752,13 +752,13 @@ def modules_of_torch():
     expect_first(who(addresses[0]), "attribute", "model.encoder[1].cache", "Net")
     expect_first(who(addresses[1]), "attribute", "model.encoder[1].mean", "Net")
     expect_first(who(addresses[2]), "attribute", "model.encoder[1]._buffers", "Net")
-    other = Net(codebook=Net())  # as long a name as that of the table it is in
+    other = Net(codebook=Net())  # a name as long as that of the table that has it
     expect_first(who(id(other._modules["codebook"].cache)), "attribute", "other.codebook.cache",
                  "Net")
 
 
 def parameters_are_the_models():
-    """An optimizer knows them, too."""
+    """The optimizer refers to them too."""
     module = types.ModuleType("torch.optim.optimizer")
     module.Optimizer = type("Optimizer", (), {})
     sys.modules["torch.optim.optimizer"] = module
@@ -802,7 +802,7 @@ CASES = [a_local_list, a_parameter_belongs_to_the_outer_function, a_variable_of_
 
 
 def run(case):
-    """"" where it went well."""
+    """Returns "" if it succeeded."""
     try:
         case()
         return ""

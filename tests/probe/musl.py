@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/probe/musl.py BUILD: programs with another C library live below `tidemark run` as ever.
+"""tests/probe/musl.py BUILD: programs with another C library run unharmed below `tidemark run`.
 
 LD_PRELOAD brings the probe into them too. `N passed, N failed` last.
 """

@@ -1,4 +1,4 @@
-/* tests/probe/ring_dump.c DIRECTORY: every record of every ring there, a line each. */
+/* tests/probe/ring_dump.c DIRECTORY: prints every record of every ring there, one per line. */
 #include "wire/wire.h"
 
 #include <dirent.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-    [WIRE_STEP] = "step", [WIRE_EPOCH] = "epoch",   [WIRE_EPOCH_LENGTH] = "epoch-length",
-    [WIRE_PLAN] = "plan", [WIRE_SAMPLE] = "sample", [WIRE_PHASE] = "phase",
+    [WIRE_STEP] = "step",   [WIRE_EPOCH] = "epoch",   [WIRE_EPOCH_LENGTH] = "epoch-length",
+    [WIRE_PLAN] = "plan",   [WIRE_SAMPLE] = "sample", [WIRE_PHASE] = "phase",
     [WIRE_ASIDE] = "aside",
 };
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""tests/probe/run.py BUILD [--every] [NAME...]: what the probe tells from inside real Python
+"""tests/probe/run.py BUILD [--every] [NAME...]: what the probe reports from inside real Python
 programs, and that they do not notice it.
 
-Every case runs with the system's CPython, the oldest and the newest from 3.9 on that are found here
-(--every: with all of them), with a stand-in for torch where the interpreter has none; some only with
-the real one. One line a case, `N passed, N failed` last.
+Every case runs with the system's CPython and the oldest and newest from 3.9 on found here (--every:
+all of them), with a stand-in for torch if the interpreter has none; some only with the real one.
+One line per case, `N passed, N failed` last.
 """
 
 import functools
@@ -24,11 +24,11 @@ from runner import Failed, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
 STANDIN = HERE.parent / "standin"
-PARALLEL = os.cpu_count() + 1  # half of their time they wait
+PARALLEL = os.cpu_count() + 1  # they wait for half of their time
 
 
-class Told:
-    """What the rings of a run hold."""
+class Reported:
+    """The records in the rings of a run."""
 
     def __init__(self, text):
         self.records = [line.split() for line in text.splitlines()]
@@ -67,25 +67,25 @@ class Bench:
         return env
 
     def run(self, text, *args, probe=True, options=(), **extra):
-        """The program's end, with its output."""
+        """Runs the program and returns its end, with its output."""
         program = os.path.join(self.folder, "program.py")
         pathlib.Path(program).write_text(text)
         return subprocess.run([self.python, *options, program, *args], cwd=self.folder, text=True,
                               capture_output=True, timeout=120, env=self.environment(probe, extra))
 
     def forget(self):
-        """What was told so far."""
+        """Forgets what was reported so far."""
         for name in os.listdir(self.rings):
             os.remove(os.path.join(self.rings, name))
 
-    def told(self):
+    def reported(self):
         dump = [self.build / "tests" / "ring_dump", self.rings]
-        return Told(subprocess.run(dump, capture_output=True, text=True, check=True).stdout)
+        return Reported(subprocess.run(dump, capture_output=True, text=True, check=True).stdout)
 
-    def told_by(self, text, *args, **extra):
+    def reported_by(self, text, *args, **extra):
         done = self.run(text, *args, **extra)
         expect(done.returncode == 0, done.stderr)
-        return self.told()
+        return self.reported()
 
 
 # ---- programs ----
@@ -147,39 +147,39 @@ def sgd(b):
     return real if b.real else "torch.optim.SGD()"
 
 
-# ---- what it tells ----
+# ---- what it reports ----
 
 
 def counts_steps_and_epochs(b):
     """Steps of the first of two optimizers; epochs of the loader that feeds them."""
-    told = b.told_by(loop(b))
-    expect(told.steps() == [120], told.steps())
-    expect(told.values("epoch") == [1, 2, 3], told.values("epoch"))
-    expect(set(told.values("epoch-length")) == {40}, told.values("epoch-length"))
-    expect(all(v > 1e6 for v in told.values("sample", "host.anon")), "host.anon")
-    steps, samples = told.values("step"), told.values("sample", "host.anon")
-    expect(len(samples) == len(steps) - 3, "a sample a step that is told, none an epoch's end")
+    reported = b.reported_by(loop(b))
+    expect(reported.steps() == [120], reported.steps())
+    expect(reported.values("epoch") == [1, 2, 3], reported.values("epoch"))
+    expect(set(reported.values("epoch-length")) == {40}, reported.values("epoch-length"))
+    expect(all(v > 1e6 for v in reported.values("sample", "host.anon")), "host.anon")
+    steps, samples = reported.values("step"), reported.values("sample", "host.anon")
+    expect(len(samples) == len(steps) - 3, "one sample per reported step, none at an epoch's end")
 
 
 def counts_accumulated_steps_once(b):
     """Four batches make a step: the epoch has a quarter of the steps."""
-    told = b.told_by(loop(b, accumulate=4))
-    expect(told.steps() == [30], told.steps())
-    expect(told.values("epoch") == [1, 2, 3], told.values("epoch"))
-    expect(set(told.values("epoch-length")) == {10}, told.values("epoch-length"))
+    reported = b.reported_by(loop(b, accumulate=4))
+    expect(reported.steps() == [30], reported.steps())
+    expect(reported.values("epoch") == [1, 2, 3], reported.values("epoch"))
+    expect(set(reported.values("epoch-length")) == {10}, reported.values("epoch-length"))
 
 
 def counts_before_torch_2(b):
-    """The same where torch has no hook of its own."""
+    """The same with a torch that has no hook of its own."""
     if b.real:
         return
-    told = b.told_by(loop(b), STANDIN_TORCH="old")
-    expect(told.steps() == [120], told.steps())
-    expect(told.values("epoch") == [1, 2, 3], told.values("epoch"))
+    reported = b.reported_by(loop(b), STANDIN_TORCH="old")
+    expect(reported.steps() == [120], reported.steps())
+    expect(reported.values("epoch") == [1, 2, 3], reported.values("epoch"))
 
 
 def begins_where_a_resumed_training_was(b):
-    """The state that was loaded into Adam knows its step."""
+    """The state loaded into Adam knows its step."""
     if b.real:
         text = """
 import torch
@@ -199,44 +199,44 @@ adam.state["weight"] = {"step": 50000}
 for i in range(10):
     adam.step()
 """
-    told = b.told_by(text)
-    expect(told.steps() == [50010], told.steps())
+    reported = b.reported_by(text)
+    expect(reported.steps() == [50010], reported.steps())
 
 
 def goes_on_with_another_optimizer(b):
-    """The first is gone: its successor's steps follow its own."""
-    told = b.told_by("import torch\nfor i in range(3):\n    o = %s\n    for j in range(10):\n"
+    """The first one is gone: the steps of its successor follow."""
+    reported = b.reported_by("import torch\nfor i in range(3):\n    o = %s\n    for j in range(10):\n"
                      "        o.step()\n    del o\n" % sgd(b))
-    expect(told.steps() == [30], told.steps())
+    expect(reported.steps() == [30], reported.steps())
 
 
-def tells_nothing_without_torch(b):
+def reports_nothing_without_torch(b):
     """No ring, no file."""
     done = b.run("import json, collections")
     expect(done.returncode == 0 and os.listdir(b.rings) == [], done.stderr)
 
 
 def reads_torchs_counters(b):
-    """Of the devices in use, with the steps."""
+    """For the devices in use, with the steps."""
     if b.real:
         return
-    told = b.told_by("import gc, time, torch\ntorch.cuda._initialized = True\n"
+    reported = b.reported_by("import gc, time, torch\ntorch.cuda._initialized = True\n"
                      "o = torch.optim.SGD()\nend = time.monotonic() + 1.2\n"
                      "while time.monotonic() < end:\n    o.step()\n    sum(range(2000))\n")
-    allocated = told.values("sample", "torch.allocated")
+    allocated = reported.values("sample", "torch.allocated")
     expect(len(allocated) >= 2 and allocated == sorted(allocated), allocated)
-    expect(all(r[5] == "cuda:1" for r in told.records if r[4] == "torch.allocated"), "device")
-    expect(set(told.values("sample", "torch.reserved")) == {2097152}, "reserved")
-    expect(set(told.values("sample", "torch.peak")) == {1048576}, "peak")
-    expect(set(told.values("sample", "torch.pinned")) == {4096}, "pinned")
-    expect(len(told.values("sample", "py.collections")) >= 1, "collections")
+    expect(all(r[5] == "cuda:1" for r in reported.records if r[4] == "torch.allocated"), "device")
+    expect(set(reported.values("sample", "torch.reserved")) == {2097152}, "reserved")
+    expect(set(reported.values("sample", "torch.peak")) == {1048576}, "peak")
+    expect(set(reported.values("sample", "torch.pinned")) == {4096}, "pinned")
+    expect(len(reported.values("sample", "py.collections")) >= 1, "collections")
 
 
 def reads_torchs_counters_where_nobody_steps(b):
-    """An evaluation prints, and makes no step: what it holds is seen all the same."""
+    """An evaluation prints and makes no steps. Its memory is measured all the same."""
     if b.real:
         return
-    b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+    b.reported_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
               "for i in range(60):\n    o.step()\n    print('step', i, flush=True)\n"
               "    time.sleep(.001)\nbefore = torch._C.readings\n"
               "for i in range(100):\n    print('step', i, flush=True)\n    time.sleep(.003)\n"
@@ -244,10 +244,10 @@ def reads_torchs_counters_where_nobody_steps(b):
 
 
 def sees_the_inside_of_the_first_evaluations(b):
-    """They are over in a few milliseconds, long after a first step that took its time."""
+    """They last a few milliseconds, long after a slow first step."""
     if b.real:
         return
-    b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+    b.reported_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
               "o.step(); time.sleep(1)\n"
               "for evaluation in range(4):\n"
               "    for i in range(10):\n        o.step()\n        time.sleep(.0002)\n"
@@ -257,33 +257,33 @@ def sees_the_inside_of_the_first_evaluations(b):
               "    assert torch._C.readings > before + 5, (before, torch._C.readings)\n")
 
 
-def steps_that_vary_are_told_as_rarely(b):
-    """A step that takes long is no evaluation, and no reason to tell it."""
+def steps_that_vary_are_reported_as_rarely(b):
+    """A slow step is no evaluation, and no reason to report more often."""
     if b.real:
         return
-    told = b.told_by("import time, torch\no = torch.optim.SGD()\n"
+    reported = b.reported_by("import time, torch\no = torch.optim.SGD()\n"
                      "for i in range(1500):\n    o.step()\n"
                      "    time.sleep(.0015 if i % 2 else .0001)\n")
-    expect(len(told.values("step")) < 500, len(told.values("step")))
+    expect(len(reported.values("step")) < 500, len(reported.values("step")))
 
 
 def one_slow_reading_does_not_blind(b):
-    """Another thread had torch's lock for long: the next counters come soon all the same."""
+    """Another thread held torch's lock for long: the next counters come soon all the same."""
     if b.real:
         return
-    told = b.told_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
+    reported = b.reported_by("import time, torch\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
                      "read, slow = torch._C._cuda_memoryStats, [0.1]\n"
                      "def stats(device):\n    time.sleep(slow.pop() if slow else 0)\n"
                      "    return read(device)\ntorch._C._cuda_memoryStats = stats\n"
                      "end = time.monotonic() + 1.5\nwhile time.monotonic() < end:\n"
                      "    o.step()\n    time.sleep(.001)\n")
-    allocated = told.values("sample", "torch.allocated")
+    allocated = reported.values("sample", "torch.allocated")
     expect(len(allocated) > 3, allocated)
 
 
 def what_a_step_maps_for_itself_is_not_asked_for(b):
-    """What the process asked of the kernel is told of the moment of its step, with its heap."""
-    told = b.told_by("import mmap, time, torch\no = %s\nkept = []\n"
+    """The kernel memory a process asked for is reported as of its step, with its heap."""
+    reported = b.reported_by("import mmap, time, torch\no = %s\nkept = []\n"
                      "private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"
                      "for i in range(200):\n"
                      "    work = mmap.mmap(-1, (i %% 7) << 24, flags=private) if i %% 7 else None\n"
@@ -291,8 +291,8 @@ def what_a_step_maps_for_itself_is_not_asked_for(b):
                      "    if work: work.close()\n"
                      "    if i == 100: kept.append(mmap.mmap(-1, 1 << 30, flags=private))\n"
                      "    o.step()\n" % sgd(b))
-    asked = told.values("sample", "heap.asked")
-    expect(len(asked) > 8 and len(asked) == len(told.values("sample", "heap.free")), len(asked))
+    asked = reported.values("sample", "heap.asked")
+    expect(len(asked) > 8 and len(asked) == len(reported.values("sample", "heap.free")), len(asked))
     levels = {round((value - asked[0]) / 2 ** 24) for value in asked}
     expect(levels == {0, 64}, levels)
 
@@ -300,52 +300,52 @@ def what_a_step_maps_for_itself_is_not_asked_for(b):
 def leaves_cuda_alone_until_it_is_used(b):
     """A program that does not use its GPU is not made to."""
     if not b.real:
-        told = b.told_by("import torch\no = torch.optim.SGD()\nfor i in range(100):\n    o.step()")
-        expect(told.values("sample", "torch.allocated") == [], "counters were read")
+        reported = b.reported_by("import torch\no = torch.optim.SGD()\nfor i in range(100):\n    o.step()")
+        expect(reported.values("sample", "torch.allocated") == [], "counters were read")
 
 
 def the_child_of_a_fork_has_no_cuda(b):
-    """torch's counters there are its parent's, and its locks may be held by threads now gone."""
+    """torch's counters there are its parent's, and threads that are gone may hold its locks."""
     if b.real:
         return
-    told = b.told_by("import os, torch\nparent = os.getpid()\ntorch.cuda._initialized = True\n"
+    reported = b.reported_by("import os, torch\nparent = os.getpid()\ntorch.cuda._initialized = True\n"
                      "torch._C._cuda_isInBadFork = lambda: os.getpid() != parent\n"
                      "o = torch.optim.SGD()\nchild = os.fork()\nif child == 0:\n    o.step()\n"
                      "else:\n    os.waitpid(child, 0)\n")
-    expect(told.steps() == [1], told.steps())
-    expect(told.values("sample", "torch.allocated") == [], "counters were read")
+    expect(reported.steps() == [1], reported.steps())
+    expect(reported.values("sample", "torch.allocated") == [], "counters were read")
 
 
 def a_fork_counts_for_itself(b):
-    """The child has a ring of its own, and its parent's is as it was."""
-    told = b.told_by("import os, torch\no = %s\nfor i in range(5):\n    o.step()\n"
+    """The child has a ring of its own, and its parent's is unchanged."""
+    reported = b.reported_by("import os, torch\no = %s\nfor i in range(5):\n    o.step()\n"
                      "child = os.fork()\nfor i in range(7 if child else 20):\n    o.step()\n"
                      "if child:\n    os.waitpid(child, 0)\n" % sgd(b))
-    expect(sorted(told.steps()) == [12, 20], told.steps())
+    expect(sorted(reported.steps()) == [12, 20], reported.steps())
 
 
 def starts_anew_after_exec(b):
-    """The program that a process becomes counts its own steps."""
-    told = b.told_by("import os, sys, torch\no = %s\nn = 5 if len(sys.argv) > 1 else 3\n"
+    """The new program counts its own steps."""
+    reported = b.reported_by("import os, sys, torch\no = %s\nn = 5 if len(sys.argv) > 1 else 3\n"
                      "for i in range(n):\n    o.step()\nif n == 3:\n"
                      "    os.execv(sys.executable, [sys.executable, __file__, 'again'])\n" % sgd(b))
-    expect(told.steps() == [5] and told.rings() == 1, told.steps())
+    expect(reported.steps() == [5] and reported.rings() == 1, reported.steps())
 
 
 def data_workers_do_not_disturb(b):
-    """Forked workers of a DataLoader tell what their malloc has in use, and count nothing."""
+    """Forked workers of a DataLoader report malloc's in-use bytes, and count nothing."""
     if b.real:
-        told = b.told_by(loop(b, batches=20, workers=2))
-        steps = [n for n in told.steps() if not math.isnan(n)]
-        expect(steps == [60] and told.values("epoch") == [1, 2, 3], told.records)
-        trainer = next(r[0] for r in told.records if r[1] == "step")
-        kinds = {(r[1], r[4]) for r in told.records if r[0] != trainer}
+        reported = b.reported_by(loop(b, batches=20, workers=2))
+        steps = [n for n in reported.steps() if not math.isnan(n)]
+        expect(steps == [60] and reported.values("epoch") == [1, 2, 3], reported.records)
+        trainer = next(r[0] for r in reported.records if r[1] == "step")
+        kinds = {(r[1], r[4]) for r in reported.records if r[0] != trainer}
         heap = {("sample", "heap." + what) for what in ("used", "asked", "free")}
         expect(kinds <= heap | {("reached", "-")}, kinds)
-        expect(told.rings() == 7, told.rings())  # two workers for each of three epochs
+        expect(reported.rings() == 7, reported.rings())  # two workers for each of three epochs
 
 
-# ---- cleanup that the environment asks for ----
+# ---- cleanup requested by the environment ----
 
 ALL_ACTIONS = "every=2,gc=1,empty_cache=1,trim=1,zero_grad=safe"
 
@@ -382,54 +382,54 @@ def cleans_up_a_job_that_does_not_know(b):
     with_it, without = b.run(TRAINING, TIDEMARK_CLEANUP=ALL_ACTIONS), b.run(TRAINING)
     expect(with_it.returncode == 0, with_it.stderr)
     expect(with_it.stdout == without.stdout, with_it.stdout + without.stdout)
-    # The first batch has none before; the cleanup at step 2 has not seen the habit of the loop.
+    # The first batch has none before it; the cleanup at step 2 does not know the loop's habit yet.
     expect(without.stderr == "gone 1\n" and with_it.stderr == "gone 19\n", with_it.stderr)
-    told = b.told()
-    expect(told.values("sample", "cleanup.gc.freed")[-1] > 25 * 2 ** 20, "freed")
-    expect(told.values("sample", "cleanup.gc.seconds")[-1] > 0, "seconds")
-    expect(told.steps()[-1] == 40, told.steps())
+    reported = b.reported()
+    expect(reported.values("sample", "cleanup.gc.freed")[-1] > 25 * 2 ** 20, "freed")
+    expect(reported.values("sample", "cleanup.gc.seconds")[-1] > 0, "seconds")
+    expect(reported.steps()[-1] == 40, reported.steps())
 
 
 def cleans_up_everywhere(b):
-    """With every interpreter, before and since torch 2.0; what it does is told."""
+    """With every interpreter, before and since torch 2.0; the effect is reported."""
     if b.real:
         return
     text = ("import torch, time\ntorch.cuda._initialized = True\no = torch.optim.SGD()\n"
             "for i in torch.utils.data.DataLoader(100):\n    o.step()\n    time.sleep(.002)\n")
     for age in ("", "old"):
         b.forget()
-        told = b.told_by(text, TIDEMARK_CLEANUP=ALL_ACTIONS, STANDIN_TORCH=age)
-        expect(told.steps()[-1] == 100, told.steps())
+        reported = b.reported_by(text, TIDEMARK_CLEANUP=ALL_ACTIONS, STANDIN_TORCH=age)
+        expect(reported.steps()[-1] == 100, reported.steps())
         for action in ("gc", "trim", "zero_grad", "empty_cache"):
-            seconds = told.values("sample", "cleanup.%s.seconds" % action)
+            seconds = reported.values("sample", "cleanup.%s.seconds" % action)
             expect(len(seconds) > 1 and seconds == sorted(seconds), action)
-        freed = [float(r[3]) for r in told.records
+        freed = [float(r[3]) for r in reported.records
                  if r[4] == "cleanup.empty_cache.freed" and r[5] == "cuda"]
         expect(freed and set(freed) == {1048576}, freed)
 
 
 def actions_can_be_left_out(b):
-    """What is 0 is not done."""
-    told = b.told_by("import torch\no = %s\nfor i in range(20):\n    o.step()\n" % sgd(b),
+    """Actions set to 0 are not done."""
+    reported = b.reported_by("import torch\no = %s\nfor i in range(20):\n    o.step()\n" % sgd(b),
                      TIDEMARK_CLEANUP="every=5,gc=1,trim=0,empty_cache=0,zero_grad=0")
-    expect({r[4] for r in told.records if r[4].startswith("cleanup.")} ==
-           {"cleanup.gc.freed", "cleanup.gc.seconds"}, told.records)
+    expect({r[4] for r in reported.records if r[4].startswith("cleanup.")} ==
+           {"cleanup.gc.freed", "cleanup.gc.seconds"}, reported.records)
 
 
-def a_setting_that_cannot_be_is_told(b):
+def an_invalid_setting_is_reported(b):
     """The job runs unchanged."""
     text = "import torch\no = %s\nfor i in range(20):\n    o.step()\nprint('made')" % sgd(b)
     for wrong in ("every=0", "every=10,gc=yes", "often", "every=5,speed=3", "workers=-1"):
         b.forget()
         done = b.run(text, TIDEMARK_CLEANUP=wrong)
         expect(done.stdout == "made\n" and done.stderr == "", done.stderr)
-        told = b.told()
-        expect(told.values("sample", "cleanup.refused")[-1:] == [1], wrong)
-        expect(told.values("sample", "cleanup.gc.seconds") == [], wrong)
+        reported = b.reported()
+        expect(reported.values("sample", "cleanup.refused")[-1:] == [1], wrong)
+        expect(reported.values("sample", "cleanup.gc.seconds") == [], wrong)
 
 
 def zero_grad_has_another_default(b):
-    """Of optimizers and modules; what the program says itself holds."""
+    """For optimizers and modules; what the program sets itself stays."""
     if b.real:
         text = ("import torch\nm = torch.nn.Linear(2, 2)\n"
                 "o = torch.optim.SGD(m.parameters(), lr=.1)\n"
@@ -467,7 +467,7 @@ with torch.no_grad():
 
 
 def loaders_get_other_workers(b):
-    """Those that feed a training; streams and evaluations are as they were."""
+    """Loaders that feed a training; streams and evaluations are unchanged."""
     if not b.real:
         return
     for count in (0, 2):
@@ -479,7 +479,7 @@ def loaders_get_other_workers(b):
 
 
 def workers_that_cannot_be_are_none(b):
-    """Processes cannot be made: the loader works as the program has asked."""
+    """If processes cannot be made, the loader works as the program has asked."""
     if not b.real:
         return
     text = ("import torch, torch.multiprocessing as m\n"
@@ -492,7 +492,7 @@ def workers_that_cannot_be_are_none(b):
 
 
 def an_interrupt_while_we_clean_goes_through(b):
-    """Ctrl-C during a collection, and a signal whose handler raises an error of the program's."""
+    """Ctrl-C during a collection, and a signal whose handler raises an error of the program."""
     text = ("import gc, os, signal, torch\no = %s\n"
             "def handler(number, frame):\n    raise TimeoutError\n"
             "signal.signal(signal.SIGALRM, handler)\n"
@@ -546,15 +546,15 @@ PROGRAM
 
 
 def looks_at(b, program):
-    # What is told of datasets: name and MB.
+    # What is reported about datasets: name and MB.
     b.forget()
-    told = b.told_by(DATASETS.replace("PROGRAM", program))
-    found = [(r[4], float(r[3]) / 2**20) for r in told.records if r[4].startswith("dataset.")]
+    reported = b.reported_by(DATASETS.replace("PROGRAM", program))
+    found = [(r[4], float(r[3]) / 2**20) for r in reported.records if r[4].startswith("dataset.")]
     return dict(found)
 
 
 def names_what_workers_copy(b):
-    """The attribute of the dataset, with the bytes of its objects; through what wraps it."""
+    """The attribute of the dataset, with the bytes of its objects, also through wrappers."""
     if not b.real:
         return
     found = looks_at(b, "run(Files(samples=texts(), root='x'))")
@@ -567,15 +567,15 @@ def names_what_workers_copy(b):
     held = looks_at(b, "run(Files(index=Index()))")
     expect(list(held) == ["dataset.dict.Index.by_key"], held)
     shared = looks_at(b, "run(Files(rows=tuple({'n': float(i), 'of': 7} for i in range(N))))")
-    # A dict and a number each; keys and small numbers are there once.
+    # A dict and a number each; keys and small numbers exist once.
     expect(17 < shared["dataset.tuple.Files.rows"] < 20, shared)
     tensors = looks_at(b, "run(Files(rows=[torch.ones(4) for i in range(N // 8)]))")
-    # With what C++ keeps of them: 520 to 970 bytes each are copied.
+    # Including torch's C++ objects: 520 to 970 bytes each are copied.
     expect(12 < tensors["dataset.list.Files.rows"] < 20, tensors)
 
 
 def arrays_are_not_copied(b):
-    """One array, a few objects, or no worker: nothing is told."""
+    """One array, a few objects, or no worker: nothing is reported."""
     if not b.real:
         return
     for silent in ("run(Files(samples=np.array(texts())))", "run(Files(samples=texts()[:1000]))",
@@ -585,7 +585,7 @@ def arrays_are_not_copied(b):
 
 
 def no_code_of_a_dataset_runs(b):
-    """Neither of its attributes nor of what they hold; a list of one's own is not looked into."""
+    """Not of its attributes either, nor of their contents. Subclasses of list are not examined."""
     if not b.real:
         return
     text = DATASETS.replace("PROGRAM", """
@@ -594,11 +594,11 @@ run(Files(rows=rows, odd=Odd(texts()), many={"x" * 60: 1}))
 """)
     done, without = b.run(text), b.run(text, probe=False)
     expect(done.returncode == 0 and done.stdout == without.stdout, done.stdout + done.stderr)
-    expect([r[4] for r in b.told().records if "dataset" in r[4]] == ["dataset.list.Files.rows"],
+    expect([r[4] for r in b.reported().records if "dataset" in r[4]] == ["dataset.list.Files.rows"],
            "rows alone")
 
 
-# ---- and that nobody notices ----
+# ---- nobody notices ----
 
 LOOK_AROUND = """
 import atexit, gc, os, sys, threading
@@ -612,7 +612,7 @@ print(sys.getprofile(), sys.gettrace(), sys.excepthook)
 
 
 def the_program_sees_nothing(b):
-    """Arguments, flags, modules, import hooks, threads, descriptors: as without it."""
+    """Arguments, flags, modules, import hooks, threads and descriptors are as without it."""
     text = LOOK_AROUND.replace("LOOP", loop(b))
     with_it, without = b.run(text, "a", "-b"), b.run(text, "a", "-b", probe=False)
     plain = [re.sub("0x[0-9a-f]+|<_MainThread.*?>", "", d.stdout) for d in (with_it, without)]
@@ -644,12 +644,12 @@ except KeyboardInterrupt:
 
 
 def a_sampler_is_asked_once_a_pass(b):
-    """Its length may take it long to find out."""
+    """len() of it may take long."""
     if b.real:
         done = b.run(SAMPLER.replace("ASKED", "False"))
         expect(done.stdout == "2\n", done.stdout + done.stderr)
-        expect(b.told().values("epoch") == [1, 2], b.told().values("epoch"))
-        expect(b.told().values("epoch-length") == [50, 50], b.told().values("epoch-length"))
+        expect(b.reported().values("epoch") == [1, 2], b.reported().values("epoch"))
+        expect(b.reported().values("epoch-length") == [50, 50], b.reported().values("epoch-length"))
 
 
 def an_interrupt_while_we_ask_goes_through(b):
@@ -660,7 +660,7 @@ def an_interrupt_while_we_ask_goes_through(b):
 
 
 def tracebacks_are_the_same(b):
-    """Of an error in step(), in a loader, and in the program, byte for byte."""
+    """For an error in step(), in a loader, and in the program, byte for byte."""
     if b.real:
         wrong = ("class Wrong(torch.optim.SGD):\n    def step(self, closure=None):\n"
                  "        raise RuntimeError('in step')\n"
@@ -685,33 +685,33 @@ def isolated_interpreters_are_watched_too(b):
     """-I and -S: no site, no user's settings."""
     text = "import sys\nsys.path.insert(0, %r)\n%s" % (str(STANDIN), loop(b))
     if not b.real:
-        told = b.told_by(text, options=("-I", "-S"))
-        expect(told.steps() == [120], told.steps())
+        reported = b.reported_by(text, options=("-I", "-S"))
+        expect(reported.steps() == [120], reported.steps())
 
 
 def the_users_sitecustomize_runs(b):
-    """And sees nothing of ours."""
+    """And it notices nothing of the probe."""
     pathlib.Path(b.folder, "sitecustomize.py").write_text("import sys\nsys.mine = 5\n")
     done = b.run("import sys\nprint(sys.mine)", PYTHONPATH=b.folder)
     expect(done.stdout == "5\n", done.stderr)
 
 
 def a_folder_that_is_gone_is_no_matter(b):
-    """The watcher has died and cleared up: training goes on."""
+    """The watcher has died and its folder is gone: training goes on."""
     b.rings = os.path.join(b.folder, "gone")
     done = b.run(loop(b))
     expect(done.returncode == 0 and done.stderr == "", done.stderr)
 
 
 def a_torn_down_folder_is_no_matter(b):
-    """It goes away in the middle."""
+    """It disappears during the run."""
     text = loop(b) + "\nimport shutil, os\nshutil.rmtree(os.environ['TIDEMARK_RUN'])\n" + loop(b)
     done = b.run(text)
     expect(done.returncode == 0 and done.stderr == "", done.stderr)
 
 
 def a_module_of_that_name_is_no_matter(b):
-    """Somebody's own `torch`, with nothing of torch in it."""
+    """A module named `torch` that has nothing to do with torch."""
     folder = pathlib.Path(b.folder, "torch", "optim")
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").write_text("from torch import optim, more\n")
@@ -723,7 +723,7 @@ def a_module_of_that_name_is_no_matter(b):
 
 
 def tensors_are_read_as_they_are(b):
-    """What is read of tensors in memory, beside what torch says of them."""
+    """Facts read from memory against what torch says."""
     if not b.real:
         return
     library = str(b.build / "tests" / "libtensor_facts.so")
@@ -732,7 +732,7 @@ def tensors_are_read_as_they_are(b):
 
 
 def debugging_allocators_end_well(b):
-    """The interpreter ends while we still wait for torch, and checks what it frees."""
+    """The interpreter ends while the probe still waits for torch, and checks what it frees."""
     text = ("import sys, types\nsys.modules['torch'] = types.ModuleType('torch')\n"
             "import _ctypes, json.tool\n")
     done = b.run(text, PYTHONMALLOC="debug")
@@ -740,16 +740,16 @@ def debugging_allocators_end_well(b):
 
 
 def threads_may_train(b):
-    """Several threads, an optimizer each."""
-    told = b.told_by("import threading, torch\no = [%s for i in range(4)]\n"
+    """Several threads, each with an optimizer."""
+    reported = b.reported_by("import threading, torch\no = [%s for i in range(4)]\n"
                      "def train(o):\n    for i in range(500):\n        o.step()\n"
                      "t = [threading.Thread(target=train, args=(x,)) for x in o]\n"
                      "[x.start() for x in t]\n[x.join() for x in t]\n" % sgd(b))
-    expect(len(told.steps()) == 1 and 500 <= told.steps()[0] <= 2000, told.steps())
+    expect(len(reported.steps()) == 1 and 500 <= reported.steps()[0] <= 2000, reported.steps())
 
 
 def costs_nothing_without_torch(b):
-    """Instructions of a program that makes many audit events: no more for each of them."""
+    """Counts instructions of a program with many audit events: no more for each of them."""
     if b.real:
         return
     text = "x = object()\nfor i in range(300000):\n    id(x)\n"
@@ -789,7 +789,7 @@ def run_case(case, make):
 
 
 def run_all(asked, chosen):
-    """chosen: (case, function that makes its bench, what to print before its name)."""
+    """chosen: (case, function that makes its bench, text printed before its name)."""
     cases = [runner.Case("%s %s" % (where, runner.words(case.__name__)),
                          functools.partial(run_case, case, make)) for case, make, where in chosen]
     wanted = [c for c in cases if runner.is_wanted(c.name, asked.names)]

@@ -1,4 +1,4 @@
-/* tests/probe/tensor_facts.c: the probe's reading of tensors as a library for tensors.py. */
+/* tests/probe/tensor_facts.c: the probe's reading of tensors, as a library for tensors.py. */
 #include "probe/census/tensors.h"
 
 #include <time.h>
@@ -10,7 +10,7 @@ static double now(void)
     return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
 }
 
-/* NULL: learnt, or why not. */
+/* NULL: learned; otherwise the reason for the failure. */
 const char *facts_learn(double *ret_ns)
 {
     if (!python_find())
@@ -21,7 +21,7 @@ const char *facts_learn(double *ret_ns)
     return learnt ? NULL : tensors_why();
 }
 
-/* A number that depends on all of them, so that none is left out. */
+/* Returns a number that depends on every read, so that none is optimised away. */
 static size_t read_once(py_object *const *objects, size_t count)
 {
     struct tensor_facts f;
@@ -31,7 +31,7 @@ static size_t read_once(py_object *const *objects, size_t count)
     return sum;
 }
 
-/* Nanoseconds for each of the objects, the best of some rounds. */
+/* Nanoseconds per object, the best of some rounds. */
 double facts_time(py_object *const *objects, size_t count)
 {
     double best = 1e18;

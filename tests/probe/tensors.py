@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""tests/probe/tensors.py LIBRARY [SEED]: what the probe reads of tensors in memory, beside what
-torch itself says of them; with the GPU's where there is one. To be run by an interpreter with
-torch. The last line is the number of tensors compared, with what reading them took.
+"""tests/probe/tensors.py LIBRARY [SEED]: the facts that the probe reads from tensors, against
+what torch itself says; on the GPU too if there is one. Run it with an interpreter that has torch.
+The last line has the number of tensors compared, and the time that reading them took.
 """
 
 import ctypes
@@ -52,7 +52,7 @@ def load(path):
 
 
 def learn():
-    """(why not, or None; nanoseconds)"""
+    """(reason of a failure or None; nanoseconds)"""
     ns = ctypes.c_double()
     why = LIBRARY.facts_learn(ctypes.byref(ns))
     return why.decode() if why else None, ns.value
@@ -70,7 +70,7 @@ def device_name(facts):
 
 
 def reads():
-    """How many were compared."""
+    """How many tensors were compared."""
     return check.count
 
 
@@ -81,9 +81,9 @@ def storage_of(t):
     return t.untyped_storage() if hasattr(t, "untyped_storage") else t._storage()
 
 
-def same(what, told, true, t):
-    assert told == true, "%s: %r is read, %r is true of %s %s" % (
-        what, told, true, t.dtype, type(t).__name__)
+def same(what, read, true, t):
+    assert read == true, "%s: %r is read, %r is true of %s %s" % (
+        what, read, true, t.dtype, type(t).__name__)
 
 
 def check_kind(t, f, shape, dtype, device):
@@ -124,7 +124,7 @@ check.count = 0
 
 
 def graph(node):
-    """Nodes, counted by way of Python."""
+    """The number of nodes, counted in Python."""
     met, todo = {node}, [node]
     while todo:
         for following, _ in todo.pop().next_functions:
@@ -166,7 +166,7 @@ def random_shape(draw):
 
 
 def random_view(draw, t):
-    """Another look at the same storage, of the kinds that every dtype has."""
+    """Another view of the same storage, of the kinds that every dtype supports."""
     how = draw.randrange(7)
     if how == 0 and t.dim():
         return t.transpose(0, -1)
@@ -212,7 +212,7 @@ def random_ones(draw):
 
 @stage
 def every_dtype(draw):
-    """Those that cannot be made on the CPU have nothing to be read."""
+    """Dtypes that cannot be made on the CPU have nothing to read."""
     import torch
     made = 0
     for dtype in all_dtypes():
@@ -250,7 +250,7 @@ def computed_ones(draw):
 
 @stage
 def graphs_have_an_age(draw):
-    """One that is made anew is younger than all before it; one that is carried stays as old."""
+    """A new graph is younger than all before it; one that is carried stays as old."""
     import torch
     model = torch.nn.LSTM(7, 5)
     total = torch.zeros(())
@@ -317,7 +317,7 @@ def ones_whose_storage_changes(draw):
 
 @stage
 def subclasses(draw):
-    """Nothing of them is run."""
+    """No code of theirs runs."""
     import torch
 
     class Loud(torch.Tensor):
@@ -364,7 +364,7 @@ def sparse_and_quantized(draw):
 
 @stage
 def wrappers(draw):
-    """Tensors that stand for others hold nothing themselves."""
+    """Tensors that stand for others hold no memory themselves."""
     import torch
     wrapper = type("Wrapper", (torch.Tensor,), {"__torch_dispatch__": classmethod(lambda *a: 1 / 0)})
     t = torch.Tensor._make_wrapper_subclass(wrapper, (300, 4), dtype=torch.float32)
@@ -386,8 +386,8 @@ def wrappers(draw):
 
 
 def held():
-    """What a forgotten reference would change; blocks of memory it is not: CPython's cache of
-    attributes keeps some of the names that C asks for."""
+    """Numbers that a forgotten reference would change. Memory blocks are no such number: CPython's
+    attribute cache keeps some of the names that C asks for."""
     import torch
     shared = [torch, torch._C, torch._C._VariableFunctions, torch.Tensor, torch.nn.Parameter,
               torch.device, *all_dtypes()]
@@ -410,7 +410,7 @@ def learning_leaves_nothing_behind(draw):
 
 @stage
 def in_a_forked_child(draw):
-    """What was learnt goes with it."""
+    """The learned layout goes with it."""
     import torch
     t = torch.ones(3, 4, requires_grad=True) * 2
     child = os.fork()
@@ -466,7 +466,7 @@ def refuses(why):
 
 
 def refusals_without_torch():
-    """Nothing is there, something of that name, and an import that is not over."""
+    """No torch, another module of that name, and an unfinished import."""
     refuses("torch is not imported")
     modules = {"torch": types.ModuleType("torch"), "torch._C": types.ModuleType("torch._C")}
     sys.modules.update(modules)
@@ -480,7 +480,7 @@ def refusals_without_torch():
 
 
 def refusals():
-    """Whatever is active that would give other tensors than plain ones."""
+    """Every mode in which new tensors would not be plain ones."""
     import torch
     with torch.inference_mode():
         refuses("inference mode is active")
@@ -499,7 +499,7 @@ def refusals():
 
 
 def learn_amid_trouble():
-    """Modes, hooks and settings of a program that learning has to get along with, unseen."""
+    """Modes, hooks and settings of a program that must not notice the learning."""
     import torch
     seen = []
     from torch.overrides import TorchFunctionMode

@@ -1,4 +1,4 @@
-/* tests/probe/want.c DIRECTORY LEVEL: has censuses of that level made in every process that has a
+/* tests/probe/want.c DIRECTORY LEVEL: requests censuses of that level from every process with a
  * ring there, now or later, until its input ends. */
 #include "wire/wire.h"
 

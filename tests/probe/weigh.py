@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""tests/probe/weigh.py BUILD [--every] [NAME...]: what the probe says an item takes, against known
-truth, in real programs of the interpreters of holders.py.
+"""tests/probe/weigh.py BUILD [--every] [NAME...]: the sizes of items as the probe weighs them, against
+known truth, in real programs of the interpreters of holders.py.
 
-The cases are in weigh_program.py. One line a case, `N passed, N failed` last.
+The cases are in weigh_program.py. One line per case, `N passed, N failed` last.
 """
 
 import pathlib

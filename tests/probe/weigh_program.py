@@ -1,7 +1,7 @@
-"""Containers whose items take known amounts, and what the probe's weighing says of each.
+"""Containers with items of known size, and what the probe's weighing says about each.
 
-Run by tests/probe/weigh.py with every CPython: weigh_program.py LIBRARY [NAME...]. One line a case:
-"ok NAME", or "FAIL NAME: what was said".
+Run by tests/probe/weigh.py with every CPython: weigh_program.py LIBRARY [NAME...]. One line per
+case: "ok NAME", or "FAIL NAME: the answer".
 """
 
 import collections
@@ -58,7 +58,7 @@ class Weight(ctypes.Structure):
 
 
 def weigh(container):
-    """What is said of an item, without its place in the container."""
+    """The description of an item, without its place in the container."""
     w = Weight()
     library.weigh_container(ctypes.py_object(container), ctypes.byref(w))
     place = sys.getsizeof(container) / len(container)
@@ -67,12 +67,12 @@ def weigh(container):
 
 
 def own(o):
-    """As an allocator gives it."""
+    """Rounded as by an allocator."""
     return (sys.getsizeof(o) + 15) // 16 * 16
 
 
 def whole(o, seen):
-    """With all that it reaches; `seen` is not counted."""
+    """Including everything it reaches, except `seen`."""
     if id(o) in seen:
         return 0
     seen.add(id(o))
@@ -85,7 +85,7 @@ def whole(o, seen):
 
 
 def mean(items, *common):
-    """Of the items, each for itself, without those objects."""
+    """Of the items, each on its own, without the common objects."""
     items = list(items)
     return sum(whole(x, {id(c) for c in common}) for x in items) / len(items)
 
@@ -290,7 +290,7 @@ def neighbours_in_a_dict():
 
 @case
 def episodes_of_transitions():
-    """In an item that is not visited whole."""
+    """In an item too large to visit whole."""
     items = [transitions(800) for i in range(ITEMS)]
     expect_unbiased(items, mean(items[-12:-4]), 0.05)
 
@@ -387,11 +387,11 @@ def a_chain_is_not_followed():
 
 # ---- samples ----
 
-CHANCE = 5  # standard errors: no run in a million is further off by chance
+CHANCE = 5  # standard errors: fewer than one run in a million is further off by chance
 
 
 def expect_unbiased(items, truth, part, times=60):
-    """The mean of many samples is right, as far as their number can tell, and most intervals have
+    """The mean of many samples is right within its error, and most intervals contain
     it."""
     found = [weigh(items) for i in range(times)]
     average = sum(w.host for w in found) / times
@@ -406,7 +406,7 @@ def expect_unbiased(items, truth, part, times=60):
 
 @case
 def lists_of_many_floats():
-    """The most ordinary of all: predictions."""
+    """The most ordinary case: predictions."""
     items = [floats(20000) for i in range(ITEMS)]
     expect_exact(weigh(items), mean(items[:1]))
 
@@ -485,7 +485,7 @@ def subclasses_are_containers_too():
 
 @case
 def two_lists_of_the_same_objects():
-    """In one item: they are met by both."""
+    """In one item: both lists meet them."""
     items = []
     for i in range(20):
         objects = [bytearray(200) for k in range(3000)]
@@ -518,7 +518,7 @@ def a_chain_too_long_to_be_followed():
     expect(w.host_high == float("inf") and w.host_low > 1000, w)
 
 
-# ---- what has more behind it ----
+# ---- items with memory behind them ----
 
 
 @case
@@ -556,7 +556,7 @@ def arrays_of_numpy():
 
 @case
 def it_takes_no_long():
-    """Whatever an item is: within some milliseconds, on a machine that may be busy."""
+    """Any item takes some milliseconds at most, even on a busy machine."""
     gc.disable()
     nested = [[[floats(30) for a in range(30)] for b in range(30)] for c in range(20)]
     wide = [dict.fromkeys(range(200000)) for c in range(16)]
@@ -573,7 +573,7 @@ def it_takes_no_long():
 
 
 def run(function):
-    """"" where it went well."""
+    """Returns "" if it succeeded."""
     try:
         function()
         return ""

@@ -1,4 +1,4 @@
-/* probe/base/allocator.c: glibc's own account of its heap. */
+/* probe/base/allocator.c: glibc's statistics of its heap. */
 #include "probe/base/allocator.h"
 
 #include "probe/base/libc.h"
@@ -9,8 +9,8 @@
 
 typedef struct mallinfo2 account(void);
 
-/* The library that a function is of. A program that is not relocated has an entry of its own for
- * functions of others, which is not where they are. */
+/* The library that defines a function. In a non-PIE program dlsym() may give the program's own PLT
+ * entry, which is not where the function is. */
 static const void *library_of(const char *function)
 {
     Dl_info info;
@@ -24,7 +24,7 @@ static const void *library_of(const char *function)
     return address && dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/* Where malloc() is another's (jemalloc, tcmalloc), glibc's account is of nobody's memory. */
+/* With another malloc() (jemalloc, tcmalloc), glibc's statistics describe unused memory. */
 static bool is_glibc(void)
 {
     const void *library = library_of("malloc");

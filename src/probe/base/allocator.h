@@ -1,4 +1,4 @@
-/* probe/base/allocator.h: what malloc() holds. Private to probe/. */
+/* probe/base/allocator.h: in-use and free bytes of malloc(). Private to probe/. */
 #ifndef TIDEMARK_PROBE_BASE_ALLOCATOR_H
 #define TIDEMARK_PROBE_BASE_ALLOCATOR_H
 
@@ -7,11 +7,11 @@
 
 struct allocator_facts {
     size_t in_use; /* by the program */
-    size_t free;   /* given back by the program, kept by malloc() */
-    size_t mapped; /* of what is in use: large blocks, each mapped by itself */
+    size_t free;   /* freed by the program, retained by malloc() */
+    size_t mapped; /* part of in_use: large blocks, each in a mapping of its own */
 };
 
-/* False: not glibc's malloc(), or another one has taken its place. */
+/* False: malloc() is not glibc's. */
 bool allocator_read(struct allocator_facts *ret);
 
 #endif

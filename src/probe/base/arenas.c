@@ -1,4 +1,4 @@
-/* probe/base/arenas.c: CPython's own account of its arenas, which it gives as a text. */
+/* probe/base/arenas.c: CPython's statistics of its arenas, which it prints as text. */
 #include "probe/base/arenas.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ void arenas_prepare(void)
     __fsetlocking(account.file, FSETLOCKING_BYCALLER);
 }
 
-/* Of a line such as "# bytes in allocated blocks        =            8,368,048". */
+/* Parses a line such as "# bytes in allocated blocks        =            8,368,048". */
 static bool number_of(const char *name, size_t *ret)
 {
     const char *at = strstr(account.text, name);

@@ -1,23 +1,23 @@
-/* probe/base/arenas.h: what Python's allocator of small objects holds. Private to probe/. */
+/* probe/base/arenas.h: in-use and free bytes of Python's small-object allocator. Private to probe/.
+ */
 #ifndef TIDEMARK_PROBE_BASE_ARENAS_H
 #define TIDEMARK_PROBE_BASE_ARENAS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Arenas are mapped by themselves: malloc() counts none of them. */
+/* Arenas have mappings of their own; malloc() counts none of them. */
 struct arenas_facts {
     size_t in_use; /* blocks of objects */
-    size_t free;   /* blocks and pools for later ones; an arena is given back only whole */
+    size_t free;   /* free blocks and pools; Python unmaps an arena only when all of it is free */
 };
 
-/* In the parent, before the child that asks is made. */
+/* Call it in the parent, before the fork of the child that calls arenas_read(). */
 void arenas_prepare(void);
 
 /*
- * In a child, where the allocator of objects is the program's: every pool is read. Allocates
- * nothing and takes no lock. False: objects are another allocator's (PYTHONMALLOC, mimalloc), or
- * tracemalloc is on.
+ * Reads every pool. Call it in a child, through child_ask_allocator(). Allocates nothing and takes
+ * no lock. False: another allocator serves objects (PYTHONMALLOC, mimalloc), or tracemalloc is on.
  */
 bool arenas_read(struct arenas_facts *ret);
 

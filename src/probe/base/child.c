@@ -1,4 +1,4 @@
-/* probe/base/child.c: forking without anybody noticing. */
+/* probe/base/child.c: a fork that the program does not notice. */
 #include "probe/base/child.h"
 
 #include "probe/base/places.h"
@@ -20,13 +20,13 @@
 
 /* ---- memory for the interpreter in the child ---- */
 
-#define ARENA_BYTES ((size_t) 256 << 20) /* of addresses: what is not used takes no memory */
+#define ARENA_BYTES ((size_t) 256 << 20) /* of address space; unused pages take no memory */
 #define ALIGNED 16u
 
 static char *arena;
 static size_t arena_used;
 
-/* The size lies before the block. What does not fit is not given. */
+/* The size is stored before the block. NULL: the arena is full. */
 static void *arena_take(size_t size)
 {
     size_t bytes = (size + ALIGNED - 1) / ALIGNED * ALIGNED + ALIGNED;
@@ -46,7 +46,7 @@ static void *give(void *context, size_t size)
 
 static void *give_zeroed(void *context, size_t count, size_t size)
 {
-    return give(context, count * size); /* mapped memory is zero, and none is given twice */
+    return give(context, count * size); /* mapped memory is zero, and no block is given twice */
 }
 
 static bool is_of_arena(const void *block)
@@ -54,7 +54,7 @@ static bool is_of_arena(const void *block)
     return arena && (const char *) block >= arena && (const char *) block < arena + ARENA_BYTES;
 }
 
-/* What the parent had allocated is of a size that is not known: it is not made larger. */
+/* The size of a block from the parent is unknown, so such a block is never enlarged. */
 static void *give_more(void *context, void *block, size_t size)
 {
     if (block && !is_of_arena(block))
@@ -117,8 +117,8 @@ void child_ask_allocator(void (*ask)(void *context), void *context)
 
 /* ---- the child ---- */
 
-/* What ends a process ends it. All else is for the program, whose handlers would run here too if it
- * is sent to the whole group, and waits until nobody is there to get it. */
+/* Signals that end a process end the child. All others stay blocked: they are meant for the
+ * program, whose handlers would also run here if the signal goes to the whole process group. */
 static void die_by_default(void)
 {
     static const int signals[] = {SIGALRM, SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
@@ -149,7 +149,8 @@ void child_end_within(unsigned seconds)
 
 #define FILES_MOST 65536
 
-/* So that the other end of a pipe sees when the program has ended, and a lock is let go by it. */
+/* Otherwise the child would keep pipes and locks of the program open after the program has ended.
+ */
 static void close_files(void)
 {
     struct rlimit files = {.rlim_cur = FILES_MOST};
@@ -168,7 +169,7 @@ static void settle_in(unsigned seconds)
     die_by_default();
     child_end_within(seconds);
     be_killed_first();
-    prctl(PR_SET_DUMPABLE, 0); /* last: it makes files of /proc another's */
+    prctl(PR_SET_DUMPABLE, 0); /* last, because it changes the owner of the files in /proc/self */
     close_files();
     setpriority(PRIO_PROCESS, 0, NICENESS);
     use_own_memory();

@@ -1,16 +1,16 @@
-/* probe/base/code.c: functions and files by their names, and whose they are. */
+/* probe/base/code.c: names and files of functions, and who owns the code. */
 #include "probe/base/code.h"
 
 #include "probe/base/heap.h"
 
 #include <string.h>
 
-#define LOOKED_AT_MOST 4096
+#define ENTRIES_MOST 4096
 
 #define FOLDER_MOST 1024u
 
 static struct {
-    char standard[FOLDER_MOST], ours[FOLDER_MOST]; /* with the slash; "": not known */
+    char standard[FOLDER_MOST], ours[FOLDER_MOST]; /* with the trailing slash; "": not known */
 } folders;
 
 const char *code_text(py_object *o)
@@ -22,7 +22,7 @@ py_object *code_named(py_object *dict, const char *name)
 {
     ptrdiff_t position = 0;
     py_object *key, *value;
-    for (int i = 0; i < LOOKED_AT_MOST && py.PyDict_Next(dict, &position, &key, &value); i++) {
+    for (int i = 0; i < ENTRIES_MOST && py.PyDict_Next(dict, &position, &key, &value); i++) {
         const char *text = code_text(key);
         if (text && strcmp(text, name) == 0)
             return value;
@@ -30,7 +30,7 @@ py_object *code_named(py_object *dict, const char *name)
     return NULL;
 }
 
-/* ---- whose ---- */
+/* ---- owners ---- */
 
 static void folder_of(const char *module_name, char folder[FOLDER_MOST])
 {
@@ -70,8 +70,8 @@ enum code_owner code_owner(const char *file)
 
 /* ---- names ---- */
 
-/* A field of a code object or a function: their types are Python's own and cannot be derived from.
- * What it returns is held by the object. */
+/* A field of a code object or a function. Their types are Python's own and cannot be subclassed, so
+ * no code of the program runs. Borrowed: the object holds the value. */
 static py_object *field(py_object *o, const char *name)
 {
     py_object *key = py.PyUnicode_FromString(name);

@@ -1,4 +1,4 @@
-/* probe/base/ending.c: a function of ours among those of `atexit`, which is written in C. */
+/* probe/base/ending.c: registers one function with `atexit`, which is written in C. */
 #include "probe/base/ending.h"
 
 #include "probe/base/python.h"
@@ -10,9 +10,9 @@
 #define LISTENERS 2
 
 static void (*listeners[LISTENERS])(void);
-static py_object *registered; /* the function that `atexit` has; NULL: none */
+static py_object *registered; /* the function registered with `atexit`; NULL: none */
 
-/* ended(): `atexit` keeps it alive until all of its functions have been called. */
+/* ended(): `atexit` keeps it alive until it has called all of its functions. */
 static py_object *on_end(py_object *self, py_object *args)
 {
     (void) self;
@@ -31,7 +31,7 @@ static py_object *on_end(py_object *self, py_object *args)
 
 static struct py_method end_function = {"ended", on_end, PY_VARARGS, NULL};
 
-/* True: the module has done it. */
+/* True: the call succeeded. */
 static bool ask_module(const char *method, py_object *function)
 {
     py_object *module = python_module("atexit");
@@ -53,7 +53,7 @@ static bool is_registered(void)
     return registered != NULL;
 }
 
-bool ending_hear(void (*ended)(void))
+bool ending_register(void (*ended)(void))
 {
     for (unsigned i = 0; i < LISTENERS; i++)
         if (!listeners[i] && is_registered()) {
@@ -63,7 +63,7 @@ bool ending_hear(void (*ended)(void))
     return false;
 }
 
-void ending_forget(void (*ended)(void))
+void ending_unregister(void (*ended)(void))
 {
     bool is_needed = false;
     for (unsigned i = 0; i < LISTENERS; i++) {
@@ -78,8 +78,8 @@ void ending_forget(void (*ended)(void))
     registered = NULL;
 }
 
-/* Importing runs some lines of Python, between which a signal's handler of the program could run,
- * and what it raises would be lost here. */
+/* An import runs some lines of Python. Signals are blocked meanwhile: a handler of the program
+ * could run between these lines, and an exception it raises would be lost here. */
 void ending_import(void)
 {
     sigset_t all, before;

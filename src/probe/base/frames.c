@@ -1,5 +1,4 @@
-/* probe/base/frames.c: the variables of running functions, read where the interpreter keeps them.
- */
+/* probe/base/frames.c: variables of running functions, read from the interpreter's own frames. */
 #include "probe/base/frames.h"
 
 #include "probe/base/code.h"
@@ -17,22 +16,23 @@
 
 /* ---- layouts ---- */
 
-/* Offsets in bytes. To 3.10 a frame is a frame object; since 3.11 that only points to it. */
+/* Offsets in bytes. Up to 3.10 a frame is a frame object; since 3.11 a frame object only points to
+ * its frame. */
 struct layout {
     int minor;
-    short thread_frame; /* in the thread's state: the innermost frame, or what points to it */
-    short link;         /* in what points to it; -1: it is the frame */
+    short thread_frame; /* in the thread state: the innermost frame, or a pointer to `link` */
+    short link;         /* where that pointer leads, the offset of the frame; -1: it is the frame */
     short code, previous, instruction, slots;
-    short owner, stack_top;        /* 0: there is none */
+    short owner, stack_top;        /* 0: not in this version */
     short object_frame;            /* in a frame object: the frame; 0: it is the frame */
-    short generator_frame;         /* in a generator: the frame; to 3.10 a pointer to it */
+    short generator_frame;         /* in a generator: the frame; up to 3.10 a pointer to it */
     short running;                 /* in a frame object, a byte; 0: not needed */
-    signed char running_value;     /* what it is then */
-    short stack_size;              /* from here on in a code object */
-    short names, kinds;            /* one name and kind a slot; 0: three tuples */
-    short variables, outer, cells; /* those */
-    short code_begin;              /* 0: `instruction` is a number */
-    short instruction_bytes;       /* of each */
+    signed char running_value;     /* its value while the function runs */
+    short stack_size;              /* this and the following: in a code object */
+    short names, kinds;            /* one name and kind per slot; 0: three tuples */
+    short variables, outer, cells; /* the three tuples */
+    short code_begin;              /* 0: `instruction` is an index */
+    short instruction_bytes;       /* bytes per instruction */
 };
 
 static const struct layout layouts[] = {
@@ -116,9 +116,9 @@ static const struct layout layouts[] = {
 #define THREAD_INTERPRETER 16 /* PyThreadState.interp */
 #define CELL_CONTENTS 16      /* PyCellObject.ob_ref */
 #define BYTES_BEGIN 32        /* PyBytesObject.ob_sval */
-#define OWNER_C_STACK 3       /* the interpreter's own frames between ours */
+#define OWNER_C_STACK 3       /* the interpreter's C frames between Python frames */
 #define GENERATOR_STATE (-5)  /* since 3.11, before a generator's frame */
-#define STATE_CLEARED 4       /* it has ended, and its frame means nothing */
+#define STATE_CLEARED 4       /* the generator has ended and its frame is invalid */
 #define KIND_CELL 0x40
 #define KIND_OUTER 0x80
 
@@ -170,10 +170,10 @@ static bool is_tuple(const py_object *o)
     return o && heap_type(o) == py.PyTuple_Type;
 }
 
-/* The names of the slots of a frame of that code. */
+/* The names of the slots of a frame with this code. */
 struct slots {
-    py_object *names[3]; /* tuples, one after the other; since 3.11 one */
-    const char *kinds;   /* NULL: to 3.10 */
+    py_object *names[3]; /* tuples, in the order of the slots; since 3.11 only one */
+    const char *kinds;   /* NULL: up to 3.10 */
     int count, stack;
 };
 
@@ -209,8 +209,8 @@ static bool slots_of(py_object *code, struct slots *ret)
 }
 
 struct slot {
-    py_object *held;  /* what the frame has: it may be a cell */
-    py_object *value; /* what the variable is */
+    py_object *held;  /* in the slot: perhaps a cell */
+    py_object *value; /* the value of the variable */
     const char *name;
     bool is_outer;
 };
@@ -231,7 +231,7 @@ static void slot_at(const void *frame, const struct slots *all, int index, struc
     bool is_cell = is_outer || (all->kinds ? all->kinds[index] & KIND_CELL : tuple == 1);
     const char *name = code_text(py.PyTuple_GetItem(all->names[tuple], within));
     if (name && name[0] == '.')
-        name = NULL; /* what a comprehension goes through */
+        name = NULL; /* the iterator of a comprehension */
     py_object *held = slot_object(frame, index);
     is_cell = is_cell && held && heap_type(held) == py.PyCell_Type;
     *ret = (struct slot){.held = held,
@@ -240,9 +240,9 @@ static void slot_at(const void *frame, const struct slots *all, int index, struc
                          .is_outer = is_outer};
 }
 
-/* ---- making sure ---- */
+/* ---- verification ---- */
 
-/* Is what was read what the interpreter itself says of its innermost frame? */
+/* Does the frame we read match what the interpreter says about its innermost frame? */
 static bool agrees(py_object *object, const void *frame)
 {
     struct slots slots;
@@ -286,7 +286,7 @@ bool frames_learn(void)
     }
     py_object *object = py.PyEval_GetFrame();
     if (!object)
-        return false; /* nothing of Python's runs here: another time */
+        return false; /* no Python function runs: try again later */
     state = agrees(object, innermost(py.PyThreadState_Get())) ? LEARNT : IMPOSSIBLE;
     return state == LEARNT;
 }
@@ -294,11 +294,11 @@ bool frames_learn(void)
 /* ---- all frames ---- */
 
 struct texts {
-    char *bytes; /* TEXT_BYTES of them */
+    char *bytes; /* TEXT_BYTES long */
     size_t used;
 };
 
-/* "": there is no more room. */
+/* "": no room left. */
 static const char *keep(struct texts *t, const char *text)
 {
     size_t length = strlen(text) + 1;
@@ -321,10 +321,10 @@ static void texts_clear(struct texts *t)
 }
 
 struct walk {
-    struct frame_root *roots, frame; /* the second without its value and variable */
+    struct frame_root *roots, frame; /* frame: a template without value and variable */
     size_t count, most;
     struct texts *texts;
-    bool of_ours; /* look at our own functions, and no others */
+    bool of_ours; /* visit tidemark's own functions only */
 };
 
 static struct frame_root *add(struct walk *w, py_object *value, const char *variable)
@@ -351,8 +351,9 @@ static void walk_variables(struct walk *w, const void *frame, const struct slots
     }
 }
 
-/* How many values stand on the stack of a function for sure. While it calls code in C, that is
- * known nowhere; but what a comprehension makes, and from what, stands lowest until it is done. */
+/* The number of values that are certainly on the stack of a function. While the function calls C
+ * code, the interpreter does not store the height. But the result and the iterator of a
+ * comprehension stay lowest until it is done. */
 static int stack_for_sure(const struct walk *w, const void *frame, const struct slots *slots)
 {
     static const char *const comprehensions[] = {"<listcomp>", "<setcomp>", "<dictcomp>"};
@@ -425,7 +426,7 @@ static size_t walk_threads(struct walk *w, walk_part *part)
         py.PyInterpreterState_ThreadHead(pointer_at(py.PyThreadState_Get(), THREAD_INTERPRETER));
     for (unsigned i = 0; thread && i < THREADS_MOST; i++) {
         void *next = py.PyThreadState_Next(thread);
-        w->frame.is_main_thread = !next; /* the first thread stands last */
+        w->frame.is_main_thread = !next; /* the first thread is last in the list */
         walk_thread(w, thread, part);
         thread = next;
     }
@@ -458,7 +459,7 @@ size_t frames_ours(struct frame_root *roots, size_t most)
         &(struct walk){.roots = roots, .most = most, .texts = &texts, .of_ours = true}, walk_both);
 }
 
-/* ---- frames that wait ---- */
+/* ---- suspended frames ---- */
 
 bool frames_is_generator(const py_object *type)
 {

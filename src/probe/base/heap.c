@@ -1,4 +1,4 @@
-/* probe/base/heap.c: walking the collector's lists, and reading objects by their layout. */
+/* probe/base/heap.c: walks the collector's lists and reads objects by their layout. */
 #include "probe/base/heap.h"
 
 #include "probe/base/pieces.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- layouts that have not changed since 3.9 ---- */
+/* ---- layouts unchanged since 3.9 ---- */
 
 struct head { /* PyGC_Head, before every tracked object */
     uintptr_t next, prev;
@@ -92,7 +92,7 @@ struct array { /* PyArrayObject of numpy */
     char *data;
     int dimensions;
     ptrdiff_t *shape, *strides;
-    py_object *owner; /* whose memory it is; NULL: its own */
+    py_object *owner; /* the object that owns the memory; NULL: this array does */
     py_object *dtype;
     int flags;
 };
@@ -116,7 +116,7 @@ struct array_type { /* PyArray_Descr */
 #define ARRAY_C_ORDER 1
 #define ARRAY_FORTRAN_ORDER 2
 
-/* ---- what is learnt ---- */
+/* ---- learned facts ---- */
 
 typedef int visit_callback(py_object *o, void *context);
 typedef void visit_objects(visit_callback *callback, void *context);
@@ -124,20 +124,20 @@ typedef ptrdiff_t dict_size(const py_object *dict);
 typedef py_object *type_dict(const py_object *type);
 
 static struct {
-    struct generation *generations; /* three, the youngest first; NULL: `visit_objects` is used */
-    struct generation *frozen;      /* what gc.freeze() put aside */
+    struct generation *generations; /* three, the youngest first; NULL: use `visit_objects` */
+    struct generation *frozen;      /* objects set aside by gc.freeze() */
     visit_objects *visit_objects;   /* since 3.12 */
     dict_size *dict_size;           /* NULL: not exported */
     type_dict *type_dict;           /* since 3.12, a new reference */
     const struct type *set, *frozen_set, *byte_array, *deque;
-    size_t deque_most;        /* where a deque keeps it; 0: not known */
+    size_t deque_most;        /* offset of maxlen in a deque; 0: not known */
     const struct type *cache; /* of functools.lru_cache */
     size_t cache_most;
     const struct type *bytes_file, *text_file; /* io.BytesIO, io.StringIO */
-    size_t bytes_file_at, text_file_at;        /* where they keep their length */
+    size_t bytes_file_at, text_file_at;        /* offset of their length */
     const struct type *numbers;                /* array.array; NULL: not imported, or not known */
-    size_t text_head;                          /* of a text in ASCII */
-    uintptr_t code_begin, code_end;            /* where the interpreter's own functions are */
+    size_t text_head;                          /* of an ASCII str */
+    uintptr_t code_begin, code_end;            /* the mapping of the interpreter's own functions */
 } known;
 
 static const struct object *as_object(const py_object *o)
@@ -167,11 +167,11 @@ static void *symbol(const char *name)
 
 /* ---- finding the collector's lists ---- */
 
-/* How far into the interpreter's state they are looked for: less than its size in any version. */
+/* How far to search in the interpreter's state: less than its size in any version. */
 #define STATE_BYTES_OLD 4096u /* to 3.11 */
 #define STATE_BYTES 65536u
 
-/* The list whose last object is `newest`, in the state of the interpreter. */
+/* The list in the interpreter's state whose last object is `newest`. */
 static struct generation *find_youngest(const py_object *newest, size_t most_bytes)
 {
     char *state = py.PyInterpreterState_Get();
@@ -190,7 +190,8 @@ static bool is_list(const struct head *h)
     return h->next && h->prev && before(after(h)) == h && after(before(h)) == h;
 }
 
-/* To 3.13 a pointer to the first list lies between the three and the frozen ones. */
+/* Up to 3.13 a pointer to the first list lies between the three generations and the frozen objects.
+ */
 static bool take_lists(struct generation *youngest)
 {
     struct generation *frozen =
@@ -214,10 +215,11 @@ static bool find_lists(int minor)
 
 /* ---- learning ---- */
 
-/* A deque is made with a limit that is not met by chance, and the limit looked for in it. */
+/* To find the offset of the limit, make a deque with an unlikely limit and search for the number in
+ * its memory. */
 #define UNLIKELY 0x5a17e5
 
-/* The type of one that was made so, and where in it the limit is. */
+/* The type of that object, and the offset of the limit in it. */
 static const struct type *learn_limit(py_object *one, size_t *ret_at)
 {
     if (!one)
@@ -242,7 +244,7 @@ static void learn_deque(void)
 
 static void learn_cache(void)
 {
-    py_object *module = python_module("_functools"); /* in C: no line of Python runs */
+    py_object *module = python_module("_functools"); /* in C: runs no line of Python */
     py_object *type = module ? python_attribute(module, "_lru_cache_wrapper") : NULL;
     py_object *one = type ? py.PyObject_CallFunction(type, "OiiO", type, UNLIKELY, 0, type) : NULL;
     known.cache = learn_limit(one, &known.cache_most);
@@ -251,7 +253,8 @@ static void learn_cache(void)
     python_drop(type);
 }
 
-/* One is made of so many characters, and their number looked for in it. */
+/* To find the offset of the length, make a file with an unlikely length and search for the number.
+ */
 #define UNLIKELY_LENGTH 3571
 
 static const struct type *learn_file(const char *name, py_object *content, size_t *ret_at)
@@ -285,7 +288,7 @@ static void learn_files(void)
     known.text_file = learn_file("StringIO", py.PyUnicode_FromString(text), &known.text_file_at);
 }
 
-/* One with room for so many, and of a size that are known: is it where it should be? */
+/* Make an array with a known item and length, and check that both are where this layout says. */
 static void learn_numbers(void)
 {
     py_object *module = python_module("array");
@@ -310,7 +313,7 @@ static void learn_texts(void)
     python_drop(text);
 }
 
-/* The file it is of, as it is mapped. */
+/* The address range of the mapped file that contains the function. */
 static int learn_code_of(struct dl_phdr_info *file, size_t size, void *context)
 {
     uintptr_t begin = UINTPTR_MAX, end = 0, function = *(const uintptr_t *) context;
@@ -365,7 +368,7 @@ bool heap_learn(void)
     if (state == UNKNOWN)
         state = python_find() && learn() ? LEARNT : IMPOSSIBLE;
     if (state == LEARNT && !known.deque)
-        learn_deque(); /* `collections` came later */
+        learn_deque(); /* `collections` was imported later */
     if (state == LEARNT && !known.cache)
         learn_cache();
     if (state == LEARNT && !known.numbers)
@@ -430,7 +433,7 @@ void heap_visit_back(heap_visitor *visit, void *context)
     visit_list_back(&known.frozen->head, visit, context);
 }
 
-/* A class that is not the collector's would not bear being traversed. */
+/* A type may opt out of collection (tp_is_gc); traversing such an object would crash. */
 bool heap_has_edges(const py_object *o)
 {
     const struct type *t = as_object(o)->type;
@@ -441,7 +444,7 @@ void heap_edges(py_object *o, heap_edge_visitor *visit, void *context)
 {
     if (heap_has_edges(o))
         as_object(o)->type->traverse(o, visit, context);
-    if (as_object(o)->type == known.text_file) /* which leaves them out */
+    if (as_object(o)->type == known.text_file) /* its tp_traverse omits its lists */
         pieces_visit(o, visit, context);
 }
 
@@ -468,7 +471,7 @@ bool heap_is_foreign(const py_object *type)
     return false;
 }
 
-/* numpy.void is a number by its ancestors, and a record by what it holds. */
+/* numpy.void is a number by its base classes, but it is a record and may hold objects. */
 bool heap_is_scalar(const py_object *type)
 {
     for (const struct type *t = (const struct type *) type; t; t = t->parent) {
@@ -486,7 +489,7 @@ bool heap_is_builtin(const py_object *type)
     return !(((const struct type *) type)->flags & FLAG_ON_HEAP);
 }
 
-/* "weakref" or "weakref.ReferenceType", by the version. */
+/* "weakref" or "weakref.ReferenceType", depending on the version. */
 bool heap_is_weak_reference(const py_object *type)
 {
     for (const struct type *t = (const struct type *) type; t; t = t->parent)
@@ -532,7 +535,7 @@ ptrdiff_t heap_references(const py_object *o)
     return as_object(o)->references;
 }
 
-/* Not a class of the program's that has this name: those are made of types on the heap. */
+/* Only numpy's own type: a class of the program with this name would be a heap type. */
 static bool is_array(const struct type *t)
 {
     return t->basic_size >= (ptrdiff_t) sizeof(struct array) && !(t->flags & FLAG_ON_HEAP) &&
@@ -583,7 +586,7 @@ ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind)
     switch (kind) {
     case HEAP_LIST:
     case HEAP_TUPLE:
-    case HEAP_DICT: /* its count lies where others have their size */
+    case HEAP_DICT: /* ma_used lies where other types have ob_size */
     case HEAP_DEQUE:
         return as_object(o)->size;
     case HEAP_SET:
@@ -607,7 +610,7 @@ ptrdiff_t heap_most(const py_object *o)
     return most;
 }
 
-/* Which lru_cache keeps its results in this dict? */
+/* Finds the lru_cache that stores its results in this dict. */
 struct cache_search {
     const py_object *dict;
     ptrdiff_t most;
@@ -621,7 +624,7 @@ static int is_that_dict(py_object *o, void *context)
     return s->is_found;
 }
 
-static bool look_for_cache(py_object *o, void *context)
+static bool find_cache(py_object *o, void *context)
 {
     struct cache_search *s = context;
     if (as_object(o)->type != known.cache)
@@ -636,13 +639,13 @@ ptrdiff_t heap_most_of_cache(const py_object *dict)
 {
     struct cache_search s = {.dict = dict, .most = -1};
     if (known.cache && known.cache_most)
-        heap_visit(look_for_cache, &s);
+        heap_visit(find_cache, &s);
     return s.most;
 }
 
 /* ---- arrays ---- */
 
-/* Elements that lie one behind the other; 0: they do not. */
+/* The number of contiguous elements; 0: not contiguous. */
 static size_t array_length(const struct array *a)
 {
     size_t length = 1;
@@ -675,9 +678,9 @@ size_t heap_array_objects(const py_object *o, py_object *const **ret_objects)
 
 #define DEQUE_BLOCK_ITEMS 64u
 #define DEQUE_BLOCK_BYTES 528u
-#define DICT_ENTRY_BYTES 40u /* with its part of the table, half empty */
-#define WIDE_TEXT_HEAD 16u   /* more than in ASCII */
-#define TEXT_STATE 32u       /* where its bits are */
+#define DICT_ENTRY_BYTES 40u /* including its share of the index table, half empty */
+#define WIDE_TEXT_HEAD 16u   /* bytes beyond the header of an ASCII str */
+#define TEXT_STATE 32u       /* offset of the bit field */
 
 static size_t text_size(const py_object *o)
 {
@@ -718,7 +721,7 @@ static size_t array_size(const py_object *o)
     return whole ? (size_t) (a->shape[outer] * a->strides[outer]) : 0;
 }
 
-/* Of a text as many characters: most take one byte each. */
+/* For StringIO the number of characters: most take one byte each. */
 static size_t file_size(const py_object *o)
 {
     bool is_text = heap_is_subtype(heap_type(o), (const py_object *) known.text_file);
@@ -726,7 +729,7 @@ static size_t file_size(const py_object *o)
                                            (is_text ? known.text_file_at : known.bytes_file_at));
 }
 
-/* Beside the object itself. */
+/* Bytes outside the object itself. */
 static size_t table_size(const py_object *o, enum heap_kind kind)
 {
     switch (kind) {

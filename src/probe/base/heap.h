@@ -1,5 +1,4 @@
-/* probe/base/heap.h: the objects of the interpreter, walked without asking them. Private to probe/.
- */
+/* probe/base/heap.h: walks and reads the objects of the interpreter. Private to probe/. */
 #ifndef TIDEMARK_PROBE_BASE_HEAP_H
 #define TIDEMARK_PROBE_BASE_HEAP_H
 
@@ -8,50 +7,50 @@
 #include <stdint.h>
 
 /*
- * Everything here reads memory: no code of the program runs, nothing is allocated but in
- * heap_learn(), no reference is taken. What it reads is laid out alike in CPython 3.9 to 3.14 with
- * the GIL, which every caller holds; what is not is learnt from objects made for it.
+ * Everything here only reads memory: no code of the program runs, no reference is taken, and only
+ * heap_learn() allocates. Fixed layouts are the same in CPython 3.9 to 3.14 with a GIL; all others
+ * are learned from sample objects. Every caller holds the GIL.
  */
 
-/* Finds out how to walk, once. False: not in this interpreter. */
+/* Learns once how to walk the objects. False: not possible in this interpreter. */
 bool heap_learn(void);
 
-/* Every object that the collector tracks. False from `visit` ends the walk. */
+/* Visits every object that the collector tracks. `visit` returns false to end the walk. */
 typedef bool heap_visitor(py_object *o, void *context);
 void heap_visit(heap_visitor *visit, void *context);
-/* The same from the newest to the oldest, as far as the interpreter lets: what holds an object is
- * mostly older than it. */
+/* The same from the newest to the oldest, as far as the interpreter allows: a holder is usually
+ * older than the object it holds. */
 void heap_visit_back(heap_visitor *visit, void *context);
 
-/* What an object refers to; not 0 from `visit` ends it. */
+/* Visits everything an object refers to. `visit` returns nonzero to end it. */
 typedef int heap_edge_visitor(py_object *o, void *context);
 void heap_edges(py_object *o, heap_edge_visitor *visit, void *context);
-/* False: it is of a type that refers to nothing, as numbers and texts. */
+/* False: its type refers to nothing, such as numbers and texts. */
 bool heap_has_edges(const py_object *o);
 
 /* ---- what an object is ---- */
 
 py_object *heap_type(const py_object *o);
 const char *heap_type_name(const py_object *type);
-/* Is it that type, or derived from it? */
+/* Is it `base`, or derived from it? */
 bool heap_is_subtype(const py_object *type, const py_object *base);
-/* Its objects are an extension's: what else belongs to them cannot be seen. */
+/* An extension's type: memory behind its objects cannot be seen. */
 bool heap_is_foreign(const py_object *type);
-/* An extension's number or date: there is nothing behind it. */
+/* An extension's number or date, with nothing behind it. */
 bool heap_is_scalar(const py_object *type);
-/* Written in C, as the language's own types are; no class statement made it. */
+/* A type written in C, such as the language's own; not made by a class statement. */
 bool heap_is_builtin(const py_object *type);
 bool heap_is_weak_reference(const py_object *type);
-/* Its own namespace, borrowed; NULL: not to be had. */
+/* The type's own namespace, borrowed; NULL: not available. */
 py_object *heap_type_dict(const py_object *type);
-/* The tuple of classes in which names are looked for, itself first; NULL: none yet. */
+/* The method resolution order, a tuple of classes; NULL: none yet. */
 py_object *heap_type_order(const py_object *type);
 bool heap_is_tracked(const py_object *o);
-ptrdiff_t heap_references(const py_object *o); /* its count of them */
+ptrdiff_t heap_references(const py_object *o); /* its reference count */
 
 enum heap_kind {
     HEAP_OTHER,
-    HEAP_LIST, /* these with the types derived from them */
+    HEAP_LIST, /* these include derived types */
     HEAP_TUPLE,
     HEAP_DICT,
     HEAP_SET,
@@ -70,22 +69,22 @@ enum heap_kind {
 enum heap_kind heap_kind_of_type(const py_object *type);
 enum heap_kind heap_kind(const py_object *o);
 
-/* Items of a list, tuple, dict, set or deque; -1: it is none of these. */
+/* The number of items of a list, tuple, dict, set or deque; -1: something else. */
 ptrdiff_t heap_length(const py_object *o);
-ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind); /* whose kind is known */
-/* The most that a deque will hold; -1: no end to it, or no deque. */
+ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind); /* if its kind is known */
+/* The maxlen of a deque; -1: unbounded, or not a deque. */
 ptrdiff_t heap_most(const py_object *o);
-/* The same of the functools.lru_cache that keeps its results in this dict; a walk over the heap. */
+/* The maxsize of the functools.lru_cache that stores its results in this dict. Walks the heap. */
 ptrdiff_t heap_most_of_cache(const py_object *dict);
 
-/* An array of numpy's refers to objects of which the collector does not know: the one whose memory
- * it shows, NULL where that is its own; and its elements where they are objects. An element may be
- * NULL. Of anything else there are none. */
+/* The collector does not know everything a numpy array refers to. The owner is the object whose
+ * memory the array shows; NULL: the array owns its memory, or `o` is not an array. The objects are
+ * its elements if they are objects; an element may be NULL. */
 py_object *heap_array_owner(const py_object *o);
 size_t heap_array_objects(const py_object *o, py_object *const **ret_objects);
 
-/* Bytes of host memory that are the object's own, with what belongs to nobody else (a list's table,
- * an array's numbers). */
+/* Bytes of host memory of the object and of its private memory, such as the table of a list or the
+ * numbers of an array. */
 size_t heap_size(const py_object *o);
 size_t heap_size_as(const py_object *o, enum heap_kind kind);
 

@@ -1,11 +1,11 @@
-/* probe/base/libc.c: what not every C library has. */
+/* probe/base/libc.c: functions that not every C library has. */
 #include "probe/base/libc.h"
 
 #include <errno.h>
 #include <stddef.h>
 
-/* What glibc's pthread_atfork() is made of: a piece of it lies in every library that calls it, and
- * refers to this in a way that cannot be made weak. Their own names are reserved ones. */
+/* glibc links a static piece of pthread_atfork() into every library that uses it, and that piece
+ * cannot be referenced weakly. These are the reserved names it is made of. */
 extern int register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
                            void *library) __asm__("__register_atfork") __attribute__((weak));
 extern void *own_library __asm__("__dso_handle") __attribute__((visibility("hidden")));

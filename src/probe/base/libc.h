@@ -1,4 +1,4 @@
-/* probe/base/libc.h: what not every C library has. */
+/* probe/base/libc.h: functions that not every C library has. Private to probe/. */
 #ifndef TIDEMARK_PROBE_BASE_LIBC_H
 #define TIDEMARK_PROBE_BASE_LIBC_H
 
@@ -7,17 +7,17 @@
 #include <stdbool.h>
 
 /*
- * LD_PRELOAD brings the probe into every program below `run`, also into one with another C library
- * (musl). There a symbol that is missing would end the program before it begins, so all that only
- * glibc has is referred to weakly, and from here alone. The probe does nothing there: constructors
- * ask libc_is_glibc() first.
+ * LD_PRELOAD brings the probe into every program below `run`, including programs with another C
+ * library (musl). There, an unresolved symbol would end the program before main(). So functions
+ * that only glibc has are referenced weakly, and only here. The probe does nothing without glibc:
+ * constructors ask libc_is_glibc() first.
  */
 bool libc_is_glibc(void);
 
-/* `child` is called in the child of every fork from now on. Not 0: it will not be. */
+/* `child` is called in the child of every later fork. Nonzero: it could not be registered. */
 int libc_at_fork(void (*child)(void));
 
-/* dladdr1(): the loaded file that an address is of, and the symbol; NULL: it has none. */
+/* dladdr1(): the loaded file of an address, and the symbol; NULL: it has no symbol. */
 bool libc_symbol(const void *address, Dl_info *ret, const ElfW(Sym) * *ret_symbol);
 
 #endif

@@ -1,4 +1,4 @@
-/* probe/base/peek.c: reading memory of this process by way of the kernel. */
+/* probe/base/peek.c: reads this process's memory through the kernel. */
 #include "probe/base/peek.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ void peek_release(struct peek *p)
     close(p->ends[1]);
 }
 
-/* By number: write() and read() may be somebody's own. */
+/* Raw system calls, because write() and read() may be interposed. */
 static size_t copy(const struct peek *p, uint64_t address, void *ret, size_t size)
 {
     long written = syscall(SYS_write, p->ends[1], address, size);

@@ -1,14 +1,14 @@
-/* probe/base/pieces.c: where an io.StringIO has its lists, by the list of a new one. */
+/* probe/base/pieces.c: finds the lists inside an io.StringIO by the list of a new one. */
 #include "probe/base/pieces.h"
 
 #include <string.h>
 
-#define NEWEST 16u /* that the collector has got */
+#define NEWEST 16u /* objects from the end of the collector's list */
 #define WORD sizeof(void *)
 
 static struct {
     const py_object *type;
-    size_t at; /* two pointers: the list of long pieces, and that of short ones; 0: not known */
+    size_t at; /* offset of two pointers, to the lists of long and of short pieces; 0: not known */
 } known;
 
 /* ---- learning ---- */
@@ -19,7 +19,7 @@ struct search {
     unsigned left;
 };
 
-static bool look_for(py_object *o, void *context)
+static bool find_own_list(py_object *o, void *context)
 {
     struct search *s = context;
     py_object *held;
@@ -31,14 +31,14 @@ static bool look_for(py_object *o, void *context)
     return s->at == 0 && --s->left > 0;
 }
 
-/* The list of long pieces comes first, and is made when it is needed. */
+/* The list of long pieces comes first, and is created on demand. */
 void pieces_learn(py_object *type, size_t size)
 {
     py_object *one = py.PyObject_CallObject(type, NULL);
     struct search s = {.file = one, .size = size, .left = NEWEST};
     py_object *first = NULL;
     if (one)
-        heap_visit_back(look_for, &s);
+        heap_visit_back(find_own_list, &s);
     if (s.at > 2 * WORD) {
         memcpy(&first, (const char *) one + s.at - WORD, sizeof(first));
         known.type = type;
@@ -50,7 +50,7 @@ void pieces_learn(py_object *type, size_t size)
 
 /* ---- reading ---- */
 
-/* Both are NULL where it has been read, and after its end. */
+/* Both are NULL after the file has been read or closed. */
 static void read_lists(const py_object *file, py_object *ret[2])
 {
     ret[0] = ret[1] = NULL;

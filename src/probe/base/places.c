@@ -1,4 +1,4 @@
-/* probe/base/places.c: a hash table of mapped memory, at most half full. */
+/* probe/base/places.c: a hash table in mapped memory, at most half full. */
 #include "probe/base/places.h"
 
 #include <string.h>
@@ -122,7 +122,7 @@ size_t places_room(const struct places *p)
     return p->slots ? p->mask / 2 : 0;
 }
 
-/* Where it is, or would be. */
+/* The slot of a key, or the free slot where it belongs. */
 static struct place *slot_of(const struct places *p, uintptr_t key)
 {
     size_t i = places_hash(key) & p->mask;

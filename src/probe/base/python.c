@@ -1,4 +1,4 @@
-/* probe/base/python.c: finding the interpreter of this process, and talking to it. */
+/* probe/base/python.c: finds the interpreter of this process and calls it. */
 #include "probe/base/python.h"
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 struct python py;
 
-/* Data and functions alike: POSIX lets dlsym()'s result be either. */
+/* For data and functions: POSIX allows dlsym() to return either. */
 static bool find(const char *name, void *ret)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
@@ -31,7 +31,7 @@ bool python_find(void)
     all = all && find("_Py_NoneStruct", &py.none);
     all = all && find("PyExc_StopIteration", &py.stop_iteration);
     all = all && find("PyExc_Exception", &py.exception);
-    /* Without the lock that all of this is called under, it would not be safe. */
+    /* All of this relies on the GIL. */
     all = all && !strstr(py.Py_GetVersion(), "free-threading");
     state = all ? FOUND : MISSING;
     return all;
@@ -132,8 +132,8 @@ py_object *python_define(const char *text, py_object *given, const char *name, c
     return result;
 }
 
-/* As the class has it: what an attribute of the class gives is bound no more, where it was another
- * probe that put it there. An inherited one is what that gives. */
+/* As the class stores it. Reading an attribute of the class would unbind a method that another
+ * probe put there. An inherited method is read as an attribute. */
 static py_object *method_of(py_object *type, const char *name)
 {
     py_object *own = python_attribute(type, "__dict__");
@@ -169,7 +169,7 @@ bool python_restore_method(struct python_replaced *r, const struct py_method *me
     if (!r->type)
         return true;
     py_object *now = python_attribute(r->type, method->name);
-    python_drop(now); /* the class has it */
+    python_drop(now); /* the class holds it */
     py_object *original = now == r->ours ? py.PyCFunction_GetSelf(r->ours) : NULL;
     if (!original || py.PyObject_SetAttrString(r->type, method->name, original) < 0) {
         py.PyErr_Clear();

@@ -1,12 +1,11 @@
-/* probe/base/python.h: the interpreter of this process, as far as it is needed. Private to probe/.
- */
+/* probe/base/python.h: the functions of CPython that the probe uses. Private to probe/. */
 #ifndef TIDEMARK_PROBE_BASE_PYTHON_H
 #define TIDEMARK_PROBE_BASE_PYTHON_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What of CPython's stable interface is used; nothing here depends on its version. */
+/* All of these belong to CPython's stable interface and do not depend on its version. */
 typedef struct py_object py_object; /* PyObject */
 typedef py_object *py_function(py_object *self, py_object *args);
 typedef int py_audit_hook(const char *event, py_object *args, void *context);
@@ -19,9 +18,9 @@ struct py_method { /* PyMethodDef */
 };
 
 #define PY_VARARGS 1  /* METH_VARARGS */
-#define PY_KEYWORDS 2 /* METH_KEYWORDS: there is a third argument, a dict or NULL */
+#define PY_KEYWORDS 2 /* METH_KEYWORDS: the third argument is a dict or NULL */
 
-/* Every function as documented by CPython, and in the same words. */
+/* Every function, as documented by CPython. */
 #define PY_FUNCTIONS(X)                                                                            \
     X(int, PySys_AddAuditHook, (py_audit_hook * hook, void *context))                              \
     X(const char *, Py_GetVersion, (void) )                                                        \
@@ -99,7 +98,7 @@ struct py_method { /* PyMethodDef */
     X(void, PyErr_Fetch, (py_object * *type, py_object * *value, py_object * *traceback))          \
     X(void, PyErr_Restore, (py_object * type, py_object * value, py_object * traceback))
 
-/* The types of which an object is exactly one, or is not looked into. */
+/* Types for exact comparison: only objects of exactly such a type are read by its layout. */
 #define PY_TYPES(X)                                                                                \
     X(PyList_Type)                                                                                 \
     X(PyTuple_Type)                                                                                \
@@ -136,52 +135,52 @@ struct python {
 
 extern struct python py;
 
-/* True: this process is a Python, or has one linked in, and `py` is complete. */
+/* True: this process contains a Python, and `py` is complete. */
 bool python_find(void);
 
-/* Of Python 3, as in 3.11; 0: it is another. */
+/* 11 for Python 3.11; 0: not Python 3. */
 int python_minor_version(void);
 
-/* ---- shorthand; each leaves no error behind, and NULL means "not so" ---- */
+/* ---- shorthand; each leaves no error behind, and NULL means "none" ---- */
 
-/* Gives a reference back. Accepts NULL. */
+/* Drops a reference. Accepts NULL. */
 void python_drop(py_object *o);
 
-/* A module that has been imported; borrowed. */
+/* An imported module; borrowed. */
 py_object *python_module(const char *name);
 
 /* A new reference. */
 py_object *python_attribute(py_object *o, const char *name);
 
-/* Is it of that very type, and not of one derived from it? */
+/* Is its type exactly this one, not a derived one? */
 bool python_is(py_object *o, const py_object *type);
 
-/* What an object itself has in its __dict__, without asking its class: a new reference. */
+/* The object's own __dict__, without asking its class: a new reference. */
 py_object *python_instance_dict(py_object *o);
 
-/* A text's bytes, valid as long as the object. */
+/* The UTF-8 of a str, valid as long as the object. */
 const char *python_text(py_object *o);
 
-/* A number, taken from o[key1][key2]... with a NULL at the end; NAN: there is none. */
+/* The number at o[key1][key2]...; `keys` ends with NULL. NAN: there is none. */
 double python_number_at(py_object *o, const char *const *keys);
 
-/* A function of ours for Python to call; `self`, which may be NULL, is what it is given first. */
+/* Makes a Python function from ours. It receives `self` (NULL is fine) as its first argument. */
 py_object *python_function(struct py_method *method, py_object *self);
 
-/* Runs a text of Python's in a namespace of its own, where `given` is called `name`, and returns
- * what it calls `wanted`, a new reference. */
+/* Runs Python source in a namespace of its own, where `given` is called `name`. Returns the value
+ * of `wanted` there, a new reference. */
 py_object *python_define(const char *text, py_object *given, const char *name, const char *wanted);
 
-/* A method of a class that is ours for a time. Our function is given the original as `self`, which
- * it keeps alive for whoever still calls it when it has been put back. */
+/* A method of a class that the probe has replaced. Our function receives the original as `self` and
+ * keeps it alive for callers that still use it after the method was restored. */
 struct python_replaced {
     py_object *type, *ours; /* owned; NULL: nothing is replaced */
 };
 
-/* False: it is as it was. */
+/* False: the method is unchanged. */
 bool python_replace_method(py_object *type, struct py_method *method, struct python_replaced *ret);
 
-/* Puts the original back. False: somebody has put another one over ours, which stays. */
+/* Restores the original. False: somebody has replaced our method by another one, which stays. */
 bool python_restore_method(struct python_replaced *r, const struct py_method *method);
 
 #endif

@@ -1,4 +1,4 @@
-/* probe/base/spare.c: madvise(MADV_DONTFORK) where it is safe. */
+/* probe/base/spare.c: madvise(MADV_DONTFORK) on memory where that is safe. */
 #include "probe/base/spare.h"
 
 #include "probe/base/places.h"
@@ -15,7 +15,7 @@
 #define MAPS_BYTES ((size_t) 4 << 20)
 #define PAGE_BYTES 4096u
 
-/* /proc/self/maps, ended by a 0; false: not to be had, or longer than there is room for. */
+/* Reads /proc/self/maps and ends it with a 0. False: not readable, or longer than `size`. */
 static bool read_maps(char *ret, size_t size)
 {
     size_t used = 0;
@@ -30,7 +30,7 @@ static bool read_maps(char *ret, size_t size)
     return n == 0;
 }
 
-/* Is the line "BEGIN-END rw-p OFFSET DEVICE INODE" one without a name, or that of the heap? */
+/* Is the line "BEGIN-END rw-p OFFSET DEVICE INODE" an anonymous mapping or the heap? */
 static bool is_plain(const char *line)
 {
     const char *permissions = strchr(line, ' ');
@@ -45,7 +45,7 @@ static bool is_plain(const char *line)
     return *name == '\n' || strncmp(name, "[heap]", 6) == 0;
 }
 
-/* The whole pages of plain memory in it; end 0: there are none. */
+/* The whole pages of plain memory in `wanted`; end 0: none. */
 static struct spare plain_part(const char *maps, struct spare wanted)
 {
     struct spare none = {0, 0};
@@ -90,7 +90,8 @@ size_t spare_leave_out(struct spare *list, size_t count)
 {
     char *maps = count > 0 ? places_map(MAPS_BYTES) : NULL;
     size_t kept = 0;
-    /* Who uses InfiniBand may have given this advice itself, and it is not to be taken back. */
+    /* A program that uses InfiniBand may have given this advice itself; MADV_DOFORK would undo it.
+     */
     if (maps && read_maps(maps, MAPS_BYTES) && !strstr(maps, "/dev/infiniband"))
         for (size_t i = 0; i < count; i++) {
             struct spare part = plain_part(maps, list[i]);

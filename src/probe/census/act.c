@@ -1,4 +1,4 @@
-/* probe/census/act.c: a full collection, a trim of the heap, and the difference they make. */
+/* probe/census/act.c: runs a full collection or trims the heap, and measures what that freed. */
 #include "probe/census/act.h"
 
 #include "probe/base/allocator.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of the process that are not those of files. */
+/* Anonymous memory of the process, in bytes. */
 static double anonymous_bytes(void)
 {
     char text[128];
@@ -55,7 +55,7 @@ static void add(struct act_account *a, const struct moment *before, double objec
     a->bytes += bytes > 0 ? bytes : 0;
 }
 
-/* Also where the program has switched the collector off. */
+/* Also if the program has disabled the collector. */
 static void collect(struct act_account *a)
 {
     py_object *gc = python_module("gc");

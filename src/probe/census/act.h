@@ -1,15 +1,16 @@
-/* probe/census/act.h: what the program could give back, tried out where that is asked for. Private
- * to probe/. */
+/* probe/census/act.h: measures, on request, how much memory the program could free. Private to
+ * probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_ACT_H
 #define TIDEMARK_PROBE_CENSUS_ACT_H
 
 #include <stdint.h>
 
-/* What an action has given back so far, all times together. */
+/* Totals of one action so far. */
 struct act_account {
     uint64_t times, ns;
-    double objects; /* that nobody could reach any more; of `trim` none */
-    double bytes;   /* by which the memory in use, or that of the process, became less */
+    double objects; /* unreachable objects found; 0 for `trim` */
+    double bytes;   /* decrease of malloc's in-use bytes or of the process's memory, whichever is
+                       larger */
 };
 
 struct acts {
@@ -17,7 +18,7 @@ struct acts {
 };
 
 /*
- * Does what `wanted` asks for (enum wire_act), the collection first: its finalizers are the
+ * Runs the actions in `wanted` (enum wire_act). The collection comes first: its finalizers are the
  * program's code. The GIL is held; no error is left behind.
  */
 void act(unsigned wanted, struct acts *account);

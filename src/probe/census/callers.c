@@ -1,4 +1,4 @@
-/* probe/census/callers.c: functions of the program that what a library keeps leads to. */
+/* probe/census/callers.c: searches a library's container for functions of the program. */
 #include "probe/census/callers.h"
 
 #include "probe/base/code.h"
@@ -6,13 +6,13 @@
 
 #include <stdio.h>
 
-#define LOOKS_MOST 256u /* references, of one item */
+#define REFERENCES_MOST 256u /* references followed from one item */
 #define DEPTH_MOST 3u
 #define NEWEST 16
 
 struct search {
     struct caller *caller;
-    unsigned looks, depth;
+    unsigned references, depth;
 };
 
 static bool is_of_the_language(const py_object *o)
@@ -33,42 +33,42 @@ static bool take_function(struct search *s, py_object *function)
     return true;
 }
 
-static int look_at(py_object *o, void *context)
+static int search_from(py_object *o, void *context)
 {
     struct search *s = context;
-    if (++s->looks > LOOKS_MOST)
+    if (++s->references > REFERENCES_MOST)
         return 1;
     if (heap_type(o) == py.PyFunction_Type)
         return take_function(s, o);
     if (s->depth == DEPTH_MOST || is_of_the_language(o))
         return 0;
     s->depth++;
-    heap_edges(o, look_at, s);
+    heap_edges(o, search_from, s);
     s->depth--;
     return s->caller->file[0] != '\0';
 }
 
-static void look_at_item(struct caller *ret, py_object *o)
+static void search_item(struct caller *ret, py_object *o)
 {
     struct search s = {.caller = ret};
     if (!ret->file[0])
-        look_at(o, &s);
+        search_from(o, &s);
 }
 
-static void look_at_newest(struct caller *ret, py_object *o)
+static void search_newest(struct caller *ret, py_object *o)
 {
     ptrdiff_t length = heap_length(o), at = length > NEWEST ? length - NEWEST : 0;
     py_object *key, *value;
     if (heap_kind(o) == HEAP_DICT)
         while (py.PyDict_Next(o, &at, &key, &value)) {
-            look_at_item(ret, value);
-            look_at_item(ret, key);
+            search_item(ret, value);
+            search_item(ret, key);
         }
     else if (heap_kind(o) == HEAP_LIST)
         for (; at < length; at++)
-            look_at_item(ret, py.PyList_GetItem(o, at));
+            search_item(ret, py.PyList_GetItem(o, at));
     else
-        look_at_item(ret, o);
+        search_item(ret, o);
 }
 
 static void take_main_file(struct caller *ret)
@@ -83,7 +83,7 @@ void callers_find(py_object *const *objects, size_t count, struct caller *ret)
 {
     *ret = (struct caller){.line = 0};
     for (size_t i = 0; i < count; i++)
-        look_at_newest(ret, objects[i]);
+        search_newest(ret, objects[i]);
     if (!ret->file[0])
         take_main_file(ret);
 }

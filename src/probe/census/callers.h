@@ -1,4 +1,5 @@
-/* probe/census/callers.h: who gave a library what it keeps. Private to probe/. */
+/* probe/census/callers.h: finds the program's call that adds to a library's container. Private to
+ * probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_CALLERS_H
 #define TIDEMARK_PROBE_CENSUS_CALLERS_H
 
@@ -8,14 +9,15 @@
 
 struct caller {
     char file[512]; /* "": not known */
-    int line;       /* of the function that was found; 0: of none, it is the program's main file */
+    int line; /* of the function found; 0: none found, and `file` is the program's main file */
 };
 
 /*
- * A registry of a library's (weakref.finalize, atexit, a bus of events) is added to by a line of
- * the program that no object tells. Its newest items mostly lead to a function of the program, and
- * the line is in that one's file; else it may be in the program's main file. Of some objects: of
- * a container the newest items count. No code of the program runs. The GIL is held.
+ * A line of the program adds to a library's registry (weakref.finalize, atexit, an event bus), but
+ * no object records that line. The newest items usually lead to a function of the program, and the
+ * line is in the same file; otherwise it may be in the main file. `objects` are the library's
+ * containers, of which the newest items are followed, or other objects. No code of the program
+ * runs. The GIL is held.
  */
 void callers_find(py_object *const *objects, size_t count, struct caller *ret);
 

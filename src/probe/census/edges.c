@@ -1,11 +1,11 @@
-/* probe/census/edges.c: references, by the kind of the object that has them. */
+/* probe/census/edges.c: the references of an object, by its kind. */
 #include "probe/census/edges.h"
 
 #include "probe/census/picks.h"
 
-#define WALKED_MOST 200000u /* places of what can be entered at its beginning only */
+#define WALKED_MOST 200000u /* places counted in objects that have no random access */
 
-/* What was written to a file in memory is of its own size. */
+/* A memory file's content counts as its own size. */
 bool edges_any(const py_object *o)
 {
     py_object *const *objects;
@@ -14,7 +14,7 @@ bool edges_any(const py_object *o)
     return heap_has_edges(o) || heap_array_owner(o) || heap_array_objects(o, &objects) > 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all references ---- */
 
 struct filter {
     heap_edge_visitor *visit;
@@ -39,7 +39,7 @@ static void visit_array(const py_object *o, heap_edge_visitor *visit, void *cont
             return;
 }
 
-/* The collector has no interest in keys that are texts. */
+/* The collector's traversal skips keys that are texts. */
 static void visit_dict(py_object *o, heap_edge_visitor *visit, void *context)
 {
     ptrdiff_t position = 0;
@@ -62,7 +62,7 @@ void edges_all(py_object *o, heap_edge_visitor *visit, void *context)
         visit_array(o, visit, context);
 }
 
-/* ---- how many ---- */
+/* ---- counts ---- */
 
 static int count_one(py_object *o, void *context)
 {
@@ -78,7 +78,7 @@ static size_t count_by_walk(py_object *o)
     return count;
 }
 
-/* A class derived from dict may have keys visited or not. */
+/* For subclasses of dict the traversal may or may not visit keys, so count them. */
 size_t edges_count(py_object *o)
 {
     enum heap_kind kind = heap_kind(o);
@@ -87,7 +87,7 @@ size_t edges_count(py_object *o)
     return is_known ? (size_t) length : count_by_walk(o);
 }
 
-/* ---- some of them ---- */
+/* ---- a sample of them ---- */
 
 static void take(struct edges *e, py_object *o, bool is_margin)
 {
@@ -105,9 +105,9 @@ static void take_from_sequence(py_object *o, const struct picks *p, struct edges
                  picks_is_margin(p, k));
 }
 
-/* A walk through the table of a dict, from some place to where it began. What was deleted has left
- * holes: a block takes as many entries as it should have and may reach into the next, which then
- * begins behind it. */
+/* A walk once around the table of a dict, from any place. Deleted entries leave holes: a block
+ * takes its full number of entries, and may reach into the next block, which then begins after it.
+ */
 struct dict_walk {
     py_object *dict;
     ptrdiff_t begin, position;
@@ -124,7 +124,8 @@ static bool next_entry(struct dict_walk *w, py_object **ret_key, py_object **ret
         if (!py.PyDict_Next(w->dict, &w->position, ret_key, ret_value))
             return false;
     }
-    return !w->came_round || w->position <= w->begin; /* the place is the one before */
+    return !w->came_round ||
+           w->position <= w->begin; /* the entry read is one before the position */
 }
 
 static void go_to(struct dict_walk *w, ptrdiff_t place)
@@ -154,7 +155,7 @@ static void take_from_dict(py_object *o, const struct picks *p, struct edges *e)
 struct walk {
     const struct picks *picks;
     struct edges *edges;
-    size_t place, next, in_block; /* next: to be taken */
+    size_t place, next, in_block; /* next: the next place to take */
 };
 
 static int take_if_next(py_object *o, void *context)

@@ -1,19 +1,19 @@
-/* probe/census/edges.h: what an object refers to, all of it or a sample. Private to probe/. */
+/* probe/census/edges.h: all references of an object, or a sample of them. Private to probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_EDGES_H
 #define TIDEMARK_PROBE_CENSUS_EDGES_H
 
 #include "probe/base/heap.h"
 
 /*
- * Beside heap_edges() these know what the collector does not: the keys of a dict that are texts,
- * the memory behind an array of numpy's, and its elements. Of a function they give what it closes
- * over and its defaults: all else belongs to its module. No code of the program runs.
+ * Unlike heap_edges(), these know keys of a dict that are texts, the memory behind a numpy array,
+ * and its elements. For a function they give only its closure and defaults: everything else belongs
+ * to its module. No code of the program runs.
  */
 
-#define EDGES_MOST 1024u /* in a sample; of dicts, keys and values */
+#define EDGES_MOST 1024u /* in a sample; for dicts, keys and values each count */
 
-/* A sample. `scale` times as many references are like those that are not of the margin, `reach`
- * times as many like all of them. */
+/* A sample. Each sampled reference outside the margin stands for `scale` references; each one,
+ * margin included, for `reach`. */
 struct edges {
     double scale, reach;
     size_t count;
@@ -23,17 +23,17 @@ struct edges {
     } at[EDGES_MOST];
 };
 
-/* May it refer to anything? False for numbers and texts, at no cost. */
+/* Could it refer to anything? Costs nothing; false for numbers and texts. */
 bool edges_any(const py_object *o);
 
-/* References, a key with its value as one; those of a container are known at no cost, others are
- * counted. */
+/* The number of references; a key and its value count as one. Free for containers; other objects
+ * are traversed. */
 size_t edges_count(py_object *o);
 
 void edges_all(py_object *o, heap_edge_visitor *visit, void *context);
 
-/* At most `most` places, 1 to EDGES_MOST / 2, by picks_choose(). Objects with equally many
- * references, at an equal turn, have the same places visited. */
+/* Samples at most `most` places (1 to EDGES_MOST / 2) by picks_choose(). Objects with the same
+ * number of references and the same turn are sampled at the same places. */
 void edges_some(py_object *o, size_t most, size_t block, double turn, struct edges *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* probe/census/growing.c: from what grows to what a person can look at. */
+/* probe/census/growing.c: makes findings of growths: what they consist of and what holds them. */
 #include "probe/census/growing.h"
 
 #include "probe/base/code.h"
@@ -14,9 +14,9 @@
 
 #define SEARCH_MOST_NS UINT64_C(10000000000)
 
-/* ---- what grows ---- */
+/* ---- growths ---- */
 
-/* The pieces of a large io.StringIO, which is a finding by itself. */
+/* The list of pieces of a large io.StringIO, which is a finding itself. */
 static bool is_list_of_file(const struct survey *c, const py_object *o)
 {
     for (unsigned i = 0; i < c->size_count; i++)
@@ -25,7 +25,7 @@ static bool is_list_of_file(const struct survey *c, const py_object *o)
     return false;
 }
 
-/* A name that a block of a program binds is no growth of its module. */
+/* In a pair, a name bound by the measured block is not growth of its module. */
 static bool describe_container(const struct survey *c, py_object *o, struct finding *f)
 {
     if (!places_find(&c->lengths, (uintptr_t) o) || (c->is_pair && roots_is_namespace(o)) ||
@@ -39,7 +39,7 @@ static bool describe_container(const struct survey *c, py_object *o, struct find
 
 static bool describe_tally(struct survey *c, struct finding *f)
 {
-    const struct survey_tally *t = survey_tally_of(c, f->grown);
+    const struct survey_tally *t = survey_tally_of(c, f->growth);
     unsigned samples = t ? (unsigned) t->survivors : 0;
     if (samples == 0)
         return false;
@@ -63,7 +63,7 @@ static void describe_graph(struct survey *c, struct finding *f)
 static bool describe_size(struct survey *c, struct finding *f)
 {
     struct tensor_facts facts;
-    py_object *part, *o = survey_object_in(c, f->grown, &part);
+    py_object *part, *o = survey_object_in(c, f->growth, &part);
     if (!o)
         return false;
     things_describe(o, &f->what);
@@ -77,17 +77,17 @@ static bool describe_size(struct survey *c, struct finding *f)
 static bool describe_items(const struct survey *c, struct finding *f)
 {
     py_object *part;
-    if (!survey_object_in(c, f->grown, &part))
+    if (!survey_object_in(c, f->growth, &part))
         return false;
     things_describe(part, &f->what);
     weigh_container(part, &f->item);
     return true;
 }
 
-/* False: it is gone, or explained by what was described before. */
+/* False: it no longer exists, or an earlier finding explains it. */
 static bool describe(struct survey *c, struct finding *f)
 {
-    const struct survey_grown *g = f->grown;
+    const struct survey_growth *g = f->growth;
     f->most = -1;
     switch (g->form) {
     case FORM_CONTAINER:
@@ -111,13 +111,13 @@ static bool describe(struct survey *c, struct finding *f)
     return false;
 }
 
-/* For ranking: bytes that came, as far as they are known. A graph's are not: it comes first. */
+/* For ranking: the bytes added, if known. A graph's bytes are unknown, so it comes first. */
 static double importance(const struct finding *f)
 {
-    double bytes = f->grown->form == FORM_SIZE ? 1 : f->item.host + f->item.device;
+    double bytes = f->growth->form == FORM_SIZE ? 1 : f->item.host + f->item.device;
     if (!isfinite(bytes) || f->item.carries_graph)
-        return 1e18 + (double) grown_by(f->grown);
-    return bytes * (double) grown_by(f->grown);
+        return 1e18 + (double) growth_amount(f->growth);
+    return bytes * (double) growth_amount(f->growth);
 }
 
 static size_t insert(struct finding *ret, size_t count, size_t most, const struct finding *f)
@@ -134,14 +134,14 @@ static size_t insert(struct finding *ret, size_t count, size_t most, const struc
     return count;
 }
 
-/* Something with a bound that was seen to fill once: it is no leak, and whoever takes the memory
- * for one has to know. */
+/* A bounded container that was still filling. It is no leak, but its memory looks like one, so it
+ * must be reported. */
 #define POINTS_OF_FILLING 2u
 
-static bool is_filling(const struct survey *c, const struct survey_grown *g)
+static bool is_filling(const struct survey *c, const struct survey_growth *g)
 {
     return g->form == FORM_CONTAINER && g->points.count >= POINTS_OF_FILLING &&
-           g->last_grown == c->number && places_find(&c->lengths, g->key) &&
+           g->last_growth == c->number && places_find(&c->lengths, g->key) &&
            heap_most((py_object *) g->key) >= 0; /* NOLINT(performance-no-int-to-ptr) */
 }
 
@@ -150,42 +150,42 @@ static size_t collect(struct survey *c, enum survey_form form, bool is_new, stru
 {
     struct finding f;
     size_t count = 0;
-    for (size_t i = 0; i < SURVEY_GROWN; i++) {
-        const struct survey_grown *g = &c->grown[i];
+    for (size_t i = 0; i < SURVEY_GROWTHS; i++) {
+        const struct survey_growth *g = &c->growths[i];
         if (!g->key || g->form != form || g->is_new != is_new ||
-            (!grown_is_steady(c, g) && !is_filling(c, g)))
+            (!growth_is_steady(c, g) && !is_filling(c, g)))
             continue;
-        f = (struct finding){.grown = g};
+        f = (struct finding){.growth = g};
         if (describe(c, &f))
             count = insert(ret, count, most, &f);
     }
     return count;
 }
 
-/* ---- who holds it ---- */
+/* ---- holders ---- */
 
-/* Objects of a kind, wherever they are. */
+/* Objects of one kind, wherever they are. */
 static bool is_tally(const struct finding *f)
 {
-    return f->grown->form == FORM_TENSORS || f->grown->form == FORM_OBJECTS;
+    return f->growth->form == FORM_TENSORS || f->growth->form == FORM_OBJECTS;
 }
 
 static size_t members_of(struct survey *c, const struct finding *f, py_object **ret)
 {
-    if (f->grown->form == FORM_CONTAINER) {
-        ret[0] = (py_object *) f->grown->key; /* NOLINT(performance-no-int-to-ptr) */
+    if (f->growth->form == FORM_CONTAINER) {
+        ret[0] = (py_object *) f->growth->key; /* NOLINT(performance-no-int-to-ptr) */
         return 1;
     }
-    if (f->grown->form == FORM_GRAPH) {
+    if (f->growth->form == FORM_GRAPH) {
         ret[0] = c->largest_graph;
         return 1;
     }
-    if (f->grown->form == FORM_SIZE || f->grown->form == FORM_ITEMS) {
+    if (f->growth->form == FORM_SIZE || f->growth->form == FORM_ITEMS) {
         py_object *part;
-        ret[0] = survey_object_in(c, f->grown, &part);
+        ret[0] = survey_object_in(c, f->growth, &part);
         return 1;
     }
-    const struct survey_tally *t = survey_tally_of(c, f->grown);
+    const struct survey_tally *t = survey_tally_of(c, f->growth);
     size_t count = t->survivors < SURVEY_SAMPLES ? t->survivors : SURVEY_SAMPLES;
     memcpy(ret, t->samples, count * sizeof(*ret));
     return count;
@@ -198,51 +198,52 @@ static bool is_same_holder(const struct finding *a, const struct finding *b)
     if (a->holder_count == 0 || b->holder_count == 0)
         return false;
     const struct holder *x = &a->holders[0], *y = &b->holders[0];
-    size_t common = strlen(y->path) - (b->grown->form == FORM_ITEMS ? strlen(ANY_ITEM) : 0);
+    size_t common = strlen(y->path) - (b->growth->form == FORM_ITEMS ? strlen(ANY_ITEM) : 0);
     return x->kind != WIRE_HOLDER_NATIVE && x->kind != WIRE_HOLDER_GARBAGE && common > 0 &&
            strncmp(x->path, y->path, common) == 0 && strchr(".[", x->path[common]) &&
            strcmp(x->function, y->function) == 0;
 }
 
-/* What is in it goes when nobody else holds it: it grows with others, and is never the reason. */
+/* A weak container does not keep its items alive: it grows with others and is never the cause. */
 static bool is_weak(const struct finding *f)
 {
     const char *last = f->holder_count > 0 ? strrchr(f->holders[0].path, '.') : NULL;
     return last && f->holders[0].is_weak && strcmp(last, ".data") == 0;
 }
 
-/* A container that was there before is a finding by itself, if it is not one of many that grow. */
+/* A container that already existed is a finding of its own, unless it is one of many in a growing
+ * one. */
 static bool explains(const struct finding *container, const struct finding *f)
 {
-    enum survey_form form = f->grown->form;
-    if (container->grown->form == FORM_ITEMS)
+    enum survey_form form = f->growth->form;
+    if (container->growth->form == FORM_ITEMS)
         return form != FORM_ITEMS;
-    return container->grown->form == FORM_CONTAINER && form != FORM_ITEMS &&
-           (form != FORM_CONTAINER || f->grown->is_new);
+    return container->growth->form == FORM_CONTAINER && form != FORM_ITEMS &&
+           (form != FORM_CONTAINER || f->growth->is_new);
 }
 
-static double rate_of(const struct survey_grown *g)
+static double rate_of(const struct survey_growth *g)
 {
     uint64_t time = g->points.at[g->points.count - 1].time - g->points.at[0].time;
-    return (double) grown_by(g) / (double) time;
+    return (double) growth_amount(g) / (double) time;
 }
 
 static double bytes_a_second(const struct finding *f)
 {
-    return (f->item.host + f->item.device) * rate_of(f->grown);
+    return (f->item.host + f->item.device) * rate_of(f->growth);
 }
 
-/* So much more that the items cannot have been seen whole. */
+/* so much more that the weighed items cannot have been complete */
 #define MUCH_MORE 2
 
-static bool tells_more(const struct finding *objects, const struct finding *container)
+static bool explains_more(const struct finding *objects, const struct finding *container)
 {
     bool has_graph = objects->item.carries_graph && !container->item.carries_graph;
     return has_graph || objects->holders[0].share * bytes_a_second(objects) >
                             MUCH_MORE * bytes_a_second(container);
 }
 
-/* An item is this, and what it was so far is in that. */
+/* Makes `outer` the item, and what was the item so far its content. */
 static void put_around(struct weight *item, const struct thing *outer)
 {
     if (item->depth < WIRE_CENSUS_ITEM_DEPTH)
@@ -251,23 +252,23 @@ static void put_around(struct weight *item, const struct thing *outer)
     item->things[0] = *outer;
 }
 
-/* What an item shares with others, as the links of an lru_cache or a call that two lists keep, is
- * not its own: the objects that it leads to tell more of it. */
+/* An item may share its content with others, such as the links of an lru_cache, or a record that
+ * two lists keep. It does not own that content, so the growing objects describe it better. */
 static void weigh_by(struct finding *container, const struct finding *objects)
 {
     struct weight *item = &container->item;
     const struct thing own = item->things[0];
     bool are_items = things_are_alike(&own, &objects->item.things[0]);
-    if (container->grown->is_new || !is_tally(objects) || item->depth == 0 || are_items ||
-        !tells_more(objects, container))
+    if (container->growth->is_new || !is_tally(objects) || item->depth == 0 || are_items ||
+        !explains_more(objects, container))
         return;
-    double each = objects->holders[0].share * rate_of(objects->grown) / rate_of(container->grown);
+    double each = objects->holders[0].share * rate_of(objects->growth) / rate_of(container->growth);
     *item = objects->item;
     weigh_multiply(item, each);
     put_around(item, &own);
 }
 
-/* The container among the findings that holds these objects; NULL: none does. */
+/* The container among the findings that holds these objects; NULL: none. */
 static struct finding *container_of(struct finding *ret, size_t count, const struct finding *f)
 {
     for (size_t k = 0; k < count; k++)
@@ -276,12 +277,12 @@ static struct finding *container_of(struct finding *ret, size_t count, const str
     return NULL;
 }
 
-/* Those of one form, the most important first again. */
+/* Sorts the findings of each form by importance again. */
 static void sort(struct finding *ret, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        for (size_t k = i; k > 0 && ret[k - 1].grown->form == ret[k].grown->form &&
-                           ret[k - 1].grown->is_new == ret[k].grown->is_new &&
+        for (size_t k = i; k > 0 && ret[k - 1].growth->form == ret[k].growth->form &&
+                           ret[k - 1].growth->is_new == ret[k].growth->is_new &&
                            importance(&ret[k - 1]) < importance(&ret[k]);
              k--) {
             struct finding f = ret[k - 1];
@@ -290,8 +291,8 @@ static void sort(struct finding *ret, size_t count)
         }
 }
 
-/* Objects that a container holds which is itself among the findings say nothing new; what refers
- * to objects weakly says nothing at all. */
+/* Drops objects held by a container that is a finding itself, and everything that only holds
+ * weakly. */
 static size_t drop_explained(struct finding *ret, size_t count)
 {
     size_t kept = 0;
@@ -307,12 +308,12 @@ static size_t drop_explained(struct finding *ret, size_t count)
     return kept;
 }
 
-/* Tensors that only graphs hold: there is a name in the program with a graph behind it in which
- * there is room for all of them. */
+/* Tensors that only graphs hold, while a name of the program leads to a graph large enough for all
+ * of them. */
 static bool is_in_named_graph(const struct survey *c, const struct finding *f)
 {
-    return f->grown->form == FORM_TENSORS && c->largest_named &&
-           c->named_nodes >= grown_by(f->grown) &&
+    return f->growth->form == FORM_TENSORS && c->largest_named &&
+           c->named_nodes >= growth_amount(f->growth) &&
            (f->holder_count == 0 || f->holders[0].kind == WIRE_HOLDER_NATIVE);
 }
 
@@ -339,28 +340,28 @@ static void find_holders(struct survey *c, struct finding *f)
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
     if (is_of_a_library(f) && !c->is_pair)
         callers_find(members, count, &f->caller);
-    if (f->grown->form == FORM_ITEMS)
+    if (f->growth->form == FORM_ITEMS)
         name_any_item(f);
     if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
-        f->grown->form == FORM_CONTAINER)
+        f->growth->form == FORM_CONTAINER)
         f->most = heap_most_of_cache(members[0]);
     if (is_tally(f) && !c->is_pair)
-        f->most = slots_holding(c, members, count, survey_tally_of(c, f->grown)->survivors);
+        f->most = slots_holding(c, members, count, survey_tally_of(c, f->growth)->survivors);
     if (is_in_named_graph(c, f)) {
         f->holder_count = holders_find(&c->largest_named, 1, f->holders, FINDING_HOLDERS);
         f->item.carries_graph = true;
     }
 }
 
-/* Those that come first are followed before those that come later, as long as there is time. */
+/* Searches in order of importance until the time is up. */
 static void find_all_holders(struct survey *c, struct finding *ret, size_t count)
 {
-    uint64_t give_up_at = wire_now() + SEARCH_MOST_NS; /* whoever ends the child has that clock */
+    uint64_t give_up_at = wire_now() + SEARCH_MOST_NS; /* the clock that limits the child's life */
     for (size_t i = 0; i < count && wire_now() < give_up_at; i++)
         find_holders(c, &ret[i]);
 }
 
-/* How many of each kind are told. */
+/* How many findings of each form are reported. */
 struct shares {
     size_t containers, new_containers, items, tensors, graphs, sizes, objects;
 };

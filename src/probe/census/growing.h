@@ -1,4 +1,5 @@
-/* probe/census/growing.h: what grows, what it is made of, who holds it. Private to probe/. */
+/* probe/census/growing.h: findings: what grows, what it consists of, and its holders. Private to
+ * probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_GROWING_H
 #define TIDEMARK_PROBE_CENSUS_GROWING_H
 
@@ -11,20 +12,20 @@
 #define FINDING_HOLDERS 3u
 
 struct finding {
-    const struct survey_grown *grown;
+    const struct survey_growth *growth;
     struct thing what;
     struct weight item;
-    ptrdiff_t most; /* that it will ever have; -1: there is no end to it */
+    ptrdiff_t most; /* the bound on its length; -1: unbounded */
     struct holder holders[FINDING_HOLDERS];
     size_t holder_count;
-    struct caller caller; /* of a library's holder */
+    struct caller caller; /* if the holder is a library's */
 };
 
 /*
- * After a census, before the GIL is given up: those that have grown steadily, those that take most
- * first. With `holders` they are followed back to who holds them, which takes several passes over
- * the heap: for a forked child. Of a pair of censuses all that has grown counts, and new containers
- * come after those that were there. `most`: FINDINGS_MOST, or FINDINGS_OF_PAIR.
+ * Call it after a census, before the GIL is released. Makes findings of the steady growths, the
+ * largest first. With `holders` it also searches for their holders, in several passes over the
+ * heap: only in a forked child. In a pair of censuses every growth counts, and new containers come
+ * after existing ones. `most`: FINDINGS_MOST or FINDINGS_OF_PAIR.
  */
 size_t findings_make(struct survey *c, bool holders, struct finding *ret, size_t most);
 

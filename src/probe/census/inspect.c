@@ -1,4 +1,5 @@
-/* probe/census/inspect.c: moments, what they may cost, and who does the work. */
+/* probe/census/inspect.c: decides when to take a census, within which budget, and in which process.
+ */
 #include "probe/census/inspect.h"
 
 #include "probe/base/child.h"
@@ -13,69 +14,72 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SHARE_WARY 0.005 /* of the time */
+#define SHARE_WARY 0.005 /* of the elapsed time */
 #define SHARE 0.001
-#define PART_IF_KEPT 0.5 /* of these, where a program watches itself */
+#define PART_OF_ITSELF 0.5 /* of these shares, if the program watches itself */
 #define SHARE_PROFILE 0.02
-#define FIRST_PAUSE_NS 50000000u /* so much is spent at the larger share, whatever is suspected */
-#define ALLOWANCE_NS 120000000u  /* and so much in any case, once a leak is suspected */
+#define FIRST_PAUSE_NS 50000000u /* pauses up to this total are paid at the larger share */
+#define ALLOWANCE_NS 120000000u  /* the total allowed in any case once a leak is suspected */
 #define ALLOWANCE_PROFILE_NS 400000000u
-#define EARLY_NS 60000000u /* of it at the beginning: the run may be a short one */
-#define EARLY_PAUSES 2u    /* are between two of these at least, one after the first */
-#define MOMENTS_LEAST 3u   /* between two censuses */
+#define EARLY_NS 60000000u /* the total allowed early: the run may be short */
+#define EARLY_PAUSES                                                                               \
+    2u /* minimum distance of early censuses, in pauses; one pause after the first */
+#define MOMENTS_LEAST 3u /* between two censuses */
 #define REST_LEAST_NS 5000000u
-#define REST_MOST_NS 200000000u   /* then it is asked again whether it is affordable */
-#define IN_PROCESS_OBJECTS 50000u /* of more a child takes the census */
-#define FIRST_OBJECTS 200000u     /* at the first */
-#define IN_PROCESS_NS 20000000u   /* and where it takes longer */
+#define REST_MOST_NS 200000000u   /* then check again whether it is affordable */
+#define IN_PROCESS_OBJECTS 50000u /* with more objects, a child takes the census */
+#define FIRST_OBJECTS 200000u     /* limit for the first census */
+#define IN_PROCESS_NS 20000000u   /* limit on its duration */
 #define EARLY_IN_PROCESS_NS 40000000u
-#define AT_THE_END_NS 100000000u /* nobody waits for the program's next step */
+#define AT_THE_END_NS 100000000u /* at the end no step is delayed */
 #define CHILD_SECONDS 20u
 #define CHILD_LAST_SECONDS 2u
 #define ACT_EVERY_NS UINT64_C(5000000000)
-#define ACT_FIRST_NS UINT64_C(500000000) /* something to give back has come together by then */
+#define ACT_FIRST_NS UINT64_C(500000000) /* by then there is something to free */
 #define SEARCH_AFTER 3u                  /* censuses */
-#define LAST_WAITS 100u                  /* at the program's end */
+#define LAST_WAITS 100u                  /* at the end of the program */
 #define LAST_WAIT_MICROSECONDS 1000u
-#define OBJECTS_PER_MODULE 150u /* before anything has been counted: enough for a guess */
+#define OBJECTS_PER_MODULE 150u /* a guess before the first census */
 #define NS_PER_OBJECT 40u
-#define ALLOCATOR_NS 2000000u /* an account of the heap that takes longer is a child's work */
+#define ALLOCATOR_NS 2000000u /* if mallinfo2() takes longer, a child calls it */
 
-/* What a child leaves for its parent, beside the census, and what it is told when it has begun. */
+/* Shared with the child: what the child leaves for its parent besides the census, and its fork
+ * time. */
 struct workshop {
-    _Atomic uint64_t fork_ns;  /* how long the program stood still for it; 0: not known yet */
-    _Atomic size_t report_len; /* 0: none that is new */
+    _Atomic uint64_t fork_ns;  /* the pause for the fork; 0: not known yet */
+    _Atomic size_t report_len; /* 0: no new report */
     char report[REPORT_BYTES];
-    atomic_bool knows_heap; /* by a child that came to its end */
+    atomic_bool knows_heap; /* set by a child that finished */
     struct allocator_facts heap;
 };
 
 static struct {
     enum inspect_place place;
-    const void *listener; /* its context: who listens */
+    const void *listener; /* the listener's context, as its identity */
     struct survey *survey;
     struct workshop *workshop;
     struct report_cost cost;
-    uint64_t begun, paused;        /* processor time of the thread then, and since, to a fork */
-    bool is_kept;                  /* a program watches itself: it is not hurried */
-    bool is_impossible, took_long; /* took_long: a census in the process itself */
-    bool has_slow_allocator;       /* a child asks it */
-    unsigned moments;              /* since the last census */
-    uint64_t first_moment, last_census; /* the clock's time; 0: there was none */
+    uint64_t begun,
+        paused;          /* thread CPU time: at the begin of the pause, and from then to the fork */
+    bool watches_itself; /* the program watches itself: no hurry */
+    bool is_impossible, took_long;      /* took_long: an in-process census hit its limit */
+    bool has_slow_allocator;            /* a child reads it */
+    unsigned moments;                   /* since the last census */
+    uint64_t first_moment, last_census; /* clock time; 0: none */
     uint64_t last_pause, last_fork;     /* ns; 0: there was none */
     struct acts acts;
     uint64_t next_act;
     pid_t child;         /* 0: none */
-    bool child_was_well; /* the last one came to its end */
-    bool child_counts;   /* it takes a census; it searches for holders otherwise */
+    bool child_was_well; /* the last child finished by itself */
+    bool child_counts;   /* it takes a census; false: it searches for holders */
 } state;
 
-static _Atomic uint64_t next_at; /* the clock's time of the next census */
+static _Atomic uint64_t next_at; /* clock time of the next census */
 static uint64_t began_at;
 static double share_for_tests; /* NAN: none */
 
-/* A moment within a moment: torch lets other threads run while we learn from it, and what we write
- * may go where the program printed. */
+/* Guards against reentry: torch lets other threads run while we learn its layout, and our own
+ * write() may count as a printed line. */
 static atomic_bool is_busy;
 
 __attribute__((constructor)) static void note_beginning(void)
@@ -93,7 +97,7 @@ bool inspect_is_due(void)
 
 void inspect_forget(void)
 {
-    /* The shared memory is the parent's as well: it is left, and not written. */
+    /* The shared memory belongs to the parent too: unmap it without writing. */
     state.survey = survey_free(state.survey);
     places_unmap_shared(state.workshop, sizeof(*state.workshop));
     memset(&state, 0, sizeof(state));
@@ -102,12 +106,12 @@ void inspect_forget(void)
     began_at = wire_now();
 }
 
-bool inspect_is_kept(void)
+bool inspect_watches_itself(void)
 {
-    return state.is_kept;
+    return state.watches_itself;
 }
 
-void inspect_leave(void)
+void inspect_detach(void)
 {
     uint64_t cpu;
     if (state.child > 0) {
@@ -117,7 +121,7 @@ void inspect_leave(void)
     inspect_forget();
 }
 
-/* ---- what it may cost ---- */
+/* ---- the budget ---- */
 
 static uint64_t expected_objects(void)
 {
@@ -130,11 +134,11 @@ static uint64_t expected_objects(void)
 
 static bool is_early(uint64_t pause)
 {
-    return !state.is_kept && state.cost.pause_ns + pause < EARLY_NS;
+    return !state.watches_itself && state.cost.pause_ns + pause < EARLY_NS;
 }
 
-/* The first one is made at once: a child of a short run would come to its end too late, and with it
- * all that follow. */
+/* The first census is always taken at once: in a short run a child would finish too late, and delay
+ * all later ones. */
 static bool is_large(void)
 {
     bool is_first = !state.survey || state.survey->number == 0;
@@ -148,16 +152,16 @@ static uint64_t fork_ns(void)
     return c ? spare_fork_ns(c->spare, c->spare_count) : spare_fork_ns(NULL, 0);
 }
 
-/* At the beginning nobody suspects anything yet, and the run may be over before anybody does.
- * `number`: of the census that it rests on. */
+/* Early on nothing is suspected yet, and the run may end before anything is. `number`: of the
+ * census that the search uses. */
 static bool wants_search(const struct tidemark_probe_listener *l, unsigned number)
 {
     return number >= SEARCH_AFTER &&
            (l->wanted >= WIRE_CENSUS_HOLDERS || is_early(fork_ns()) || state.survey->is_of_the_end);
 }
 
-/* The first fork; after it, it is in the last pause. A search that nobody has asked for is done
- * where there is time for it, and is no reason to wait with a census. */
+/* Only for the first fork; later ones are part of the last pause. A search that nobody asked for
+ * runs if there is time, and never delays a census. */
 static uint64_t expected_fork(const struct tidemark_probe_listener *l)
 {
     const struct survey *c = state.survey;
@@ -167,29 +171,30 @@ static uint64_t expected_fork(const struct tidemark_probe_listener *l)
 
 static uint64_t expected_pause(const struct tidemark_probe_listener *l)
 {
-    if (state.last_pause && is_large()) /* all else is the child's work */
+    if (state.last_pause && is_large()) /* the child does everything else */
         return state.last_fork ? state.last_fork : fork_ns();
-    if (state.last_pause) /* the first one had to learn */
+    if (state.last_pause) /* the first pause includes learning */
         return expected_fork(l) +
                (state.cost.censuses > 1 ? state.last_pause : state.last_pause / 3);
     return is_large() ? expected_fork(l) : expected_objects() * NS_PER_OBJECT;
 }
 
-/* A program that watches itself pays for it in its training loop: it is not hurried there. */
+/* A program that watches itself pays for the census in its training loop, so it gets a smaller
+ * share. */
 static double share_for(const struct tidemark_probe_listener *l)
 {
     if (isfinite(share_for_tests))
         return share_for_tests;
     if (l->wanted == WIRE_CENSUS_PROFILE)
         return SHARE_PROFILE;
-    bool is_wary =
-        l->wanted == WIRE_CENSUS_HOLDERS || (!l->kept && state.cost.pause_ns < FIRST_PAUSE_NS);
+    bool is_wary = l->wanted == WIRE_CENSUS_HOLDERS ||
+                   (!l->watches_itself && state.cost.pause_ns < FIRST_PAUSE_NS);
     double share = is_wary ? SHARE_WARY : SHARE;
-    return l->kept ? share * PART_IF_KEPT : share;
+    return l->watches_itself ? share * PART_OF_ITSELF : share;
 }
 
-/* The program is by half older than at the last census, or by a quarter where a leak is suspected:
- * few in a long run, enough in a short one. */
+/* When the program is half again as old as at the last census, or a quarter older if a leak is
+ * suspected: few censuses in a long run, enough in a short one. */
 static uint64_t early_at(uint64_t pause, enum wire_wanted wanted)
 {
     uint64_t age = state.last_census - state.first_moment;
@@ -198,7 +203,7 @@ static uint64_t early_at(uint64_t pause, enum wire_wanted wanted)
     return state.last_census ? state.last_census + (age > least ? age : least) : 0;
 }
 
-/* When the time that has gone by will have paid for a pause of that length. */
+/* The time at which the elapsed time has paid for a pause of that length. */
 static uint64_t affordable_at(uint64_t pause, const struct tidemark_probe_listener *l)
 {
     uint64_t allowance = l->wanted == WIRE_CENSUS_PROFILE   ? ALLOWANCE_PROFILE_NS
@@ -210,7 +215,7 @@ static uint64_t affordable_at(uint64_t pause, const struct tidemark_probe_listen
     return began_at + (uint64_t) ((double) (state.cost.pause_ns + pause) / share_for(l));
 }
 
-/* The cost so far, with that of the pause that has begun. */
+/* The cost so far, including the current pause. */
 static struct report_cost cost_with(uint64_t pause)
 {
     struct report_cost cost = state.cost;
@@ -225,9 +230,9 @@ static uint64_t pause_by_now(void)
     return places_thread_ns() - state.begun;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-static void tell_counts(const struct tidemark_probe_listener *l)
+static void report_counts(const struct tidemark_probe_listener *l)
 {
     const struct survey *c = state.survey;
     char device[TENSOR_DEVICE_NAME];
@@ -247,13 +252,13 @@ static void tell_counts(const struct tidemark_probe_listener *l)
     }
 }
 
-/* Into the memory that both see; and out of it, to whoever listens. */
+/* Writes the report into the shared memory. */
 static void write_report(bool holders, uint64_t pause)
 {
-    const struct report_cost told = cost_with(pause);
+    const struct report_cost cost = cost_with(pause);
     static struct finding findings[FINDINGS_MOST];
     size_t count = findings_make(state.survey, holders, findings, FINDINGS_MOST);
-    size_t len = report_write(state.survey, findings, count, &told, &state.acts,
+    size_t len = report_write(state.survey, findings, count, &cost, &state.acts,
                               state.workshop->report, REPORT_BYTES);
     atomic_store(&state.workshop->report_len, len);
 }
@@ -272,7 +277,8 @@ static void ask_arenas(void *context)
     c->knows_arenas = arenas_read(&c->arenas);
 }
 
-/* A lock of malloc()'s may be met that nobody will open: all else is done, and time is short. */
+/* Another thread may have held malloc's lock at the fork, and then this never returns. So it is the
+ * last thing to do, with a short time limit. */
 static void ask_allocator_last(void)
 {
     struct workshop *w = state.workshop;
@@ -291,7 +297,7 @@ static void work_in_child(void *context)
     child_ask_allocator(ask_arenas, state.survey);
     write_report(wants_search(j->listener, state.survey->number),
                  state.paused + atomic_load(&state.workshop->fork_ns));
-    if (!j->listener->kept) {
+    if (!j->listener->watches_itself) {
         j->listener->report(j->listener->context, state.workshop->report,
                             atomic_load(&state.workshop->report_len));
         j->listener->under_way(j->listener->context, 0);
@@ -300,16 +306,16 @@ static void work_in_child(void *context)
         ask_allocator_last();
 }
 
-/* False: there are too many processes, or too little memory for one more. */
+/* False: too many processes, or too little memory for another one. */
 static bool start_child(const struct tidemark_probe_listener *l, const struct survey *c,
                         uint64_t now, bool counts)
 {
     struct job j = {.listener = l, .now = now, .counts = counts};
     arenas_prepare();
-    struct spare spare[SURVEY_SPARE]; /* the child writes to the list of the census */
+    struct spare spare[SURVEY_SPARE]; /* a copy, because the child overwrites the census's list */
     memcpy(spare, c->spare, sizeof(spare));
-    /* What the last child noted may be other memory by now, unless it is of this moment. If it is
-     * missed, the next has it. */
+    /* The ranges noted by the last census are still valid if that census is of this moment, or if
+     * its child finished. Otherwise they are not used; the next census notes them again. */
     bool is_sure = c->time == now || state.child_was_well;
     atomic_store(&state.workshop->report_len, 0);
     atomic_store(&state.workshop->fork_ns, 0);
@@ -329,15 +335,15 @@ static bool start_child(const struct tidemark_probe_listener *l, const struct su
     return true;
 }
 
-/* What a child has written and not told. */
+/* Takes the report that a child has left in the shared memory. */
 static void take_report(const struct tidemark_probe_listener *l)
 {
     size_t len = atomic_exchange(&state.workshop->report_len, 0);
-    if (l->kept && len > 0)
+    if (l->watches_itself && len > 0)
         l->report(l->context, state.workshop->report, len);
 }
 
-/* True: none is at work. */
+/* True: no child is at work. */
 static bool child_is_done(const struct tidemark_probe_listener *l)
 {
     uint64_t cpu = 0;
@@ -349,14 +355,14 @@ static bool child_is_done(const struct tidemark_probe_listener *l)
     state.child = 0;
     l->under_way(l->context, 0);
     if (state.child_counts && state.survey)
-        tell_counts(l);
+        report_counts(l);
     take_report(l);
     return true;
 }
 
 /* ---- in the process itself ---- */
 
-/* False: it was cut off. */
+/* False: it hit its time limit. */
 static bool take_here(const struct tidemark_probe_listener *l, uint64_t now)
 {
     struct survey *c = state.survey;
@@ -367,12 +373,12 @@ static bool take_here(const struct tidemark_probe_listener *l, uint64_t now)
                 state.place > INSPECT_LINE ? GRADIENTS_IN_PROCESS : GRADIENTS_NONE);
     state.took_long = state.took_long || !c->is_complete;
     if (c->is_complete)
-        tell_counts(l);
+        report_counts(l);
     return c->is_complete;
 }
 
-/* What the allocator holds: by itself, or where that takes long (there are many free pieces, and it
- * goes through all of them), what the last child was told. */
+/* Reads malloc's statistics. With many free chunks mallinfo2() is slow; then the last child's
+ * reading is used. */
 static void ask_allocator(struct survey *c)
 {
     struct workshop *w = state.workshop;
@@ -387,15 +393,16 @@ static void ask_allocator(struct survey *c)
     state.has_slow_allocator = places_thread_ns() - begin > ALLOCATOR_NS;
 }
 
-/* What was cut off is for nothing, and there may be no time for another one soon: where a child
- * takes less than what has been spent, it makes it at once. At the end there is none to follow. */
+/* A census that hit its time limit is lost, and the next may be far away. So a child repeats it at
+ * once, if the fork is cheaper than the time already spent. At the end no census follows that could
+ * use it. */
 static bool is_worth_a_fork(void)
 {
     const struct survey *c = state.survey;
     return !c->is_of_the_end && spare_fork_ns(c->spare, c->spare_count) < EARLY_IN_PROCESS_NS;
 }
 
-/* Asked of torch, in C. */
+/* Calls a C function of torch. */
 static bool is_profiled(void)
 {
     py_object *module = python_module("torch.autograd");
@@ -434,7 +441,7 @@ static void inspect(const struct tidemark_probe_listener *l, uint64_t now)
     l->report(l->context, state.workshop->report, atomic_load(&state.workshop->report_len));
 }
 
-/* After a census, so that a child still sees what there was. */
+/* After a census, so that a child still sees the heap as it was. */
 static void try_out(const struct tidemark_probe_listener *l)
 {
     uint64_t now = wire_now();
@@ -467,29 +474,29 @@ static void begin_anew(enum inspect_place place, const struct tidemark_probe_lis
     state.survey = survey_free(state.survey);
     state.place = place;
     state.listener = l->context;
-    if (l->kept) { /* the time of this training, not of what came before it */
+    if (l->watches_itself) { /* count the time of this training, not of what came before */
         began_at = wire_now();
         memset(&state.cost, 0, sizeof(state.cost));
     }
 }
 
-/* Moments of another place do not compare with those before, nor do those of another training. */
+/* Moments at another place, or of another training, do not compare with earlier ones. */
 static bool is_believed(enum inspect_place place, const struct tidemark_probe_listener *l)
 {
     if (place < state.place)
         return false;
     if (place > state.place || l->context != state.listener) {
-        if (!child_is_done(l)) /* it works for those before */
+        if (!child_is_done(l)) /* the child still works for the earlier ones */
             return false;
         begin_anew(place, l);
     }
     return true;
 }
 
-/* True: now. False: there is a time set to ask again, or it is asked at every moment. */
+/* True: take a census now. False: a time is set to ask again, or the next moment asks. */
 static bool is_time(const struct tidemark_probe_listener *l, uint64_t now)
 {
-    /* Also where nothing is wanted any more: a child that has ended is not to be left. */
+    /* Also reap a child if nothing is wanted any more. */
     bool is_free = child_is_done(l);
     if (state.moments < MOMENTS_LEAST)
         return false;
@@ -531,7 +538,7 @@ void inspect_moment(enum inspect_place place, const struct tidemark_probe_listen
     uint64_t now = wire_now();
     if (state.is_impossible || atomic_load(&is_busy) || !is_believed(place, l))
         return;
-    state.is_kept = l->kept;
+    state.watches_itself = l->watches_itself;
     state.moments++;
     if (!state.first_moment)
         state.first_moment = now;
@@ -539,7 +546,7 @@ void inspect_moment(enum inspect_place place, const struct tidemark_probe_listen
         take(l, now);
 }
 
-/* So long, in all, for a child that still counts. */
+/* Waits at most LAST_WAITS times for a child that still counts. */
 static bool await_child(const struct tidemark_probe_listener *l)
 {
     for (unsigned i = 0; i < LAST_WAITS && !child_is_done(l); i++)
@@ -549,11 +556,11 @@ static bool await_child(const struct tidemark_probe_listener *l)
 
 void inspect_last(const struct tidemark_probe_listener *l)
 {
-    if (state.is_impossible || state.is_kept || atomic_load(&is_busy) || !state.survey ||
+    if (state.is_impossible || state.watches_itself || atomic_load(&is_busy) || !state.survey ||
         l->wanted == WIRE_CENSUS_NONE || !await_child(l) ||
         state.survey->in_a_row + 1 != SEARCH_AFTER)
         return;
-    state.survey->is_of_the_end = true; /* the program has let go of much perhaps */
+    state.survey->is_of_the_end = true; /* the program may have freed much */
     take(l, wire_now());
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#define MARGIN_FROM 4u /* a block that is shorter has no margin */
+#define MARGIN_FROM 4u /* shorter blocks have no margin */
 
 struct picks picks_choose(size_t count, size_t most, size_t block, double turn)
 {
@@ -32,13 +32,13 @@ size_t picks_sampled(const struct picks *p)
     return p->blocks * (p->length - 2 * p->margin);
 }
 
-/* Where a part begins, from the first. It is as long as a block or longer. */
+/* The first place of a part. A part is at least as long as a block. */
 static size_t part(const struct picks *p, size_t block)
 {
     return block * p->count / p->blocks;
 }
 
-/* And its block in it. */
+/* The offset of the block in its part. */
 static size_t offset(const struct picks *p, size_t block)
 {
     size_t slack = p->count / p->blocks - p->length;
@@ -56,10 +56,10 @@ bool picks_is_margin(const struct picks *p, size_t in_block)
     return in_block < p->margin || in_block >= p->length - p->margin;
 }
 
-/* The same on the circle: places are counted from the first part on. */
+/* The same, with places counted from the first part. */
 static size_t next_on_circle(const struct picks *p, size_t place, size_t *ret_in_block)
 {
-    size_t block = ((place + 1) * p->blocks - 1) / p->count; /* whose part it is in */
+    size_t block = ((place + 1) * p->blocks - 1) / p->count; /* the part it is in */
     size_t begin = part(p, block) + offset(p, block);
     if (place >= begin + p->length) {
         block++;

@@ -1,33 +1,33 @@
-/* probe/census/points.h: what grows from census to census. Private to probe/. */
+/* probe/census/points.h: growths from census to census. Private to probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_POINTS_H
 #define TIDEMARK_PROBE_CENSUS_POINTS_H
 
 #include "probe/census/survey.h"
 
 /*
- * There were `value` at this census and `before` at an earlier time. More: another point. Fewer:
- * what was known of its growth is forgotten. A thing that stood still keeps its points for some
- * censuses.
+ * Notes `value` at this census and `before` at an earlier time. If it is more, the growth gains a
+ * point; if it is less, the growth is forgotten. A thing that did not change keeps its points for
+ * some censuses.
  */
-void grown_note(struct survey *c, enum survey_form form, uintptr_t key, uint64_t time_before,
-                uint64_t before, uint64_t value);
+void growth_note(struct survey *c, enum survey_form form, uintptr_t key, uint64_t time_before,
+                 uint64_t before, uint64_t value);
 
-/* Of a pair: a container that was not there before. */
-void grown_note_new(struct survey *c, uintptr_t key, uint64_t value);
+/* In a pair: a container that did not exist before. */
+void growth_note_new(struct survey *c, uintptr_t key, uint64_t value);
 
-/* It may have grown further than can be seen: what is known of its growth stays. */
-void grown_keep(struct survey *c, enum survey_form form, uintptr_t key);
+/* It may have grown beyond what can be counted: keeps its growth. */
+void growth_keep(struct survey *c, enum survey_form form, uintptr_t key);
 
-/* It has grown before, and what is known of that is not forgotten. */
-bool grown_knows(struct survey *c, enum survey_form form, uintptr_t key);
+/* Is a growth of it known? */
+bool growth_knows(struct survey *c, enum survey_form form, uintptr_t key);
 
-/* After a census: forgets what has not grown for long. */
-void grown_settle(struct survey *c);
+/* After a census: forgets growths without a recent point. */
+void growth_settle(struct survey *c);
 
-/* So many times as much as at its first point, for ranking: the growth. */
-uint64_t grown_by(const struct survey_grown *g);
+/* The growth since its first point, for ranking. */
+uint64_t growth_amount(const struct survey_growth *g);
 
-/* It has grown again and again, and lately. */
-bool grown_is_steady(const struct survey *c, const struct survey_grown *g);
+/* It has enough points, and a recent one. */
+bool growth_is_steady(const struct survey *c, const struct survey_growth *g);
 
 #endif

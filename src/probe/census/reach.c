@@ -1,4 +1,4 @@
-/* probe/census/reach.c: breadth first from names. */
+/* probe/census/reach.c: a breadth-first walk from the program's names. */
 #include "probe/census/reach.h"
 
 #include "probe/base/frames.h"
@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-#define OBJECTS_MOST 4096u /* that hold others */
+#define OBJECTS_MOST 4096u /* in the queue */
 #define MET_MOST 8192u
 #define SMALL_BYTES 512u
-#define EACH_MOST 512u /* references of one object that are followed */
+#define EACH_MOST 512u /* references followed per object */
 #define ITEMS_MOST 8192u
-#define SIZED_PART 4u /* beyond them where so many of them, or more, have a size */
+#define SIZED_PART 4u /* go beyond EACH_MOST while at least one in this many has a size */
 #define VARIABLES_MOST 1024u
 
 struct reach {
@@ -21,7 +21,7 @@ struct reach {
     struct frame_root variables[VARIABLES_MOST];
     reach_visitor *visit;
     void *context;
-    /* whose references are looked at */
+    /* whose references are being visited */
     py_object *owner;
     unsigned reference, sized;
     bool is_function, is_container;
@@ -32,7 +32,7 @@ uintptr_t reach_key_of(const py_object *owner)
     return (uintptr_t) places_hash((uintptr_t) owner) | 1;
 }
 
-/* True: it was met now, and has a size. */
+/* True: first met now, and it has a size. */
 static bool meet(struct reach *r, py_object *o, const struct reach_place *place)
 {
     bool is_new, holds_others = heap_has_edges(o);
@@ -55,11 +55,11 @@ static int follow(py_object *o, void *context)
 {
     struct reach *r = context;
     r->reference++;
-    /* An lru_cache refers to all it has kept before it refers to its dict. */
+    /* The traversal of an lru_cache gives all its results before its dict. */
     if (is_far(r) && (r->is_container || heap_kind(o) != HEAP_DICT))
         return r->is_container;
     struct reach_place place = {reach_key_of(r->owner) + 2 * r->reference, r->owner, r->reference};
-    /* A function refers to all globals of its module; what it has of its own are tuples. */
+    /* A function refers to all globals of its module; its own references are tuples. */
     if (!r->is_function || heap_kind(o) == HEAP_TUPLE)
         r->sized += meet(r, o, &place);
     return 0;

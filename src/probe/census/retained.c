@@ -1,4 +1,4 @@
-/* probe/census/retained.c: from the items down, one generation of objects after the other. */
+/* probe/census/retained.c: follows items downwards, one generation of objects at a time. */
 #include "probe/census/retained.h"
 
 #include "probe/census/picks.h"
@@ -7,58 +7,56 @@
 
 #define ENTRIES 8192u
 #define FEW_ENTRIES 1000u
-#define SAMPLE_MOST 3072u    /* objects of a sample */
-#define DOUBTED_MOST 2048u   /* objects that only a cycle may explain, and what they reach */
-#define DOUBTED_LOOKS 65536u /* references of these */
-#define LEVEL_MOST 512u      /* places of a generation that are visited in a sample */
-#define LEVEL_LEAST 64u      /* and where little room is left */
-#define LEVEL_PART 6u        /* of the room: there may be many generations */
-#define FAN_MOST 512u        /* places of one object */
-#define FAN_LEAST 8u         /* of fewer, fewer objects are entered */
-#define TURNS 2u             /* through what is doubted */
-#define FEW_ROOTS 4u         /* for so many there is all the room */
+#define SAMPLE_MOST 3072u         /* objects in a sample */
+#define DOUBTED_MOST 2048u        /* objects that perhaps only a cycle holds, and what they reach */
+#define DOUBTED_REFERENCES 65536u /* references of these objects */
+#define LEVEL_MOST 512u           /* places of a generation visited in a sample */
+#define LEVEL_LEAST 64u           /* if little room is left */
+#define LEVEL_PART 6u             /* of the room left: many generations may follow */
+#define FAN_MOST 512u             /* places of one object */
+#define FAN_LEAST 8u              /* rather than fewer, visit fewer objects */
+#define TURNS 2u                  /* passes through the doubted objects */
+#define FEW_ROOTS 4u              /* so few may use all the room */
 #define IMMORTAL 0x3fffffff
-#define REACH RETAINED_ITEMS /* the share by which references are estimated, margin included */
+#define REACH RETAINED_ITEMS /* the share for estimating references, margin included */
 #define SHARES (RETAINED_ITEMS + 1u)
-#define GOLDEN                                                                                     \
-    0.6180339887498949 /* from one generation to the next the circle is turned by that             \
-                        */
+#define GOLDEN 0.6180339887498949 /* the circle turns by this from generation to generation */
 
 enum state {
     STATE_ROOT,
-    STATE_MET,     /* not by all who refer to it */
-    STATE_OWN,     /* by all of them */
-    STATE_DOUBTED, /* entered all the same: it may be a cycle */
-    STATE_SHARED,  /* somebody else holds it */
+    STATE_MET,     /* some of its references were not met yet */
+    STATE_OWN,     /* all of its references were met */
+    STATE_DOUBTED, /* visited all the same: perhaps a cycle holds it */
+    STATE_SHARED,  /* somebody else holds it too */
 };
 
 struct entry {
     py_object *object;
-    struct place *slot;   /* in the index: its number and 1 */
-    const py_object *kin; /* the type of that root */
-    uint32_t met;         /* references */
-    uint8_t state, root;  /* root: the first by which it was reached */
-    bool is_entered;      /* what it refers to was visited */
-    bool is_in_doubt;     /* it was first met on the way from something doubted */
-    bool is_another;      /* an item too, as long as not all references to it are the run's */
-    float part;           /* what one reference is of it; 0 until that is settled */
-    float sums[SHARES];   /* over the references that were met */
+    struct place *slot;   /* in the index; its value is the entry's number plus 1 */
+    const py_object *kin; /* the type of `root` */
+    uint32_t met;         /* references met so far */
+    uint8_t state, root;  /* root: the first that reached it */
+    bool is_entered;      /* its references were visited */
+    bool is_in_doubt;     /* first met on the way from a doubted object */
+    bool is_another;      /* an item too, unless the run has all its references */
+    float part;           /* the part of it per reference; 0: not settled */
+    float sums[SHARES];   /* over the references met */
 };
 
 struct retained {
-    struct places few, many; /* entries by address; `many` once there are more than FEW_ENTRIES */
+    struct places few, many; /* entries by address; `many` from FEW_ENTRIES on */
     struct places *index;
     struct entry entries[ENTRIES];
-    uint32_t count, limit; /* no more are added */
+    uint32_t count, limit; /* limit: no entries beyond it */
     bool each, few_roots, is_sampled, is_full;
     bool is_cut, is_undecided;
-    size_t block;  /* of places, in a sample */
-    bool in_doubt; /* what is met now is */
-    uint32_t looks;
-    uint32_t level[ENTRIES], next[ENTRIES]; /* to be entered: entries */
+    size_t block;  /* length in places, in a sample */
+    bool in_doubt; /* objects met now are doubted */
+    uint32_t references_visited;
+    uint32_t level[ENTRIES], next[ENTRIES]; /* entries to visit */
     size_t level_count, next_count, level_places;
-    double turns[RETAINED_ROOTS], level_turn; /* of the circle, by root */
-    /* whose references are visited */
+    double turns[RETAINED_ROOTS], level_turn; /* of the circle; turns: by root */
+    /* whose references are being visited */
     const struct entry *from;
     double shares[SHARES];
     struct edges edges;
@@ -85,7 +83,7 @@ struct retained *retained_free(struct retained *r)
 
 /* ---- meeting ---- */
 
-/* These are nobody's own. */
+/* Objects that nobody owns. */
 static bool is_common(const py_object *o)
 {
     const py_object *type = heap_type(o);
@@ -93,8 +91,9 @@ static bool is_common(const py_object *o)
            heap_kind_of_type(type) == HEAP_TYPE;
 }
 
-/* A list of lists is gone into, and so is the array behind another. But from one node of a chain or
- * a tree all others may be reached: they are items themselves, unless only the run holds them. */
+/* Does the run stop at this object because it is an item of its own? A list in a list is followed,
+ * and so is the array behind another. But one node of a chain or tree may reach all others, so each
+ * of those counts as an item, unless only the run holds it. */
 static bool is_another_item(const struct retained *r, const py_object *o)
 {
     const py_object *type = heap_type(o);
@@ -109,7 +108,7 @@ static struct entry *entry_of(const struct retained *r, const py_object *o)
     return p ? (struct entry *) &r->entries[p->value - 1] : NULL;
 }
 
-/* Most runs are small, and every page of a table costs. False: no memory. */
+/* Most runs are small, and every page of a table costs time. False: no memory. */
 static bool index_many(struct retained *r)
 {
     bool is_new;
@@ -127,7 +126,7 @@ static bool index_many(struct retained *r)
     return true;
 }
 
-/* NULL: there is no more room. */
+/* NULL: no room left. */
 static struct entry *add_entry(struct retained *r, py_object *o)
 {
     bool is_new;
@@ -151,7 +150,7 @@ static void enter_next(struct retained *r, const struct entry *e)
         r->next[r->next_count++] = (uint32_t) (e - r->entries);
 }
 
-/* All who refer to it were met: its shares are known, and what it refers to comes next. */
+/* All its references were met: its shares are final, and its own references come next. */
 static void settle(struct retained *r, struct entry *e, double references)
 {
     e->part = (float) (1 / references);
@@ -187,13 +186,13 @@ static void meet(struct retained *r, py_object *o, double scale, double reach)
     }
 }
 
-/* ---- entering ---- */
+/* ---- visiting ---- */
 
 static int meet_each(py_object *o, void *context)
 {
     struct retained *r = context;
     meet(r, o, 1, 1);
-    r->looks++;
+    r->references_visited++;
     return r->is_full;
 }
 
@@ -212,8 +211,8 @@ static void enter_all(struct retained *r, struct entry *e, double scale, double 
     edges_all(e->object, meet_each, r);
 }
 
-/* Objects of one item that have equally many references are entered at the same places: what two
- * lists of it have in common is met in both. */
+/* Objects of one item with the same number of references are visited at the same places: what two
+ * lists of the item have in common is then met in both. */
 static void enter_some(struct retained *r, struct entry *e, size_t fan, double scale, double reach)
 {
     double turn = r->turns[e->root] + r->level_turn;
@@ -236,7 +235,7 @@ static void turn_level(struct retained *r)
     r->level_turn -= (double) (size_t) r->level_turn;
 }
 
-/* Places of the generation, where an object has at most `fan` of them. */
+/* Places in the generation, with at most `fan` per object. */
 static size_t places_within(struct retained *r, size_t fan)
 {
     size_t sum = 0;
@@ -247,7 +246,8 @@ static size_t places_within(struct retained *r, size_t fan)
     return sum;
 }
 
-/* False: it does not fit. Those of whom it takes a walk to know are supposed to be few. */
+/* False: it does not fit. Objects whose count needs a traversal are assumed to have few references.
+ */
 static bool fits(const struct retained *r)
 {
     size_t room = r->limit - r->count, sum = 0;
@@ -255,7 +255,7 @@ static bool fits(const struct retained *r)
         ptrdiff_t length = heap_length(r->entries[r->level[i]].object);
         sum += length > 0 ? (size_t) length : 0;
     }
-    return sum <= room + r->limit; /* some are met more than once, others are common */
+    return sum <= room + r->limit; /* some are met more than once, others are skipped */
 }
 
 static void follow_whole(struct retained *r)
@@ -272,7 +272,7 @@ static size_t places_allowed(const struct retained *r)
     return part > LEVEL_MOST ? LEVEL_MOST : part < LEVEL_LEAST ? LEVEL_LEAST : part;
 }
 
-/* A sample of those that are there, and of each a sample of what it refers to. */
+/* Visits a sample of the generation, and for each object a sample of its references. */
 static void follow_sample(struct retained *r)
 {
     size_t fan = FAN_MOST, places = places_within(r, fan), allowed = places_allowed(r);
@@ -293,14 +293,14 @@ static void follow_sample(struct retained *r)
         }
 }
 
-/* ---- what only a cycle explains ---- */
+/* ---- cycles ---- */
 
 static bool may_be_of_cycle(const struct entry *e)
 {
     return e->state == STATE_MET && heap_references(e->object) < IMMORTAL && edges_any(e->object);
 }
 
-/* Those that were met and not explained are entered; what they were found by is theirs. */
+/* Visits the objects that were met but not explained. */
 static uint32_t doubt(struct retained *r, uint32_t from, bool others)
 {
     uint32_t count = r->count;
@@ -322,7 +322,7 @@ static bool has_room_for(const struct retained *r, const py_object *o)
 
 static bool may_go_on(const struct retained *r)
 {
-    return !r->is_full && r->looks < DOUBTED_LOOKS;
+    return !r->is_full && r->references_visited < DOUBTED_REFERENCES;
 }
 
 static void follow_doubted(struct retained *r)
@@ -331,7 +331,7 @@ static void follow_doubted(struct retained *r)
     r->limit = most < ENTRIES ? most : ENTRIES;
     r->is_full = false;
     r->in_doubt = true;
-    r->looks = 0;
+    r->references_visited = 0;
     do {
         if (r->next_count == 0)
             doubted = doubt(r, doubted, false);
@@ -356,8 +356,8 @@ static int share(py_object *o, void *context)
     return 0;
 }
 
-/* What somebody else holds, and all that can be reached from there, is not the run's own. Once more
- * for what was shared after its turn. */
+/* What others hold, and everything reachable from there, is not the run's own. The second pass is
+ * for objects found to be shared after the first had passed them. */
 static void find_shared(struct retained *r)
 {
     for (uint32_t i = 0; i < r->count; i++) {
@@ -374,7 +374,7 @@ static void find_shared(struct retained *r)
         }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static void add_root(struct retained *r, const struct retained_root *root, unsigned number)
 {
@@ -392,7 +392,7 @@ static void add_root(struct retained *r, const struct retained_root *root, unsig
         e->sums[root->item]++;
 }
 
-/* An item that comes again and again, and is held elsewhere, is not what grows. */
+/* An item that occurs repeatedly and is held elsewhere is not what grows. */
 static bool is_repeated(const struct entry *e)
 {
     return e->met > 1 && heap_references(e->object) > (ptrdiff_t) e->met;
@@ -454,7 +454,7 @@ bool retained_whole(struct retained *r, const struct retained_root *roots, size_
     return is_whole;
 }
 
-/* 0 or more, and below 1: splitmix64. The program's own random numbers are left alone. */
+/* splitmix64, as 0 <= x < 1. Does not touch the program's own random numbers. */
 static double random_turn(uint64_t seed)
 {
     uint64_t x = seed + UINT64_C(0x9e3779b97f4a7c15);
@@ -488,7 +488,7 @@ bool retained_is_undecided(const struct retained *r)
     return r->is_undecided;
 }
 
-/* As far as is known most of its references may come from what was left out. */
+/* By the estimate, most of its references may come from objects left out of the sample. */
 static bool is_open(const struct retained *r, const struct entry *e)
 {
     double references = (double) heap_references(e->object);

@@ -1,14 +1,15 @@
-/* probe/census/sizes.c: what is in a place, by its bytes, from one census to the next. */
+/* probe/census/sizes.c: the bytes in each place, from one census to the next. */
 #include "probe/census/sizes.h"
 
 #include "probe/census/points.h"
 #include "probe/holders/roots.h"
 
-#define SIZE_LEAST ((uint64_t) 256 << 10) /* of what grows */
-#define PLACE_LEAST ((uint64_t) 4 << 10)  /* of many that may grow together */
-#define GOOD_PART 4                       /* of what its owner gains, a place has so much or more */
+#define SIZE_LEAST                                                                                 \
+    ((uint64_t) 256 << 10) /* a place or owner must have so much to be noted as a growth */
+#define PLACE_LEAST ((uint64_t) 4 << 10) /* smaller objects are not followed by place */
+#define GOOD_PART 4 /* a place counts alone if it has 1/GOOD_PART of its owner's growth */
 
-/* Bytes of one object that refers to no other; 0: it is none. */
+/* The bytes of an object that refers to no other; 0: it is not such an object. */
 static uint64_t size_of(struct survey *c, py_object *o)
 {
     struct tensor_facts f;
@@ -58,20 +59,21 @@ static void add_place(struct sizes *s, py_object *o, uintptr_t key, uint64_t byt
     if (!now)
         return;
     now->value = bytes;
-    s->survey->containers++; /* room is made for as many */
+    s->survey->containers++; /* the table of lengths must have room for it */
     s->bytes += bytes;
     if (!before)
         return;
     struct sizes_place p = {key, o, before->value, bytes};
     s->gained += gained(&p);
     s->places++;
-    if (gained(&p) != 0 || (bytes >= SIZE_LEAST && grown_knows(s->survey, FORM_SIZE, key)))
+    if (gained(&p) != 0 || (bytes >= SIZE_LEAST && growth_knows(s->survey, FORM_SIZE, key)))
         keep_largest(s, &p);
 }
 
-/* ---- an owner with all its places ---- */
+/* ---- an owner and all its places ---- */
 
-/* A dict whose keys are texts refers to its values alone, any other to its keys as well. */
+/* The traversal of a dict visits only the values if its keys are texts, otherwise the keys as well.
+ */
 static unsigned references_of_an_item(py_object *owner)
 {
     ptrdiff_t position = 0;
@@ -81,7 +83,7 @@ static unsigned references_of_an_item(py_object *owner)
     return has_keys ? 2 : 1;
 }
 
-/* Of a long container only the first items were met: they stand for all. */
+/* Only the first items of a long container were visited; they stand for all of them. */
 static double scale_of(const struct sizes *s)
 {
     unsigned each = references_of_an_item(s->owner);
@@ -95,16 +97,16 @@ static void note(struct sizes *s, const struct sizes_place *p)
     if (p->now < SIZE_LEAST || c->size_count == SURVEY_SIZES)
         return;
     if (p->now != p->before)
-        grown_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
-    if (grown_knows(c, FORM_SIZE, p->key)) {
+        growth_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
+    if (growth_knows(c, FORM_SIZE, p->key)) {
         c->sizes[c->size_count].key = p->key;
         c->sizes[c->size_count].part = NULL;
         c->sizes[c->size_count++].object = p->object;
     }
 }
 
-/* What it gains is spread over so many places that none is a good part of it. A module is no name
- * for what its variables hold. */
+/* The growth is spread over so many places that none has a good part of it. A module is no useful
+ * name for what its variables hold. */
 static bool is_spread(const struct sizes *s)
 {
     return s->owner && s->count == SIZES_LARGEST && s->gained > 0 &&
@@ -112,8 +114,8 @@ static bool is_spread(const struct sizes *s)
            !roots_is_namespace(s->owner);
 }
 
-/* A sum is counted on from census to census by what was gained: others come and go. `now`: where it
- * begins. Returns what it was before; 0: nothing was known of it. */
+/* Carries a sum on from the previous census by adding `gains`, because places come and go. `now`:
+ * the sum to start with. Returns the previous sum; 0: unknown. */
 static uint64_t count_on(struct sizes *s, uintptr_t key, double now, double gains, uint64_t *ret)
 {
     bool is_new;
@@ -132,13 +134,13 @@ static void note_owner(struct sizes *s)
     struct sizes_place p = {.key = key, .object = s->owner};
     double scale = scale_of(s);
     p.before = count_on(s, key, scale * (double) s->bytes, scale * (double) s->gained, &p.now);
-    if (p.before > 0 && (is_spread(s) || grown_knows(s->survey, FORM_SIZE, key)))
+    if (p.before > 0 && (is_spread(s) || growth_knows(s->survey, FORM_SIZE, key)))
         note(s, &p);
 }
 
-/* ---- containers in one ---- */
+/* ---- containers inside one ---- */
 
-#define PARTS_LEAST 8u /* so many grow: fewer are told one by one */
+#define PARTS_LEAST 8u /* fewer growing containers are reported one by one */
 
 static bool is_inner_spread(const struct sizes *s)
 {
@@ -149,15 +151,16 @@ static bool is_inner_spread(const struct sizes *s)
 static void note_inner(struct sizes *s)
 {
     struct survey *c = s->survey;
-    uintptr_t key = reach_key_of(s->owner) - 2; /* of none of its places, nor of all */
+    uintptr_t key =
+        reach_key_of(s->owner) - 2; /* different from its places' keys and from its own */
     double scale = scale_of(s);
     uint64_t now, before = count_on(s, key, scale * (double) s->inner.items,
                                     scale * (double) s->inner.gained, &now);
     if (before == 0 || c->size_count == SURVEY_SIZES)
         return;
-    if (now != before && (is_inner_spread(s) || grown_knows(c, FORM_ITEMS, key)))
-        grown_note(c, FORM_ITEMS, key, c->time_before, before, now);
-    if (!grown_knows(c, FORM_ITEMS, key))
+    if (now != before && (is_inner_spread(s) || growth_knows(c, FORM_ITEMS, key)))
+        growth_note(c, FORM_ITEMS, key, c->time_before, before, now);
+    if (!growth_knows(c, FORM_ITEMS, key))
         return;
     c->sizes[c->size_count].key = key;
     c->sizes[c->size_count].part = s->inner.part;

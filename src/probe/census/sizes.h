@@ -1,4 +1,4 @@
-/* probe/census/sizes.h: bytes by the place that holds them. Private to probe/. */
+/* probe/census/sizes.h: growth in bytes, by the place that holds the object. Private to probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_SIZES_H
 #define TIDEMARK_PROBE_CENSUS_SIZES_H
 
@@ -6,38 +6,39 @@
 #include "probe/census/survey.h"
 
 /*
- * An array, a text or a tensor that a larger one replaces grows by its place, whichever object is
- * there. Where the growth of a container is spread over many places, the container is what grows.
- * A place that was empty at the census before adds nothing: what is filled once has a bound. The
- * same goes for containers in one: where many of them get a few items each, it is the outer one.
+ * If a larger array, text or tensor replaces another in the same place, that place grows, whichever
+ * object is in it. If the growth of a container is spread over many places, the container grows. A
+ * place that was empty at the previous census adds nothing: what is filled once is bounded. Items
+ * of containers inside a container work the same way: if many of them gain a few each, the outer
+ * one grows.
  */
 #define SIZES_LARGEST 4u
 
 struct sizes {
     struct survey *survey;
-    py_object *owner; /* whose references are being met; NULL: variables' */
-    uint64_t bytes;   /* in its places */
-    int64_t gained;   /* in those that were taken at the census before */
+    py_object *owner; /* its references are being visited; NULL: variables */
+    uint64_t bytes;   /* in all its places */
+    int64_t gained;   /* by places that were taken at the previous census */
     struct sizes_place {
         uintptr_t key;
         py_object *object;
         uint64_t before, now;
-    } largest[SIZES_LARGEST]; /* by what they gained */
-    unsigned count, places;   /* places: all of those */
-    unsigned reference;       /* of the last that was met */
+    } largest[SIZES_LARGEST]; /* by growth */
+    unsigned count, places;   /* places: with a known previous size */
+    unsigned reference;       /* the number of the last reference visited */
     struct {
-        uint64_t items;   /* of containers without a bound */
-        int64_t gained;   /* since the census before */
-        unsigned growing; /* so many of them did */
-        py_object *part;  /* that has gained most of them */
+        uint64_t items;   /* in unbounded inner containers */
+        int64_t gained;   /* since the previous census */
+        unsigned growing; /* inner containers that gained items */
+        py_object *part;  /* the one that gained most */
         int64_t most;
     } inner;
 };
 
-/* What has been met, with all that one owner refers to in a row. True: it has a size of its own, or
- * has gained items. */
+/* Call it for every object of the walk; references of one owner come in a row. True: the object has
+ * a size, or gained items. */
 bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place);
-/* After the last. */
+/* Call it after the last object. */
 void sizes_end(struct sizes *s);
 
 #endif

@@ -1,17 +1,17 @@
-/* probe/census/slots.c: containers that were made at their full length, and are filled. */
+/* probe/census/slots.c: containers made at full length and filled by index. */
 #include "probe/census/slots.h"
 
 #include "probe/base/heap.h"
 
-/* So many references are looked at; in containers beyond them nothing is found. */
-#define LOOKS_MOST (4u << 20)
+/* references visited in all; beyond that, nothing is found */
+#define REFERENCES_MOST (4u << 20)
 
 struct slots {
     const struct survey *survey;
     py_object *const *objects;
     size_t count;
-    uint64_t least, looks;
-    uint32_t met; /* a bit for each of the objects */
+    uint64_t least, references;
+    uint32_t met; /* one bit per object */
     ptrdiff_t length;
 };
 
@@ -23,7 +23,7 @@ static int meet(py_object *o, void *context)
     for (size_t i = 0; i < s->count; i++)
         if (s->objects[i] == o)
             s->met |= UINT32_C(1) << i;
-    return ++s->looks > LOOKS_MOST;
+    return ++s->references > REFERENCES_MOST;
 }
 
 static bool is_as_long_as_before(const struct slots *s, const py_object *o, uint64_t *ret)
@@ -36,10 +36,10 @@ static bool is_as_long_as_before(const struct slots *s, const py_object *o, uint
     return true;
 }
 
-/* One may be the step's own, which has the memory of an older one: as a rule that of the last step.
- */
+/* One of the objects may be the current step's own: it often has the memory of an object from the
+ * last step. */
 #define OF_THE_STEP 1u
-#define OF_THE_STEP_FROM 4u /* of fewer, each has to be there */
+#define OF_THE_STEP_FROM 4u /* with fewer objects, all must be there */
 
 static bool has_most(const struct slots *s)
 {
@@ -47,7 +47,7 @@ static bool has_most(const struct slots *s)
     return (size_t) __builtin_popcount(s->met) + others >= s->count;
 }
 
-static bool look_into(py_object *o, void *context)
+static bool visit_container(py_object *o, void *context)
 {
     struct slots *s = context;
     uint64_t length;
@@ -57,7 +57,7 @@ static bool look_into(py_object *o, void *context)
     heap_edges(o, meet, s);
     if (has_most(s))
         s->length = (ptrdiff_t) length;
-    return s->length < 0 && s->looks <= LOOKS_MOST;
+    return s->length < 0 && s->references <= REFERENCES_MOST;
 }
 
 ptrdiff_t slots_holding(const struct survey *c, py_object *const *objects, size_t count,
@@ -66,6 +66,6 @@ ptrdiff_t slots_holding(const struct survey *c, py_object *const *objects, size_
     struct slots s = {
         .survey = c, .objects = objects, .count = count, .least = least, .length = -1};
     if (count > 0)
-        heap_visit(look_into, &s);
+        heap_visit(visit_container, &s);
     return s.length;
 }

@@ -1,4 +1,4 @@
-/* probe/census/survey.c: one walk over the heap. */
+/* probe/census/survey.c: a census: one walk over the heap. */
 #include "probe/census/survey.h"
 
 #include "probe/base/code.h"
@@ -11,16 +11,16 @@
 #define LEAST_BITS ((size_t) 1 << 18)
 #define MOST_BITS ((size_t) 1 << 27)
 #define BITS_PER_OBJECT 16u
-#define CONTAINERS_LEAST 4096u   /* there is room for so many */
-#define OBJECTS_PER_CONTAINER 4u /* or more: a guess for the first census */
-#define CONTAINERS_MANY 100000u  /* of so many only those with some items are followed */
+#define CONTAINERS_LEAST 4096u   /* minimum room */
+#define OBJECTS_PER_CONTAINER 4u /* at least; a guess for the first census */
+#define CONTAINERS_MANY 100000u  /* with more, only containers of ITEMS_LEAST items are followed */
 #define CONTAINERS_MOST 1000000u
 #define ITEMS_LEAST 8
 #define STORAGES_LEAST 16384u
-#define GRAPH_MOST 400000u /* nodes, of one tensor and of all */
-#define CLOCK_EVERY 4096u  /* objects */
+#define GRAPH_MOST 400000u /* nodes of one tensor's graph, and of all together */
+#define CLOCK_EVERY 4096u  /* objects between two checks of the time limit */
 
-/* ---- beginning and end ---- */
+/* ---- lifetime ---- */
 
 static bool map_seen(struct survey *c, size_t bits)
 {
@@ -56,7 +56,7 @@ struct survey *survey_new(uint64_t expected_objects)
     return c;
 }
 
-#define UNTRACKED_GUESS 3u /* so many objects for one that the collector tracks, at most */
+#define UNTRACKED_GUESS 3u /* objects per tracked object, at most */
 
 struct heap_counts {
     uint64_t objects, containers;
@@ -85,7 +85,7 @@ struct survey *survey_new_pair(void)
     if (!c)
         return NULL;
     c->is_pair = true;
-    c->containers = 2 * n.containers; /* with those that the collector does not track */
+    c->containers = 2 * n.containers; /* includes untracked containers */
     return c;
 }
 
@@ -93,7 +93,7 @@ struct survey *survey_free(struct survey *c)
 {
     if (!c)
         return NULL;
-    /* The child of a fork does this too: nothing is written, it is the parent's. */
+    /* The child of a fork does this too, and the memory belongs to the parent: write nothing. */
     struct places lengths = c->lengths, before = c->lengths_before;
     places_release(&lengths);
     places_release(&before);
@@ -105,11 +105,10 @@ struct survey *survey_free(struct survey *c)
 static bool make_room_for_bits(struct survey *c)
 {
     size_t bits = bits_for(c->objects);
-    return c->is_pair || bits <= c->seen_bits ||
-           map_seen(c, bits); /* of a pair none is forgotten */
+    return c->is_pair || bits <= c->seen_bits || map_seen(c, bits); /* a pair forgets nothing */
 }
 
-/* What a table of too little room has left out is not known: it begins anew. */
+/* A table that was too small has left out containers at random, so start with an empty one. */
 static bool make_room_for_lengths(struct places *p, size_t containers)
 {
     if (places_room(p) >= containers)
@@ -125,7 +124,7 @@ bool survey_prepare(struct survey *c)
     size_t containers = c->containers > CONTAINERS_LEAST ? c->containers : CONTAINERS_LEAST;
     if (containers > CONTAINERS_MOST)
         containers = CONTAINERS_MOST;
-    /* The older one is next: what is newest is kept. */
+    /* This table is used next; the newer one is kept. */
     return make_room_for_lengths(&c->lengths_before, containers) && make_room_for_bits(c);
 }
 
@@ -137,7 +136,7 @@ static void turn_lengths(struct survey *c)
     places_clear(&c->lengths);
 }
 
-/* ---- who has been seen before ---- */
+/* ---- Bloom filters of addresses ---- */
 
 static bool has_bits(const struct survey *c, const uint64_t *seen, uint64_t hash)
 {
@@ -152,13 +151,13 @@ static void set_bits(struct survey *c, uint64_t hash)
     c->seen[0][b / 64] |= UINT64_C(1) << (b % 64);
 }
 
-/* Memory that is free is soon another object's: as a rule one of another type. */
+/* Freed memory is soon another object's, usually of another type. */
 static uint64_t hash_of(const py_object *o)
 {
     return places_hash((uintptr_t) o + places_hash((uintptr_t) heap_type(o)));
 }
 
-/* At the census before; there may not have been one. */
+/* At the previous census, if there was one. */
 static bool was_seen(const struct survey *c, const py_object *o)
 {
     return has_bits(c, c->seen[1], hash_of(o));
@@ -173,7 +172,8 @@ static bool is_survivor(struct survey *c, const py_object *o)
     return c->seen_censuses >= 2 && !has_bits(c, c->seen[2], hash) && has_bits(c, c->seen[1], hash);
 }
 
-/* Those of a census that was cut off are not all: the next two have none to compare with. */
+/* A census that hit its time limit has not seen all objects: the next two have nothing to compare
+ * with. */
 static void turn_seen(struct survey *c)
 {
     if (!c->follows_complete)
@@ -187,10 +187,10 @@ static void turn_seen(struct survey *c)
 
 /* ---- tallies ---- */
 
-#define TALLY_TRIES 64u /* then a table is full */
+#define TALLY_TRIES 64u /* then the table counts as full */
 
-/* Where a key is, else a place for it: never used, or of what has not been met for some censuses
- * (classes are made and dropped). NULL: there is none. */
+/* The slot of a key, or a slot for it: unused, or of a key not met for two censuses, since classes
+ * come and go. NULL: none. */
 static struct survey_tally *tally_place(const struct survey *c, struct survey_tally *table,
                                         size_t size, uintptr_t key)
 {
@@ -208,7 +208,7 @@ static struct survey_tally *tally_place(const struct survey *c, struct survey_ta
     return old;
 }
 
-/* The tally of a key, begun anew for this census; NULL: there is no more room. */
+/* The tally of a key, cleared for this census; NULL: no room left. */
 static struct survey_tally *tally_at(struct survey *c, struct survey_tally *table, size_t size,
                                      uintptr_t key)
 {
@@ -225,17 +225,17 @@ static void count_survivor(struct survey_tally *t, py_object *o)
     t->samples[t->survivors++ % SURVEY_SAMPLES] = o;
 }
 
-#define IS_GROUPED 0x100u /* it is among the bytes of a group */
+#define IS_GROUPED 0x100u /* its bytes are counted in a group */
 
 struct walk {
     struct survey *c;
-    struct places storages;  /* by address; the value is its enum survey_purpose, and IS_GROUPED */
-    struct places untracked; /* of a pair: objects that have been counted though they are not */
+    struct places storages;  /* by address; the value is its enum survey_purpose | IS_GROUPED */
+    struct places untracked; /* in a pair: untracked objects that were counted */
     unsigned depth;
     uint64_t give_up_at;
     const py_object *optimizer_type;
     enum survey_gradients gradients;
-    struct peek *peek; /* for gradients that may go away meanwhile; NULL: they cannot */
+    struct peek *peek; /* for gradients that may be freed meanwhile; NULL: they cannot */
     bool gave_up;
 };
 
@@ -265,9 +265,9 @@ static void follow_length(struct survey *c, const py_object *o, enum heap_kind k
     now->value = (uint64_t) length;
     const struct place *before = places_find(&c->lengths_before, (uintptr_t) o);
     if (before && before->value != now->value)
-        grown_note(c, FORM_CONTAINER, (uintptr_t) o, c->time_before, before->value, now->value);
+        growth_note(c, FORM_CONTAINER, (uintptr_t) o, c->time_before, before->value, now->value);
     else if (c->is_pair && !before && now->value >= ITEMS_LEAST && !was_seen(c, o))
-        grown_note_new(c, (uintptr_t) o, now->value);
+        growth_note_new(c, (uintptr_t) o, now->value);
 }
 
 /* ---- tensors ---- */
@@ -330,7 +330,8 @@ static void note_spare(struct survey *c, const struct tensor_facts *f)
     c->spare[c->spare_count++] = (struct spare){begin, begin + f->storage_bytes};
 }
 
-/* The storage of a tensor, counted with its device the first time it is met; NULL: it has none. */
+/* The storage of a tensor; the first tensor that has it counts its bytes for its device. NULL:
+ * none. */
 static struct place *count_storage(struct walk *w, const struct tensor_facts *f, unsigned device)
 {
     bool is_new = false;
@@ -397,17 +398,17 @@ static void count_tensor(struct walk *w, py_object *o, bool survived)
         c->graphs[c->graph_count++ % SURVEY_GRAPHS] = (struct survey_graph){.tensor = o};
 }
 
-/* ---- what optimizers keep ---- */
+/* ---- optimizer states ---- */
 
 #define STATE_DEPTH 5
 
 struct state_walk {
     struct walk *w;
     int depth;
-    unsigned left; /* objects to be looked at */
+    unsigned left; /* limit on visited objects */
 };
 
-/* Only what a state is made of is gone through: dicts, lists, and the optimizer itself. */
+/* Follows only what a state consists of: dicts, lists, and the optimizer itself. */
 static int count_state(py_object *o, void *context)
 {
     struct state_walk *s = context;
@@ -465,12 +466,12 @@ static void count_one(struct walk *w, py_object *o)
         count_optimizer(w, o);
 }
 
-/* ---- what the collector does not track ---- */
+/* ---- untracked objects ---- */
 
 #define UNTRACKED_LEAST 65536u
-#define DEPTH_MOST 200u /* of tuples and dicts in one another */
+#define DEPTH_MOST 200u /* of nested tuples and dicts */
 
-/* Makes room for twice as many. False: no memory. */
+/* Doubles the room. False: no memory. */
 static bool make_room(struct places *p)
 {
     struct places larger;
@@ -509,7 +510,7 @@ static int count_untracked(py_object *o, void *context)
     return 0;
 }
 
-/* Of a running function no object tells what its variables hold. */
+/* No object refers to the variables of a running function. */
 static void count_variables(struct walk *w)
 {
     const size_t most = 8192;
@@ -547,21 +548,21 @@ static void begin(struct survey *c, uint64_t now)
     c->spare_count = 0;
     c->largest_graph = c->largest_named = NULL;
     c->follows_complete = c->is_complete;
-    c->is_complete = false; /* until it has come to its end */
+    c->is_complete = false; /* until its end is reached */
     memset(c->devices, 0, sizeof(c->devices));
     memset(c->purposes, 0, sizeof(c->purposes));
     turn_seen(c);
     turn_lengths(c);
 }
 
-/* What belongs to no other purpose. */
+/* The remaining bytes of each device. */
 static void settle_purposes(struct survey *c)
 {
     for (unsigned i = 0; i < SURVEY_DEVICES; i++) {
-        uint64_t told = 0;
+        uint64_t known = 0;
         for (unsigned p = PURPOSE_OTHER + 1; p < SURVEY_PURPOSES; p++)
-            told += c->purposes[p][i].bytes;
-        c->purposes[PURPOSE_OTHER][i].bytes = c->devices[i].bytes - told;
+            known += c->purposes[p][i].bytes;
+        c->purposes[PURPOSE_OTHER][i].bytes = c->devices[i].bytes - known;
     }
 }
 
@@ -571,13 +572,13 @@ static void note_tallies(struct survey *c, struct survey_tally *table, size_t si
     for (size_t i = 0; i < size; i++) {
         struct survey_tally *t = &table[i];
         if (t->key && t->census == c->number && t->count != t->count_before && c->follows_complete)
-            grown_note(c, form, t->key, c->time_before, t->count_before, t->count);
+            growth_note(c, form, t->key, c->time_before, t->count_before, t->count);
     }
 }
 
-/* ---- what the collector does not track ---- */
+/* ---- untracked objects ---- */
 
-static bool look_at_reached(py_object *o, const struct reach_place *place, void *context)
+static bool meet_reached(py_object *o, const struct reach_place *place, void *context)
 {
     struct sizes *s = context;
     enum heap_kind kind = heap_kind(o);
@@ -586,14 +587,14 @@ static bool look_at_reached(py_object *o, const struct reach_place *place, void 
     return sizes_meet(s, o, place);
 }
 
-static void look_at_names(struct survey *c)
+static void meet_named(struct survey *c)
 {
     struct sizes s = {.survey = c};
-    reach_visit(look_at_reached, &s);
+    reach_visit(meet_reached, &s);
     sizes_end(&s);
 }
 
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
+py_object *survey_object_in(const struct survey *c, const struct survey_growth *g,
                             py_object **ret_part)
 {
     for (unsigned i = 0; i < c->size_count; i++)
@@ -610,7 +611,7 @@ static void settle(struct survey *c)
     settle_purposes(c);
     note_tallies(c, c->types, SURVEY_TYPES, FORM_OBJECTS);
     note_tallies(c, c->groups, SURVEY_GROUPS, FORM_TENSORS);
-    grown_settle(c);
+    growth_settle(c);
 }
 
 static bool has_other_threads(void)
@@ -619,7 +620,7 @@ static bool has_other_threads(void)
     return first && py.PyThreadState_Next(first);
 }
 
-/* Where another thread may free a gradient at any time, the kernel reads it for us. */
+/* If another thread may free a gradient at any time, read it through the kernel. */
 static void choose_way_to_gradients(struct walk *w, struct peek *p)
 {
     if (w->gradients != GRADIENTS_IN_PROCESS || !has_other_threads())
@@ -658,15 +659,15 @@ void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
     places_release(&w.untracked);
     if (w.gave_up)
         return;
-    if (!c->is_pair) /* which has seen all that there is */
-        look_at_names(c);
+    if (!c->is_pair) /* a pair has already visited these */
+        meet_named(c);
     settle(c);
     c->is_complete = true;
     c->in_a_row = c->follows_complete ? c->in_a_row + 1 : 1;
 }
 
-/* The nodes behind each, as long as there are any *left to be walked; returns the most that were
- * there at the last walk or are behind one that was. */
+/* Counts the nodes behind each tensor, within the limit *left. Returns the most behind a tensor
+ * whose graph is not new. */
 static uint64_t count_nodes(const struct survey *c, struct survey_graph *graphs, unsigned count,
                             uint64_t *left, uint64_t *newest)
 {
@@ -688,8 +689,8 @@ static uint64_t count_nodes(const struct survey *c, struct survey_graph *graphs,
 }
 
 /*
- * Of those with more nodes than `least` the one with fewest: what is carried from step to step. A
- * loss that was made of it has some nodes more, and is made anew each time. NULL: there is none.
+ * Among the graphs with more nodes than `least`, the one with fewest: it is carried from step to
+ * step. A loss computed from it has a few nodes more, and is new at each step. NULL: none.
  */
 static py_object *carrier_of(const struct survey_graph *graphs, unsigned count, uint64_t least,
                              uint64_t *ret_nodes)
@@ -703,7 +704,7 @@ static py_object *carrier_of(const struct survey_graph *graphs, unsigned count, 
     return carrier;
 }
 
-/* Nodes that come from one moment to the next; 1 where that is not known: the largest then. */
+/* Nodes that a graph gains between two moments; 1: unknown, so the largest graph is taken. */
 static uint64_t nodes_of_a_step(const struct survey *c, uint64_t before, uint64_t most)
 {
     uint64_t moments = c->moments - c->graph_moments;
@@ -726,7 +727,7 @@ void survey_walk_graphs(struct survey *c)
     c->largest_named =
         carrier_of(c->named_graphs, c->named_graph_count, least_named, &c->named_nodes);
     c->largest_graph = carrier_of(c->graphs, count, least, &fewest);
-    /* There may be others as large: this one can be found in the program. */
+    /* Others may be as large, but this one has a name in the program. */
     if (c->named_nodes > least && (!c->largest_graph || c->named_nodes <= fewest))
         c->largest_graph = c->largest_named;
     c->newest_node = newest;
@@ -734,10 +735,10 @@ void survey_walk_graphs(struct survey *c)
     c->graph_time = c->time;
     c->graph_moments = c->moments;
     c->graph_walks++;
-    if (left == 0) /* larger than is walked: how large is not known */
-        grown_keep(c, FORM_GRAPH, 1);
+    if (left == 0) /* more nodes than the limit: the size is unknown */
+        growth_keep(c, FORM_GRAPH, 1);
     else if (before)
-        grown_note(c, FORM_GRAPH, 1, time_before, before, most);
+        growth_note(c, FORM_GRAPH, 1, time_before, before, most);
 }
 
 static bool is_new_among(const struct survey_graph *graphs, unsigned count, const py_object *tensor)
@@ -755,7 +756,7 @@ bool survey_graph_is_new(const struct survey *c, const py_object *tensor)
            is_new_among(c->graphs, count, tensor);
 }
 
-struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g)
+struct survey_tally *survey_tally_of(struct survey *c, const struct survey_growth *g)
 {
     bool is_group = g->form == FORM_TENSORS;
     struct survey_tally *t = is_group ? tally_place(c, c->groups, SURVEY_GROUPS, g->key)

@@ -1,4 +1,5 @@
-/* probe/census/survey.h: counting what there is, and what has grown since. Private to probe/. */
+/* probe/census/survey.h: counts the objects of the heap, and notes what grows. Private to probe/.
+ */
 #ifndef TIDEMARK_PROBE_CENSUS_SURVEY_H
 #define TIDEMARK_PROBE_CENSUS_SURVEY_H
 
@@ -10,18 +11,18 @@
 #include "probe/census/tensors.h"
 
 /*
- * A census counts the objects that the collector tracks: by type, tensors by what they are, and of
- * every list, dict, set and deque its items. From one to the next it keeps numbers and addresses,
- * in memory that is shared with forked children, so that a child can take a census for its parent;
- * no reference is ever taken.
+ * A census counts the objects that the collector tracks: objects by type, tensors by dtype, shape
+ * and device, and the items of every list, dict, set and deque. Between censuses it keeps counts
+ * and addresses, in memory shared with forked children, so that a child can take a census for its
+ * parent. No reference is ever taken.
  *
- * What has grown is known by points: (time, count). A *survivor* is an object that was not there at
- * the census before the last, was there at the last, and is there now: born in between, and not for
- * one step only.
+ * A growth is known by its points (time, count). A *survivor* is an object that did not exist at
+ * the census before the last, existed at the last, and exists now: born in between, and kept for
+ * more than one step.
  *
- * A *pair* of censuses tells what came in between. It is for those who ask, and takes its time:
- * what the collector does not track counts too where something refers to it, every container is
- * followed whatever its length, and a survivor is an object that was not there at the first.
+ * A *pair* of censuses shows what was added between them. It is taken on request and may take its
+ * time: untracked objects count too if something refers to them, every container is followed
+ * whatever its length, and a survivor is any object that did not exist at the first census.
  */
 
 #define SURVEY_POINTS 16u
@@ -34,33 +35,33 @@ struct survey_points {
     } at[SURVEY_POINTS];
 };
 
-/* Objects of one type, or tensors that are alike. */
+/* Objects of one type, or similar tensors. */
 struct survey_tally {
-    uintptr_t key; /* the type's address; of tensors a number made of what they are */
+    uintptr_t key; /* the address of the type; for tensors a hash of their facts */
     unsigned census;
-    uint64_t count, bytes, survivors; /* bytes: of tensors those of their storages, each once */
-    uint64_t count_before;            /* at the census before */
+    uint64_t count, bytes, survivors; /* bytes: for tensors, of their storages, each once */
+    uint64_t count_before;            /* at the previous census */
     py_object
-        *samples[SURVEY_SAMPLES]; /* some survivors, the newest; valid while the GIL is held */
-    struct tensor_facts facts;    /* of tensors */
-    enum heap_kind kind;          /* of objects */
+        *samples[SURVEY_SAMPLES]; /* some of the newest survivors; valid while the GIL is held */
+    struct tensor_facts facts;    /* for tensors */
+    enum heap_kind kind;          /* for objects */
     bool is_tensor, is_optimizer;
 };
 
 enum survey_form {
-    FORM_CONTAINER, /* points count its items */
-    FORM_OBJECTS,   /* those of a type */
-    FORM_TENSORS,   /* those alike */
-    FORM_GRAPH,     /* nodes behind the one tensor that has most of them */
-    FORM_SIZE,      /* bytes of what is in one place: it grows, or a larger one replaces it */
-    FORM_ITEMS,     /* items of the containers in one: it holds many, and each grows a little */
+    FORM_CONTAINER, /* points: the items of a container */
+    FORM_OBJECTS,   /* objects of one type */
+    FORM_TENSORS,   /* similar tensors */
+    FORM_GRAPH,     /* nodes of the largest graph behind one tensor */
+    FORM_SIZE,  /* bytes of the object in one place, which grows or is replaced by larger ones */
+    FORM_ITEMS, /* items of all containers inside one, each of which grows a little */
 };
 
-struct survey_grown {
-    uintptr_t key; /* the container's address, or that of a tally; 0: free */
+struct survey_growth {
+    uintptr_t key; /* address of the container, or key of a tally; 0: free */
     enum survey_form form;
-    unsigned last_grown; /* at that census */
-    bool is_new;         /* of a pair: it was not there at the first */
+    unsigned last_growth; /* the census with the newest point */
+    bool is_new;          /* in a pair: it did not exist at the first census */
     struct survey_points points;
 };
 
@@ -76,7 +77,7 @@ enum survey_purpose { PURPOSE_OTHER, PURPOSE_PARAMETERS, PURPOSE_GRADIENTS, PURP
 
 #define SURVEY_TYPES 4096u /* powers of two */
 #define SURVEY_GROUPS 1024u
-#define SURVEY_GROWN 256u
+#define SURVEY_GROWTHS 256u
 #define SURVEY_LARGE 8u
 #define SURVEY_GRAPHS 256u
 #define SURVEY_SIZES 64u
@@ -85,94 +86,96 @@ enum survey_purpose { PURPOSE_OTHER, PURPOSE_PARAMETERS, PURPOSE_GRADIENTS, PURP
 
 struct survey {
     bool is_pair;
-    unsigned number;                              /* censuses taken; 0: none */
-    uint64_t time, time_before;                   /* of this and the last: CLOCK_MONOTONIC, ns */
-    uint64_t objects, bytes, tensors, containers; /* of the last */
-    bool is_complete;      /* false: it was cut off by its time limit, or its child died */
-    bool follows_complete; /* the one before was: their counts compare */
-    unsigned in_a_row;     /* complete ones, to the last */
+    unsigned number;            /* censuses so far; 0: none */
+    uint64_t time, time_before; /* this census and the previous one: CLOCK_MONOTONIC, ns */
+    uint64_t objects, bytes, tensors, containers; /* at the last census */
+    bool is_complete;      /* false: it hit its time limit, or its child died */
+    bool follows_complete; /* the previous census was complete, so counts are comparable */
+    unsigned in_a_row;     /* complete censuses in a row */
     bool knows_tensors;
-    bool knows_heap; /* the caller's to fill in, at the same moment */
+    bool knows_heap; /* set by the caller, as of this census */
     struct allocator_facts heap;
-    double asked;      /* of the kernel, at that moment; 0: not known */
-    bool knows_arenas; /* likewise, in a child */
+    double asked;      /* bytes the kernel was asked for; 0: not known */
+    bool knows_arenas; /* set in a child */
     struct arenas_facts arenas;
-    bool has_profiler;  /* torch's is switched on; the caller's, too */
-    bool is_of_the_end; /* taken when the program had ended */
+    bool has_profiler;  /* torch's profiler is on; set by the caller */
+    bool is_of_the_end; /* taken after the program had ended */
 
     struct survey_tally types[SURVEY_TYPES], groups[SURVEY_GROUPS]; /* hashed by key */
-    struct survey_grown grown[SURVEY_GROWN];
+    struct survey_growth growths[SURVEY_GROWTHS];
     struct survey_device devices[SURVEY_DEVICES];
     struct {
         uint64_t count, bytes;
     } purposes[SURVEY_PURPOSES][SURVEY_DEVICES];
     struct tensor_facts large[SURVEY_LARGE]; /* the largest storages, the largest first */
     unsigned large_count;
-    struct spare spare[SURVEY_SPARE]; /* values of tensors on the host */
+    struct spare spare[SURVEY_SPARE]; /* tensor values on the host */
     unsigned spare_count;
     struct survey_graph {
-        py_object *tensor;   /* that has it behind it */
-        uint64_t nodes;      /* 0: they were not counted, or it is new */
-        bool is_new;         /* all of it was made since the walk before: nothing is carried */
-    } graphs[SURVEY_GRAPHS], /* some */
-        named_graphs[SURVEY_NAMED]; /* those that names of the program lead to */
+        py_object *tensor;   /* the tensor with the graph */
+        uint64_t nodes;      /* 0: not counted, or a new graph */
+        bool is_new;         /* all of it was made since the previous walk, so nothing is carried */
+    } graphs[SURVEY_GRAPHS], /* a sample */
+        named_graphs[SURVEY_NAMED]; /* reached from names of the program */
     unsigned graph_count, named_graph_count;
-    uint64_t newest_node; /* the number of the newest, at the last walk */
+    uint64_t newest_node; /* the highest node number at the last walk */
     struct {
         uintptr_t key;
-        py_object *object, *part; /* part: of FORM_ITEMS a container in it */
-    } sizes[SURVEY_SIZES];        /* what grows by its place; valid while the GIL is held */
+        py_object *object, *part; /* part: for FORM_ITEMS, a container in it */
+    } sizes[SURVEY_SIZES];        /* growths by place; valid while the GIL is held */
     unsigned size_count;
-    py_object *largest_graph; /* the one of them that carries most nodes, by survey_walk_graphs() */
-    uint64_t graph_nodes, graph_time; /* its nodes, and when that was */
+    py_object *largest_graph; /* the graph carried from step to step, by survey_walk_graphs() */
+    uint64_t graph_nodes, graph_time; /* its nodes, and the time of that walk */
     unsigned graph_walks;             /* so far */
-    uint64_t moments, graph_moments;  /* at which one was possible; at the last walk */
-    py_object *largest_named;         /* the same of those that names lead to */
+    uint64_t moments, graph_moments;  /* possible moments so far, and at the last walk */
+    py_object *largest_named;         /* the same for graphs reached from names */
     uint64_t named_nodes;
 
     struct places lengths, lengths_before; /* of containers, by address */
-    ptrdiff_t items_least;                 /* of those that are followed */
+    ptrdiff_t items_least;                 /* shorter containers are not followed */
     uint64_t *seen_memory;
-    uint64_t *seen[3]; /* bits of addresses: now, at the last, before that */
+    uint64_t *seen[3]; /* Bloom filters of addresses: now, previous census, the one before */
     size_t seen_bits;
-    unsigned seen_censuses; /* since the bits have this size */
+    unsigned seen_censuses; /* censuses since the filters have this size */
 };
 
-/* NULL: no memory, or the interpreter cannot be walked. */
+/* NULL: no memory, or this interpreter's objects cannot be walked. */
 struct survey *survey_new(uint64_t expected_objects);
 /* For a pair. */
 struct survey *survey_new_pair(void);
 struct survey *survey_free(struct survey *c); /* accepts NULL, returns NULL */
 
 /*
- * Makes room for the next census; in the process that will take the ones after it, before a fork.
+ * Makes room for the next census. Call it in the process that takes the later ones, before a fork.
  * False: no memory.
  */
 bool survey_prepare(struct survey *c);
 
 /*
- * How gradients are read: they are torch's own, and a backward() in another thread replaces them
- * without the GIL. In a child nothing moves.
+ * How gradients are read. They belong to torch, and a backward() in another thread may replace them
+ * without the GIL. In a child nothing changes.
  */
 enum survey_gradients { GRADIENTS_NONE, GRADIENTS_IN_PROCESS, GRADIENTS_OF_SNAPSHOT };
 
-/* Takes it. Gives up when the thread has had so much processor time (ns). The GIL is held. */
+/* Takes a census. Stops early once the thread's CPU time reaches `give_up_at` (ns). The GIL is
+ * held. */
 void survey_take(struct survey *c, uint64_t now, uint64_t give_up_at,
                  enum survey_gradients gradients);
 
-/* How large the graphs behind tensors are that are carried from one walk to the next; of the first
- * walk all. A graph is torch's own, and may change without the GIL: in a child only. */
+/* Measures the graphs behind tensors that are carried from one walk to the next; at the first walk,
+ * all graphs. A graph belongs to torch and may change without the GIL, so walk it only in a child.
+ */
 void survey_walk_graphs(struct survey *c);
 
-/* Was the graph behind that tensor walked, and all of it made since the walk before? */
+/* True: that tensor's graph was walked, and all of it was made since the previous walk. */
 bool survey_graph_is_new(const struct survey *c, const py_object *tensor);
 
-/* What is in the place of a grown thing of FORM_SIZE or FORM_ITEMS; NULL: it is not there. Of
- * FORM_ITEMS *ret_part is a container in it. */
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
+/* The object in the place of a growth of FORM_SIZE or FORM_ITEMS; NULL: it is gone. For FORM_ITEMS,
+ * *ret_part is a container in it. */
+py_object *survey_object_in(const struct survey *c, const struct survey_growth *g,
                             py_object **ret_part);
 
-/* The tally of a grown thing that is no container; NULL: it has gone. */
-struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g);
+/* The tally of a growth of objects or tensors; NULL: it is gone. */
+struct survey_tally *survey_tally_of(struct survey *c, const struct survey_growth *g);
 
 #endif

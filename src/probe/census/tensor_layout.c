@@ -1,7 +1,8 @@
-/* probe/census/tensor_layout.c: finding in memory what torch says of tensors made for it.
+/*
+ * probe/census/tensor_layout.c: learns torch's memory layout from sample tensors.
  *
- * A place is taken for the right one when it, and no other, holds the known value in every sample.
- * In the end further samples are read by what was learnt, and have to come out right.
+ * An offset is accepted if it alone holds the known value in every sample. At the end further
+ * samples are read by the learned layout, and must come out as they were made.
  */
 #include "probe/census/tensor_layout.h"
 
@@ -13,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pieces of memory ---- */
+/* ---- memory blocks ---- */
 
 #define WORD (unsigned) sizeof(uint64_t)
 #define BLOCK_MOST 256u
 
-/* How much of each thing is looked at: more than any version has needed. */
-#define HEAD_BYTES 16u /* of a Python object: its references and its type */
+/* How much of each block is searched: more than any version has needed. */
+#define HEAD_BYTES 16u /* of a Python object: its reference count and type */
 #define OBJECT_BYTES 64u
 #define IMPL_BYTES 256u
 #define STORAGE_BYTES 128u
@@ -59,7 +60,7 @@ static word_set bit_of(unsigned offset)
     return UINT64_C(1) << offset / WORD;
 }
 
-/* Where `count` words stand one after the other. */
+/* Where `count` words are stored in a row. */
 static word_set words_equal(const struct block *b, const void *values, unsigned count)
 {
     word_set set = 0;
@@ -82,9 +83,9 @@ static bool first_one(word_set set, unsigned *ret_offset)
     return set != 0 && only_one(set & -set, ret_offset);
 }
 
-/* ---- the study ---- */
+/* ---- samples ---- */
 
-/* No dtype twice: it is known by its code. */
+/* No dtype twice: each is identified by its code. */
 static const struct sample_kind kinds[] = {
     {"float64", 5, {3, 5, 7, 11, 13}},
     {"float32", 2, {19, 23}},
@@ -98,7 +99,7 @@ static const struct sample_kind kinds[] = {
     {"int32", 2, {43, 41}},
 };
 
-/* Seen by nobody until the layout is complete. */
+/* Not used before the layout is complete. */
 static const struct sample_kind further_kinds[] = {
     {"float32", 4, {4, 9, 1, 6}},  {"complex128", 1, {33}},
     {"int8", 5, {2, 12, 3, 2, 8}}, {"float64", 8, {1, 2, 3, 1, 2, 4, 1, 6}},
@@ -114,11 +115,11 @@ struct study {
     struct peek peek;
     struct sampler sampler;
     struct tensor_layout *layout;
-    struct sample plain[KINDS + 1]; /* the last: of a Python object's memory */
+    struct sample plain[KINDS + 1]; /* the last one uses the memory of a Python object */
     struct block impl[KINDS + 1];
     struct sample leaf[LEAVES], grad[LEAVES], sum[SUMS];
-    py_object *node[SUMS]; /* the Python objects of what made the sums */
-    unsigned node_pointer; /* where in such an object the node's address is */
+    py_object *node[SUMS]; /* the Python objects of the nodes that made the sums */
+    unsigned node_pointer; /* offset of the node's address in such an object */
 };
 
 static bool make_plain(struct study *s)
@@ -151,7 +152,7 @@ static void release_all(struct study *s)
 
 /* ---- the tensor and its storage ---- */
 
-/* Its type is what we read of it; then the impl's address. */
+/* Checks the type, then finds the address of the impl. */
 static bool learn_object(struct study *s)
 {
     word_set impl = ALL_WORDS;
@@ -196,7 +197,7 @@ static bool is_behind_pointer(const struct study *s, unsigned i)
     return (words_equal(&sizes, s->plain[i].shape, dims) & bit_of(0)) != 0;
 }
 
-/* Few are in the impl itself, more of them are not. */
+/* Few sizes are stored in the impl itself, more of them behind a pointer. */
 static bool learn_where_many_are(struct study *s)
 {
     int most = 0, fewest_behind = TENSOR_SHAPE_MOST + 1;
@@ -240,7 +241,8 @@ static struct block dtype_object(const struct study *s, const char *name)
     return b;
 }
 
-/* Is it the same byte in the impl and in the dtype's Python object, and another for each dtype? */
+/* Is it the same byte in the impl and in the Python object of the dtype, and different for each
+ * dtype? */
 static bool is_code(const struct study *s, const struct block *dtypes, unsigned in_impl,
                     unsigned in_dtype)
 {
@@ -272,7 +274,8 @@ static bool find_code(struct study *s, unsigned *ret_in_dtype)
     return found == 1;
 }
 
-/* Older ones do not tell it, but the names do: "complex32" has 32 bits, "quint4x2" less than 8. */
+/* Older versions lack `itemsize`, but the name has the bits: 32 in "complex32", less than a byte in
+ * "quint4x2". */
 static unsigned char element_bytes(py_object *dtype, const char *name)
 {
     py_object *said = python_attribute(dtype, "itemsize");
@@ -300,7 +303,7 @@ static void note_dtype(struct study *s, py_object *dtype, unsigned in_dtype)
     python_drop(repr);
 }
 
-/* Some cannot be made without a warning, so the rest is taken from the dtypes themselves. */
+/* Some dtypes cannot be used without a warning, so the rest is read from the dtype objects. */
 static bool learn_dtypes(struct study *s)
 {
     unsigned in_dtype;
@@ -321,7 +324,7 @@ static bool learn_dtypes(struct study *s)
 
 /* ---- devices ---- */
 
-/* torch.device(name), which touches no device. Its memory and what it calls itself. */
+/* The memory and the type name of torch.device(name). This touches no device. */
 static struct block device_object(const struct study *s, const char *name, char ret_type[16])
 {
     struct block b = {.size = 0};
@@ -339,7 +342,7 @@ static struct block device_object(const struct study *s, const char *name, char 
     return b;
 }
 
-/* In a device's Python object the type is followed by the index, a byte each. */
+/* In a device's Python object, the byte of the type precedes the byte of the index. */
 static bool find_device_bytes(const struct study *s, unsigned *ret_type)
 {
     static const char *const names[] = {"cuda:3", "cuda:5", "cuda:6", "cpu", "meta"};
@@ -364,7 +367,7 @@ static bool find_device_bytes(const struct study *s, unsigned *ret_type)
     return found == 1;
 }
 
-/* Names that need no warning to be asked for. */
+/* Only names that cause no warning. */
 static bool note_devices(struct study *s, unsigned type_at)
 {
     static const char *const names[] = {"cpu", "cuda", "meta",          "mps",  "xpu",
@@ -382,7 +385,7 @@ static bool note_devices(struct study *s, unsigned type_at)
     return known > 0;
 }
 
-/* Where the impl has the two bytes of a device. */
+/* Keeps the offsets where the impl has the two bytes of a device. */
 static void keep_device_places(bool places[IMPL_BYTES], const struct block *impl,
                                const unsigned char device[2])
 {
@@ -444,8 +447,8 @@ static struct block autograd_of(const struct study *s, const struct sample *samp
 }
 
 /*
- * What appears in the impl as soon as it is to have a gradient. Here and below a block behind the
- * one that is searched may have been given out for just that, each time: so the first place counts.
+ * The word that becomes a pointer when requires_grad is set. The block may be followed in memory by
+ * one allocated for the same purpose, here and below, so the first match counts.
  */
 static bool learn_autograd(struct study *s)
 {
@@ -467,7 +470,7 @@ static bool learn_autograd(struct study *s)
     return first_one(appeared, &s->layout->autograd);
 }
 
-/* The byte that goes from 1 to 0 with it. */
+/* The byte that changes from 1 to 0 with requires_grad. */
 static bool learn_requires_grad(struct study *s)
 {
     bool places[AUTOGRAD_BYTES];
@@ -514,7 +517,7 @@ static bool learn_grad(struct study *s)
 
 /* ---- the graph ---- */
 
-/* (a + b), ((a + b) + c), both with a, and a with what needs no gradient. */
+/* a + b, (a + b) + c, both joined with a, and a plus a tensor without gradient. */
 static bool make_sums(struct study *s)
 {
     struct sample *leaf = s->leaf, *sum = s->sum;
@@ -528,7 +531,7 @@ static bool make_sums(struct study *s)
     return made;
 }
 
-/* Words of what autograd adds that are 0 where nothing made the tensor. */
+/* Words of AutogradMeta that are 0 in leaves, which no node made. */
 static word_set empty_in_leaves(const struct study *s)
 {
     uint64_t zero = 0;
@@ -540,7 +543,7 @@ static word_set empty_in_leaves(const struct study *s)
     return set;
 }
 
-/* Words of what autograd adds that are the word `at` of the Python object of the node. */
+/* Words of AutogradMeta that equal word `at` of the Python object of the node. */
 static word_set equal_in_sums(const struct study *s, unsigned at)
 {
     word_set set = ALL_WORDS;
@@ -553,7 +556,7 @@ static word_set equal_in_sums(const struct study *s, unsigned at)
     return set;
 }
 
-/* Where it is a shared pointer its second word fits, too: the first one is the node's. */
+/* For a shared_ptr the second word matches too; the first is the node's address. */
 static bool learn_node(struct study *s)
 {
     if (!make_sums(s))
@@ -575,7 +578,7 @@ static uint64_t node_address(const struct study *s, const py_object *node)
 
 #define EDGES 3
 
-/* Is there at `at` in the node a vector of edges of that size, and do they lead there? */
+/* Does the node have a vector of such edges at `at`, and do they lead to `to`? */
 static bool leads_to(const struct study *s, const struct block *node, unsigned at, unsigned size,
                      const uint64_t *to, unsigned count)
 {
@@ -591,7 +594,7 @@ static bool leads_to(const struct study *s, const struct block *node, unsigned a
     return true;
 }
 
-/* -1: not known. */
+/* -1: unknown. */
 static int next_addresses(const struct study *s, py_object *node, uint64_t to[EDGES])
 {
     py_object *next[EDGES];
@@ -603,7 +606,7 @@ static int next_addresses(const struct study *s, py_object *node, uint64_t to[ED
     return count;
 }
 
-/* Where edges of that size fit in the node that made the sum. */
+/* Where edges of that size match in the node that made the sum. */
 static word_set edge_places(const struct study *s, unsigned sum, unsigned size)
 {
     uint64_t to[EDGES];
@@ -616,7 +619,7 @@ static word_set edge_places(const struct study *s, unsigned sum, unsigned size)
     return set;
 }
 
-/* Without it there is no counting of nodes; the rest is as good. */
+/* Without edges, nodes are not counted; everything else still works. */
 static void learn_edges(struct study *s)
 {
     for (unsigned size = 2 * WORD; size <= 4 * WORD; size += WORD) {
@@ -630,9 +633,9 @@ static void learn_edges(struct study *s)
     }
 }
 
-#define NUMBERS_APART 8u /* at most, of sums that were made one after the other */
+#define NUMBERS_APART 8u /* at most, between successive sums */
 
-/* Words of the nodes that become more from sum to sum, by little. */
+/* Words of the nodes that increase slightly from sum to sum. */
 static word_set numbered_in_sums(const struct study *s)
 {
     word_set set = ALL_WORDS;
@@ -649,14 +652,14 @@ static word_set numbered_in_sums(const struct study *s)
     return set;
 }
 
-/* Without it how old a graph is is not known; the rest is as good. */
+/* Without numbers, the age of a graph is unknown; everything else still works. */
 static void learn_number(struct study *s)
 {
     if (!only_one(numbered_in_sums(s), &s->layout->number))
         s->layout->number = 0;
 }
 
-/* ---- the proof ---- */
+/* ---- verification ---- */
 
 static bool agrees(const struct study *s, const struct sample *sample, const char *device)
 {
@@ -715,11 +718,11 @@ static bool prove(struct study *s)
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 struct part {
     bool (*learn)(struct study *s);
-    const char *why; /* it was not learnt */
+    const char *why; /* the reason if it fails */
 };
 
 static const char *learn_parts(struct study *s)
@@ -761,7 +764,7 @@ static const char *study_torch(struct study *s, bool *ret_is_final)
 
 const char *tensor_layout_learn(struct tensor_layout *ret_layout, bool *ret_is_final)
 {
-    struct study *s = places_map(sizeof(*s)); /* the heap is left as the program made it */
+    struct study *s = places_map(sizeof(*s)); /* not from the heap, which is the program's */
     const char *why = "no memory is left";
     py_object *type, *value, *traceback;
     py.PyErr_Fetch(&type, &value, &traceback);

@@ -1,11 +1,11 @@
-/* probe/census/tensor_samples.c: torch is asked in the ways that it has in C. */
+/* probe/census/tensor_samples.c: makes sample tensors through torch's C functions. */
 #include "probe/census/tensor_samples.h"
 
 #include <string.h>
 
-/* ---- torch as it is now ---- */
+/* ---- the state of torch ---- */
 
-/* c.name(), a new reference; NULL: there is no such function, or it did not work. */
+/* c.name(), a new reference; NULL: no such function, or it failed. */
 static py_object *answer(py_object *c, const char *name)
 {
     py_object *function = python_attribute(c, name);
@@ -15,7 +15,7 @@ static py_object *answer(py_object *c, const char *name)
     return said;
 }
 
-/* Neither false, nor 0, nor None; what torch has no such function for is not so. */
+/* The truth value of c.name(); false if torch has no such function. */
 static bool says_yes(py_object *c, const char *name)
 {
     py_object *said = answer(c, name);
@@ -25,7 +25,7 @@ static bool says_yes(py_object *c, const char *name)
     return yes;
 }
 
-/* importlib's own mark, which `import` itself goes by. */
+/* importlib's own marker, which `import` itself uses. */
 static bool is_half_imported(py_object *module)
 {
     py_object *spec = python_attribute(module, "__spec__");
@@ -36,7 +36,7 @@ static bool is_half_imported(py_object *module)
     return half;
 }
 
-/* Transformations like vmap(), by which a tensor is another kind of thing. */
+/* Transformations such as vmap(), in which tensors are not plain. */
 static bool is_transforming(py_object *c)
 {
     py_object *transforms = python_attribute(c, "_functorch");
@@ -45,7 +45,7 @@ static bool is_transforming(py_object *c)
     return yes;
 }
 
-/* Before torch 2.0 there was no way around the modes for its functions. */
+/* Before torch 2.0, function modes could not be bypassed. */
 static bool has_function_mode(py_object *c)
 {
     py_object *newer = python_attribute(c, "DisableTorchFunctionSubclass");
@@ -147,7 +147,7 @@ void sampler_release(struct sampler *s)
     drop_all(s);
 }
 
-/* ---- what torch says ---- */
+/* ---- facts from torch ---- */
 
 static bool take_number(py_object *number, uint64_t *ret)
 {
@@ -165,7 +165,8 @@ static bool ask_number(py_object *o, const char *method, uint64_t *ret)
     return take_number(py.PyObject_CallMethod(o, method, NULL), ret);
 }
 
-/* The storage's Python object, a new reference. What newer ones call storage() is another thing. */
+/* The storage's Python object, a new reference. In newer versions storage() returns something else.
+ */
 static py_object *storage_of(py_object *tensor)
 {
     static const char *const names[] = {"untyped_storage", "_storage"};
@@ -190,7 +191,7 @@ static bool ask_storage(struct sample *s)
     return known;
 }
 
-/* Takes the reference to the tensor, NULL too. */
+/* Takes over the reference to the tensor; accepts NULL. */
 static bool take(py_object *tensor, struct sample *ret)
 {
     struct sample s = {.tensor = tensor};
@@ -224,7 +225,7 @@ void sample_release(struct sample *s)
     s->tensor = NULL;
 }
 
-/* ---- making ---- */
+/* ---- making samples ---- */
 
 static py_object *call(py_object *of, const char *name, py_object *args, py_object *named)
 {
@@ -350,7 +351,7 @@ bool sample_set_grad(const struct sample *s, const struct sample *grad)
 
 /* ---- nodes ---- */
 
-/* Drops None. */
+/* Turns None into NULL. */
 static py_object *unless_none(py_object *o)
 {
     if (o != py.none)

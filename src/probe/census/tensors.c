@@ -1,4 +1,4 @@
-/* probe/census/tensors.c: facts of tensors by a layout that has been learnt. */
+/* probe/census/tensors.c: reads facts of tensors by the learned layout. */
 #include "probe/census/tensors.h"
 
 #include "probe/base/heap.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define ATTEMPTS 3         /* of learning, where torch is there and it was not understood */
-#define DIMS_MOST 4096     /* more is no tensor */
-#define EDGES_MOST 1000000 /* of one node */
+#define ATTEMPTS 3         /* to learn, if torch is there but its layout was not understood */
+#define DIMS_MOST 4096     /* with more it is not a tensor */
+#define EDGES_MOST 1000000 /* per node */
 
 static struct tensor_layout layout;
 static bool is_known;
@@ -72,7 +72,7 @@ static bool is_parameter(const struct tensor_layout *l, const py_object *o)
     return type != l->usual_type && heap_is_subtype(type, l->parameter_type);
 }
 
-/* False: these are no sizes. *ret_elements stops at what 64 bits hold. */
+/* False: these are not sizes. *ret_elements saturates at 64 bits. */
 static bool read_shape(const struct tensor_layout *l, uint64_t impl, struct tensor_facts *f,
                        uint64_t *ret_elements)
 {
@@ -126,7 +126,7 @@ static bool read_autograd(const struct tensor_layout *l, uint64_t impl, struct t
     return true;
 }
 
-/* Returns the bytes of an element. */
+/* Returns the bytes per element. */
 static unsigned read_dtype(const struct tensor_layout *l, uint64_t impl, struct tensor_facts *f)
 {
     int code = byte_at(impl, l->dtype);
@@ -148,7 +148,7 @@ static bool read_impl(const struct tensor_layout *l, uint64_t impl, struct tenso
     uint64_t elements;
     if (!peek_is_pointer(impl))
         return false;
-    /* Filled in place: a copy at the end would cost a quarter of it all. */
+    /* Filled in place: a copy at the end would cost a quarter of the whole. */
     memset(ret, 0, sizeof(*ret));
     unsigned element_bytes = read_dtype(l, impl, ret);
     if (!read_shape(l, impl, ret, &elements) || !read_storage(l, impl, ret) ||
@@ -174,7 +174,7 @@ bool tensors_read_impl(const void *impl, struct tensor_facts *ret)
     return is_known && read_impl(&layout, (uint64_t) (uintptr_t) impl, ret);
 }
 
-#define PEEKED_BYTES 512u /* more than any of the offsets */
+#define PEEKED_BYTES 512u /* beyond all offsets */
 
 bool tensors_peek_storage(const struct peek *p, const void *impl, struct tensor_facts *ret)
 {
@@ -233,9 +233,9 @@ bool tensor_layout_edges(const struct tensor_layout *l, uint64_t node, tensor_no
 }
 
 /*
- * Nodes in the order in which they were met, the ones ahead of `looked_at` still to be looked at,
- * and a hash table of them, four slots a node: a slot counts if it is of this walk. One mapping;
- * the first one stays for the next walk, larger ones are given back.
+ * Nodes in the order they were met (those from `visited` on are still to be visited), and a hash
+ * table of them with four slots per node. A slot counts if it has the number of this walk. Both are
+ * one mapping; the first is kept for the next walk, larger ones are unmapped.
  */
 struct slot {
     uint64_t node, walk;
@@ -245,7 +245,7 @@ struct walk {
     uint64_t *nodes;
     struct slot *slots;
     size_t room; /* for nodes: a power of two */
-    size_t count, looked_at, most;
+    size_t count, visited, most;
     uint64_t number;
 };
 
@@ -274,7 +274,7 @@ static void walk_unmap(const struct walk *w)
     munmap(w->slots, walk_size(w->room));
 }
 
-/* The node's slot, or the free one where it belongs. */
+/* The node's slot, or the free slot where it belongs. */
 static struct slot *walk_slot(const struct walk *w, uint64_t node)
 {
     size_t last = w->room * SLOTS_A_NODE - 1;
@@ -304,7 +304,7 @@ static bool walk_grow(struct walk *w)
     return true;
 }
 
-/* False: there are as many as were wanted, or as there is memory for. */
+/* False: the limit is reached, or memory is exhausted. */
 static bool walk_meet(uint64_t node, void *context)
 {
     struct walk *w = context;
@@ -322,13 +322,13 @@ static bool walk_meet(uint64_t node, void *context)
     return true;
 }
 
-#define GATHERS UINT64_MAX /* the number of a node that gathers gradients */
+#define GATHERS UINT64_MAX /* the number of nodes that accumulate gradients */
 
-/* Of the nodes that were looked at; the first number is 0, which is as good as 1. */
+/* The ages of visited nodes. The first number is 0, which counts as 1. */
 static struct tensors_age age_of(const struct walk *w)
 {
     struct tensors_age age = {0, 0};
-    for (size_t i = 0; layout.number && i < w->looked_at; i++) {
+    for (size_t i = 0; layout.number && i < w->visited; i++) {
         uint64_t number = word_at(w->nodes[i], layout.number);
         if (number == GATHERS)
             continue;
@@ -352,8 +352,8 @@ size_t tensors_graph(const void *node, size_t most, struct tensors_age *ret_age)
     w.most = most;
     w.number = ++number;
     bool goes_on = walk_meet((uint64_t) (uintptr_t) node, &w);
-    while (goes_on && w.looked_at < w.count)
-        goes_on = tensor_layout_edges(&layout, w.nodes[w.looked_at++], walk_meet, &w);
+    while (goes_on && w.visited < w.count)
+        goes_on = tensor_layout_edges(&layout, w.nodes[w.visited++], walk_meet, &w);
     *ret_age = age_of(&w);
     if (w.room > FIRST_ROOM)
         walk_unmap(&w);

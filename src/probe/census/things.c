@@ -1,4 +1,4 @@
-/* probe/census/things.c: what an object is: its kind, its type, of a tensor what it looks like. */
+/* probe/census/things.c: describes an object: its kind, its type, and a tensor's facts. */
 #include "probe/census/things.h"
 
 #include "probe/base/code.h"
@@ -20,7 +20,7 @@ void things_type_name(const py_object *type, char *ret, size_t size)
 
 /* ---- kinds ---- */
 
-/* Of the language's own types; WIRE_THING_OTHER: it is none of these. */
+/* The kind of a built-in type; WIRE_THING_OTHER: not one of these. */
 static enum wire_thing_kind kind_of_builtin(const py_object *type)
 {
     static const struct {
@@ -85,7 +85,7 @@ static enum wire_thing_kind kind_of(const py_object *type)
     return tensors_is_type(type) ? WIRE_THING_TENSOR : kind_by_ancestors(type);
 }
 
-/* ---- the whole ---- */
+/* ---- the description ---- */
 
 void things_describe(const py_object *o, struct thing *ret)
 {

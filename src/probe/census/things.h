@@ -1,4 +1,4 @@
-/* probe/census/things.h: what an object is, as a census tells it. Private to probe/. */
+/* probe/census/things.h: describes an object for a census. Private to probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_THINGS_H
 #define TIDEMARK_PROBE_CENSUS_THINGS_H
 
@@ -7,17 +7,17 @@
 
 struct thing {
     enum wire_thing_kind kind;
-    char type[96]; /* "collections.deque"; cut where it is longer */
-    bool is_read;  /* a tensor of which the facts are known */
+    char type[96]; /* "collections.deque"; truncated if longer */
+    bool is_read;  /* a tensor with known facts */
     struct tensor_facts facts;
 };
 
-/* "list", "torch.nn.parameter.Parameter". Cut where it is too long. */
+/* "list", "torch.nn.parameter.Parameter"; truncated if too long. */
 void things_type_name(const py_object *type, char *ret, size_t size);
 
 void things_describe(const py_object *o, struct thing *ret);
 
-/* Nobody could tell them apart by what is said of them. */
+/* Their descriptions are the same to a reader. */
 bool things_are_alike(const struct thing *a, const struct thing *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* probe/census/weigh.c: what items take, what they are made of, and how sure that is. */
+/* probe/census/weigh.c: the size of items, what they consist of, and the uncertainty. */
 #include "probe/census/weigh.h"
 
 #include "probe/census/retained.h"
@@ -7,30 +7,30 @@
 #include <string.h>
 
 #define ITEMS RETAINED_ITEMS
-#define RUN 16u       /* items that are followed, for ITEMS of them in the middle */
-#define SHORT_RUN 10u /* where so many cannot be visited whole, or there are fewer */
-#define RUN_MARGIN 4u /* at each end: frames of a state are shared by that many */
+#define RUN 16u       /* items followed, to weigh the ITEMS in the middle */
+#define SHORT_RUN 10u /* if there are fewer, or they cannot be visited whole */
+#define RUN_MARGIN 4u /* at each end: that many neighbours may share frames of a state */
 #define SHORT_RUN_MARGIN 1u
 #define OPEN_PART 0.05
 #define FEW 2u
-#define MARGIN_FROM 6u          /* items: of fewer, all are weighed */
-#define SAMPLED_ALONE 3u        /* so few items do not tell how much a sample varies */
-#define SAMPLES 4u              /* of these */
-#define BLOCK_BYTES 16u         /* Python's allocator and malloc give multiples of it */
-#define TENSOR_BYTES 512u       /* torch's own objects behind one, beside its values */
-#define DEVICE_BLOCK_BYTES 512u /* the least that torch's CUDA allocator gives */
-#define BEHIND_BYTES 4096u      /* what a tensor or an extension's object may well have behind it */
+#define MARGIN_FROM 6u          /* with fewer items, all are weighed */
+#define SAMPLED_ALONE 3u        /* so few items do not show the variance of a sample */
+#define SAMPLES 4u              /* of each of these few */
+#define BLOCK_BYTES 16u         /* allocations of Python and malloc are multiples of it */
+#define TENSOR_BYTES 512u       /* torch's own objects behind a tensor, without its values */
+#define DEVICE_BLOCK_BYTES 512u /* smallest block of torch's CUDA allocator */
+#define BEHIND_BYTES 4096u      /* what a tensor or an extension's object may have behind it */
 #define TYPES_MOST 256u
 #define STORAGES_MOST 16384u
 #define SMALL_DICT 1024
-#define VISITED_MOST 200000u /* items of a container that cannot be entered from its end */
+#define VISITED_MOST 200000u /* items of a container without access from its end */
 
 _Static_assert(WEIGH_MOST == ITEMS, "every object is an item");
 _Static_assert(RUN - 2 * RUN_MARGIN == ITEMS && 2 * RUN == RETAINED_ROOTS, "with their keys");
 _Static_assert(SHORT_RUN - 2 * SHORT_RUN_MARGIN == ITEMS, "as many");
 
 static struct places met;
-static struct retained *retained; /* kept from one weighing to the next */
+static struct retained *retained; /* reused by the next weighing */
 
 bool weigh_has_met(const py_object *type)
 {
@@ -59,8 +59,8 @@ struct own {
     struct tensor_facts facts;
 };
 
-/* The numbers of an array are seen, and those of a tensor; the buffer of a file is not, though the
- * interpreter itself has it. */
+/* The numbers of arrays and tensors are visible. The buffer of a file is not, although its type is
+ * the interpreter's own. */
 static bool is_foreign(const py_object *o)
 {
     const py_object *type = heap_type(o);
@@ -96,7 +96,7 @@ static void add_tensor(struct own *w, bool has_storage)
         w->device = (double) (blocks * DEVICE_BLOCK_BYTES);
 }
 
-/* A storage counts with the first tensor that is met. */
+/* A storage counts with the first tensor met that has it. */
 static struct own own_of(const py_object *o, struct places *storages)
 {
     struct own w = {.host = size_of(o)};
@@ -112,20 +112,20 @@ static struct own own_of(const py_object *o, struct places *storages)
     return w;
 }
 
-/* ---- all that the items retain ---- */
+/* ---- everything the items retain ---- */
 
-/* Of every item its bytes; of every sample of few items anew. */
+/* The bytes of every item; with few items, one entry for each item of each sample. */
 struct scales {
     double host[ITEMS + SAMPLES], device[ITEMS + SAMPLES];
-    unsigned first, items;         /* those that are weighed now */
-    double maybe_host;             /* in sum, as what follows */
+    unsigned first, items;         /* the items being weighed */
+    double maybe_host;             /* total, like the following */
     double seen_host, seen_device; /* visited, not estimated */
     double tensors, hidden_by_view;
     bool is_sampled, carries_graph, has_graph_on_device, has_foreign;
     struct {
         const py_object *object;
-        double bytes;  /* with what may be behind it */
-    } heaviest[ITEMS]; /* beside the item itself */
+        double bytes;  /* including what may be behind it */
+    } heaviest[ITEMS]; /* apart from the item itself */
     struct places storages;
 };
 
@@ -183,7 +183,7 @@ static void add_object(py_object *o, enum retained_state state, const double *sh
         note_heaviest(s, o, &w, shares);
 }
 
-/* ---- what is said of them ---- */
+/* ---- descriptions ---- */
 
 static bool is_function(const py_object *o)
 {
@@ -193,7 +193,8 @@ static bool is_function(const py_object *o)
            strcmp(name, "functools.partial") == 0;
 }
 
-/* The object that an item is: of a dict the value, or its key where that is most of it. */
+/* The object of an item: for a dict the value, or the key if that is more than half of the bytes.
+ */
 static const py_object *object_of_item(const struct scales *s, const struct retained_root *roots,
                                        size_t count, unsigned item)
 {
@@ -205,7 +206,7 @@ static const py_object *object_of_item(const struct scales *s, const struct reta
     return found;
 }
 
-/* What a person would call it: by what is heaviest in it, if that is not the item itself. */
+/* What a reader would call it: the heaviest object in it, unless that is the item itself. */
 static const py_object *wrapped_in(const struct scales *s, const py_object *o, unsigned item)
 {
     double own = with_what_is_behind(o, size_of(o));
@@ -220,7 +221,7 @@ static void describe_item(const py_object *o, const py_object *wrapped, struct w
     ret->depth = wrapped ? 2 : 1;
 }
 
-/* What the heaviest item is; of all of them, what they are among others. */
+/* Describes the heaviest item; the flags are set by any item. */
 static void describe_items(const struct scales *s, const struct retained_root *roots, size_t count,
                            struct weight *ret)
 {
@@ -239,7 +240,7 @@ static void describe_items(const struct scales *s, const struct retained_root *r
     }
 }
 
-/* ---- how sure it is ---- */
+/* ---- uncertainty ---- */
 
 struct estimate {
     double mean, low, high;
@@ -253,7 +254,7 @@ static double sum_of(const double *values, unsigned count)
     return sum;
 }
 
-/* Student's t for a 95 % interval, by the degrees of freedom. */
+/* Student's t for a 95 % interval, by degrees of freedom. */
 static double student(unsigned freedom)
 {
     static const double t[] = {0,     12.706, 4.303, 3.182, 2.776, 2.571,
@@ -262,7 +263,7 @@ static double student(unsigned freedom)
     return t[freedom < last ? freedom : last];
 }
 
-/* `is_known`: the items are all that there are, and nothing of them was left out. */
+/* `is_known`: these are all items, and they were visited whole. */
 static struct estimate estimate_of(const double *values, unsigned count, bool is_known,
                                    double least)
 {
@@ -278,7 +279,7 @@ static void conclude(const struct scales *s, bool is_all, bool is_cut, struct we
 {
     unsigned count = s->first + s->items;
     bool is_known = is_all && !s->is_sampled;
-    double seen = is_all ? 1.0 / count : 0; /* of others it says nothing */
+    double seen = is_all ? 1.0 / count : 0; /* says nothing about other items */
     struct estimate host = estimate_of(s->host, count, is_known, seen * s->seen_host);
     struct estimate device = estimate_of(s->device, count, is_known, seen * s->seen_device);
     bool host_is_open = s->carries_graph || s->has_foreign || is_cut;
@@ -318,7 +319,7 @@ static void weigh_samples(const struct run *run, bool together, struct scales *s
     places_release(&s->storages);
 }
 
-/* False: it cannot be visited whole. */
+/* False: too much to visit whole. */
 static bool weigh_whole(const struct run *run, struct weight *ret)
 {
     struct scales s = {.items = run->items};
@@ -331,14 +332,14 @@ static bool weigh_whole(const struct run *run, struct weight *ret)
     return true;
 }
 
-/* Objects that others may hold as well: it takes their neighbours to know. */
+/* Others may also hold many of these objects; only a run with neighbours can show it. */
 static bool has_open_ends(const struct scales *s)
 {
     unsigned count = s->first + s->items;
     return s->maybe_host > OPEN_PART * (sum_of(s->host, count) + sum_of(s->device, count));
 }
 
-/* The items alone, and as long as nothing else is needed for a better sample. */
+/* Without the margin, all visits go to the items. */
 static struct run without_margin(const struct run *run)
 {
     struct run alone = *run;
@@ -383,7 +384,7 @@ void weigh_objects(py_object *const *objects, unsigned count, bool each, struct 
 /* ---- the newest items ---- */
 
 struct newest {
-    py_object *items[RUN], *keys[RUN]; /* keys: NULL where there are none */
+    py_object *items[RUN], *keys[RUN]; /* keys: NULL if there are none */
     size_t count;
 };
 
@@ -408,15 +409,15 @@ static void newest_of_list(py_object *list, struct newest *n)
         keep(n, py.PyList_GetItem(list, i), NULL);
 }
 
-/* Where the newest items of a dict begin, or somewhat before them: a position is a place in its
- * table, in the order in which they came. Small ones may have another order. */
+/* A position at or before the newest items of a dict: positions are places in its table, in
+ * insertion order. Small dicts may have another order. */
 static ptrdiff_t position_of_newest(py_object *dict)
 {
     ptrdiff_t length = heap_length(dict);
     return length > SMALL_DICT ? length - (ptrdiff_t) RUN : 0;
 }
 
-/* Keys count too: they are what a cache keeps alive that nobody thinks of. */
+/* Keys count too: a cache keeps them alive. */
 static void newest_of_dict(py_object *dict, struct newest *n)
 {
     ptrdiff_t position = position_of_newest(dict);
@@ -431,7 +432,7 @@ static void add_root(struct run *run, py_object *o, int item)
         run->roots[run->root_count++] = (struct retained_root){o, item};
 }
 
-/* The newest of them, the oldest first. */
+/* The newest items, in order of age. */
 static struct run run_of(const struct newest *n, unsigned length)
 {
     unsigned margin = length == RUN ? RUN_MARGIN : length >= MARGIN_FROM ? SHORT_RUN_MARGIN : 0;
@@ -447,7 +448,8 @@ static struct run run_of(const struct newest *n, unsigned length)
     return run;
 }
 
-/* Items that can be visited whole, by one in the middle; 0: not even a short run of them. */
+/* How long a run can be visited whole, judged by one item in the middle; 0: not even a short run.
+ */
 static unsigned items_within_reach(const struct newest *n)
 {
     struct run one = {.items = 1};
@@ -464,7 +466,7 @@ static unsigned at_most(unsigned length, unsigned most)
     return length < most ? length : most;
 }
 
-/* Two items alone have more room for cycles than all together. */
+/* Two items alone leave more room for cycles. */
 static void weigh_few(const struct newest *n, struct weight *ret)
 {
     struct weight w = {0};
@@ -484,7 +486,7 @@ static void weigh_newest(const struct newest *n, struct weight *ret)
         weigh_few(n, ret);
 }
 
-/* What is looked at last is the newest: of a set there is no order. */
+/* The last items visited are the newest, except in a set, which has no order. */
 void weigh_container(py_object *container, struct weight *ret)
 {
     struct newest n = {.count = 0};

@@ -1,4 +1,4 @@
-/* probe/census/weigh.h: what the newest items of something that grows take. Private to probe/. */
+/* probe/census/weigh.h: the size of the newest items of a growth. Private to probe/. */
 #ifndef TIDEMARK_PROBE_CENSUS_WEIGH_H
 #define TIDEMARK_PROBE_CENSUS_WEIGH_H
 
@@ -6,35 +6,35 @@
 #include "probe/census/things.h"
 
 struct weight {
-    double host, device; /* bytes of an item, with what it retains; NAN: there is none */
-    /* 95 % intervals for these, by how far the weighed items differ: one point where they are all
-     * alike, or all that there are, and were visited whole. INFINITY: part of it cannot be seen. */
+    double host, device; /* bytes per item, including what it retains; NAN: not known */
+    /* 95 % intervals of these, by the spread of the weighed items. A single point if all are alike,
+     * or if all items there are were visited whole. INFINITY: part of it cannot be seen. */
     double host_low, host_high, device_low, device_high;
-    bool carries_graph; /* a tensor among it has what made it: more than is told here */
-    bool is_exception;  /* that holds a traceback */
+    bool carries_graph; /* a tensor in it has a grad_fn, whose graph is not weighed */
+    bool is_exception;  /* an exception, which holds a traceback */
     bool is_function;
-    bool is_foreign;       /* it is an extension's, or its heaviest part is */
-    double hidden_by_view; /* bytes that views among it pin beyond what they show */
-    double tensors;        /* of an item */
-    /* What it is; then what weighs most in it, if that is not the item itself, and in that. */
+    bool is_foreign;       /* it or its heaviest part belongs to an extension */
+    double hidden_by_view; /* bytes that views in it pin beyond what they show */
+    double tensors;        /* per item */
+    /* The item; then the heaviest object in it, if that is not the item itself; then the heaviest
+     * in that. */
     struct thing things[WIRE_CENSUS_ITEM_DEPTH];
     unsigned depth; /* 0: not known */
 };
 
-/* Of the newest items of a container: what it retains for each of them. What neighbours share
- * counts once, what others hold as well does not count. */
+/* The newest items of a container: what the container retains per item. Memory shared by neighbours
+ * counts once; memory that others hold does not count. */
 void weigh_container(py_object *container, struct weight *ret);
 
-/* Of these objects, WEIGH_MOST at most; `each`: without others of their type, which are counted for
+/* These objects, at most WEIGH_MOST. `each`: without other objects of their type, which count for
  * themselves. */
 #define WEIGH_MOST 8u
 void weigh_objects(py_object *const *objects, unsigned count, bool each, struct weight *ret);
 
-/* An item that has so many of what was weighed. */
+/* Turns the weight into that of an item with this many of the weighed objects. */
 void weigh_multiply(struct weight *w, double times);
 
-/* The types that the weighed items were made of, for a question: has this type been met? They are
- * kept until weigh_forget(). */
+/* True: a weighed item contained an object of this type. Kept until weigh_forget(). */
 bool weigh_has_met(const py_object *type);
 void weigh_forget(void);
 

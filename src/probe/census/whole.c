@@ -1,4 +1,4 @@
-/* probe/census/whole.c: all that a process holds, counted once by a child. */
+/* probe/census/whole.c: a child that counts the whole heap once. */
 #include "probe/census/whole.h"
 
 #include "probe/base/child.h"
@@ -8,10 +8,10 @@
 #define CHILD_SECONDS 60u
 
 struct work {
-    void (*tell)(const char *text, size_t len);
+    void (*report)(const char *text, size_t len);
     uint64_t begun;
     bool knows_heap;
-    struct allocator_facts heap; /* in the child a lock of malloc()'s could be met */
+    struct allocator_facts heap; /* read before the fork: a child could wait for malloc's lock */
 };
 
 static void count(void *context)
@@ -27,12 +27,12 @@ static void count(void *context)
     c->knows_heap = w->knows_heap;
     c->heap = w->heap;
     survey_take(c, wire_now(), UINT64_MAX, GRADIENTS_OF_SNAPSHOT);
-    w->tell(text, report_write(c, NULL, 0, &cost, &none, text, REPORT_BYTES));
+    w->report(text, report_write(c, NULL, 0, &cost, &none, text, REPORT_BYTES));
 }
 
-pid_t whole_count(void (*tell)(const char *text, size_t len))
+pid_t whole_count(void (*report)(const char *text, size_t len))
 {
-    struct work w = {.tell = tell, .begun = wire_now()};
+    struct work w = {.report = report, .begun = wire_now()};
     py_object *type, *value, *traceback;
     py.PyErr_Fetch(&type, &value, &traceback);
     tensors_learn();

@@ -1,4 +1,4 @@
-/* probe/census/writer.c: the records of a census, a line each. */
+/* probe/census/writer.c: writes a census as records, one per line. */
 #include "probe/census/writer.h"
 
 #include "probe/census/points.h"
@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TYPES_TOLD 24u
-#define GROUPS_TOLD 16u
+#define TYPES_REPORTED 24u
+#define GROUPS_REPORTED 16u
 #define LARGE_BYTES ((size_t) 1 << 20)
 
 struct text {
     char *bytes;
-    size_t size, length; /* a line that does not fit leaves them as they were */
+    size_t size, length; /* unchanged by a record that does not fit */
 };
 
 static void add(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -29,7 +29,7 @@ static void add(struct text *t, const char *format, ...)
         t->length += (size_t) n;
 }
 
-/* A field of text, with what would end it written otherwise. */
+/* Escapes tabs, newlines and backslashes in a field. */
 static void escape(const char *text, char *ret, size_t size)
 {
     size_t n = 0;
@@ -42,7 +42,7 @@ static void escape(const char *text, char *ret, size_t size)
     ret[n] = '\0';
 }
 
-/* ---- what there is ---- */
+/* ---- the heap ---- */
 
 typedef double rank_function(const struct survey_tally *t);
 
@@ -61,7 +61,7 @@ static bool is_counted(const struct survey *c, const struct survey_tally *t)
     return t->key && t->census == c->number && t->count > 0;
 }
 
-/* The first ones of a table by a rank; returns how many. */
+/* The highest ranks of a table; returns how many. */
 static unsigned first_ones(const struct survey *c, const struct survey_tally *table, size_t size,
                            rank_function *rank, const struct survey_tally **ret, unsigned most)
 {
@@ -102,9 +102,9 @@ static void add_type(struct text *out, const struct survey_tally *t)
 
 static void add_types(struct text *out, const struct survey *c)
 {
-    const struct survey_tally *by_bytes[TYPES_TOLD], *by_count[TYPES_TOLD];
-    unsigned n = first_ones(c, c->types, SURVEY_TYPES, rank_by_bytes, by_bytes, TYPES_TOLD);
-    unsigned m = first_ones(c, c->types, SURVEY_TYPES, rank_by_count, by_count, TYPES_TOLD);
+    const struct survey_tally *by_bytes[TYPES_REPORTED], *by_count[TYPES_REPORTED];
+    unsigned n = first_ones(c, c->types, SURVEY_TYPES, rank_by_bytes, by_bytes, TYPES_REPORTED);
+    unsigned m = first_ones(c, c->types, SURVEY_TYPES, rank_by_count, by_count, TYPES_REPORTED);
     for (unsigned i = 0; i < n; i++)
         add_type(out, by_bytes[i]);
     for (unsigned i = 0; i < m; i++)
@@ -156,8 +156,8 @@ static void add_group(struct text *out, const struct survey_tally *t)
 
 static void add_groups(struct text *out, const struct survey *c)
 {
-    const struct survey_tally *groups[GROUPS_TOLD];
-    unsigned n = first_ones(c, c->groups, SURVEY_GROUPS, rank_by_bytes, groups, GROUPS_TOLD);
+    const struct survey_tally *groups[GROUPS_REPORTED];
+    unsigned n = first_ones(c, c->groups, SURVEY_GROUPS, rank_by_bytes, groups, GROUPS_REPORTED);
     for (unsigned i = 0; i < n; i++)
         add_group(out, groups[i]);
 }
@@ -218,7 +218,7 @@ static void add_arenas(struct text *out, const struct survey *c)
         add(out, "arenas\t%zu\t%zu\n", c->arenas.in_use, c->arenas.free);
 }
 
-/* ---- what grows ---- */
+/* ---- growths ---- */
 
 static void add_flags(struct text *out, const struct finding *f)
 {
@@ -284,8 +284,8 @@ static void add_growing(struct text *out, size_t id, const struct finding *f)
 {
     static const char *const forms[] = {"container", "objects", "tensors",
                                         "graph",     "size",    "container"};
-    const struct survey_points *p = &f->grown->points;
-    add(out, "growing\t%zu\t%s", id, forms[f->grown->form]);
+    const struct survey_points *p = &f->growth->points;
+    add(out, "growing\t%zu\t%s", id, forms[f->growth->form]);
     add_size(out, f->item.host);
     add_size(out, f->item.device);
     add(out, "\t");
@@ -321,7 +321,7 @@ static void add_caller(struct text *out, size_t id, const struct caller *c)
     add(out, "caller\t%zu\t%d\t%s\n", id, c->line, file);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static void add_head(struct text *out, const struct survey *c, const struct report_cost *cost)
 {
@@ -340,7 +340,7 @@ static void add_act(struct text *out, const char *name, const struct act_account
             a->objects, a->bytes, (unsigned long long) a->ns);
 }
 
-/* Cut after the last line that fits. */
+/* Cuts after the last whole line. */
 static size_t whole_lines(const struct text *t)
 {
     size_t n = t->length;

@@ -1,4 +1,4 @@
-/* probe/holders/holders.c: who holds objects: the search, and the choice among ways. */
+/* probe/holders/holders.c: searches for holders, and chooses the best path to each object. */
 #include "probe/holders/holders.h"
 
 #include "probe/base/frames.h"
@@ -14,21 +14,21 @@
 
 #define FOLLOWED_MOST 1024u
 #define PASSES_MOST 24u
-#define BETTER_WITHIN 3u /* passes that are made for a better name, once there is one */
+#define BETTER_WITHIN 3u /* further passes to find a better name, once there is one */
 #define ROUNDS_MOST 64u
-#define SECONDS_MOST 4 /* then no further pass is begun */
+#define SECONDS_MOST 4 /* then no new pass begins */
 #define GROUPS_MOST 64u
-#define CHAIN_LEAST 4u /* links, from which on they are not told one by one */
+#define CHAIN_LEAST 4u /* longer chains are abbreviated */
 #define NO_WAY UINT_MAX
 
-/* What is known of a node of the graph. */
+/* What the search knows of a node of the graph. */
 struct place {
     struct root root;
-    unsigned cost; /* of the best way from a root; NO_WAY: none */
-    uint32_t via;  /* the edge by which it comes; REFERRERS_NONE: it is a root itself */
-    uint32_t one;  /* what the ways of all objects take from here: a node, plus one */
-    bool is_fork;  /* they do not take the same */
-    uint32_t seen; /* by which object's closure */
+    unsigned cost; /* of the cheapest path from a root; NO_WAY: none */
+    uint32_t via;  /* the last edge of that path; REFERRERS_NONE: the node is a root */
+    uint32_t one;  /* the next node on the paths of all objects, plus one */
+    bool is_fork;  /* the paths of the objects differ here */
+    uint32_t seen; /* the last object whose closure contained it */
 };
 
 struct group {
@@ -41,16 +41,16 @@ struct search {
     struct referrers graph;
     struct place places[REFERRERS_NODES];
     struct group groups[GROUPS_MOST];
-    py_object *left[FOLLOWED_MOST]; /* no way was found */
+    py_object *left[FOLLOWED_MOST]; /* objects without a path */
     py_object *objects[FOLLOWED_MOST];
     size_t group_count, left_count, count;
     uint32_t todo[REFERRERS_NODES];
-    bool is_whole; /* all that refers to them was seen */
-    bool for_all;  /* all who hold the one object are looked for, and none by way of itself */
+    bool is_whole; /* all their referrers were visited */
+    bool for_all;  /* search for all holders of one object, not through the object itself */
     struct timespec begun;
 };
 
-/* ---- the way of least cost ---- */
+/* ---- the cheapest path ---- */
 
 enum { COST_LINK = 8, SHORT_WAY = 3 * ROOTS_STEP_COST };
 
@@ -76,7 +76,7 @@ static unsigned step_cost(const py_object *owner, const py_object *held)
     if (type == py.PyCell_Type || type == py.PyFrame_Type)
         return COST_LINK;
     if (heap_type(held) == py.PyDict_Type)
-        return 1; /* its attributes: counted when one of them is taken */
+        return 1; /* its __dict__: an attribute in it pays the full cost */
     return type == py.PyMethod_Type ? ROOTS_STEP_COST + COST_LINK : ROOTS_STEP_COST;
 }
 
@@ -129,8 +129,8 @@ static unsigned worst_cost(const struct search *s)
     return worst;
 }
 
-/* Nothing that is found later would be looked at first? The first pass sees all that is near, the
- * second all that it was led to. */
+/* Could a later pass find a better name? The first pass visits everything near, the second
+ * everything the first led to. */
 static bool is_enough(unsigned worst, unsigned passes, unsigned named_since)
 {
     if (worst < SHORT_WAY)
@@ -145,7 +145,7 @@ static bool is_late(const struct search *s)
     return now.tv_sec - s->begun.tv_sec >= SECONDS_MOST;
 }
 
-/* Every one that refers to the object has a way of its own? */
+/* The worst cost of the object's referrers: does each have a path? */
 static unsigned worst_of_referrers(const struct search *s)
 {
     unsigned worst = s->graph.nodes[0].edges == REFERRERS_NONE ? NO_WAY : 0;
@@ -155,7 +155,7 @@ static unsigned worst_of_referrers(const struct search *s)
     return worst;
 }
 
-static void look(struct search *s)
+static void make_passes(struct search *s)
 {
     unsigned named_since = 0;
     for (unsigned passes = 0; passes < PASSES_MOST; passes++) {
@@ -164,14 +164,14 @@ static void look(struct search *s)
         named_since += worst != NO_WAY;
         if ((is_enough(worst, passes, named_since) && (passes > 0 || !s->for_all)) || is_late(s))
             return;
-        if (!referrers_look(&s->graph)) {
+        if (!referrers_pass(&s->graph)) {
             s->is_whole = !s->graph.is_cut;
             return;
         }
     }
 }
 
-/* ---- what is said ---- */
+/* ---- holders by name ---- */
 
 static bool is_same(const struct holder *a, const struct holder *b)
 {
@@ -191,7 +191,7 @@ static void add_to_groups(struct search *s, const struct holder *h, unsigned cos
     s->groups[i].count++;
 }
 
-/* The nodes from an object to its root, in `todo`; their number. */
+/* Stores the nodes from an object to its root in `todo`; returns their number. */
 static size_t way_back(struct search *s, uint32_t node)
 {
     size_t count = 0;
@@ -209,12 +209,12 @@ static const py_object *type_on_way(const struct search *s, size_t at)
     return heap_type(s->graph.nodes[s->todo[at]].object);
 }
 
-/* The links of a chain on the way from there to the object, each of `length` nodes. */
+/* The links of a chain from there to the object, each of `length` nodes. */
 static size_t count_links(const struct search *s, size_t at, size_t length)
 {
     size_t same = 0;
     if (length > 1 && type_on_way(s, at) == py.PyDict_Type)
-        return 0; /* it begins with what has these attributes */
+        return 0; /* a link begins with the owner of the __dict__ */
     while (at >= same + length && type_on_way(s, at - same) == type_on_way(s, at - same - length))
         same++;
     return same / length;
@@ -230,7 +230,7 @@ static void add_to_route(const struct search *s, size_t at, struct route *r)
     r->count++;
 }
 
-/* A chain that begins there: its first link is told, and where the last one ends. */
+/* Abbreviates a chain that begins here to its first link. Returns where the last link ends. */
 static size_t shorten_chain(const struct search *s, size_t at, struct route *r)
 {
     for (size_t length = 1; length <= REFERRERS_LINK; length++) {
@@ -245,7 +245,7 @@ static size_t shorten_chain(const struct search *s, size_t at, struct route *r)
     return at;
 }
 
-/* False: it is too long. */
+/* False: too long. */
 static bool route_to(struct search *s, uint32_t node, struct route *ret)
 {
     size_t left = way_back(s, node);
@@ -298,11 +298,12 @@ static void keep_left(struct search *s)
             s->left[s->left_count++] = s->objects[i];
 }
 
-/* ---- what nobody holds who has a name ---- */
+/* ---- objects without a named holder ---- */
 
 #define IMMORTAL 0x3fffffff
 
-/* All that leads to a node. False: not all of it is known. */
+/* Stores all direct and indirect referrers of a node in `todo`. False: not all of them are known.
+ */
 static bool closure(struct search *s, uint32_t node, uint32_t stamp, size_t *ret_count)
 {
     size_t count = 0;
@@ -329,16 +330,16 @@ static bool is_explained(const struct referrers_node *n)
     return heap_references(n->object) <= (ptrdiff_t) n->references;
 }
 
-/* That it is held by nobody whom we cannot see, but who is of Python: ourselves, a function whose
- * frame cannot be read, a thread that handles an exception. */
+/* True: no invisible Python holder is possible. The probe itself, a function with an unreadable
+ * frame, and a thread that handles an exception are such holders. */
 static bool is_sure_of(const py_object *o)
 {
     return frames_learn() && !roots_is_ours(o) && heap_kind(o) != HEAP_EXCEPTION &&
            heap_type(o) != py.PyTraceBack_Type;
 }
 
-/* Held by somebody who is not an object: a function at its work, or code that is not Python's.
- * False: it is not certain. */
+/* Decides whether a running function, native code, or only a cycle holds the object. False: not
+ * certain. */
 static bool judge(const struct search *s, size_t closed, struct holder *ret)
 {
     memset(ret, 0, sizeof(*ret));
@@ -372,14 +373,14 @@ static void judge_all(struct search *s)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static bool search(struct search *s, bool is_deep)
 {
     if (!referrers_begin(&s->graph, s->objects, s->count, is_deep, place_node, s))
         return false;
     s->is_whole = false;
-    look(s);
+    make_passes(s);
     name_all(s);
     keep_left(s);
     if (is_deep)
@@ -400,7 +401,7 @@ static bool is_before(const struct group *a, const struct group *b)
     return a->count != b->count ? a->count > b->count : a->cost < b->cost;
 }
 
-/* A few that could be followed do not speak for all the others. */
+/* If few objects have a path, their holders may not be those of the others. */
 static bool speaks_for_most(const struct search *s, size_t followed)
 {
     size_t named = 0;
@@ -419,7 +420,7 @@ static size_t give(struct search *s, size_t followed, struct holder *ret, size_t
                 best = &s->groups[i];
         ret[given] = best->holder;
         ret[given].share = (double) best->count / (double) followed;
-        *best = (struct group){.cost = NO_WAY}; /* nothing comes after it */
+        *best = (struct group){.cost = NO_WAY}; /* ranks last from now on */
     }
     return given;
 }
@@ -443,10 +444,10 @@ static size_t find(py_object *const *objects, size_t count, struct holder *ret, 
     return given;
 }
 
-/* ---- everybody who holds one object ---- */
+/* ---- all holders of one object ---- */
 
 #define COST_ASKING 100000u
-#define ASKING_DEPTH 1u /* the function of tidemark's that was called is innermost */
+#define ASKING_DEPTH 1u /* tidemark's own function is the innermost */
 
 static void add_variables(struct search *s)
 {
@@ -478,14 +479,14 @@ static void search_all(struct search *s)
 {
     if (!referrers_begin(&s->graph, s->objects, 1, true, place_node, s))
         return;
-    look(s);
+    make_passes(s);
     add_variables(s);
     for (uint32_t e = s->graph.nodes[0].edges; e != REFERRERS_NONE; e = s->graph.edges[e].next)
         add_referrer(s, e);
     referrers_end(&s->graph);
 }
 
-/* One after the other: they are not counted against each other. */
+/* Each holder counts once, so they rank by cost only. */
 static size_t give_all(struct search *s, struct holder *ret, size_t most)
 {
     for (size_t i = 0; i < s->group_count; i++)
@@ -509,9 +510,8 @@ static size_t find_all(py_object *o, struct holder *ret, size_t most)
     return given;
 }
 
-/* What we allocate must not start a collection: that runs code of the program. True: it was at
- * work.
- */
+/* Our allocations must not start a collection, which would run code of the program. True: the
+ * collector was enabled. */
 static bool stop_collector(void)
 {
     py_object *gc = python_module("gc");

@@ -1,4 +1,4 @@
-/* probe/holders/names.c: how a program writes what one object holds of another. */
+/* probe/holders/names.c: writes the step from a holder to what it holds as Python would. */
 #include "probe/holders/names.h"
 
 #include "probe/base/code.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_MOST 48u /* bytes that are shown of a key or a name */
+#define KEY_MOST 48u /* bytes shown of a key or a name */
 
 /* ---- texts ---- */
 
@@ -25,7 +25,7 @@ static bool is_within_character(char c)
     return ((unsigned char) c & 0xc0) == 0x80;
 }
 
-/* How much of a text fits into `most` bytes, in whole characters. */
+/* How many bytes fit into `most` without cutting a character. */
 static size_t whole_characters(const char *text, size_t most)
 {
     size_t length = strnlen(text, most + 1);
@@ -67,7 +67,7 @@ void names_take_back(struct names_text *t, size_t length)
     t->bytes[length] = '\0';
 }
 
-/* A key or a name: long ones are cut by themselves, so that the rest is seen. */
+/* Adds a key or a name. Long ones are truncated on their own, so that the rest stays visible. */
 static void add_short(struct names_text *t, const char *text)
 {
     char shown[KEY_MOST + sizeof(ellipsis)];
@@ -87,7 +87,7 @@ const char *names_class(const py_object *type)
     return dot ? dot + 1 : name;
 }
 
-/* PyMemberDescrObject.d_member, and of that name, type and offset. */
+/* Offset of PyMemberDescrObject.d_member, and what it points to: name, type, offset. */
 #define DESCRIPTOR_MEMBER 40
 struct member {
     const char *name;
@@ -96,7 +96,7 @@ struct member {
 };
 enum { MEMBER_OBJECT = 6, MEMBER_SLOT = 16 };
 
-/* The slot of `owner` that a class has under this descriptor, if it holds that. */
+/* The name of the slot that this descriptor describes, if `owner` holds `held` in it. */
 static const char *slot_with(py_object *descriptor, const py_object *owner, const py_object *held)
 {
     const struct member *m;
@@ -204,7 +204,7 @@ static ptrdiff_t index_of(py_object *owner, const py_object *held, enum heap_kin
     return -1;
 }
 
-/* The names of the items of a namedtuple; NULL: it is another tuple. */
+/* The field names of a namedtuple; NULL: a plain tuple. */
 static py_object *field_names(const py_object *type)
 {
     py_object *order = heap_type_order(type);
@@ -242,7 +242,7 @@ static bool is_container(enum heap_kind kind)
            kind == HEAP_DEQUE;
 }
 
-/* As an item of a container. False: it is not, or not to be found out. */
+/* Adds an index or a key. False: `owner` is no such container, or the place is not found. */
 static bool add_item(struct names_text *t, py_object *owner, py_object *held,
                      enum names_step *ret_step)
 {
@@ -272,7 +272,7 @@ static bool add_variable(struct names_text *t, py_object *frame, const py_object
     return true;
 }
 
-/* A tensor has its hooks in C++. */
+/* A tensor keeps its hooks in C++. */
 static bool are_hooks(const py_object *owner, const py_object *held)
 {
     const py_object *tensor = code_class("torch", "Tensor");
@@ -280,7 +280,7 @@ static bool are_hooks(const py_object *owner, const py_object *held)
            strcmp(heap_type_name(heap_type(held)), "collections.OrderedDict") == 0;
 }
 
-/* Where no name is found. */
+/* For a step without a name. */
 static enum names_step add_inside(struct names_text *t, py_object *owner, const py_object *held)
 {
     if (is_container(heap_kind(owner))) {
@@ -299,7 +299,7 @@ static enum names_step add_inside(struct names_text *t, py_object *owner, const 
     return NAMES_INSIDE;
 }
 
-/* The parts of a torch.nn.Sequential are called "0", "1". */
+/* The parts of a torch.nn.Sequential are named "0", "1". */
 static void add_part_number(struct names_text *t, const char *number)
 {
     names_add(t, "[");
@@ -311,7 +311,7 @@ static enum names_step add_in_namespace(struct names_text *t, py_object *dict, p
 {
     const char *name = code_text(names_key(dict, held));
     if (!name && heap_kind(held) == HEAP_DICT)
-        return NAMES_DICT; /* one thread's */
+        return NAMES_DICT; /* one thread's dict */
     if (name && name[0] && strspn(name, "0123456789") == strlen(name))
         add_part_number(t, name);
     else
@@ -319,7 +319,7 @@ static enum names_step add_in_namespace(struct names_text *t, py_object *dict, p
     return NAMES_ATTRIBUTE;
 }
 
-/* What a threading.local keeps its attributes in: a dict of dicts, one a thread. */
+/* A threading.local keeps its attributes in a dict of dicts, one per thread. */
 static bool is_of_threads(py_object *owner, py_object *held)
 {
     return heap_kind(held) == HEAP_DICT &&

@@ -1,5 +1,4 @@
-/* probe/holders/referrers.c: from objects back to those that refer to them, a pass over the heap
- * each. */
+/* probe/holders/referrers.c: finds referrers of objects, one pass over the heap at a time. */
 #include "probe/holders/referrers.h"
 
 #include "probe/base/frames.h"
@@ -9,10 +8,10 @@
 
 #include <string.h>
 
-#define TABLE_BITS 15u /* twice as many places as nodes */
+#define TABLE_BITS 15u /* twice as many slots as nodes */
 #define LIKELY_BITS 19u
 #define UNTRACKED_DEPTH 4
-#define TRACEBACKS_MOST 4096u /* of one exception */
+#define TRACEBACKS_MOST 4096u /* per exception */
 
 _Static_assert((1u << TABLE_BITS) >= 2 * REFERRERS_NODES, "the table must not fill");
 
@@ -66,7 +65,7 @@ uint32_t referrers_node(const struct referrers *r, const py_object *o)
     return *place_of(r, o);
 }
 
-/* ---- what is looked for ---- */
+/* ---- objects to search for ---- */
 
 static void expect(struct referrers *r, const py_object *o)
 {
@@ -80,8 +79,9 @@ static bool is_likely(const struct referrers *r, const py_object *o)
     return r->likely[bit / 64] >> bit % 64 & 1;
 }
 
-/* It is followed from where it was found to the end of the pass, and in the whole of the next. */
-static struct referrers_node *looked_for(struct referrers *r, const py_object *o)
+/* The node of an object whose referrers are searched for now: from where it was found to the end of
+ * that pass, and during the whole next pass. NULL: not such an object. */
+static struct referrers_node *searched_node(struct referrers *r, const py_object *o)
 {
     if (!is_likely(r, o))
         return NULL;
@@ -92,7 +92,7 @@ static struct referrers_node *looked_for(struct referrers *r, const py_object *o
 
 /* ---- chains ---- */
 
-/* The node `before` steps before that one; REFERRERS_NONE: there is none. */
+/* The node `before` steps back towards the objects; REFERRERS_NONE: none. */
 static uint32_t node_before(const struct referrers *r, uint32_t node, unsigned before)
 {
     for (; before > 0 && node != REFERRERS_NONE; before--)
@@ -100,8 +100,8 @@ static uint32_t node_before(const struct referrers *r, uint32_t node, unsigned b
     return node;
 }
 
-/* What refers to `held`, and the objects that led to it, are of the same types as those `length`
- * before them? */
+/* Do `referrer` and the nodes that led to it have the same types as the `length` nodes before them?
+ */
 static bool is_repeated(const struct referrers *r, const py_object *referrer, uint32_t held,
                         unsigned length)
 {
@@ -114,7 +114,7 @@ static bool is_repeated(const struct referrers *r, const py_object *referrer, ui
     return true;
 }
 
-/* One more link of a chain is no further away than the link before. */
+/* A further link of a chain has the distance of the link before. */
 static uint16_t distance_of(const struct referrers *r, const py_object *referrer, uint32_t held)
 {
     for (unsigned length = 1; length <= REFERRERS_LINK; length++)
@@ -143,7 +143,7 @@ static void place_node(struct referrers *r, uint32_t index)
         follow(r, n);
 }
 
-/* Another way to it was found, which may be shorter. */
+/* Another path to it was found, perhaps a shorter one. */
 static void come_nearer(struct referrers *r, struct referrers_node *n, uint16_t distance)
 {
     if (distance >= n->distance)
@@ -174,8 +174,8 @@ static uint32_t add_node(struct referrers *r, py_object *o, uint32_t from, uint1
 
 /* ---- edges ---- */
 
-/* An object refers to its class, a class to its parents: that is not what holds them. The frame of
- * a running function is known by its variables. */
+/* Objects refer to their class, and classes to their bases, but that does not hold them. The frame
+ * of a running function is represented by its variables. */
 static bool is_holding(const py_object *referrer, const py_object *held)
 {
     if (referrer == held || heap_type(referrer) == held || frames_is_running(referrer))
@@ -192,8 +192,8 @@ edge_from(const struct referrers *r, const struct referrers_node *held, const py
     return NULL;
 }
 
-/* Many of one kind refer to it, as the items of a container that know where they are. What is of
- * another kind is more likely to be its owner: there is room for some of these. */
+/* If many objects of one type refer to it, such as items that know their container, a referrer of
+ * another type is more likely to be its owner: some extra room is reserved for those. */
 static bool has_room_for(const struct referrers *r, const struct referrers_node *held,
                          const py_object *referrer)
 {
@@ -221,8 +221,8 @@ static void add_edge(struct referrers *r, struct referrers_node *held, py_object
     held->referrers++;
 }
 
-/* References are counted in the pass that sees all of them. What the collector does not track is
- * met from each that refers to it, and counts once. */
+/* Counts references in the pass that sees all of them. An untracked object is visited from each of
+ * its referrers, but its references count once. */
 static void count_reference(const struct referrers *r, struct referrers_node *held,
                             struct referrers_edge *known)
 {
@@ -237,8 +237,8 @@ static void count_reference(const struct referrers *r, struct referrers_node *he
 static void meet(struct referrers *r, py_object *o)
 {
     r->met++;
-    struct referrers_node *held = looked_for(r, o);
-    if (!held || (r->is_looking_back && held->pass < r->pass))
+    struct referrers_node *held = searched_node(r, o);
+    if (!held || (r->is_revisiting && held->pass < r->pass))
         return;
     struct referrers_edge *known = edge_from(r, held, r->current);
     count_reference(r, held, known);
@@ -248,10 +248,10 @@ static void meet(struct referrers *r, py_object *o)
     else if (is_holding(r->current, o))
         add_edge(r, held, r->current);
     else if (r->current != o)
-        held->is_cut = true; /* it is held all the same */
+        held->is_cut = true; /* something holds it all the same */
 }
 
-static int look_at_edge(py_object *o, void *context)
+static int visit_edge(py_object *o, void *context)
 {
     if (o)
         meet(context, o);
@@ -275,26 +275,27 @@ static py_object *traceback_in(py_object *o)
     return next;
 }
 
-/* The further ones of an exception count as its own: a chain may be long, and is no detour. */
-static void look_at_tracebacks(struct referrers *r, py_object *exception)
+/* All further tracebacks of an exception count as its own: the chain may be long, but is no detour.
+ */
+static void add_tracebacks(struct referrers *r, py_object *exception)
 {
     py_object *o = traceback_in(exception);
     for (unsigned i = 0; o && i < TRACEBACKS_MOST; i++) {
-        struct referrers_node *held = looked_for(r, o);
+        struct referrers_node *held = searched_node(r, o);
         if (held && !edge_from(r, held, exception))
             add_edge(r, held, exception);
         o = traceback_in(o);
     }
 }
 
-/* ---- dicts and tuples that are not tracked ---- */
+/* ---- untracked dicts and tuples ---- */
 
 struct inside {
     struct referrers *r;
     int depth;
 };
 
-static int look_inside(py_object *o, void *context)
+static int visit_inside(py_object *o, void *context)
 {
     struct inside *i = context;
     if (!o)
@@ -305,43 +306,43 @@ static int look_inside(py_object *o, void *context)
         return 0;
     py_object *outer = i->r->current;
     i->r->current = o;
-    heap_edges(o, look_inside, &(struct inside){i->r, i->depth - 1});
+    heap_edges(o, visit_inside, &(struct inside){i->r, i->depth - 1});
     i->r->current = outer;
     return 0;
 }
 
 /* ---- passes ---- */
 
-static void look_into(struct referrers *r, py_object *o)
+static void visit_object(struct referrers *r, py_object *o)
 {
     r->current = o;
     if (r->is_deep)
-        heap_edges(o, look_inside, &(struct inside){r, UNTRACKED_DEPTH});
+        heap_edges(o, visit_inside, &(struct inside){r, UNTRACKED_DEPTH});
     else
-        heap_edges(o, look_at_edge, r);
+        heap_edges(o, visit_edge, r);
     if (heap_kind(o) == HEAP_EXCEPTION)
-        look_at_tracebacks(r, o);
+        add_tracebacks(r, o);
 }
 
-/* Who refers to what was found only now may just have been passed by. */
-static void look_back(struct referrers *r)
+/* Referrers of a node found just now may have been passed a moment ago. */
+static void visit_recent(struct referrers *r)
 {
     size_t count = r->recent_count < REFERRERS_RECENT ? r->recent_count : REFERRERS_RECENT;
-    r->is_looking_back = true;
+    r->is_revisiting = true;
     for (size_t i = 1; i <= count; i++)
-        look_into(r, r->recent[(r->recent_count - i) % REFERRERS_RECENT]);
-    r->is_looking_back = false;
+        visit_object(r, r->recent[(r->recent_count - i) % REFERRERS_RECENT]);
+    r->is_revisiting = false;
 }
 
-static bool look_at_object(py_object *o, void *context)
+static bool visit_next(py_object *o, void *context)
 {
     struct referrers *r = context;
     uint32_t known = r->node_count;
     size_t met = r->met;
-    look_into(r, o);
+    visit_object(r, o);
     bool is_light = r->met - met <= REFERRERS_LIGHT;
     if (r->node_count > known)
-        look_back(r);
+        visit_recent(r);
     if (is_light)
         r->recent[r->recent_count++ % REFERRERS_RECENT] = o;
     return true;
@@ -372,7 +373,7 @@ bool referrers_begin(struct referrers *r, py_object *const *objects, size_t coun
     return true;
 }
 
-bool referrers_look(struct referrers *r)
+bool referrers_pass(struct referrers *r)
 {
     r->pass++;
     r->ahead = 0;
@@ -380,8 +381,8 @@ bool referrers_look(struct referrers *r)
     if (!expect_known(r))
         return false;
     if (r->pass % 2)
-        heap_visit_back(look_at_object, r);
+        heap_visit_back(visit_next, r);
     else
-        heap_visit(look_at_object, r);
+        heap_visit(visit_next, r);
     return true;
 }

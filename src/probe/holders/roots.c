@@ -1,4 +1,4 @@
-/* probe/holders/roots.c: what holds objects and has a name of its own. */
+/* probe/holders/roots.c: finds the objects and variables with a name of their own. */
 #include "probe/holders/roots.h"
 
 #include "probe/base/code.h"
@@ -13,7 +13,7 @@
 #define VARIABLES_MOST 32768u
 #define MODULES_MOST 8192u
 #define OURS_MOST 1024u
-#define TABLE_BITS 16u /* twice as many places as the more of these */
+#define TABLE_BITS 16u /* at least twice as many slots as either list */
 
 #define NOTHING UINT32_MAX
 
@@ -35,17 +35,17 @@ static struct tables *all;
 /* ---- costs ---- */
 
 enum {
-    COST_MAIN = 4, /* a global of the program itself */
+    COST_MAIN = 4, /* a global of the main program */
     COST_MODULE = 8,
     COST_CACHE = 8,
-    COST_SELF = 10, /* any other name tells more */
+    COST_SELF = 10, /* any other name says more */
     COST_UNNAMED = 32,
     COST_OTHER_THREAD = 4,
     COST_INNER = 8, /* the function that has had it longest is its owner */
     COST_OUTER_VARIABLE = 12,
     COST_HELD_BY_CODE = 24, /* a class, a function, a generator */
     COST_THREAD = 40,
-    COST_STANDARD = 80, /* more than that of a package */
+    COST_STANDARD = 80, /* on top of a package's */
 };
 
 static unsigned owner_cost(enum code_owner owner)
@@ -131,7 +131,7 @@ static py_object *dict_of_module(py_object *o)
     return o && heap_is_subtype(heap_type(o), py.PyModule_Type) ? py.PyModule_GetDict(o) : NULL;
 }
 
-static char main_file[4096]; /* empty: not known */
+static char main_file[4096]; /* "": not known */
 
 void roots_remember_main(void)
 {
@@ -237,7 +237,8 @@ bool roots_is_ours(const py_object *o)
 
 #define FIRST_NAMES 16
 
-/* The globals of code that was run without being imported: they begin as every module's do. */
+/* Recognises the globals of code that was run without an import: they begin like those of a module.
+ */
 static bool is_namespace(py_object *dict, struct root_module *ret)
 {
     ptrdiff_t position = 0;
@@ -352,7 +353,7 @@ static struct root dict_root(py_object *dict)
     return module_root(module ? module : &namespace);
 }
 
-/* By what it is, and not by who knows it. */
+/* The root that the object is by its type. */
 static struct root own_root(py_object *o)
 {
     const py_object *type = heap_type(o);
@@ -371,7 +372,7 @@ static struct root own_root(py_object *o)
     return (struct root){.form = ROOT_NONE};
 }
 
-/* Of these the name is better than that of any variable which has it. */
+/* The object's own name is better than that of any variable. */
 static bool is_named_by_itself(enum root_form form)
 {
     return form != ROOT_NONE && form != ROOT_THREAD && form != ROOT_HANDLED;
@@ -393,7 +394,7 @@ struct root roots_find(py_object *o, bool is_start)
 
 bool roots_is_end(const struct root *root)
 {
-    if (root->form == ROOT_VARIABLE) /* one of a library may be one of the program as well */
+    if (root->form == ROOT_VARIABLE) /* a library's variable may also be one of the program */
         return root->cost < ROOTS_LIBRARY_COST;
     return is_named_by_itself(root->form);
 }

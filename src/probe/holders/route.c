@@ -1,4 +1,4 @@
-/* probe/holders/route.c: a way from what has a name to an object, in words. */
+/* probe/holders/route.c: writes the path from a root to an object. */
 #include "probe/holders/route.h"
 
 #include "probe/base/code.h"
@@ -9,17 +9,17 @@
 
 static const char unnamed[] = "(unnamed)";
 
-/* What is being written. */
+/* A path in progress. */
 struct words {
     const struct route *route;
     struct holder *holder;
     struct names_text path;
-    unsigned at;                   /* the object that the path has come to */
+    unsigned at;                   /* the object that the path has reached */
     const py_object *attribute_of; /* the class of the last owner of an attribute */
-    py_object *namespace_of;       /* the path has come to a dict of its attributes */
-    bool has_forked;               /* it is the way to one of many */
+    py_object *namespace_of;       /* set if the path has reached the __dict__ of this object */
+    bool has_forked;               /* from here on it is the path to one of many */
     bool is_inside;                /* the last step had no name */
-    size_t link, link_length;      /* the last attribute in the path, without a star */
+    size_t link, link_length;      /* the last attribute in the path, without its star */
 };
 
 static void write_text(char *field, size_t size, const char *text)
@@ -59,7 +59,7 @@ static py_object *object_at(const struct words *w, unsigned index)
     return index < w->route->count ? w->route->objects[index] : NULL;
 }
 
-/* ---- where a path begins ---- */
+/* ---- roots ---- */
 
 static bool begin_variable(struct words *w)
 {
@@ -90,7 +90,7 @@ static bool begin_module(struct words *w)
 
 static int class_line(const py_object *type)
 {
-    py_object *dict = heap_type_dict(type); /* it is there since 3.13 */
+    py_object *dict = heap_type_dict(type); /* only since 3.13 */
     py_object *line = dict ? code_named(dict, "__firstlineno__") : NULL;
     return line && heap_type(line) == py.PyLong_Type ? (int) py.PyLong_AsLong(line) : 0;
 }
@@ -105,8 +105,7 @@ static bool begin_class(struct words *w)
     return true;
 }
 
-/* The names of the variables that code has of the functions around it, or of its own; a new
- * reference. */
+/* A tuple of variable names of a function's code, a new reference. */
 static py_object *names_in(py_object *function, const char *which)
 {
     return python_attribute(py.PyFunction_GetCode(function), which);
@@ -187,7 +186,7 @@ static bool begin_cache(struct words *w)
         return false;
     write_code(w->holder, function);
     names_add(&w->path, w->holder->function);
-    w->at = w->route->count - 1; /* which call of it does not matter */
+    w->at = w->route->count - 1; /* the arguments of the cached call do not matter */
     return true;
 }
 
@@ -196,7 +195,7 @@ static bool begin_generator(struct words *w)
     struct frame_root frame;
     unsigned held = 1;
     if (object_at(w, 1) && heap_type(object_at(w, 1)) == py.PyFrame_Type)
-        held = 2; /* to 3.10 its frame lies between */
+        held = 2; /* up to 3.10 its frame lies between */
     if (!object_at(w, held) || !frames_waiting(w->route->objects[0], object_at(w, held), &frame))
         return false;
     w->holder->kind = WIRE_HOLDER_GENERATOR;
@@ -204,13 +203,13 @@ static bool begin_generator(struct words *w)
     names_add(&w->path, frame.variable[0] ? frame.variable : unnamed);
     w->at = held;
     if (frame.value && frame.value != object_at(w, held))
-        w->at++; /* by a cell */
+        w->at++; /* through a cell */
     return true;
 }
 
 /* ---- threads ---- */
 
-/* The attribute of an object, borrowed, without asking its class. */
+/* An attribute from the object's own __dict__, borrowed; its class is not asked. */
 static py_object *own_attribute(py_object *o, const char *name)
 {
     py_object *dict = python_instance_dict(o);
@@ -256,14 +255,15 @@ static bool begin(struct words *w)
     }
 }
 
-/* ---- and where it goes on ---- */
+/* ---- the steps of a path ---- */
 
 static bool is_traceback_of(const py_object *owner, const py_object *held)
 {
     return heap_kind(owner) == HEAP_EXCEPTION && heap_type(held) == py.PyTraceBack_Type;
 }
 
-/* The dict that the path has come to is written as attributes of this; NULL: it is a dict. */
+/* The object whose attributes are in the dict that the path has reached; NULL: it is a plain dict.
+ */
 static py_object *owner_of_namespace(const py_object *o, py_object *namespace_of, py_object *held,
                                      enum names_step step)
 {
@@ -279,7 +279,7 @@ static void add_star(struct words *w)
         names_add(&w->path, "*");
 }
 
-/* The attribute that was written behind `before`: again and again the same is one with a star. */
+/* If the attribute added after `before` repeats the one before it, writes a star instead. */
 static void merge_links(struct words *w, size_t before)
 {
     size_t length = w->path.length - before;
@@ -293,8 +293,8 @@ static void merge_links(struct words *w, size_t before)
     }
 }
 
-/* One step. It returns where the path is cut again if nothing follows: of many the container is
- * meant. */
+/* Adds one step. Returns where to cut the path if nothing follows: for one of many, the container
+ * is named. */
 static size_t step_on(struct words *w, py_object *owner, py_object *held, bool is_last)
 {
     size_t before = w->path.length;
@@ -303,7 +303,7 @@ static size_t step_on(struct words *w, py_object *owner, py_object *held, bool i
     bool is_any = w->has_forked && !namespace_of;
     enum names_step step = names_add_step(&w->path, owner, held, namespace_of, is_any);
     if (step == NAMES_INSIDE && w->is_inside)
-        names_take_back(&w->path, before); /* still in the same thing, as a person sees it */
+        names_take_back(&w->path, before); /* still inside the same object, as a reader sees it */
     w->is_inside = step == NAMES_INSIDE;
     if (step == NAMES_ATTRIBUTE) {
         w->attribute_of = heap_type(namespace_of ? namespace_of : owner);
@@ -311,7 +311,7 @@ static size_t step_on(struct words *w, py_object *owner, py_object *held, bool i
     }
     w->namespace_of = owner_of_namespace(owner, namespace_of, held, step);
     if (!is_last && w->namespace_of && step == NAMES_ATTRIBUTE) {
-        names_take_back(&w->path, before); /* the tables of a module are not written */
+        names_take_back(&w->path, before); /* the part tables of a module are not written */
         w->link_length = 0;
     }
     return is_any && step == NAMES_ITEM ? before : w->path.length;
@@ -338,7 +338,7 @@ static void go_on(struct words *w)
     names_take_back(&w->path, end);
 }
 
-/* A class of a library is not where the program adds to it: its own file stays. */
+/* The class of a library is not where the program adds to it, so the holder keeps its own file. */
 static void write_owner(struct words *w)
 {
     bool is_free = w->holder->kind == WIRE_HOLDER_LOCAL || w->holder->kind == WIRE_HOLDER_GLOBAL;

@@ -1,4 +1,4 @@
-/* probe/hook/ask.c: what a program asks about its own objects. */
+/* probe/hook/ask.c: the public functions for a program's questions about its own objects. */
 #include "probe/base/allocator.h"
 #include "probe/base/libc.h"
 #include "probe/census/inspect.h"
@@ -41,9 +41,9 @@ SHOWN int tidemark_probe_search(const struct tidemark_probe_listener *l, int beg
     return python_find() && inspect_search(l, begin);
 }
 
-/* ---- what it asks ---- */
+/* ---- questions ---- */
 
-/* One census, and what the program stood still for it. */
+/* One census, and the pause it caused. */
 static int take_census(struct survey *c, struct report_cost *cost)
 {
     uint64_t begin = wire_now();
@@ -58,8 +58,8 @@ static int take_census(struct survey *c, struct report_cost *cost)
     return 0;
 }
 
-static int tell(const struct survey *c, const struct finding *findings, size_t count,
-                const struct report_cost *cost, tidemark_probe_take *take, void *context)
+static int hand_over(const struct survey *c, const struct finding *findings, size_t count,
+                     const struct report_cost *cost, tidemark_probe_take *take, void *context)
 {
     char *text = places_map(REPORT_WHOLE_BYTES);
     if (!text)
@@ -69,7 +69,7 @@ static int tell(const struct survey *c, const struct finding *findings, size_t c
     return 0;
 }
 
-/* An error that the caller has is left as it is. */
+/* Keeps the caller's Python error. */
 struct errors {
     py_object *type, *value, *traceback;
 };
@@ -96,7 +96,7 @@ static int begin_census(bool tracked, tidemark_probe_take *take, void *context, 
         return heap_learn() ? -ENOMEM : -ENOSYS;
     int r = take_census(c, &cost);
     if (r == 0)
-        r = tell(c, NULL, 0, &cost, take, context);
+        r = hand_over(c, NULL, 0, &cost, take, context);
     if (r == 0)
         *ret = c;
     else
@@ -128,7 +128,7 @@ SHOWN int tidemark_probe_growth_begin(tidemark_probe_take *take, void *context,
     return end(&e, r);
 }
 
-/* What the caller has not asked for is not looked for: it is in no hurry, but it stands still. */
+/* Searches only for what the caller asked: nothing else is urgent, and the program is paused. */
 static int end_growth(struct survey *c, tidemark_probe_take *take, void *context)
 {
     static struct finding findings[FINDINGS_OF_PAIR];
@@ -140,7 +140,7 @@ static int end_growth(struct survey *c, tidemark_probe_take *take, void *context
     size_t count = findings_make(c, true, findings, FINDINGS_OF_PAIR);
     cost.searches = 1;
     cost.pause_ns = cost.longest_pause_ns = wire_now() - start;
-    return tell(c, findings, count, &cost, take, context);
+    return hand_over(c, findings, count, &cost, take, context);
 }
 
 SHOWN int tidemark_probe_growth_end(struct tidemark_probe_growth *g, tidemark_probe_take *take,

@@ -1,4 +1,4 @@
-/* probe/hook/batches.c: moments in data workers, which neither step nor print. */
+/* probe/hook/batches.c: moments for data workers, which make no steps and print nothing. */
 #include "probe/hook/batches.h"
 
 #include "probe/base/python.h"
@@ -14,7 +14,7 @@ void batches_forget(void)
     kind = NOT_ASKED;
 }
 
-/* torch tells every worker what it is before its first batch. */
+/* torch describes every worker to itself before its first batch. */
 static bool is_worker(void)
 {
     if (kind == NOT_ASKED) {
@@ -26,8 +26,8 @@ static bool is_worker(void)
     return kind == IS_WORKER;
 }
 
-/* fetch(fetcher, index): the batch before has been handed over, and nothing of this one is there.
- */
+/* fetch(fetcher, index): the previous batch has been handed over, and nothing of the next exists
+ * yet. */
 static py_object *on_fetch(py_object *original, py_object *args, py_object *named)
 {
     if (is_worker())

@@ -1,4 +1,4 @@
-/* probe/hook/cleanup.c: the text of tidemark.Cleanup, run inside the job. */
+/* probe/hook/cleanup.c: runs the source of tidemark.Cleanup inside the job. */
 #include "probe/hook/cleanup.h"
 
 #include "probe/cleanup_text.h"
@@ -6,13 +6,13 @@
 
 #include <stdlib.h>
 
-/* While torch imports itself, what the text needs may be half imported: it is tried again. */
+/* While torch is being imported, modules that the source needs may be incomplete: try again. */
 #define ATTEMPTS 20
 
-static py_object *job; /* NULL: nothing is asked for */
+static py_object *job; /* NULL: cleanup is not requested */
 
-/* tell(kind, device, is_count, value) */
-static py_object *on_tell(py_object *self, py_object *args)
+/* report(kind, device, is_count, value) */
+static py_object *on_report(py_object *self, py_object *args)
 {
     (void) self;
     py_object *item[4];
@@ -29,21 +29,22 @@ static py_object *on_tell(py_object *self, py_object *args)
     return py.none;
 }
 
-static struct py_method tell_function = {"tell", on_tell, PY_VARARGS, NULL};
+static struct py_method report_function = {"report", on_report, PY_VARARGS, NULL};
 
 static py_object *make_job(const char *setting)
 {
-    py_object *tell = python_function(&tell_function, NULL), *made = NULL;
-    py_object *begin = tell ? python_define(cleanup_text, tell, tell_function.name, "begin") : NULL;
+    py_object *report = python_function(&report_function, NULL), *made = NULL;
+    py_object *begin =
+        report ? python_define(cleanup_text, report, report_function.name, "begin") : NULL;
     if (begin)
-        made = py.PyObject_CallFunction(begin, "sO", setting, tell);
+        made = py.PyObject_CallFunction(begin, "sO", setting, report);
     py.PyErr_Clear();
     python_drop(begin);
-    python_drop(tell);
+    python_drop(report);
     return made;
 }
 
-/* True: the answer was yes. */
+/* True: Cleanup is installed. */
 static bool install(void)
 {
     py_object *answer = py.PyObject_CallMethod(job, "install", NULL);
@@ -66,7 +67,8 @@ bool cleanup_hook(void)
     return job && install();
 }
 
-/* What goes wrong in the text it keeps to itself: what it raises came from outside, and goes on. */
+/* The source keeps its own errors to itself. An exception comes from outside, such as
+ * KeyboardInterrupt, and is passed on. */
 static bool is_done(py_object *result)
 {
     python_drop(result);

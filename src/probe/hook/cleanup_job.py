@@ -1,16 +1,16 @@
 """Cleanup in a job whose code is not changed: TIDEMARK_CLEANUP=every=10,gc=1,set_to_none=1,...
 
-The probe runs this behind the text of tidemark/_cleanup.py, in the same namespace, and calls
-begin(), then Job.install() until all is in place, then the job's other methods as things happen.
+The probe runs this source after that of tidemark/_cleanup.py, in the same namespace. It calls
+begin(), then Job.install() until that returns true, then the other methods at their events.
 """
 
 import threading
 
-TELL_SECONDS = 0.05  # between two tellings of the counters
+REPORT_SECONDS = 0.05  # between two reports of the counters
 
 
 class Setting(typing.NamedTuple):
-    """What TIDEMARK_CLEANUP says; None where it leaves the program's own way."""
+    """The value of TIDEMARK_CLEANUP; None leaves the program's own setting."""
 
     every: typing.Optional[int] = None
     gc: bool = True
@@ -44,7 +44,7 @@ READERS = {
 
 
 def read_setting(text):
-    """None: it cannot be understood, and then nothing of it is done."""
+    """None: it cannot be parsed, and then no part of it is applied."""
     values = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, _, value = (word.strip() for word in part.partition("="))
@@ -55,11 +55,11 @@ def read_setting(text):
     return Setting(**values)
 
 
-# ---- what zero_grad() does where the program does not say ----
+# ---- the default of zero_grad() ----
 
 
 def _set_default(method, value):
-    """Of set_to_none, the last argument of torch's own function, below what is put around it."""
+    """Sets the default of set_to_none, the last argument of torch's own function in any wrapper."""
     while hasattr(method, "__wrapped__"):
         method = method.__wrapped__
     names = method.__code__.co_varnames[:method.__code__.co_argcount]
@@ -73,7 +73,7 @@ WORKER_ATTRIBUTES = ("num_workers", "prefetch_factor", "timeout")
 
 
 def _feeds_training(torch, loader):
-    """A stream that does not know of workers would be read by each of them: it stays as it is."""
+    """An IterableDataset unaware of workers would be read by each of them: it is left alone."""
     return torch.is_grad_enabled() and not isinstance(
         loader.dataset, torch.utils.data.IterableDataset)
 
@@ -87,7 +87,7 @@ def _set_workers(loader, count):
 
 
 def _with_workers(original, count):
-    """DataLoader.__iter__ with so many; as it was where that cannot be."""
+    """DataLoader.__iter__ with this many workers; unchanged if that is not possible."""
 
     @functools.wraps(original)
     def __iter__(loader):
@@ -105,7 +105,7 @@ def _with_workers(original, count):
         except Exception as error:
             if came_by_signal(error):
                 raise
-            # a loader that is not like torch's
+            # not a loader like torch's
         return original(loader)
 
     return __iter__
@@ -115,7 +115,7 @@ def _with_workers(original, count):
 
 
 class _JobCleanup(Cleanup):
-    """Steps are told by the probe, which has its own hook; no optimizer was made before it."""
+    """The probe has its own hook and reports steps; no optimizer existed before it."""
 
     def _hook(self):
         if self._gradients is not None:
@@ -124,7 +124,7 @@ class _JobCleanup(Cleanup):
 
 
 def _harmless(method):
-    """What goes wrong in it is not the program's matter; what its signal handlers raise is."""
+    """Drops errors of ours; passes on exceptions from signal handlers of the program."""
 
     @functools.wraps(method)
     def call(self, *args):
@@ -138,17 +138,17 @@ def _harmless(method):
 
 
 class Job:
-    """What was asked for, done. `tell(kind, device, is_count, value)` is the probe's."""
+    """Applies the setting. `report(kind, device, is_count, value)` is a function of the probe."""
 
-    def __init__(self, setting, tell):
-        self._setting, self._tell = setting, tell
+    def __init__(self, setting, report):
+        self._setting, self._report = setting, report
         self._cleanup = None
-        self._thread = None  # that has made the last step, while its gradients may go
-        self._next_telling = 0.0
+        self._thread = None  # made the last step, while its gradients may be freed
+        self._next_report = 0.0
         self._is_refused = setting is None
 
     def install(self):
-        """True: all is in place. Torch may be half imported."""
+        """True: everything is in place. Torch may be half imported."""
         if self._setting is None:
             return True
         try:
@@ -169,10 +169,10 @@ class Job:
 
     @_harmless
     def stepped(self, optimizer, is_counted):
-        """After the step of an optimizer; is_counted: it is a step of the training."""
+        """After an optimizer step; is_counted: it is a training step."""
         if self._is_refused:
             self._is_refused = False
-            self._tell("cleanup.refused", "", True, 1)
+            self._report("cleanup.refused", "", True, 1)
         cleanup = self._cleanup
         if cleanup is None:
             return
@@ -186,33 +186,33 @@ class Job:
         if cleanup.steps % cleanup.every == 0:
             cleanup._clean([name for name in cleanup._counts if name != "zero_grad"])
             self._thread = threading.get_ident() if cleanup.zero_grad else None
-            self._tell_counts()
+            self._report_counts()
         cleanup._foresee()
 
     @_harmless
     def batch_taken(self):
-        """From a loader. Who reads gradients after the step does it before the next batch comes."""
+        """From a loader. A program that reads gradients does so before its next batch."""
         if self._thread is not None and self._thread == threading.get_ident():
             self._thread = None
             self._cleanup._clean(["zero_grad"])
 
-    def _tell_counts(self):
+    def _report_counts(self):
         now = time.perf_counter()
-        if now < self._next_telling:
+        if now < self._next_report:
             return
-        self._next_telling = now + TELL_SECONDS
+        self._next_report = now + REPORT_SECONDS
         for name, c in self._cleanup._counts.items():
             if c.times:
-                self._tell_count(name, c)
+                self._report_count(name, c)
 
-    def _tell_count(self, name, c):
-        self._tell(f"cleanup.{name}.freed", "", False, c.freed_host)
+    def _report_count(self, name, c):
+        self._report(f"cleanup.{name}.freed", "", False, c.freed_host)
         if _cuda() is not None:
-            self._tell(f"cleanup.{name}.freed", "cuda", False,
+            self._report(f"cleanup.{name}.freed", "cuda", False,
                        c.freed_reserved if name == "empty_cache" else c.freed_allocated)
-        self._tell(f"cleanup.{name}.seconds", "", True, c.seconds)
+        self._report(f"cleanup.{name}.seconds", "", True, c.seconds)
 
 
-def begin(text, tell):
-    """A Job, also where the text cannot be understood: that is told with the first step."""
-    return Job(read_setting(text), tell)
+def begin(text, report):
+    """A Job, even if the text cannot be parsed: the first step reports that."""
+    return Job(read_setting(text), report)

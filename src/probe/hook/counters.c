@@ -1,4 +1,4 @@
-/* probe/hook/counters.c: what torch and the interpreter count for themselves. */
+/* probe/hook/counters.c: counters that torch and the interpreter keep themselves. */
 #include "probe/base/python.h"
 #include "probe/probe.h"
 
@@ -9,7 +9,7 @@
 
 #define DEVICES 16
 
-/* How often what rarely matters is read, in seconds. */
+/* Intervals for counters that rarely matter, in seconds. */
 #define RARELY 1.0
 #define NOW_AND_THEN 0.1
 
@@ -76,8 +76,8 @@ static void read_pinned(py_object *core, tidemark_probe_emit *emit, void *contex
     py.Py_DecRef(stats);
 }
 
-/* CUDA that nobody uses yet is not to be woken. The child of a fork has none: torch's counters are
- * the parent's there, and its lock may be held by a thread that is no more. */
+/* Never initialize CUDA for a program that does not use it. The child of a fork has none either:
+ * torch's counters are the parent's, and a thread that no longer exists may hold their lock. */
 static bool cuda_is_in_use(py_object *core)
 {
     py_object *cuda = python_module("torch.cuda");
@@ -103,7 +103,7 @@ static void read_torch(bool rarely, bool now_and_then, tidemark_probe_emit *emit
 
 /* ---- the interpreter ---- */
 
-/* Full collections so far: why memory fell, and whether it could have. */
+/* Full collections so far: they explain why memory fell, and whether it could have. */
 static void read_collections(tidemark_probe_emit *emit, void *context)
 {
     py_object *gc = python_module("gc");

@@ -1,41 +1,42 @@
-/* probe/hook/dataset.c: what of a dataset its data workers would copy. Every call holds the GIL. */
+/* probe/hook/dataset.c: the parts of a dataset that its data workers would copy. Every call holds
+ * the GIL. */
 #include "probe/hook/dataset.h"
 
 #include <string.h>
 
-/* Objects are taken from so many places of a list, so many side by side: those share their pages,
- * and looking at them writes to these. */
+/* Objects are sampled at PLACES places of a list, SIDE_BY_SIDE neighbours each. Neighbours share
+ * pages, and examining an object writes to its page. */
 #define PLACES 8u
 #define SIDE_BY_SIDE 8u
 #define SAMPLED (PLACES * SIDE_BY_SIDE)
 
-/* Inside one of them so many, and so deep. */
+/* Limits for the inside of one object: items sampled, and depth. */
 #define INNER_SAMPLED 16u
 #define DEPTH_MOST 4u
 #define WEIGHED_MOST 2048u
 
-/* A dataset holds others: so many objects are looked at, so deep. */
+/* A dataset may contain others. Limits: objects examined, and depth. */
 #define OWNERS_MOST 64u
 #define OWNERS_DEPTH 3u
 
-/* Less is not worth telling. */
+/* Smaller attributes are not worth reporting. */
 #define LEAST_BYTES (4.0 * 1024 * 1024)
 
-/* ---- the pages that one object takes with it ---- */
+/* ---- written bytes of one object ---- */
 
 #define PAGE 4096.0
 #define ALIGNMENT 16.0
 
-/* Of what is kept apart from the object (a list's slots, a dict's table, an array's numbers)
- * nothing is written when it is used: these are the objects alone, with what the collector keeps of
- * them. */
+/* Separate memory of an object (the slots of a list, the table of a dict, the numbers of an array)
+ * is not written when it is used. So these are the sizes of the objects alone, with the collector's
+ * header. */
 #define LIST_BYTES 64.0
 #define DICT_BYTES 64.0
 #define SET_BYTES 224.0
 #define NUMBER_BYTES 32.0
-#define OTHER_BYTES 96.0 /* an array's own, measured: 103 */
-/* A tensor's counts stand in its C++ objects too, with its few numbers between them in the heap:
- * measured 520 to 970 with 4 to 100 numbers, with torch 1.13 and 2. */
+#define OTHER_BYTES 96.0 /* the array object; measured: 103 */
+/* Reference counts of a tensor are in its C++ objects too, with its few numbers between them on the
+ * heap. Measured with torch 1.13 and 2: 520 to 970 bytes for 4 to 100 numbers. */
 #define TENSOR_BYTES 640.0
 #define TUPLE_BYTES 40.0
 #define SLOT_BYTES 8.0
@@ -50,7 +51,8 @@ static double text_bytes(py_object *text)
     return bytes;
 }
 
-/* The name of its class, a new reference; asked of `type`, since a metaclass may be anybody's. */
+/* The name of its class, a new reference. Read through `type`, since a metaclass may run code of
+ * the program. */
 static py_object *class_name(py_object *o)
 {
     py_object *type = py.PyObject_Type(o), *key = py.PyUnicode_FromString("__name__");
@@ -85,7 +87,7 @@ static double plain_bytes(py_object *o)
                                           : OTHER_BYTES;
 }
 
-/* The count stands at its beginning: of a large object one page is written. */
+/* The reference count is at the beginning: for a large object, one page is written. */
 static double written_bytes(py_object *o)
 {
     double bytes = plain_bytes(o);
@@ -94,10 +96,10 @@ static double written_bytes(py_object *o)
     return bytes < PAGE ? bytes : PAGE;
 }
 
-/* ---- many objects, by a few of them ---- */
+/* ---- samples ---- */
 
-/* What was weighed. An object that is met twice among so few is one that many share: a key, a small
- * number. It is there once for all of them, and weighs nothing. */
+/* Weighed objects. An object met twice in such a small sample is shared by many, such as a key or a
+ * small number. It exists once for all of them, so it counts as 0. */
 struct scale {
     struct {
         const py_object *object;
@@ -106,7 +108,7 @@ struct scale {
     unsigned count;
 };
 
-/* True: it is new. */
+/* True: the object is new. */
 static bool weigh(struct scale *s, py_object *o, double weight)
 {
     for (unsigned i = 0; i < s->count; i++)
@@ -124,7 +126,7 @@ static bool weigh(struct scale *s, py_object *o, double weight)
 static void weigh_inside(struct scale *s, py_object *o, double weight, unsigned most,
                          unsigned depth);
 
-/* Held meanwhile: what we allocate may start a collection, and that may run anything. */
+/* Holds a reference meanwhile: our allocations may start a collection, which may run any code. */
 static void weigh_all(struct scale *s, py_object *o, double weight, unsigned depth)
 {
     if (!o)
@@ -177,7 +179,7 @@ static void weigh_set(struct scale *s, py_object *o, double weight, unsigned mos
     python_drop(iterator);
 }
 
-/* What it holds, by `most` of it. Nothing of other types. */
+/* Weighs a sample of at most `most` items of exact lists, tuples, dicts and sets. */
 static void weigh_inside(struct scale *s, py_object *o, double weight, unsigned most,
                          unsigned depth)
 {
@@ -220,7 +222,7 @@ static const char *container_name(py_object *o)
                                            : NULL;
 }
 
-static void look_at_container(struct walk *w, py_object *owner, const char *name, py_object *o)
+static void report_container(struct walk *w, py_object *owner, const char *name, py_object *o)
 {
     double bytes = bytes_inside(o);
     if (bytes < LEAST_BYTES)
@@ -233,7 +235,7 @@ static void look_at_container(struct walk *w, py_object *owner, const char *name
 
 static void walk_owner(struct walk *w, py_object *owner, unsigned depth);
 
-/* torch's ConcatDataset and its like keep a list of others. */
+/* ConcatDataset and similar classes of torch keep a list of datasets. */
 static void walk_list(struct walk *w, py_object *list, unsigned depth)
 {
     for (ptrdiff_t i = 0; i < py.PyList_Size(list) && w->owners < OWNERS_MOST; i++) {
@@ -249,7 +251,7 @@ static void walk_attribute(struct walk *w, py_object *owner, const char *name, p
 {
     py.Py_IncRef(o);
     if (container_name(o))
-        look_at_container(w, owner, name, o);
+        report_container(w, owner, name, o);
     if (python_is(o, py.PyList_Type) && strcmp(name, "datasets") == 0)
         walk_list(w, o, depth);
     else
@@ -287,7 +289,7 @@ py_object *dataset_of(py_object *iterator)
     return dataset; /* the iterator holds it */
 }
 
-void dataset_look(py_object *iterator, dataset_found *found)
+void dataset_weigh(py_object *iterator, dataset_found *found)
 {
     struct walk w = {.found = found};
     py_object *dataset = dataset_of(iterator);

@@ -1,12 +1,12 @@
 /*
- * probe/hook/imports.c: waiting for an import.
+ * probe/hook/imports.c: waits for an import.
  *
- * An audit hook is told of every import, but also of much else: each id() would be slower while
- * one is set. So it is there only while it is needed. It is added before the interpreter is
- * initialised, where that is allowed; the first import finds it and puts a function of ours in
- * place of _imp.create_dynamic(), which loads modules written in C, and the hook is taken out of
- * the interpreter's list. When a module in C is loaded and the wanted module is among those being
- * imported, the hook is put back until all is done.
+ * An audit hook hears of every import, but also of much else: with one set, every id() is slower.
+ * So the hook is present only while it is needed. It is added before the interpreter is
+ * initialised, where CPython allows that. On the first import it replaces _imp.create_dynamic(),
+ * which loads C modules, by a function of ours, and removes itself from the interpreter's list.
+ * When a C module is loaded while the wanted module is being imported, that function puts the hook
+ * back until all is done.
  */
 #include "probe/hook/imports.h"
 
@@ -21,12 +21,12 @@
 #include <string.h>
 
 static const char *wanted;
-static bool (*look_at)(void);
+static bool (*hook_wanted)(void);
 static bool done;
 
 /* ---- the hook in the interpreter's list ---- */
 
-/* As every CPython since 3.8 keeps them. */
+/* The layout in every CPython since 3.8. */
 struct hook_entry {
     struct hook_entry *next;
     py_audit_hook *call;
@@ -50,7 +50,8 @@ static bool find_runtime(uintptr_t **ret_words, size_t *ret_count)
     return info.dli_saddr == runtime;
 }
 
-/* The one word that adding a hook has changed: the head of the list, and it leads to ours. */
+/* Adding a hook must have changed exactly one word: the head of the list, which now leads to ours.
+ */
 static void find_list(uintptr_t *words, const uintptr_t *before, size_t count)
 {
     size_t changed = 0, where = 0;
@@ -90,7 +91,7 @@ static bool is_in_list(void)
     return false;
 }
 
-/* Somebody who walks the list at this moment can still go on from ours. */
+/* Whoever is walking the list now can still continue from our entry. */
 static void take_hook_out(void)
 {
     for (struct hook_entry **e = list; list && *e; e = &(*e)->next)
@@ -123,7 +124,7 @@ static py_object *on_create(py_object *self, py_object *args)
 
 static struct py_method create_function = {"create_dynamic", on_create, PY_VARARGS, NULL};
 
-/* True: from now on it is enough to be told of modules in C. */
+/* True: from now on, hearing of C modules is enough. */
 static bool watch_modules_in_c(void)
 {
     py_object *module = list ? python_module("_imp") : NULL;
@@ -139,7 +140,7 @@ static void on_import(void)
 {
     static enum { NOT_TRIED, WATCHES, CANNOT } modules_in_c;
     if (python_module(wanted)) {
-        done = look_at();
+        done = hook_wanted();
     } else if (modules_in_c == NOT_TRIED) {
         modules_in_c = watch_modules_in_c() ? WATCHES : CANNOT;
     }
@@ -148,13 +149,13 @@ static void on_import(void)
 }
 
 /*
- * The GIL is held. An exception that is on its way stays so. At its end the interpreter frees the
- * list with the allocator it has by then, which a debugging one (-X dev) is not: ours was made
- * before there was any. It says so first, and then ours is not there.
+ * The GIL is held, and a current exception is kept. At its end the interpreter frees the list with
+ * the allocator it has by then. A debugging allocator (-X dev) would reject our entry, which was
+ * made before. The interpreter announces that first, and the entry is removed.
  */
 static int on_event(const char *event, py_object *args, void *context)
 {
-    static bool busy; /* what we do makes events, too */
+    static bool busy; /* our own calls cause events too */
     (void) args, (void) context;
     if (strcmp(event, "cpython._PySys_ClearAuditHooks") == 0)
         take_hook_out();
@@ -170,9 +171,9 @@ static int on_event(const char *event, py_object *args, void *context)
     return 0;
 }
 
-bool imports_watch(const char *module, bool (*look)(void))
+bool imports_watch(const char *module, bool (*hook)(void))
 {
     wanted = module;
-    look_at = look;
+    hook_wanted = hook;
     return add_hook();
 }

@@ -1,4 +1,4 @@
-/* probe/hook/preload.c: brought into every process of a job, awake only where there is a Python. */
+/* probe/hook/preload.c: loaded into every process of a job, active only with a Python. */
 #include "probe/base/libc.h"
 #include "probe/base/python.h"
 #include "probe/hook/imports.h"
@@ -15,8 +15,8 @@ static void in_child(void)
     inspect_forget();
 }
 
-/* Before main(): nothing of the interpreter's settings is read or changed, so that it starts as it
- * would without us. */
+/* Before main(). Reads and changes none of the interpreter's settings, so that it starts as it
+ * would without the probe. */
 __attribute__((constructor)) static void on_load(void)
 {
     if (!libc_is_glibc() || !getenv(WIRE_DIRECTORY_VARIABLE) || !python_find() ||

@@ -1,4 +1,4 @@
-/* probe/hook/prints.c: write(), heard. */
+/* probe/hook/prints.c: interposes write() to hear of printed lines. */
 #include "probe/hook/prints.h"
 
 #include "probe/base/python.h"
@@ -19,18 +19,18 @@ static write_function *next_write;
 static int (*add_pending_call)(pending_call *function, void *context);
 static atomic_bool is_watching, is_pending;
 
-/* ---- lines alike ---- */
+/* ---- similar lines ---- */
 
-#define COMPARED 32u                 /* characters of a line that belong to no number */
-#define WAIT_NS UINT64_C(5000000000) /* for a line like the last one, then any will do */
-#define ESTABLISHED 3u               /* lines of one kind: it comes again and again */
+#define COMPARED 32u                 /* characters of a line outside numbers */
+#define WAIT_NS UINT64_C(5000000000) /* wait for a line like the last one, then accept any */
+#define ESTABLISHED 3u               /* as many lines of one kind: it repeats */
 
 struct kind {
     uint32_t likeness; /* 0: none yet */
-    unsigned count;    /* of its lines that were heard, one after another */
+    unsigned count;    /* of its lines heard in a row */
 };
 
-static struct kind counted, other; /* those that count; the last others */
+static struct kind counted, other; /* the kind that counts; the last other one */
 static uint64_t heard_at;
 
 static bool is_digit(char c)
@@ -38,7 +38,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Signs, and the letter in 3.2e-05, too. */
+/* Includes signs, and the letter in 3.2e-05. */
 static bool is_of_number(const char *line, size_t count, size_t i)
 {
     bool is_exponent = line[i] == 'e' && i > 0 && i + 1 < count && is_digit(line[i - 1]) &&
@@ -46,7 +46,7 @@ static bool is_of_number(const char *line, size_t count, size_t i)
     return is_exponent || (line[i] != '\0' && strchr("0123456789.,:-+% \r\n", line[i]));
 }
 
-/* Made of what is no number, however many digits those have. */
+/* A hash of everything outside numbers, however many digits those have. */
 static uint32_t likeness_of(const char *line, size_t count)
 {
     uint32_t hash = 2166136261u;
@@ -67,8 +67,7 @@ static void hear(struct kind *k, uint32_t likeness)
     k->count++;
 }
 
-/* The first line may be one that comes once, a warning: the first kind that comes again and again
- * counts. */
+/* The first line may be unique, such as a warning: the first kind that repeats counts. */
 static bool is_of_the_kind(const char *line, size_t count)
 {
     uint32_t own = likeness_of(line, count);
@@ -85,15 +84,16 @@ static bool is_of_the_kind(const char *line, size_t count)
     return true;
 }
 
-/* ---- asking the interpreter ---- */
+/* ---- pending calls ---- */
 
 static int on_pending(void *context)
 {
     (void) context;
     atomic_store(&is_pending, false);
     ring_moment(INSPECT_LINE);
-    /* A signal that came meanwhile would wait for the program's next instruction but one, which may
-     * be to sleep for an hour: what its handler raises is the program's. Else nothing is raised. */
+    /* Otherwise a signal that arrived meanwhile would wait until after the program's next
+     * instruction, which may sleep for an hour. An exception from its handler is the program's;
+     * nothing else raises here. */
     return py.PyErr_CheckSignals() < 0 ? -1 : 0;
 }
 
@@ -102,7 +102,7 @@ static bool is_in_main_thread(void)
     return (pid_t) syscall(SYS_gettid) == getpid();
 }
 
-/* A handler of a fatal signal writes too, from a stack of its own. */
+/* A handler of a fatal signal also writes, on a stack of its own. */
 static bool is_in_handler(void)
 {
     stack_t stack;

@@ -1,14 +1,13 @@
-/* probe/hook/prints.h: lines that the program prints, as moments for a census. Private to probe/.
- */
+/* probe/hook/prints.h: printed lines as moments for a census. Private to probe/. */
 #ifndef TIDEMARK_PROBE_HOOK_PRINTS_H
 #define TIDEMARK_PROBE_HOOK_PRINTS_H
 
 #include <stdbool.h>
 
 /*
- * A program without an optimizer of torch's says where it is by what it prints. After such a line
- * (one that reads like the first but for its numbers) the interpreter is asked to call us when it
- * is next between two instructions, in its main thread. False: this interpreter cannot be asked.
+ * A program without a torch optimizer shows its progress by what it prints. After a line that
+ * differs from the first only in its numbers, a pending call is queued: the interpreter runs it in
+ * its main thread between two instructions. False: this interpreter has no pending calls.
  */
 bool lines_watch(void);
 

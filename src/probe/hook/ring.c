@@ -1,4 +1,4 @@
-/* probe/hook/ring.c: what the hooks have seen goes into the ring of this process. */
+/* probe/hook/ring.c: writes what the hooks report into the ring of this process. */
 #include "probe/hook/ring.h"
 
 #include "probe/base/allocator.h"
@@ -11,49 +11,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reading counters of one kind takes this part of the time. */
+/* Reading one kind of counter takes at most this part of the time. */
 #define SHARE 1000u
-#define SHARE_EARLY 200u /* within so long of the first: a run may be over by then */
+#define SHARE_EARLY 200u /* for the first EARLY ns: a run may be over by then */
 #define EARLY UINT64_C(2000000000)
 #define LEAST_REST_OF_LINES UINT64_C(1000000)
 #define LEAST_REST_OF_LINES_EARLY UINT64_C(100000)
 
-/* A run may be over before that has paid for anything: readings that take no longer than this in
- * all come at distances that grow with the run, and anew in the first evaluations. */
+/* A short run may end before it has paid for any reading. So readings that total less than FREE ns
+ * are made at intervals that grow with the run, and start over in each of the first evaluations. */
 #define FREE UINT64_C(20000000)
 #define FREE_SHARE 4u
 #define FREE_PART_OF_AGE 64u
 #define FIRST_EVALUATIONS 12u
 
-/* No step of the optimizers for so many times as long as the last one took: an evaluation, which is
- * seen by its lines. */
+/* No optimizer step for this many times the last step's duration: an evaluation, which shows by its
+ * lines. */
 #define STEPS_LATE 2u
 
-/* When something is read again, by what it took so far. */
+/* Schedules the next reading by the time that readings took so far. */
 struct pace {
     _Atomic uint64_t next;
-    _Atomic uint64_t last; /* when it was last read, or could have been */
+    _Atomic uint64_t last; /* the last reading, or opportunity for one */
     _Atomic uint64_t took;
-    _Atomic unsigned evaluations; /* in which it was read more than once */
-    unsigned readings;            /* in the last of them */
-    uint64_t first;               /* when it was first read; 0: not yet */
-    uint64_t most;                /* it rests no longer than this */
+    _Atomic unsigned evaluations; /* evaluations with more than one reading */
+    unsigned readings;            /* in the last evaluation */
+    uint64_t first;               /* the first reading; 0: not yet */
+    uint64_t most;                /* the longest rest */
 };
 
-/* One reading of torch's that took long, because another thread had its lock, does not blind us.
- * What malloc has in use rises and falls between two censuses; where there are many free pieces it
- * goes through all of them, every time. */
+/* For counters the rest is limited: one slow reading, because another thread held torch's lock,
+ * must not stop them. For malloc it is not: with many free chunks mallinfo2() walks all of them,
+ * every time. */
 static struct pace counters = {.most = UINT64_C(500000000)};
 static struct pace heap = {.most = UINT64_MAX};
 
 static struct wire_ring *ring;
-static bool refused;   /* it could not be opened: never again */
-static bool has_ended; /* what the program has let go of since says nothing of what it held */
-static void (*step_heard)(void); /* NULL: nobody wants to hear of steps */
+static bool refused;                /* it could not be opened; never try again */
+static bool has_ended;              /* frees after the end say nothing about the program */
+static void (*step_listener)(void); /* NULL: no listener */
 static uint64_t step_at;
 static _Atomic uint64_t steps_late_at = UINT64_MAX;
-static double last_told[WIRE_NAMES];
-static char *directory; /* the process was entered with; NULL: it was not */
+static double last_reported[WIRE_NAMES];
+static char *directory; /* given by ring_attach(); NULL: not attached */
 
 static struct wire_ring *own_ring(void)
 {
@@ -86,7 +86,7 @@ void ring_forget(void)
     begin_anew();
 }
 
-int ring_enter(const char *place)
+int ring_attach(const char *place)
 {
     char *copy = strdup(place);
     struct wire_ring *opened = NULL;
@@ -109,7 +109,7 @@ const char *ring_directory(void)
     return directory;
 }
 
-struct wire_ring *ring_leave(void)
+struct wire_ring *ring_detach(void)
 {
     struct wire_ring *left = ring;
     ring = NULL;
@@ -133,9 +133,9 @@ static void emit(void *context, const char *kind, const char *device, int is_cou
     strncpy(name.kind, kind, sizeof(name.kind) - 1);
     strncpy(name.device, device, sizeof(name.device) - 1);
     int number = wire_name(ring, &name);
-    if (number < 0 || (has_ended && value < last_told[number]))
+    if (number < 0 || (has_ended && value < last_reported[number]))
         return;
-    last_told[number] = value;
+    last_reported[number] = value;
     wire_put(ring, WIRE_SAMPLE, WIRE_OPTIMIZER, (unsigned) number, *(const uint64_t *) context,
              value);
 }
@@ -145,7 +145,7 @@ static bool nobody_steps(uint64_t now)
     return now > steps_late_at && wire_believed(ring) == WIRE_OPTIMIZER;
 }
 
-/* Steps are late, and it was not read since they are. */
+/* Steps are late, and there was no reading since. */
 static bool begins_evaluation(const struct pace *p, uint64_t now)
 {
     return now > steps_late_at && p->last < steps_late_at;
@@ -157,7 +157,7 @@ static bool is_due(const struct pace *p, uint64_t now)
            (begins_evaluation(p, now) && p->evaluations < FIRST_EVALUATIONS && p->took < FREE);
 }
 
-/* A step that took long, and a line after it, is none yet. */
+/* A slow step followed by a line is no evaluation yet. */
 static void count_evaluation(struct pace *p, uint64_t moment)
 {
     if (moment <= steps_late_at)
@@ -177,13 +177,13 @@ static uint64_t rest_after(const struct pace *p, uint64_t took, uint64_t now)
     return (age < EARLY ? SHARE_EARLY : SHARE) * took;
 }
 
-/* It was read at that moment. */
+/* Notes a reading at that moment. */
 static void rest(struct pace *p, uint64_t moment, uint64_t took)
 {
     uint64_t now = wire_now();
     count_evaluation(p, moment);
     p->last = now;
-    if (p->first == 0) { /* it had to learn, and took long */
+    if (p->first == 0) { /* the first reading had to learn, and was slow */
         p->first = now;
         return;
     }
@@ -201,7 +201,7 @@ static void read_counters(uint64_t moment)
     rest(&counters, moment, wire_now() - before);
 }
 
-/* In the order that rings.c expects. */
+/* In the order that sample/rings.c expects. */
 static void emit_heap(uint64_t moment, const struct allocator_facts *facts)
 {
     double asked = wire_own_memory().asked;
@@ -222,18 +222,18 @@ static void read_heap(uint64_t moment)
     rest(&heap, moment, places_thread_ns() - before);
 }
 
-void ring_hear_steps(void (*heard)(void))
+void ring_on_step(void (*heard)(void))
 {
-    step_heard = heard;
+    step_listener = heard;
 }
 
 void ring_step(double steps)
 {
-    if (step_heard)
-        step_heard();
+    if (step_listener)
+        step_listener();
     uint64_t now = wire_now();
-    /* What waits for a step that is told anyway would be read in evaluations more often than it is
-     * their turn. */
+    /* A reading waits for the next reported step; otherwise evaluations would get more readings
+     * than their share. */
     if (own_ring() && (now >= counters.next || now >= heap.next))
         wire_tell_next(ring, WIRE_OPTIMIZER);
     uint64_t moment = ring ? wire_step(ring, WIRE_OPTIMIZER, steps) : 0;
@@ -249,8 +249,8 @@ void ring_step(double steps)
 
 /* ---- the census ---- */
 
-/* Else it would lie somewhere between two steps that were told. */
-static void tell_step_of_census(void *context, uint64_t time)
+/* Otherwise the census would lie somewhere between two reported steps. */
+static void report_step_of_census(void *context, uint64_t time)
 {
     (void) context;
     enum wire_source source = wire_believed(ring);
@@ -258,20 +258,20 @@ static void tell_step_of_census(void *context, uint64_t time)
         wire_put(ring, WIRE_STEP, source, 0, time, wire_steps(ring));
 }
 
-static void tell_count(void *context, uint64_t time, const char *kind, const char *device,
-                       bool is_count, bool is_judged, double value)
+static void report_count(void *context, uint64_t time, const char *kind, const char *device,
+                         bool is_count, bool is_judged, double value)
 {
     (void) context;
     emit(&time, kind, device, is_count, is_judged, value);
 }
 
-static void leave_report(void *context, const char *text, size_t len)
+static void replace_report(void *context, const char *text, size_t len)
 {
     (void) context;
     wire_census_replace(ring, text, len);
 }
 
-static void say_who_counts(void *context, pid_t child)
+static void report_child(void *context, pid_t child)
 {
     (void) context;
     wire_census_by(ring, child);
@@ -279,15 +279,15 @@ static void say_who_counts(void *context, pid_t child)
 
 void ring_replace_report(const char *text, size_t len)
 {
-    leave_report(NULL, text, len);
+    replace_report(NULL, text, len);
 }
 
 void ring_report_by(pid_t child)
 {
-    say_who_counts(NULL, child);
+    report_child(NULL, child);
 }
 
-static void say_what_is_ours(void *context, size_t bytes)
+static void report_shared(void *context, size_t bytes)
 {
     (void) context;
     wire_own_shared(ring, bytes);
@@ -312,7 +312,7 @@ void ring_moment(enum inspect_place place)
 {
     if (!own_ring())
         return;
-    /* Whoever counts steps tells the counters with them. */
+    /* With a step count, counters are read at steps. */
     uint64_t now = wire_now();
     if (wire_believed(ring) == WIRE_NOBODY || nobody_steps(now))
         read_counters(now);
@@ -322,7 +322,7 @@ void ring_moment(enum inspect_place place)
     ring_inspect(place);
 }
 
-/* What is counted at once is not counted at moments. */
+/* A whole count is made at once, not at a moment. */
 static enum wire_wanted wanted_of_moments(void)
 {
     enum wire_wanted wanted = wire_wanted(ring);
@@ -333,14 +333,14 @@ static struct tidemark_probe_listener listener(void)
 {
     return (struct tidemark_probe_listener){.wanted = wanted_of_moments(),
                                             .acts = wire_acts(ring),
-                                            .taken = tell_step_of_census,
-                                            .count = tell_count,
-                                            .report = leave_report,
-                                            .shared = say_what_is_ours,
-                                            .under_way = say_who_counts};
+                                            .taken = report_step_of_census,
+                                            .count = report_count,
+                                            .report = replace_report,
+                                            .shared = report_shared,
+                                            .under_way = report_child};
 }
 
-/* The last part of a loop that was over at once has no sample: what it still holds is one. */
+/* A loop that ended at once has no sample of its last part; memory still held now is one. */
 static void read_the_rest(void)
 {
     struct allocator_facts facts;
@@ -363,12 +363,12 @@ static void at_the_end(void)
     inspect_last(&l);
 }
 
-/* Nothing of ours is left in a process that is only visited. */
+/* A process we only attached to keeps nothing of the probe. */
 static void hear_the_end(void)
 {
     static bool is_heard;
     if (!is_heard && !directory)
-        is_heard = ending_hear(at_the_end);
+        is_heard = ending_register(at_the_end);
 }
 
 void ring_inspect(enum inspect_place place)
@@ -417,7 +417,7 @@ void ring_epoch_length(double steps)
 }
 
 /*
- * A counter that is told once: "dataset.list.Files.samples". Of a name that is too long the class
+ * A counter that is reported once: "dataset.list.Files.samples". If the name is too long, the class
  * is left out: the attribute says more.
  */
 void ring_dataset(const char *type, const char *owner, const char *attribute, double bytes)

@@ -1,13 +1,14 @@
-/* probe/hook/step_counter.c: which calls are steps, and which loaders make an epoch. */
+/* probe/hook/step_counter.c: which optimizer calls are steps, and which loaders make an epoch. */
 #include "probe/hook/step_counter.h"
 
 #include <math.h>
 #include <string.h>
 
-/* So many steps of another optimizer without one of the first: that one is done. */
+/* After this many steps of another optimizer without one of the first, the first is done. */
 #define HANDED_OVER 50u
 
-/* The length of an epoch is told when so many steps have shown how many batches make a step. */
+/* The length of an epoch is reported once this many steps have shown how many batches a step takes.
+ */
 #define LENGTH_KNOWN_AFTER 8.0
 
 #define FEEDING (sizeof(((struct step_counter *) 0)->feeding) / sizeof(struct feeding))
@@ -46,7 +47,7 @@ static struct feeding *begin(struct step_counter *c, const void *iterator, doubl
     return f;
 }
 
-/* One or two batches may be taken ahead of their step. */
+/* One or two batches may be taken before their step. */
 static double length_in_steps(const struct feeding *f, double steps)
 {
     return ceil(f->length / fmax(1, round((f->batches - 1) / steps)));
@@ -56,7 +57,7 @@ static bool end(struct step_counter *c, struct feeding *f)
 {
     double steps = c->steps - f->steps_before, since = c->steps - c->steps_at_epoch;
     memset(f, 0, sizeof(*f));
-    /* Two loaders side by side end together, or nearly so, and that is one epoch. */
+    /* Two parallel loaders end together, or nearly so, and that is one epoch. */
     if (!(steps > 0) || since < fmax(steps, c->epoch_steps) / 2)
         return false;
     c->epochs++;
@@ -93,8 +94,8 @@ struct loader_news steps_batch_taken(struct step_counter *c, const void *iterato
     f->complete = f->batches >= f->length;
     f->steps_then = c->steps;
     double steps = c->steps - f->steps_before;
-    if (steps >= LENGTH_KNOWN_AFTER && f->told_length == 0 && f->length > 0)
-        news.epoch_length = f->told_length = length_in_steps(f, steps);
+    if (steps >= LENGTH_KNOWN_AFTER && f->reported_length == 0 && f->length > 0)
+        news.epoch_length = f->reported_length = length_in_steps(f, steps);
     return news;
 }
 

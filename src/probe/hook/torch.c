@@ -1,4 +1,5 @@
-/* probe/hook/torch.c: steps of optimizers, ends of loaders. Every call here holds the GIL. */
+/* probe/hook/torch.c: hooks optimizer steps and the ends of loaders. Every call here holds the GIL.
+ */
 #include "probe/hook/torch.h"
 
 #include "probe/base/python.h"
@@ -12,11 +13,10 @@
 #include <string.h>
 
 static struct step_counter counter;
-static bool is_idle;              /* what is left of the hooks does nothing */
-static py_object *weak_optimizer; /* to the one that counts */
+static bool is_idle;              /* hooks that remain do nothing */
+static py_object *weak_optimizer; /* to the optimizer that counts */
 
-/* Loaders whose dataset has been looked at: the iterator that is in use, and the datasets so far.
- */
+/* Loaders whose dataset was weighed: the current iterator, and the datasets so far. */
 #define DATASETS_MOST 8u
 static const py_object *known_iterator;
 static const py_object *known_datasets[DATASETS_MOST];
@@ -32,7 +32,7 @@ void torch_forget(void)
 
 /* ---- steps ---- */
 
-/* A weak reference that is called gives the object, or None. */
+/* Calling a weak reference gives the object, or None. */
 static bool is_gone(py_object *weak)
 {
     py_object *o = weak ? py.PyObject_CallObject(weak, NULL) : NULL;
@@ -53,7 +53,8 @@ static void remember_optimizer(py_object *optimizer)
         py.PyErr_Clear();
 }
 
-/* The `step` of a parameter's state, which Adam and its kin keep on the host. NAN: none there. */
+/* The `step` of a parameter's state, which Adam and similar optimizers keep on the host. NAN: none
+ * there. */
 static double step_of_state(py_object *state)
 {
     py_object *step = py.PyObject_CallMethod(state, "get", "s", "step");
@@ -72,7 +73,7 @@ static double step_of_state(py_object *state)
     return value;
 }
 
-/* A resumed training has loaded the state of its optimizer: that knows how far it was. */
+/* A resumed training has loaded its optimizer's state, which knows the step. */
 static double steps_by_state(py_object *optimizer)
 {
     double steps = NAN;
@@ -105,8 +106,8 @@ static void optimizer_stepped(py_object *optimizer)
 }
 
 /*
- * What a hook of ours does must not be seen by the program: an exception that is on its way stays
- * so, one of our own goes no further.
+ * The program must not notice a hook: a current exception is kept, and an exception of ours is
+ * dropped.
  */
 static void without_trace(void (*what)(py_object *), py_object *o)
 {
@@ -117,8 +118,8 @@ static void without_trace(void (*what)(py_object *), py_object *o)
     py.PyErr_Restore(type, value, traceback);
 }
 
-/* The step is told, with the memory at this place, before anything is cleaned up. False: an
- * exception is set. */
+/* Reports the step, with the memory at this place, before any cleanup. False: an exception is set.
+ */
 static bool step_made(py_object *optimizer)
 {
     if (is_idle)
@@ -144,9 +145,9 @@ static py_object *on_step(py_object *self, py_object *args)
 static struct py_method step_function = {"step", on_step, PY_VARARGS, NULL};
 
 /*
- * torch's own hook, since 2.0: hook(optimizer, args, kwargs). A function of Python's, since
- * torch.compile() looks at it where an optimizer is compiled, and knows by this mark that it is to
- * be called and not traced.
+ * torch's own hook, since 2.0: hook(optimizer, args, kwargs). It must be a Python function:
+ * torch.compile() inspects it when it compiles an optimizer, and this mark says to call it without
+ * tracing.
  */
 static const char step_hook[] = "def tidemark_step(optimizer, args, kwargs):\n"
                                 "    step(optimizer)\n"
@@ -162,7 +163,7 @@ static py_object *make_step_hook(void)
     return hook;
 }
 
-static py_object *step_handle; /* takes it out again */
+static py_object *step_handle; /* removes the hook */
 
 #define OPTIMIZER_MODULE "torch.optim.optimizer"
 #define OPTIMIZER_FILE "optim/optimizer.py"
@@ -193,7 +194,7 @@ static bool has_optimizer_frame(py_object *frame)
     return found;
 }
 
-/* Does a thread make a step at this moment? Not known counts as yes. */
+/* Is a thread inside a step now? Unknown counts as yes. */
 static bool somebody_steps(void)
 {
     py_object *sys = python_module("sys");
@@ -208,8 +209,8 @@ static bool somebody_steps(void)
 }
 
 /*
- * torch goes through its hooks after a step, and would raise if one came or went meanwhile. With no
- * other than ours it has come to its end before any code of Python's runs.
+ * torch iterates over its hooks after a step, and would raise if one were added or removed
+ * meanwhile. If ours is the only one, the iteration ends before any Python code runs.
  */
 static bool hooks_may_change(py_object *module, ptrdiff_t own)
 {
@@ -238,7 +239,7 @@ static bool hook_optimizers(void)
     return step_handle != NULL;
 }
 
-/* False: not now. */
+/* False: not possible now. */
 static bool unhook_optimizers(void)
 {
     py_object *module = python_module(OPTIMIZER_MODULE);
@@ -257,8 +258,8 @@ static bool unhook_optimizers(void)
 /* ---- steps before torch 2.0 ---- */
 
 /*
- * There a step() is a function of torch's around the optimizer's own, with its label for the
- * profiler: the label's end is the step's. The optimizer is that function's local `obj`.
+ * Before 2.0, torch wraps the optimizer's step() in a function of its own, with a label for the
+ * profiler. The step ends where the label ends. The optimizer is that function's local `obj`.
  */
 #define STEP_LABEL "Optimizer.step#"
 
@@ -300,7 +301,7 @@ static py_object *on_label_exit(py_object *original, py_object *args)
 
 static struct py_method exit_method = {"__exit__", on_label_exit, PY_VARARGS, NULL};
 
-/* False also where torch is newer: its own hook is better. */
+/* Also false with a newer torch: its own hook is better. */
 static bool hook_labels(void)
 {
     py_object *optim = python_module(OPTIMIZER_MODULE);
@@ -320,7 +321,7 @@ static bool hook_labels(void)
 
 static struct python_replaced loader_next;
 
-/* What the ring believes, where that is not the optimizers' count. */
+/* Takes the ring's step count if it is not the optimizers' own. */
 static void follow_other_source(void)
 {
     double steps = ring_steps();
@@ -329,9 +330,9 @@ static void follow_other_source(void)
 }
 
 /*
- * The program's own sampler answers, perhaps by making all batches: it is asked once a pass. That
- * is Python's code, in which a signal can arrive: what is no Exception (KeyboardInterrupt) is not
- * ours to swallow. False: such a one is set.
+ * The program's own sampler answers len(), perhaps by making all batches, so ask once per pass.
+ * This runs Python code, in which a signal can arrive: an exception that is not an Exception
+ * (KeyboardInterrupt) must be passed on. False: such an exception is set.
  */
 static bool ask_length(py_object *iterator, double *ret)
 {
@@ -370,8 +371,8 @@ static void loader_exhausted(py_object *iterator)
         ring_epoch(counter.steps, counter.epochs);
 }
 
-/* What workers copy of a dataset is told once, when the first batch of it has come. */
-static void look_at_dataset(py_object *iterator)
+/* Reports once per dataset, after its first batch, what its workers will copy. */
+static void report_dataset(py_object *iterator)
 {
     const py_object *dataset = dataset_of(iterator);
     known_iterator = iterator;
@@ -381,7 +382,7 @@ static void look_at_dataset(py_object *iterator)
     if (!dataset || known_count == DATASETS_MOST)
         return;
     known_datasets[known_count++] = dataset;
-    dataset_look(iterator, ring_dataset);
+    dataset_weigh(iterator, ring_dataset);
 }
 
 /* __next__(iterator) */
@@ -396,7 +397,7 @@ static py_object *on_next(py_object *original, py_object *args)
         return NULL;
     }
     if (batch && iterator && iterator != known_iterator)
-        without_trace(look_at_dataset, iterator);
+        without_trace(report_dataset, iterator);
     if (!batch && iterator && py.PyErr_ExceptionMatches(*py.stop_iteration))
         without_trace(loader_exhausted, iterator);
     return batch;
@@ -427,14 +428,14 @@ bool torch_hook(void)
 {
     if (!torch_hook_steps())
         return false;
-    batches_hook(); /* all of the loaders is there by now */
+    batches_hook(); /* all modules of the loaders are imported by now */
     return cleanup_hook();
 }
 
 bool torch_unhook(void)
 {
     is_idle = true;
-    /* Where somebody has put a method of their own over one of ours, that only passes on. */
+    /* If somebody has replaced one of our methods, ours stays beneath it and only passes on. */
     python_restore_method(&label_exit, &exit_method);
     python_restore_method(&loader_next, &next_method);
     torch_forget();
