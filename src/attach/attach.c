@@ -147,16 +147,16 @@ static int wait_for(const struct injection *i, double seconds, const struct atta
 {
     struct region_data d = {0};
     double begun = now(), look = first_look;
-    bool told = false;
+    bool is_announced = false;
     for (;;) {
         if (read_head(i, &d) < 0 || d.nonce != i->data.nonce)
             return -ESRCH;
         double waited = now() - begun;
         if (is_over(d.state) || waited >= seconds || is_cancelled(o))
             return (int) d.state;
-        if (!told && o && o->waiting && waited >= long_wait) {
+        if (!is_announced && o && o->waiting && waited >= long_wait) {
             o->waiting(o->context, "the main thread is inside a long call");
-            told = true;
+            is_announced = true;
         }
         nap(look);
         look = look * 1.5 < rarest_look ? look * 1.5 : rarest_look;
@@ -233,7 +233,7 @@ static int await(struct injection *i, const struct attach_options *o, struct att
     return r;
 }
 
-static void tell(const struct injection *i, struct attach_result *ret)
+static void fill_result(const struct injection *i, struct attach_result *ret)
 {
     ret->stopped += i->stopped;
     ret->stops += i->stops;
@@ -254,7 +254,7 @@ static int enter_with(struct injection *i, const char *library, const struct att
     r = inject_queue(i);
     /* Killed after the call was queued is as good as done. */
     r = r < 0 && !i->queued ? explain_queueing(r, i->target, why) : await(i, o, ret, why);
-    tell(i, ret);
+    fill_result(i, ret);
     return r;
 }
 
@@ -298,8 +298,8 @@ static int enter_as(const struct deputy *d, struct target *t, struct python *p,
     return r;
 }
 
-int attach_enter(pid_t pid, const struct attach_options *o, struct attach_result *ret,
-                 struct buf *why)
+int attach_load(pid_t pid, const struct attach_options *o, struct attach_result *ret,
+                struct buf *why)
 {
     struct target t;
     struct python p;

@@ -46,10 +46,10 @@ struct attach_result {
  * library could not be loaded there; -EIO: anything else. `ret` is set as far as it is known, in
  * failure too.
  */
-int attach_enter(pid_t pid, const struct attach_options *o, struct attach_result *ret,
-                 struct buf *why);
+int attach_load(pid_t pid, const struct attach_options *o, struct attach_result *ret,
+                struct buf *why);
 
-/* Whether attach_enter() could be tried, with nothing touched. As above. */
+/* Whether attach_load() could be tried, with nothing touched. As above. */
 int attach_check(pid_t pid, struct buf *why);
 
 #endif

@@ -17,7 +17,7 @@ struct injection {
     unsigned stops;
 };
 
-/* Makes a region in the target and queues a call. -errno of attach_enter(). */
+/* Makes a region in the target and queues a call. -errno of attach_load(). */
 int inject_queue(struct injection *i);
 
 /* Unmaps the region, once the main thread is seen outside of it. -errno: it stays, as it does when

@@ -22,7 +22,7 @@ struct target {
 
 /*
  * Looks at the process and says whether it may be touched. 0 and the caller owns what is in *t;
- * else an error of attach_enter() with its words in `why`. Release with target_release() in any
+ * else an error of attach_load() with its words in `why`. Release with target_release() in any
  * case.
  */
 int target_open(pid_t pid, struct target *t, struct buf *why);

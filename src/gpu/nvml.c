@@ -49,7 +49,7 @@ static int error_of(nvml_return code)
 
 /* ---- memory and load ---- */
 
-static double told(uint64_t bytes)
+static double known_bytes(uint64_t bytes)
 {
     return bytes == NVML_NOT_AVAILABLE ? NAN : (double) bytes;
 }
@@ -61,8 +61,8 @@ static int read_memory(const struct nvml_api *api, nvml_device handle, struct gp
         struct nvml_memory_v2 memory = {.version = NVML_MEMORY_V2};
         int r = error_of(api->memory_v2(handle, &memory));
         if (r == 0) {
-            ret->used_bytes = told(memory.used);
-            ret->total_bytes = told(memory.total);
+            ret->used_bytes = known_bytes(memory.used);
+            ret->total_bytes = known_bytes(memory.total);
         }
         if (r != -ENOTSUP)
             return r;
@@ -70,8 +70,8 @@ static int read_memory(const struct nvml_api *api, nvml_device handle, struct gp
     struct nvml_memory memory;
     int r = api->memory ? error_of(api->memory(handle, &memory)) : -ENOTSUP;
     if (r == 0) {
-        ret->used_bytes = told(memory.used);
-        ret->total_bytes = told(memory.total);
+        ret->used_bytes = known_bytes(memory.used);
+        ret->total_bytes = known_bytes(memory.total);
     }
     return r;
 }
@@ -146,7 +146,7 @@ static struct gpu_claim entry_claim(const unsigned char *entry, size_t stride)
     uint64_t used;
     memcpy(&pid, entry, sizeof pid);
     memcpy(&used, entry + 8, sizeof used);
-    struct gpu_claim claim = {(pid_t) pid, GPU_WHOLE, told(used)};
+    struct gpu_claim claim = {(pid_t) pid, GPU_WHOLE, known_bytes(used)};
     if (stride >= NVML_PROCESS_V2) {
         memcpy(&gpu_instance, entry + 16, sizeof gpu_instance);
         memcpy(&compute_instance, entry + 20, sizeof compute_instance);

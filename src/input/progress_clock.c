@@ -46,7 +46,7 @@ static void begin_source(struct progress_source *s, const struct progress_line *
         .stride = 1,
         .total = line->total,
         .epoch = epoch,
-        .tells_epoch = line->is_per_epoch,
+        .has_epochs = line->is_per_epoch,
         .length = NAN,
     };
 }
@@ -86,8 +86,8 @@ static bool is_stray(struct progress_source *s, double n)
 static enum move begin_epoch(struct progress_source *s, double first, double n, double epoch)
 {
     /* A count from 0 ends one stride before the length. */
-    double seen = s->last + (first < 1 ? s->stride : 0);
-    s->length = s->total >= s->last ? s->total : seen;
+    double length = s->last + (first < 1 ? s->stride : 0);
+    s->length = s->total >= s->last ? s->total : length;
     s->offset += s->length;
     s->last = n;
     s->epoch = epoch;
@@ -139,10 +139,10 @@ static enum move fall(struct progress_source *s, const struct progress_line *lin
  * Whether the epoch has advanced and the count with it begun anew. Where another line told the
  * epoch, a rank that is behind may still print counts of the last one.
  */
-static bool begins_epoch(const struct progress_source *s, double n, double epoch, bool tells_epoch)
+static bool begins_epoch(const struct progress_source *s, double n, double epoch, bool has_epochs)
 {
     bool is_later = isfinite(epoch) && !(epoch <= s->epoch);
-    bool has_fallen = tells_epoch ? n <= s->last : n < s->last && is_start(s, n);
+    bool has_fallen = has_epochs ? n <= s->last : n < s->last && is_start(s, n);
     return is_later && has_fallen && s->kind != PROGRESS_GLOBAL && !s->spans_epochs;
 }
 
@@ -166,7 +166,7 @@ static enum move judge(struct progress_source *s, const struct progress_line *li
 static enum move observe(struct progress_source *s, const struct progress_line *line, double epoch)
 {
     enum move move = judge(s, line, epoch);
-    s->tells_epoch = line->is_per_epoch;
+    s->has_epochs = line->is_per_epoch;
     if (isfinite(line->total) || s->last > s->total)
         s->total = line->total;
     return move;
@@ -323,7 +323,7 @@ void progress_clock_note(struct progress_clock *c, const struct progress_line *l
 {
     double step = step_now(c);
     bool is_chosen = isfinite(line->step) && c->chosen && line->shape == c->chosen->shape;
-    bool has_own = c->chosen && c->chosen->tells_epoch;
+    bool has_own = c->chosen && c->chosen->has_epochs;
     if (isfinite(line->step))
         note_step(c, line);
     if (isfinite(line->epoch) && (is_chosen || !has_own))
@@ -336,15 +336,15 @@ static bool is_per_epoch(const struct progress_clock *c, const struct progress_s
 {
     const struct progress_epochs *e = &c->epochs;
     /* A fraction of an epoch stands beside a count of all; a bar of the epochs has a total. */
-    bool is_told = s->tells_epoch || (isfinite(e->raw) && !(e->are_ended && isnan(e->total)));
-    return s->kind != PROGRESS_GLOBAL && !s->spans_epochs && (s->epochs > 0 || is_told);
+    bool is_given = s->has_epochs || (isfinite(e->raw) && !(e->are_ended && isnan(e->total)));
+    return s->kind != PROGRESS_GLOBAL && !s->spans_epochs && (s->epochs > 0 || is_given);
 }
 
 static double epochs_done(const struct progress_clock *c)
 {
-    double told = c->epochs.raw - c->epochs.base;
+    double reported = c->epochs.raw - c->epochs.base;
     double counted = c->chosen && c->chosen->epochs > 0 ? (double) c->chosen->epochs : NAN;
-    return fmax(c->done, fmax(told, counted));
+    return fmax(c->done, fmax(reported, counted));
 }
 
 /* Steps the program says it will make, where the count is of one epoch. */

@@ -23,7 +23,7 @@ struct progress_source {
     double total;               /* NAN: not told */
     double offset;
     double epoch;      /* in which `last` was counted; NAN: not told */
-    bool tells_epoch;  /* its own lines do */
+    bool has_epochs;   /* its own lines do */
     bool spans_epochs; /* went on when the epoch advanced */
     double length;     /* of the epoch before; NAN: none was */
     uint64_t epochs;   /* times it began anew */

@@ -37,7 +37,7 @@ struct table {
     size_t clock, seconds, epoch, pid, unit;
     uint64_t rows;
     bool names_series; /* a column tells whose the values are */
-    bool told_clock;
+    bool has_announced_clock;
     bool decimal_comma; /* a number was seen that cannot be read otherwise */
     struct wall wall;
     struct buf key, name;
@@ -377,11 +377,11 @@ int table_explain(struct table *t)
     return r;
 }
 
-static void tell_clock(struct table *t)
+static void announce_clock(struct table *t)
 {
-    if (t->told_clock)
+    if (t->has_announced_clock)
         return;
-    t->told_clock = true;
+    t->has_announced_clock = true;
     if (t->clock == NO_COLUMN)
         collect_guess(t->c, "no clock %s: rows are counted as steps", t->style.columns_are);
     else
@@ -418,7 +418,7 @@ static double assume_unit(struct table *t, struct column *col, double value)
     double unit = name_assume_unit(value, &word);
     if (value == 0)
         return unit;
-    tell_clock(t);
+    announce_clock(t);
     collect_guess(t->c, "'%.40s' has no unit, taken as %s (--unit)", col->name, word);
     col->assumed = unit;
     return unit;
@@ -544,7 +544,7 @@ static int open_track(struct table *t, struct column *col, const struct name_mea
             device = strndup(cell->cell, (size_t) shown_length(cell));
     }
     build_name(t, col);
-    tell_clock(t);
+    announce_clock(t);
     const struct column *pid = cell_at(t, t->pid);
     struct series_info info = {
         .name = buf_text(&t->name),
@@ -654,9 +654,9 @@ static bool is_mixed(const struct table *t, const struct column *col, const stru
 {
     if (q->has_unit)
         return col->assumed > 0;
-    bool is_told =
+    bool is_given =
         m->role == NAME_COUNT || isfinite(m->unit) || t->c->options->unit || cell_at(t, t->unit);
-    return !is_told && col->has_units && q->value != 0;
+    return !is_given && col->has_units && q->value != 0;
 }
 
 /* False: the line was counted as unreadable. */

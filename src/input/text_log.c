@@ -37,7 +37,7 @@ struct text_log {
     uint64_t last_step_section; /* in which it was seen */
     double baseline_step;       /* of the end of epoch 1, NAN: not seen in this section */
     unsigned summary_lines;     /* left in which a delta may come */
-    bool told_clock;
+    bool has_announced_clock;
     struct buf key, name;
     struct name_memo memo;
 };
@@ -284,12 +284,13 @@ static enum series_clock clock_of(struct position at)
     return isfinite(at.step) ? CLOCK_STEP : CLOCK_SECONDS;
 }
 
-static void tell_clock(struct text_log *log, const struct text_line *line, enum series_clock clock)
+static void announce_clock(struct text_log *log, const struct text_line *line,
+                           enum series_clock clock)
 {
     const char *steps = isfinite(line->step) ? "steps" : "epochs (called steps from here on)";
-    if (!log->told_clock)
+    if (!log->has_announced_clock)
         collect_guess(log->c, "clock: %s", clock == CLOCK_STEP ? steps : "time in seconds");
-    log->told_clock = true;
+    log->has_announced_clock = true;
 }
 
 /* What a plain number of a series is taken for; settled with its first sample. */
@@ -310,7 +311,7 @@ static int open_track(struct text_log *log, const struct text_line *line,
     enum series_clock clock = clock_of(at);
     bool is_torch = line->is_trainwatch && strcmp(v->meaning.kind, "gpu.used") == 0;
     build_name(log, label);
-    tell_clock(log, line, clock);
+    announce_clock(log, line, clock);
     double unit = assume_unit(log, v, label);
     const char *device = v->meaning.device[0] ? v->meaning.device : NULL;
     struct series_info info = {

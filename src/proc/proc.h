@@ -204,7 +204,7 @@ void proc_tree_exclude_name(struct proc_tree *t, const char *name);
 
 /*
  * Has the kernel report every fork, so that orphans are found whatever they do. Reports are read
- * with every scan and by proc_tree_has_grown(). -ENOTSUP: before Linux 6.6 or in a container;
+ * with every scan and by proc_tree_has_arrivals(). -ENOTSUP: before Linux 6.6 or in a container;
  * -errno: the tree does without.
  */
 int proc_tree_hear_forks(struct proc_tree *t);
@@ -222,14 +222,14 @@ bool proc_tree_claims(struct proc_tree *t, pid_t pid);
  * new, and only a child of a member or a root can be one. True where that cannot be told. Who left
  * is not noticed.
  */
-bool proc_tree_has_grown(struct proc_tree *t);
+bool proc_tree_has_arrivals(struct proc_tree *t);
 
 /* Members in the order they joined; `index` below the last scan's number. */
 struct proc_member *proc_tree_member(struct proc_tree *t, size_t index);
 
 /* So many processes were members, those included that were met as zombies only: they came and went
  * between two scans. */
-uint64_t proc_tree_seen(const struct proc_tree *t);
+uint64_t proc_tree_total_members(const struct proc_tree *t);
 
 /* -EMFILE or -ENFILE where that has kept a scan from a process, which then stays what it was, or
  * unknown; 0: never. */

@@ -55,7 +55,7 @@ static void parse_image(const char *s, const char *end, struct proc_stat *ret)
     ret->image_stack = stack;
 }
 
-static bool tells_nobody(const char *s, const char *end)
+static bool notifies_nobody(const char *s, const char *end)
 {
     for (int field = FIELD_END - 1; field < FIELD_EXIT_SIGNAL && s; field++) {
         s = memchr(s, ' ', (size_t) (end - s));
@@ -117,7 +117,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
     ret->faults = values[FIELD_MINOR_FAULTS] + values[FIELD_MAJOR_FAULTS];
     ret->rss = (double) values[FIELD_RSS] * (double) sysconf(_SC_PAGESIZE);
     parse_image(rest, end, ret);
-    ret->is_silent = tells_nobody(rest, end);
+    ret->is_silent = notifies_nobody(rest, end);
     set_comm(s + 2, (size_t) (close - s - 2), ret);
     return 0;
 }

@@ -557,7 +557,7 @@ static int place_all(struct proc_tree *t, struct pending *list, size_t count)
 }
 
 /* Reads who the new ones are. The number of those that are still there. */
-static size_t look_at_new(struct proc_tree *t, struct pending *list)
+static size_t read_new(struct proc_tree *t, struct pending *list)
 {
     size_t count = 0;
     for (size_t i = 0; i < t->count; i++) {
@@ -580,7 +580,7 @@ static int settle_new(struct proc_tree *t)
     struct pending *list = malloc(count * sizeof *list);
     if (!list)
         return -ENOMEM;
-    int r = place_all(t, list, look_at_new(t, list));
+    int r = place_all(t, list, read_new(t, list));
     free(list);
     return r;
 }
@@ -653,7 +653,7 @@ bool proc_tree_claims(struct proc_tree *t, pid_t pid)
     return true;
 }
 
-bool proc_tree_has_grown(struct proc_tree *t)
+bool proc_tree_has_arrivals(struct proc_tree *t)
 {
     pid_t last = last_pid(t), before = t->last_pid;
     hear_forks(t);
@@ -724,7 +724,7 @@ struct proc_member *proc_tree_member(struct proc_tree *t, size_t index)
     return t->members[index];
 }
 
-uint64_t proc_tree_seen(const struct proc_tree *t)
+uint64_t proc_tree_total_members(const struct proc_tree *t)
 {
     return t->seen;
 }

@@ -55,9 +55,9 @@ void queue_release(struct queue *q)
     queue_init(q);
 }
 
-bool queue_has_room(const struct queue *q, bool dear)
+bool queue_has_room(const struct queue *q, bool costly)
 {
-    size_t share = dear ? 1 : 2;
+    size_t share = costly ? 1 : 2;
     return q->row_count < QUEUE_ROWS / share && q->text_bytes < QUEUE_BYTES / share;
 }
 

@@ -27,10 +27,10 @@ void queue_release(struct queue *q);
 void queue_clear(struct queue *q);
 
 /*
- * False: so much waits already that no more should be added. What is `dear` (a process, a series)
+ * False: so much waits already that no more should be added. What is `costly` (a process, a series)
  * has twice the room of what there is more of anyway (a mark), and so is never crowded out by it.
  */
-bool queue_has_room(const struct queue *q, bool dear);
+bool queue_has_room(const struct queue *q, bool costly);
 
 /*
  * A row is begun, given its values in the order of the statement's parameters, and ended.

@@ -105,7 +105,7 @@ struct caller {
         int (*sample)(void *c, const struct store_sample *x);
         int (*mark)(void *c, double seconds, double step, double epoch);
         int (*event)(void *c, double seconds, const char *what, const char *text);
-        int (*look)(void *c, int64_t process, const struct store_look *x);
+        int (*heap_point)(void *c, int64_t process, const struct store_heap_point *x);
         int (*census)(void *c, int64_t process, const struct store_census *x);
     };
     void *context;
@@ -258,10 +258,10 @@ double store_last_seconds(const struct store *s)
 
 /* ---- evidence ---- */
 
-static int visit_look(void *c, sqlite3_stmt *row)
+static int visit_heap_point(void *c, sqlite3_stmt *row)
 {
     const struct caller *caller = c;
-    struct store_look x = {
+    struct store_heap_point x = {
         .seconds = sqlite3_column_double(row, 1),
         .anon = column_real(row, 2),
         .heap_used = column_real(row, 3),
@@ -270,7 +270,7 @@ static int visit_look(void *c, sqlite3_stmt *row)
         .arenas_used = column_real(row, 6),
         .arenas_free = column_real(row, 7),
     };
-    return caller->look(caller->context, sqlite3_column_int64(row, 0), &x);
+    return caller->heap_point(caller->context, sqlite3_column_int64(row, 0), &x);
 }
 
 static int visit_census(void *c, sqlite3_stmt *row)
@@ -306,10 +306,11 @@ static bool has_arenas(const struct store *s)
            columns == 2;
 }
 
-int store_each_look(struct store *s,
-                    int (*visit)(void *c, int64_t process, const struct store_look *x), void *c)
+int store_each_heap_point(struct store *s,
+                          int (*visit)(void *c, int64_t process, const struct store_heap_point *x),
+                          void *c)
 {
-    struct caller caller = {.look = visit, .context = c};
+    struct caller caller = {.heap_point = visit, .context = c};
     if (!has_evidence(s))
         return 0;
     return each(s,
@@ -317,7 +318,7 @@ int store_each_look(struct store *s,
                                 " arenas_used, arenas_free FROM look ORDER BY process, seconds"
                               : "SELECT process, seconds, anon, heap_used, heap_free, data,"
                                 " NULL, NULL FROM look ORDER BY process, seconds",
-                visit_look, &caller);
+                visit_heap_point, &caller);
 }
 
 int store_each_census(struct store *s,

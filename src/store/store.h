@@ -51,7 +51,7 @@ struct store_series {
 };
 
 /* What was measured of one process at one moment; NAN: not known. */
-struct store_look {
+struct store_heap_point {
     double seconds;
     double anon;                     /* its anonymous memory */
     double heap_used, heap_free;     /* what malloc has given out, and has free */
@@ -91,9 +91,9 @@ void store_add_sample(struct store *s, int64_t series, double seconds, double va
 void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);
 
-/* All looks at a process that are to be kept, in place of those before: at most some dozens. */
-void store_set_looks(struct store *s, int64_t process, const struct store_look *looks,
-                     size_t count);
+/* Replaces the heap points kept of a process: at most some dozens. */
+void store_set_heap_points(struct store *s, int64_t process, const struct store_heap_point *points,
+                           size_t count);
 /* In place of the one before, of the same process and the same `searched`; one that was searched
  * takes the place of both. */
 void store_set_census(struct store *s, int64_t process, const struct store_census *census);
@@ -168,8 +168,9 @@ int store_each_mark(struct store *s,
                     int (*visit)(void *c, double seconds, double step, double epoch), void *c);
 /* In the order of process and time: a census that was searched for comes before a later one that
  * was not. A run file from before evidence was kept has none. */
-int store_each_look(struct store *s,
-                    int (*visit)(void *c, int64_t process, const struct store_look *x), void *c);
+int store_each_heap_point(struct store *s,
+                          int (*visit)(void *c, int64_t process, const struct store_heap_point *x),
+                          void *c);
 int store_each_census(struct store *s,
                       int (*visit)(void *c, int64_t process, const struct store_census *x),
                       void *c);

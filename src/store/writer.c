@@ -415,7 +415,7 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
     (void) queue_end(q);
 }
 
-static void add_look(struct queue *q, int64_t process, const struct store_look *x)
+static void add_heap_point(struct queue *q, int64_t process, const struct store_heap_point *x)
 {
     queue_begin(q, ROW_LOOK);
     queue_integer(q, process);
@@ -429,7 +429,8 @@ static void add_look(struct queue *q, int64_t process, const struct store_look *
     (void) queue_end(q);
 }
 
-void store_set_looks(struct store *s, int64_t process, const struct store_look *looks, size_t count)
+void store_set_heap_points(struct store *s, int64_t process, const struct store_heap_point *points,
+                           size_t count)
 {
     struct queue *q = &s->writer->queue;
     if (process <= 0 || !queue_has_room(q, false))
@@ -438,8 +439,8 @@ void store_set_looks(struct store *s, int64_t process, const struct store_look *
     queue_integer(q, process);
     (void) queue_end(q);
     for (size_t i = 0; i < count; i++)
-        if (isfinite(looks[i].seconds))
-            add_look(q, process, &looks[i]);
+        if (isfinite(points[i].seconds))
+            add_heap_point(q, process, &points[i]);
 }
 
 void store_set_census(struct store *s, int64_t process, const struct store_census *census)

@@ -146,7 +146,7 @@ static int nothing_event(void *c, double seconds, const char *what, const char *
     return what[0] == '\1' && text[0] == '\1' && seconds > 0;
 }
 
-static int nothing_look(void *c, int64_t process, const struct store_look *x)
+static int nothing_look(void *c, int64_t process, const struct store_heap_point *x)
 {
     (void) c;
     return x->anon == (double) process && x->seconds == x->data;
@@ -173,7 +173,7 @@ static void read_all(const struct folder *f)
     (void) series_total(s, 1);
     (void) store_each_mark(s, nothing_mark, NULL);
     (void) store_each_event(s, nothing_event, NULL);
-    (void) store_each_look(s, nothing_look, NULL);
+    (void) store_each_heap_point(s, nothing_look, NULL);
     (void) store_each_census(s, nothing_census, NULL);
     store_free(s);
 }
