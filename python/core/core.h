@@ -77,7 +77,7 @@ PyObject *number_or_none(double value);
 /* Calls the derived class's method with what `leaks` holds. -1: an exception is set. */
 int deliver_leaks(struct watcher *w);
 /* Calls a method of the derived class and forgets its answer. -1: an exception is set. */
-int tell(struct watcher *w, const char *method, PyObject *argument);
+int call_hook(struct watcher *w, const char *method, PyObject *argument);
 
 /* ---- the probe ---- */
 

@@ -129,7 +129,7 @@ int inspect_step(struct watcher *w)
 {
     w->has_census = false;
     count_objects(w);
-    return w->has_census && w->awaits_holders ? tell(w, "_on_census", Py_None) : 0;
+    return w->has_census && w->awaits_holders ? call_hook(w, "_on_census", Py_None) : 0;
 }
 
 /* ---- who holds what leaks ---- */

@@ -14,7 +14,7 @@ double seconds_now(void)
 
 /* ---- calling the derived class ---- */
 
-int tell(struct watcher *w, const char *method, PyObject *argument)
+int call_hook(struct watcher *w, const char *method, PyObject *argument)
 {
     PyObject *answer = PyObject_CallMethod((PyObject *) w, method, "O", argument);
     Py_XDECREF(answer);
@@ -27,13 +27,13 @@ int deliver_leaks(struct watcher *w)
         return 0;
     PyObject *leaks = w->leaks;
     w->leaks = NULL;
-    int r = tell(w, "_on_leaks", leaks);
+    int r = call_hook(w, "_on_leaks", leaks);
     Py_DECREF(leaks);
     return r;
 }
 
 /* An exception while a value was read is the program's affair only where it means to end it. */
-static int tell_unreadable(struct watcher *w)
+static int announce_unreadable(struct watcher *w)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception))
         return -1;
@@ -42,7 +42,7 @@ static int tell_unreadable(struct watcher *w)
     PyErr_NormalizeException(&type, &error, &traceback);
     if (error && traceback)
         PyException_SetTraceback(error, traceback);
-    int r = tell(w, "_on_unreadable", error ? error : Py_None);
+    int r = call_hook(w, "_on_unreadable", error ? error : Py_None);
     Py_XDECREF(type);
     Py_XDECREF(error);
     Py_XDECREF(traceback);
@@ -66,7 +66,7 @@ static int read_number(struct watcher *w, PyObject *loss, double *ret)
 {
     double value = PyFloat_AsDouble(loss);
     if (value == -1.0 && PyErr_Occurred())
-        return tell_unreadable(w);
+        return announce_unreadable(w);
     *ret = value;
     return 1;
 }
@@ -75,7 +75,7 @@ static int read_item(struct watcher *w, PyObject *loss, double *ret)
 {
     PyObject *item = PyObject_CallMethodObjArgs(loss, name_item, NULL);
     if (!item)
-        return tell_unreadable(w);
+        return announce_unreadable(w);
     int r = read_number(w, item, ret);
     Py_DECREF(item);
     return r;
@@ -101,7 +101,7 @@ static int read_rarely(struct watcher *w, PyObject *loss, double *ret)
         return 0;
     PyObject *known = PyObject_CallMethod((PyObject *) w, "_fetch", "O", loss);
     if (!known)
-        return tell_unreadable(w);
+        return announce_unreadable(w);
     int r = known == Py_None ? 0 : read_number(w, known, ret);
     Py_DECREF(known);
     return keep(w, r, ret);
@@ -113,7 +113,7 @@ static int read_tensor(struct watcher *w, PyObject *loss, double *ret)
         return 0;
     PyObject *is_cpu = PyObject_GetAttr(loss, name_is_cpu);
     if (!is_cpu)
-        return tell_unreadable(w);
+        return announce_unreadable(w);
     int on_cpu = is_cpu == Py_True;
     Py_DECREF(is_cpu);
     if (!on_cpu)
@@ -222,7 +222,7 @@ PyObject *watcher_step(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
         if (inspect_step(w) < 0)
             return NULL;
     }
-    if (known && !isfinite(value) && tell(w, "_on_not_finite", loss) < 0)
+    if (known && !isfinite(value) && call_hook(w, "_on_not_finite", loss) < 0)
         return NULL;
     if (deliver_leaks(w) < 0 || end_of_step(w, loss) < 0)
         return NULL;

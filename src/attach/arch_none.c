@@ -1,4 +1,4 @@
-/* attach/arch_none.c: a processor that nothing was written for yet. */
+/* attach/arch_none.c: for processors that tidemark cannot attach on. */
 #if !defined(__x86_64__)
 #include "attach/arch.h"
 
@@ -68,7 +68,7 @@ int arch_restore(pid_t thread, const struct arch_state *s)
     return -ENOTSUP;
 }
 
-int arch_look(pid_t thread, uint64_t *ret_address, int64_t *ret_result)
+int arch_position(pid_t thread, uint64_t *ret_address, int64_t *ret_result)
 {
     (void) thread, (void) ret_address, (void) ret_result;
     return -ENOTSUP;

@@ -25,19 +25,19 @@ bool arch_is_supported(void)
 struct arch_state {
     struct user_regs_struct registers;
     uint64_t mask; /* of signals */
-    int signal;    /* that our code sends */
+    int signal;    /* sent by our code */
     size_t extended_len;
     uint8_t extended[REGION_SAVED_LEN];
 };
 
-/* What the kernel leaves in rax of a system call that it will take up again. */
+/* The value of rax after a system call that the kernel will resume. */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514
 #define ERESTART_RESTARTBLOCK 516
 #define SYSCALL_INSTRUCTION_LEN 2
 #define CODE_SEGMENT_64 0x33
-/* A thread's own variables of a function that waits are not further away than this. */
+/* A waiting function's own variables are no further away than this. */
 #define OWN_STACK 65536
 
 static int get_set(enum __ptrace_request request, pid_t thread, unsigned long which, void *data,
@@ -149,18 +149,18 @@ int arch_signal(const struct arch_state *s)
     return s->signal;
 }
 
-/* The registers come first: if the caller ends before the mask is set, the code there restores a
- * mask that nobody changed. */
+/* The registers come first: if the caller ends before the mask is set, the code there restores an
+ * unchanged mask. */
 int arch_jump(pid_t thread, const struct arch_state *s, uint64_t address)
 {
     struct user_regs_struct registers = s->registers;
     registers.rip = address;
-    registers.orig_rax = (unsigned long long) -1; /* there is nothing to take up again */
+    registers.orig_rax = (unsigned long long) -1; /* no system call to resume */
     int r = set_registers(thread, &registers);
     return r < 0 ? r : set_mask(thread, ~bit_of(s->signal));
 }
 
-/* The mask comes first: if the caller ends then, the code the thread is in does the rest. */
+/* The mask comes first: if the caller ends after that, the code the thread is in does the rest. */
 int arch_restore(pid_t thread, const struct arch_state *s)
 {
     size_t len = s->extended_len;
@@ -170,7 +170,7 @@ int arch_restore(pid_t thread, const struct arch_state *s)
     return r < 0 ? r : set_registers(thread, &s->registers);
 }
 
-int arch_look(pid_t thread, uint64_t *ret_address, int64_t *ret_result)
+int arch_position(pid_t thread, uint64_t *ret_address, int64_t *ret_result)
 {
     struct user_regs_struct registers = {0};
     size_t len = sizeof registers;
@@ -193,8 +193,8 @@ size_t arch_saved_len(void)
 
 /* ---- code that leads back by itself ---- */
 
-/* Where the thread goes on, with what in rax, if the code is left alone. An interrupted system call
- * is begun again, as the kernel would. */
+/* Where the thread continues, and its rax, if nobody stops the code. An interrupted system call is
+ * restarted, as the kernel would. */
 static void way_back(const struct arch_state *s, uint64_t *ret_rip, uint64_t *ret_rax)
 {
     *ret_rip = s->registers.rip;
@@ -206,7 +206,7 @@ static void way_back(const struct arch_state *s, uint64_t *ret_rip, uint64_t *re
                                                                     : s->registers.orig_rax;
 }
 
-/* What stands behind the code, in the same bytes. */
+/* The values that follow the code, in the same bytes. */
 struct cave_values {
     uint64_t magic, thread, rip, rax, mask;
     uint64_t signal, page, number, arguments[6];
@@ -238,7 +238,7 @@ static_assert(REGION_STARTED == 1 && REGION_DONE == 2 && REGION_FAILED == 3 &&
 
 /* clang-format off */
 #define SAVE_REGISTERS \
-    "lea -128(%rsp), %rsp\n" /* what lies below belongs to the function that was stopped */ \
+    "lea -128(%rsp), %rsp\n" /* skip the red zone of the stopped function */ \
     "pushfq\n" \
     "push %rax\n push %rcx\n push %rdx\n push %rsi\n push %rdi\n push %r8\n push %r9\n" \
     "push %r10\n push %r11\n push %r12\n push %rbx\n push %rbp\n"
@@ -251,7 +251,7 @@ static_assert(REGION_STARTED == 1 && REGION_DONE == 2 && REGION_FAILED == 3 &&
     "popfq\n" \
     "lea 128(%rsp), %rsp\n"
 
-/* tgkill(getpid(), gettid(), signal): a place to be stopped at. */
+/* tgkill(getpid(), gettid(), signal): where the tracer stops the thread. */
 #define SAY_DONE(values) \
     "mov $39, %eax\n syscall\n mov %eax, %ebx\n" \
     "mov $186, %eax\n syscall\n mov %eax, %esi\n mov %ebx, %edi\n" \
@@ -322,8 +322,9 @@ __asm__(
     "mov %rbp, %rsp\n"
     LEAD_BACK("attach_page")
 
-    /* int stub(struct region_data *data): always 0, since anything else is an error in the target.
-     * On the main thread, at a bytecode boundary, with the GIL; nobody may be left to see it. */
+    /* int stub(struct region_data *data): always returns 0, since anything else is an error in the
+     * target. Runs on the main thread, at a bytecode boundary, with the GIL; the tracer may be
+     * gone. */
     ".balign 16\n"
     "attach_page_call:\n"
     "push %rbx\n push %r12\n push %r13\n"
@@ -333,7 +334,7 @@ __asm__(
     "mov $1, %eax\n xchg %eax, 8(%rbx)\n"
     "test %eax, %eax\n jne 9f\n"
     "cmpl $0, 12(%rbx)\n jne 3f\n"
-    "call *24(%rbx)\n mov %rax, %r12\n mov (%rax), %r13d\n" /* errno is the program's */
+    "call *24(%rbx)\n mov %rax, %r12\n mov (%rax), %r13d\n" /* errno belongs to the program */
     "lea 696(%rbx), %rdi\n mov $2, %esi\n call *32(%rbx)\n" /* dlopen(library, RTLD_NOW) */
     "test %rax, %rax\n je 1f\n"
     "mov %rax, %rdi\n lea 568(%rbx), %rsi\n call *40(%rbx)\n" /* dlsym(it, entry) */
@@ -472,7 +473,7 @@ static bool take_load(struct code *c, const uint8_t *begin, uint64_t at, uint64_
     return false;
 }
 
-/* mov DISTANCE(%rax), %eax or %rax; 0 where there is none. */
+/* mov DISTANCE(%rax), %eax or %rax; 0 if there is none. */
 static int take_displaced(struct code *c, int64_t *ret)
 {
     if (skip(c, "\x48\x8b\x40", 3) || skip(c, "\x8b\x40", 2))

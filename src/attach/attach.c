@@ -1,4 +1,4 @@
-/* attach/attach.c: getting a library into a CPython process that already runs. */
+/* attach/attach.c: loads a library into a CPython process that is already running. */
 #include "attach/attach.h"
 
 #include "attach/inject.h"
@@ -11,11 +11,11 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* Looks for the answer grow rarer, in seconds. */
-static const double first_look = 0.0005, rarest_look = 0.02;
-/* When to tell that it takes long. */
+/* The wait for an answer polls ever more rarely, in seconds. */
+static const double first_poll = 0.0005, rarest_poll = 0.02;
+/* After this many seconds a slow attach is announced. */
 static const double long_wait = 1;
-/* A call that has begun when we give up is waited for, so much longer. */
+/* How much longer to wait, when giving up, for a call that has begun. */
 static const double grace = 10;
 
 static double now(void)
@@ -30,9 +30,9 @@ static void nap(double seconds)
     nanosleep(&(struct timespec){(time_t) seconds, (long) (seconds * 1e9) % 1000000000}, NULL);
 }
 
-/* Looks at the process. One that ends meanwhile seems to lack everything: then that is the reason.
- */
-static int look(pid_t pid, struct target *t, struct python *p, struct buf *why)
+/* Examines the process. One that ends meanwhile seems to lack everything, so that is the reason
+ * given. */
+static int examine(pid_t pid, struct target *t, struct python *p, struct buf *why)
 {
     struct buf words = BUF_INIT;
     int r = target_open(pid, t, why);
@@ -40,7 +40,7 @@ static int look(pid_t pid, struct target *t, struct python *p, struct buf *why)
         return r;
     r = python_find(t, p, &words);
     if (r < 0 && !target_is_there(t)) {
-        buf_addf(why, "Process %d (%s) has just ended, or has become another program.", (int) pid,
+        buf_addf(why, "Process %d (%s) has just ended or started another program.", (int) pid,
                  t->name);
         r = -ESRCH;
     } else {
@@ -54,7 +54,7 @@ int attach_check(pid_t pid, struct buf *why)
 {
     struct target t;
     struct python p;
-    int r = look(pid, &t, &p, why);
+    int r = examine(pid, &t, &p, why);
     target_release(&t);
     return r;
 }
@@ -63,9 +63,9 @@ int attach_check(pid_t pid, struct buf *why)
 
 static int explain_queueing(int r, const struct target *t, struct buf *why)
 {
-    static const char unharmed[] = "Nothing was changed in it.";
+    static const char unharmed[] = "The process was not changed.";
     if (!target_is_there(t)) {
-        buf_addf(why, "Process %d (%s) has ended, or has become another program.", (int) t->pid,
+        buf_addf(why, "Process %d (%s) has ended or started another program.", (int) t->pid,
                  t->name);
         return -ESRCH;
     }
@@ -73,35 +73,38 @@ static int explain_queueing(int r, const struct target *t, struct buf *why)
     case -EPERM:
         buf_addf(
             why,
-            "Process %d (%s) is traced by another (a debugger, strace or another profiler), or "
-            "may not be. Wait for that to end, then try again.",
+            "Could not attach to process %d (%s): another program traces it (a debugger, strace or "
+            "another profiler), or the kernel refuses. Try again when that has ended.",
             (int) t->pid, t->name);
         return -EBUSY;
     case -EBUSY:
-        buf_addf(why, "Process %d (%s) is being stopped. Let it run on (kill -CONT %d). %s",
+        buf_addf(why,
+                 "Could not attach to process %d (%s): it is being stopped. Resume it (kill -CONT "
+                 "%d). %s",
                  (int) t->pid, t->name, (int) t->pid, unharmed);
         return r;
     case -ENOSPC:
-        buf_addf(why, "Process %d (%s) has no room behind its code for what is needed. %s",
+        buf_addf(why, "Could not attach to process %d (%s): it has no room after its code. %s",
                  (int) t->pid, t->name, unharmed);
         return -ENOTSUP;
     case -ENOTSUP:
-        buf_addf(
-            why,
-            "Process %d (%s) may not run code that was not in a file (a rule such as SELinux's "
-            "execmem), or its processor is not known. %s Start the job under tidemark run "
-            "instead.",
-            (int) t->pid, t->name, unharmed);
+        buf_addf(why,
+                 "Could not attach to process %d (%s): it may not run code from outside a file (a "
+                 "rule such "
+                 "as SELinux's execmem), or its processor is unknown. %s Start the job with "
+                 "`tidemark run` instead.",
+                 (int) t->pid, t->name, unharmed);
         return r;
     case -ETIMEDOUT:
     case -EAGAIN:
-        buf_addf(why,
-                 "Process %d (%s) did not come to a place where it may be interrupted: its thread "
-                 "is held up in the kernel, or busy without a pause. %s Try again later.",
-                 (int) t->pid, t->name, unharmed);
+        buf_addf(
+            why,
+            "Could not attach to process %d (%s): its threads reached no safe point, because they "
+            "are blocked in the kernel or busy without a pause. %s Try again later.",
+            (int) t->pid, t->name, unharmed);
         return -EAGAIN;
     default:
-        buf_addf(why, "Getting into process %d (%s) failed: %s.", (int) t->pid, t->name,
+        buf_addf(why, "Could not attach to process %d (%s): %s.", (int) t->pid, t->name,
                  error_words(-r));
         return -EIO;
     }
@@ -142,28 +145,28 @@ static bool is_cancelled(const struct attach_options *o)
     return o && o->is_cancelled && atomic_load(o->is_cancelled);
 }
 
-/* Until the call is over, or `seconds` are, or it is cancelled: its state; -ESRCH. */
+/* Waits until the call is over, `seconds` have passed, or it is cancelled. Its state, or -ESRCH. */
 static int wait_for(const struct injection *i, double seconds, const struct attach_options *o)
 {
     struct region_data d = {0};
-    double begun = now(), look = first_look;
-    bool told = false;
+    double begun = now(), pause = first_poll;
+    bool is_announced = false;
     for (;;) {
         if (read_head(i, &d) < 0 || d.nonce != i->data.nonce)
             return -ESRCH;
         double waited = now() - begun;
         if (is_over(d.state) || waited >= seconds || is_cancelled(o))
             return (int) d.state;
-        if (!told && o && o->waiting && waited >= long_wait) {
+        if (!is_announced && o && o->waiting && waited >= long_wait) {
             o->waiting(o->context, "the main thread is inside a long call");
-            told = true;
+            is_announced = true;
         }
-        nap(look);
-        look = look * 1.5 < rarest_look ? look * 1.5 : rarest_look;
+        nap(pause);
+        pause = pause * 1.5 < rarest_poll ? pause * 1.5 : rarest_poll;
     }
 }
 
-/* From here on the call does nothing when its turn comes, unless it has begun. */
+/* From here on the call does nothing when its turn comes, unless it has already begun. */
 static int cancel(const struct injection *i)
 {
     const uint32_t yes = 1;
@@ -183,7 +186,7 @@ static int explain_end(int state, const struct injection *i, const struct attach
     struct region_data d = {0};
     if (state < 0 ||
         (is_over((uint32_t) state) && target_read(t, i->region + REGION_DATA, &d, sizeof d) < 0)) {
-        buf_addf(why, "Process %d (%s) ended before its main thread got to it.", (int) t->pid,
+        buf_addf(why, "Process %d (%s) ended before its main thread ran the call.", (int) t->pid,
                  t->name);
         return -ESRCH;
     }
@@ -193,32 +196,32 @@ static int explain_end(int state, const struct injection *i, const struct attach
     }
     if (state == REGION_FAILED) {
         d.error[sizeof d.error - 1] = '\0';
-        buf_addf(why, "Process %d (%s) could not load the library: %s.", (int) t->pid, t->name,
-                 d.error[0] ? d.error : "no reason given");
+        buf_addf(why, "Could not attach: process %d (%s) cannot load the library: %s.",
+                 (int) t->pid, t->name, d.error[0] ? d.error : "no reason given");
         return -ELIBBAD;
     }
     if (is_cancelled(o)) {
         buf_addf(why,
                  "You stopped tidemark while the main thread of process %d (%s) was inside a long "
-                 "call. Nothing will be done in it; %u KB of its memory stay in use.",
+                 "call. Nothing more will happen in it; %u KB of its memory stay in use.",
                  (int) t->pid, t->name, REGION_LEN / 1024);
         return -ECANCELED;
     }
     buf_addf(
         why,
-        "The main thread of process %d (%s) was inside one long call for %.0f seconds, and "
-        "nothing can be asked of Python before it returns from that. %s, and the job runs on as "
-        "before; %u KB of its memory stay in use. Try again, or wait longer.",
+        "Could not attach: the main thread of process %d (%s) was inside one long call for %.0f "
+        "seconds, and Python accepts no request until the call returns. %s, and the job runs on "
+        "unchanged; %u KB of its memory stay in use. Try again, or wait longer.",
         (int) t->pid, t->name, o->seconds,
-        state == REGION_STARTED ? "What was asked for has begun, and was not waited for"
-                                : "What was asked for will not be done",
+        state == REGION_STARTED ? "The probe has started, but tidemark did not wait for it"
+                                : "The probe will not start",
         REGION_LEN / 1024);
     return -ETIMEDOUT;
 }
 
 /* ---- all of it ---- */
 
-/* The call is queued: what becomes of it. */
+/* The call is queued: waits for its outcome. */
 static int await(struct injection *i, const struct attach_options *o, struct attach_result *ret,
                  struct buf *why)
 {
@@ -233,7 +236,7 @@ static int await(struct injection *i, const struct attach_options *o, struct att
     return r;
 }
 
-static void tell(const struct injection *i, struct attach_result *ret)
+static void fill_result(const struct injection *i, struct attach_result *ret)
 {
     ret->stopped += i->stopped;
     ret->stops += i->stops;
@@ -241,9 +244,9 @@ static void tell(const struct injection *i, struct attach_result *ret)
         ret->longest_stop = i->longest_stop;
 }
 
-/* `i` is shared with the processes that trace. */
-static int enter_with(struct injection *i, const char *library, const struct attach_options *o,
-                      struct attach_result *ret, struct buf *why)
+/* `i` is shared with the tracing processes. */
+static int load_from(struct injection *i, const char *library, const struct attach_options *o,
+                     struct attach_result *ret, struct buf *why)
 {
     *i = (struct injection){.target = i->target, .python = i->python};
     int r = fill_data(i->target, i->python, o, library, &i->data);
@@ -252,15 +255,15 @@ static int enter_with(struct injection *i, const char *library, const struct att
         return r;
     }
     r = inject_queue(i);
-    /* Killed after the call was queued is as good as done. */
+    /* If the tracer was killed after queueing the call, the call still runs. */
     r = r < 0 && !i->queued ? explain_queueing(r, i->target, why) : await(i, o, ret, why);
-    tell(i, ret);
+    fill_result(i, ret);
     return r;
 }
 
-/* With the library as it is; if it cannot be loaded from there, with a copy. */
-static int enter_placed(struct injection *i, const struct deputy *d, const struct attach_options *o,
-                        struct attach_result *ret, struct buf *why)
+/* Loads the library from its own path or, if that fails, from a copy. */
+static int load_placed(struct injection *i, const struct deputy *d, const struct attach_options *o,
+                       struct attach_result *ret, struct buf *why)
 {
     int r = 0;
     for (int must_copy = 0; must_copy <= 1; must_copy++) {
@@ -269,7 +272,7 @@ static int enter_placed(struct injection *i, const struct deputy *d, const struc
         r = place_library(i->target, d, o->library, must_copy, &place, &words);
         bool last = must_copy || r < 0 || strcmp(place.path, o->library) != 0;
         if (r == 0)
-            r = enter_with(i, place.path, o, ret, &words);
+            r = load_from(i, place.path, o, ret, &words);
         place_release(&place, d);
         bool done = r != -ELIBBAD || last;
         if (r < 0 && done)
@@ -281,9 +284,9 @@ static int enter_placed(struct injection *i, const struct deputy *d, const struc
     return r;
 }
 
-/* The processes that trace share what they do with this one. */
-static int enter_as(const struct deputy *d, struct target *t, struct python *p,
-                    const struct attach_options *o, struct attach_result *ret, struct buf *why)
+/* The tracing processes share their state with this one. */
+static int load_as(const struct deputy *d, struct target *t, struct python *p,
+                   const struct attach_options *o, struct attach_result *ret, struct buf *why)
 {
     struct injection *i =
         mmap(NULL, sizeof *i, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -293,25 +296,25 @@ static int enter_as(const struct deputy *d, struct target *t, struct python *p,
     }
     i->target = t;
     i->python = p;
-    int r = enter_placed(i, d, o, ret, why);
+    int r = load_placed(i, d, o, ret, why);
     munmap(i, sizeof *i);
     return r;
 }
 
-int attach_enter(pid_t pid, const struct attach_options *o, struct attach_result *ret,
-                 struct buf *why)
+int attach_load(pid_t pid, const struct attach_options *o, struct attach_result *ret,
+                struct buf *why)
 {
     struct target t;
     struct python p;
     struct deputy *d = NULL;
     *ret = (struct attach_result){.pid = pid};
-    int r = look(pid, &t, &p, why);
+    int r = examine(pid, &t, &p, why);
     if (r == 0) {
         snprintf(ret->python, sizeof ret->python, "%s", p.version);
         r = deputy_new(pid, &d, why);
     }
     if (r == 0)
-        r = enter_as(d, &t, &p, o, ret, why);
+        r = load_as(d, &t, &p, o, ret, why);
     deputy_free(d);
     target_release(&t);
     return r;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Bounds on what is believed. */
+/* Bounds on plausible values. */
 #define MOST_HEADERS 128
 #define MOST_DYNAMIC 512
 #define MOST_CHAIN 100000
@@ -16,7 +16,7 @@ static int get(const struct elf_image *e, uint64_t address, void *ret, size_t le
     return e->memory->read(e->memory->context, address, ret, len);
 }
 
-/* glibc has put addresses of the process here, others leave those of the file. */
+/* glibc stores addresses of the process here, other C libraries those of the file. */
 static uint64_t located(const struct elf_image *e, uint64_t value)
 {
     return value < e->base ? value + e->bias : value;

@@ -1,8 +1,8 @@
-/* attach/elf.h: the symbols of a loaded ELF file, read from the memory of its process. Pure but for
- * the reading, which the caller does.
+/* attach/elf.h: the symbols of a loaded ELF file, read from the memory of its process. Pure, except
+ * that the caller supplies the reading.
  *
- * What is in memory is what runs: it does not matter whether the file is in another mount
- * namespace, was replaced by an upgrade or is gone. */
+ * The file in memory is the one that runs. It may be in another mount namespace, replaced by an
+ * upgrade or deleted. */
 #ifndef TIDEMARK_ATTACH_ELF_H
 #define TIDEMARK_ATTACH_ELF_H
 
@@ -17,17 +17,17 @@ struct elf_memory {
 
 struct elf_image {
     const struct elf_memory *memory;
-    uint64_t base, bias; /* where it lies; what to add to its own addresses */
+    uint64_t base, bias; /* load address; offset to add to the file's addresses */
     uint64_t symbols, strings, strings_len, gnu_hash, hash;
-    uint64_t code_end; /* where its code ends, in the process; 0: it has none */
+    uint64_t code_end; /* end of its code in the process; 0: it has none */
     int is_64_bit;
 };
 
-/* Reads the head of the file that is loaded at `base`. -ENOEXEC: there is no ELF file for this
- * machine with a table of symbols; -EFAULT and the like: cannot be read. */
+/* Reads the header of the file loaded at `base`. -ENOEXEC: not an ELF file for this machine with a
+ * symbol table; -EFAULT and the like: it cannot be read. */
 int elf_open(const struct elf_memory *memory, uint64_t base, struct elf_image *ret);
 
-/* Where the image defines `name`. -ENOENT: it does not; -errno of reading. */
+/* The address of `name` in the image. -ENOENT: not defined there; -errno of reading. */
 int elf_find(const struct elf_image *e, const char *name, uint64_t *ret_address);
 
 #endif

@@ -1,4 +1,4 @@
-/* attach/inject.c: the call, put into the interpreter's queue; and the traces of it, removed. */
+/* attach/inject.c: queues a call in the interpreter, and removes what that left behind. */
 #include "attach/inject.h"
 
 #include "attach/trace.h"
@@ -11,25 +11,25 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* How often a thread is stopped to see whether it is at a good place, and the pause in between. */
+/* How often a thread is stopped to find it at a safe point, and the pause in between. */
 #define MOST_TRIES 60
 #define PAUSE_NS 10000000
-/* A stop takes a fraction of a millisecond: who takes longer than this is hindered. */
+/* A stop takes a fraction of a millisecond: one that takes longer than this is blocked. */
 static const double longest_work = 3;
-/* From 3.13 on a call that another thread queues is seen by the main thread at once; before, only
- * when it next takes the GIL. And only from 3.13 on could waiting for the lock let go the GIL. */
+/* From 3.13 on the main thread notices a call queued by another thread at once; before, only when
+ * it next takes the GIL. But only from 3.13 on can waiting for the lock release the GIL. */
 #define FIRST_BY_ANY_THREAD 13
 
-/* ---- a good place ---- */
+/* ---- a safe point ---- */
 
 /*
- * Py_AddPendingCall takes one lock, for some instructions. It may be called where the stopped
- * thread does not have it itself: when it is free, or when the thread was blocked in a system call,
- * which nobody is who has it. A thread in the queue for it must not stand there twice.
+ * Py_AddPendingCall takes one lock, for a few instructions. The stopped thread may call it if it
+ * does not hold the lock itself: the lock is free, or the thread was blocked in a system call,
+ * which nobody is while holding it. A thread in the lock's queue must not be queued twice.
  */
 static bool may_call(struct trace *x, const struct python *p)
 {
-    if (!trace_is_at_ease(x))
+    if (!trace_is_interruptible(x))
         return false;
     int is_free = python_lock_is_free(x->target, p);
     if (is_free >= 0)
@@ -62,7 +62,7 @@ static int remove_region(struct trace *x, uint64_t region)
     return r < 0 ? r : (int) result;
 }
 
-/* The thread is stopped. Until the call is queued, a region that cannot be used is taken away. */
+/* The thread is stopped. Removes an unusable region again, unless the call is queued. */
 static int queue_here(struct trace *x, struct injection *i)
 {
     static uint8_t page[REGION_PAGE];
@@ -94,14 +94,14 @@ static int queue_here(struct trace *x, struct injection *i)
 
 static void leave(struct trace *x, struct injection *i)
 {
-    double stopped = trace_leave(x);
+    double stopped = trace_release_thread(x);
     i->stopped += stopped;
     i->stops++;
     if (stopped > i->longest_stop)
         i->longest_stop = stopped;
 }
 
-/* -EAGAIN: not at a good place; others: it will not do. */
+/* -EAGAIN: not at a safe point; other codes: impossible. */
 static int try_thread(struct trace *x, pid_t thread, struct injection *i)
 {
     int r = trace_seize(x, thread);
@@ -115,14 +115,14 @@ static int try_thread(struct trace *x, pid_t thread, struct injection *i)
     return r;
 }
 
-/* The first thread besides the main one that is asleep; else the main one. */
+/* The first sleeping thread other than the main one; else the main one. */
 static pid_t choose_thread(const struct target *t, const struct python *p, unsigned attempt)
 {
     pid_t *threads, chosen = t->pid;
     size_t count;
     if (p->minor < FIRST_BY_ANY_THREAD || target_threads(t, &threads, &count) < 0)
         return t->pid;
-    size_t skip = attempt; /* one that was in the wrong place may stay there */
+    size_t skip = attempt; /* a thread at an unsafe point may stay there */
     for (size_t i = 1; i < count && chosen == t->pid; i++)
         if (target_thread_state(t, threads[i]) == 'S' && skip-- == 0)
             chosen = threads[i];
@@ -135,7 +135,7 @@ static void pause_a_while(void)
     nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
 }
 
-/* Another of us is done in a moment. */
+/* Another tidemark is done in a moment. */
 static int get_ready(struct trace *x, const struct target *t)
 {
     int r = -EBUSY;
@@ -175,11 +175,11 @@ int inject_queue(struct injection *i)
 
 /* ---- cleaning up ---- */
 
-/* Only the main thread runs the call: when it stands elsewhere, nobody is there. */
+/* Only the main thread runs the call: while it is elsewhere, nobody uses the region. */
 static bool may_remove(struct trace *x, const struct injection *i)
 {
     uint64_t nonce;
-    return trace_is_at_ease(x) && !trace_is_within(x, i->region, REGION_LEN) &&
+    return trace_is_interruptible(x) && !trace_is_within(x, i->region, REGION_LEN) &&
            target_read(x->target, i->region + REGION_DATA, &nonce, sizeof nonce) == 0 &&
            nonce == i->data.nonce;
 }

@@ -1,4 +1,5 @@
-/* attach/permission.c: whether the kernel lets us into a process; if not, what to ask for. */
+/* attach/permission.c: whether the kernel lets us attach to a process and, if not, what to ask for.
+ * */
 #include "attach/permission.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ static bool has_capability(const struct status *s)
     return s->capabilities >> CAP_SYS_PTRACE & 1;
 }
 
-/* The kernel compares our effective id with the target's real, effective and saved one. */
+/* The kernel compares our effective id with the target's real, effective and saved id. */
 static bool are_all(const long ids[4], long id)
 {
     return ids[0] == id && ids[1] == id && ids[2] == id;
@@ -39,28 +40,28 @@ static void ask_for_capability(const struct permission *p, struct buf *why)
 static void explain_yama(const struct permission *p, struct buf *why)
 {
     if (p->yama >= 3) {
-        buf_addf(why,
-                 "this machine lets nobody into a running process (kernel.yama.ptrace_scope is %d, "
-                 "which holds until it is started anew). Start the job under tidemark run instead.",
-                 p->yama);
+        buf_addf(
+            why,
+            "this machine lets nobody attach until its next reboot (kernel.yama.ptrace_scope is "
+            "%d). Start the job with `tidemark run` instead.",
+            p->yama);
         return;
     }
-    buf_addf(why, "kernel.yama.ptrace_scope is %d, which keeps you out of %s. Either ", p->yama,
-             p->yama == 2 ? "every process" : "processes that you have not started from here");
+    buf_addf(why, "kernel.yama.ptrace_scope is %d, which protects %s. To attach, ", p->yama,
+             p->yama == 2 ? "every process" : "processes that this shell did not start");
     ask_for_capability(p, why);
     if (p->yama == 1)
-        buf_adds(why,
-                 "; or have it set to 0 for the while: sudo sysctl kernel.yama.ptrace_scope=0");
+        buf_adds(why, "; or set it to 0 temporarily: sudo sysctl kernel.yama.ptrace_scope=0");
     buf_adds(why, ".");
 }
 
-/* A set-user-id program, or one that has put rights aside for a while. */
+/* A set-user-id program, or one that has dropped its rights for a while. */
 static void explain_mixed(const struct permission *p, const char *what, const long ids[4],
                           struct buf *why)
 {
     buf_addf(why,
              "its %s ids differ (real %ld, effective %ld, saved %ld), so the kernel protects it "
-             "from its own user. To get in, ",
+             "from its own user. To attach, ",
              what, ids[0], ids[1], ids[2]);
     ask_for_capability(p, why);
     buf_adds(why, ".");
@@ -77,12 +78,12 @@ static void explain_ids(const struct permission *p, struct buf *why)
     }
     bool other_user = target->uid[0] != self->uid[1];
     if (other_user)
-        buf_addf(why, "it belongs to user %ld, and you are user %ld. To get in, ", target->uid[0],
+        buf_addf(why, "it belongs to user %ld, and you are user %ld. To attach, ", target->uid[0],
                  self->uid[1]);
     else
         buf_addf(why,
-                 "it is yours, but runs with group %ld, and you run with group %ld; the kernel "
-                 "wants both to match. To get in, ",
+                 "it is yours, but its group is %ld and yours is %ld, and the kernel requires both "
+                 "to match. To attach, ",
                  target->gid[0], self->gid[1]);
     ask_for_capability(p, why);
     buf_adds(why, other_user ? "; or run tidemark as that user."
@@ -91,19 +92,19 @@ static void explain_ids(const struct permission *p, struct buf *why)
 
 void permission_explain(const struct permission *p, struct buf *why)
 {
-    buf_addf(why, "Not allowed to get into process %d (%s): ", (int) p->pid, p->target->name);
+    buf_addf(why, "Could not attach to process %d (%s): ", (int) p->pid, p->target->name);
     if (!is_same_user(p->self, p->target) && !has_capability(p->self)) {
         explain_ids(p, why);
     } else if (p->yama >= 3 || (p->yama > 0 && !has_capability(p->self))) {
         explain_yama(p, why);
     } else if (p->not_dumpable && !has_capability(p->self)) {
-        buf_adds(why, "it has closed itself to its own user (prctl PR_SET_DUMPABLE, or a program "
-                      "with rights of its own). To get in, ");
+        buf_adds(why, "it protects itself from its own user (prctl PR_SET_DUMPABLE, or a program "
+                      "with extra rights). To attach, ");
         ask_for_capability(p, why);
         buf_adds(why, ".");
     } else {
         buf_adds(why, "a security rule of this machine (SELinux, AppArmor, a user namespace) "
-                      "forbids it. To get in, ");
+                      "forbids it. To attach, ");
         ask_for_capability(p, why);
         buf_adds(why, ", in the namespace the process was started in.");
     }
@@ -139,7 +140,7 @@ static void explain(pid_t pid, const struct status *target, struct buf *why)
     permission_explain(&p, why);
 }
 
-/* To open this file takes the very right that tracing takes, and changes nothing. */
+/* Opening this file takes exactly the right that tracing takes, and changes nothing. */
 int permission_check(pid_t pid, const struct status *target, struct buf *why)
 {
     char path[64];
@@ -149,7 +150,7 @@ int permission_check(pid_t pid, const struct status *target, struct buf *why)
         close(fd);
         return 0;
     }
-    /* Only these two are a refusal; too many open files, say, are none. */
+    /* Only these two are a refusal; too many open files, for example, is not. */
     if (errno != EACCES && errno != EPERM) {
         int error = errno;
         buf_addf(why, "%s cannot be opened: %s.", path, error_words(error));

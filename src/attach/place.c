@@ -1,4 +1,4 @@
-/* attach/place.c: the library, where the target can open it. */
+/* attach/place.c: puts the library where the target can open it. */
 #include "attach/place.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool is_same_file(const struct deputy *d, const char *path)
 
 /* ---- a copy ---- */
 
-/* Copies of the same bytes have the same name, so that one that is loaded is known again. */
+/* Copies of the same bytes have the same name, so a loaded copy is recognized. */
 static int name_of(int library, char ret[128])
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -64,9 +64,10 @@ int place_library(const struct target *t, const struct deputy *d, const char *li
     } else if (!find_loaded(t, file, ret) && (r = deputy_copy(d, fd, file, &ret->copy)) < 0) {
         buf_addf(
             why,
-            "Process %d (%s) sees other files than tidemark does, and no place was found to "
-            "put the library for it: neither its /tmp nor /var/tmp nor /dev/shm can be written "
-            "by its user and lets programs be loaded.",
+            "Could not attach to process %d (%s): it sees other files than tidemark, and its user "
+            "can "
+            "neither write to nor load programs from its /tmp, /var/tmp or /dev/shm. Start the "
+            "job with `tidemark run` instead.",
             (int) t->pid, t->name);
     } else if (ret->copy.path[0]) {
         memcpy(ret->path, ret->copy.path, sizeof ret->copy.path);

@@ -1,4 +1,4 @@
-/* attach/python.c: the interpreter inside a process. */
+/* attach/python.c: finds the interpreter inside a process. Reads only. */
 #include "attach/python.h"
 
 #include "attach/arch.h"
@@ -12,13 +12,13 @@
 
 /* ---- which file has it ---- */
 
-/* What is loaded, file by file. */
+/* The loaded files, one after the other. */
 struct images {
     const struct target *t;
     size_t position;
 };
 
-/* The next file that is loaded with its head in memory: 1; 0 at the end. */
+/* 1: the next loaded file whose header is in memory; 0: no more. */
 static int images_next(struct images *i, struct maps_entry *m, struct elf_image *e)
 {
     while (maps_next(i->t->maps.text, i->t->maps.len, &i->position, m))
@@ -50,7 +50,8 @@ static bool is_loaded(const struct target *t, const char *file)
 
 /* ---- which it is ---- */
 
-/* "3.9." and up to three digits, at the end of a constant: true and in *ret what was found. */
+/* A version such as "3.9." and up to three digits, at the end of a constant: true, and *ret has it.
+ * */
 static bool find_version(const char *text, size_t len, const char *wanted, char ret[32])
 {
     size_t wanted_len = strlen(wanted);
@@ -69,7 +70,7 @@ static bool find_version(const char *text, size_t len, const char *wanted, char 
     return false;
 }
 
-/* Before 3.11 the version stands nowhere but among the constants of the file. */
+/* Before 3.11 only the constants of the file contain the version. */
 static void read_version_text(const struct target *t, uint64_t base, struct python *p)
 {
     char wanted[16], piece[65536];
@@ -104,7 +105,7 @@ static void read_version(const struct target *t, const struct elf_image *e, stru
                  (unsigned) (number >> 8 & 0xff));
         return;
     }
-    /* Functions that came with a version. */
+    /* Functions that a version introduced. */
     p->minor = elf_find(e, "PyModule_AddObjectRef", &address) == 0 ? 10
                : elf_find(e, "PyFrame_GetBack", &address) == 0     ? 9
                                                                    : 0;
@@ -123,26 +124,28 @@ static int check_version(const struct target *t, const struct elf_image *e, cons
                          struct buf *why)
 {
     if (p->minor < OLDEST_MINOR)
-        buf_addf(why, "The Python in process %d (%s) is older than 3.9.", (int) t->pid, t->name);
+        buf_addf(why, "Could not attach: the Python in process %d (%s) is older than 3.9.",
+                 (int) t->pid, t->name);
     else if (is_free_threaded(e))
         buf_addf(why,
-                 "The Python in process %d (%s) is a free-threaded build of %s, which is not "
-                 "supported.",
+                 "Could not attach: the Python in process %d (%s) is a free-threaded build of %s, "
+                 "which is not supported.",
                  (int) t->pid, t->name, p->version);
     else if (p->minor > NEWEST_MINOR)
-        buf_addf(why,
-                 "The Python in process %d (%s) is %s: 3.14 and later have a way of their own "
-                 "(sys.remote_exec), which tidemark does not speak yet.",
-                 (int) t->pid, t->name, p->version);
+        buf_addf(
+            why,
+            "Could not attach: the Python in process %d (%s) is %s. Python 3.14 and later need "
+            "sys.remote_exec, which tidemark does not support yet.",
+            (int) t->pid, t->name, p->version);
     else
         return 0;
-    buf_adds(why, " Start the job under tidemark run instead.");
+    buf_adds(why, " Start the job with `tidemark run` instead.");
     return -ENOTSUP;
 }
 
 /* ---- whether it runs ---- */
 
-/* The value of the variable that function `name` returns. */
+/* Reads the variable that the function `name` returns. */
 static int read_variable(const struct target *t, const struct elf_image *e, const char *name,
                          void *ret, size_t len)
 {
@@ -167,23 +170,24 @@ static int check_running(const struct target *t, const struct elf_image *e,
     if (read_variable(t, e, "Py_IsInitialized", &initialized, sizeof initialized) < 0 ||
         read_variable(t, e, "PyInterpreterState_Main", ret_interpreter, sizeof(uint64_t)) < 0) {
         buf_addf(why,
-                 "The Python in process %d (%s) is a build that is not understood. Start the job "
-                 "under tidemark run instead.",
+                 "Could not attach: tidemark does not know this build of Python (process %d, %s). "
+                 "Start the job with `tidemark run` instead.",
                  (int) t->pid, t->name);
         return -ENOTSUP;
     }
     if (initialized == 1 && *ret_interpreter != 0)
         return 0;
-    buf_addf(why,
-             "The Python in process %d (%s) is not running: it is just starting, or has ended. Try "
-             "again in a moment.",
-             (int) t->pid, t->name);
+    buf_addf(
+        why,
+        "Could not attach: the Python in process %d (%s) is not running. It is starting or ending; "
+        "try again in a moment.",
+        (int) t->pid, t->name);
     return -EAGAIN;
 }
 
 /* ---- the lock ---- */
 
-/* Where it lies, to 3.11 in the interpreter and from 3.12 on in the runtime. */
+/* The lock's place: up to 3.11 in the interpreter, from 3.12 on in the runtime. */
 static const struct layout {
     unsigned minor;
     uint64_t interpreter, runtime;
@@ -204,8 +208,8 @@ static void find_lock(const struct elf_image *e, uint64_t interpreter, struct py
     }
 }
 
-/* From 3.13 on a byte, with a queue behind it; the pointer before it is the thread that works on
- * the queue, and the two numbers after it are how many calls wait and how many may. */
+/* From 3.13 on the lock is a byte, followed by a queue. The pointer before it is the thread that is
+ * working on the queue; the two numbers after it are the waiting calls and their maximum. */
 static int byte_lock_is_free(const struct target *t, const struct python *p)
 {
     struct {
@@ -222,7 +226,8 @@ static int byte_lock_is_free(const struct target *t, const struct python *p)
     return around.lock == 0;
 }
 
-/* To 3.12 a pointer to a semaphore (its value, and how many wait), which is 1 when free. */
+/* Up to 3.12 the lock is a pointer to a semaphore (its value and its waiters), which is 1 when
+ * free. */
 static int semaphore_is_free(const struct target *t, const struct python *p)
 {
     uint64_t address;
@@ -250,13 +255,14 @@ static int find_loader(const struct target *t, struct python *p, struct buf *why
 {
     struct elf_image e;
     if (is_loaded(t, "ld-musl-") || is_loaded(t, "libc.musl-")) {
-        buf_addf(why,
-                 "Process %d (%s) runs on musl, and tidemark's library needs glibc. This image "
-                 "cannot be looked into.",
-                 (int) t->pid, t->name);
+        buf_addf(
+            why,
+            "Could not attach to process %d (%s): it runs on musl, and tidemark's library needs "
+            "glibc. Use an image with glibc.",
+            (int) t->pid, t->name);
         return -ENOTSUP;
     }
-    /* Before glibc 2.34 these are in a library of their own. */
+    /* Before glibc 2.34 these functions are in a separate library. */
     const char *home = find_anywhere(t, "libc.so.6", "dlopen", &e, &p->dlopen) == 0 ||
                                find_anywhere(t, "libc-2.", "dlopen", &e, &p->dlopen) == 0
                            ? "libc"
@@ -264,10 +270,12 @@ static int find_loader(const struct target *t, struct python *p, struct buf *why
     if (find_anywhere(t, home, "dlopen", &e, &p->dlopen) < 0 ||
         elf_find(&e, "dlsym", &p->dlsym) < 0 || elf_find(&e, "dlerror", &p->dlerror) < 0 ||
         find_anywhere(t, "libc", "__errno_location", &e, &p->errno_location) < 0) {
-        buf_addf(why,
-                 "Process %d (%s) has no C library that can load another (it is linked statically, "
-                 "or with one that is not known). Start the job under tidemark run instead.",
-                 (int) t->pid, t->name);
+        buf_addf(
+            why,
+            "Could not attach to process %d (%s): it has no C library that can load another (a "
+            "static program, or an unknown C library). Start the job with `tidemark run` "
+            "instead.",
+            (int) t->pid, t->name);
         return -ENOTSUP;
     }
     return 0;
@@ -285,11 +293,12 @@ static bool is_32_bit(const struct target *t)
 static int no_python(const struct target *t, struct buf *why)
 {
     if (is_32_bit(t))
-        buf_addf(why, "Process %d (%s) is a 32-bit program.", (int) t->pid, t->name);
+        buf_addf(why, "Could not attach to process %d (%s): it is a 32-bit program.", (int) t->pid,
+                 t->name);
     else
         buf_addf(why,
                  "There is no Python in process %d (%s). If it is a wrapper, give the pid of the "
-                 "Python process that it has started.",
+                 "Python process it started.",
                  (int) t->pid, t->name);
     return -ENOTSUP;
 }
@@ -300,7 +309,7 @@ int python_find(const struct target *t, struct python *ret, struct buf *why)
     struct elf_image e;
     uint64_t interpreter = 0;
     if (!arch_is_supported()) {
-        buf_adds(why, "Getting into a running process is done on x86-64 only.");
+        buf_adds(why, "Could not attach: tidemark can attach on x86-64 only.");
         return -ENOTSUP;
     }
     if (find_anywhere(t, "", "Py_AddPendingCall", &e, &p.add_call) < 0)

@@ -1,11 +1,11 @@
-/* attach/region.h: the memory that is made in the target, and what lies in it. */
+/* attach/region.h: the memory created in the target, and its contents. */
 #ifndef TIDEMARK_ATTACH_REGION_H
 #define TIDEMARK_ATTACH_REGION_H
 
 #include <stdint.h>
 
-/* One page of code, which is never writable while it is executable; the data; room for the state of
- * the processor; a stack, so that next to nothing is put on the thread's own. */
+/* One page of code, never writable while it is executable; the data; room for the processor's
+ * state; a stack, so that almost nothing goes on the thread's own. */
 #define REGION_PAGE 4096u
 #define REGION_DATA REGION_PAGE
 #define REGION_DATA_LEN (4 * REGION_PAGE)
@@ -16,21 +16,21 @@
 enum region_state {
     REGION_QUEUED,
     REGION_STARTED,
-    REGION_DONE,     /* `answer` is there */
-    REGION_FAILED,   /* `error` is there: the library could not be loaded */
-    REGION_CANCELLED /* it came too late, and did nothing */
+    REGION_DONE,     /* `answer` is set */
+    REGION_FAILED,   /* `error` is set: the library could not be loaded */
+    REGION_CANCELLED /* cancelled before its turn; it did nothing */
 };
 
 /*
- * What the call at the bytecode boundary needs and leaves. It sets `state` to REGION_STARTED, and
- * then looks at `cancelled`; who cancels writes first and then looks at `state`: so one of both
- * always sees the other. The code knows the offsets (arch_*.c).
+ * What the call at the bytecode boundary needs and returns. It sets `state` to REGION_STARTED and
+ * then reads `cancelled`. The canceller writes `cancelled` and then reads `state`. One of the two
+ * therefore always sees the other. The code knows the offsets (arch_*.c).
  */
 struct region_data {
-    uint64_t nonce;     /* this attach, and no other */
+    uint64_t nonce;     /* identifies this attach */
     uint32_t state;     /* enum region_state */
     uint32_t cancelled; /* 1: do nothing */
-    int32_t own_pid;    /* whom it is meant for: a child that was forked meanwhile is not */
+    int32_t own_pid;    /* the process it is meant for, not a child forked meanwhile */
     int32_t answer;
     uint64_t errno_location, dlopen, dlsym, dlerror;
     char error[512];

@@ -1,4 +1,5 @@
-/* attach/status.c: the parts of /proc/PID/status and /proc/PID/stat that decide. */
+/* attach/status.c: the fields of /proc/PID/status and /proc/PID/stat that decide about an attach.
+ * */
 #include "attach/status.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static void parse_ids(const char *text, long ret[4])
         ret[i] = strtol(end, &end, 10);
 }
 
-/* "NSpid: 4711 12 1": one number a namespace, the innermost last. */
+/* "NSpid: 4711 12 1": one pid per namespace, the innermost last. */
 static void parse_own_pid(const char *text, struct status *s)
 {
     char *end = (char *) text;
@@ -33,7 +34,7 @@ static void parse_name(const char *text, char ret[32])
     while (*text == ' ' || *text == '\t')
         text++;
     snprintf(ret, 32, "%.*s", (int) strcspn(text, "\n"), text);
-    for (char *c = ret; *c; c++) /* a process names itself as it likes */
+    for (char *c = ret; *c; c++) /* a process chooses its own name */
         if ((unsigned char) *c < ' ' || (unsigned char) *c >= 0x7f)
             *c = '?';
 }
@@ -80,7 +81,7 @@ void status_parse(const char *text, struct status *ret)
     }
 }
 
-/* Behind the name, which may hold anything, spaces too. */
+/* Skips the name, which may contain anything, even spaces. */
 static const char *field_of(const char *stat, unsigned wanted)
 {
     const char *at = strrchr(stat, ')');

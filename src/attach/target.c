@@ -1,4 +1,4 @@
-/* attach/target.c: the process to get into, and the reasons why it is left alone. */
+/* attach/target.c: the process to attach to, and the reasons to refuse it. */
 #include "attach/target.h"
 
 #include "attach/permission.h"
@@ -47,7 +47,7 @@ static int read_status(pid_t pid, struct status *ret)
     return r;
 }
 
-/* When it began, and which program it runs; 0 where it is gone. -errno. */
+/* Its start time and program; 0 where it has ended. -errno. */
 static int read_identity(pid_t pid, unsigned long long *ret_start, uint64_t *ret_program)
 {
     struct buf text = BUF_INIT;
@@ -107,8 +107,8 @@ static int unreadable(pid_t pid, int r, struct buf *why)
 }
 
 /*
- * How many seccomp filters the surroundings put on every process: those of the first process of its
- * container, or our own in the same one. Fewer than the target has: the rest are its own. -1:
+ * How many seccomp filters the environment applies to every process: those of the container's first
+ * process, or our own in the same container. Any filters beyond these are the target's own. -1:
  * unknown.
  */
 static int filters_around(const struct status *s)
@@ -132,10 +132,11 @@ static int check_seccomp(const struct status *s, pid_t pid, struct buf *why)
         return 0;
     if (s->seccomp == 2 && s->filters >= 0 && s->filters <= filters_around(s))
         return 0;
-    buf_addf(why,
-             "Process %d (%s) has forbidden itself system calls (seccomp), and might be killed for "
-             "those that getting in takes. Start it under tidemark run instead.",
-             (int) pid, s->name);
+    buf_addf(
+        why,
+        "Could not attach to process %d (%s): it forbids itself system calls (seccomp) and might "
+        "be killed for those that attaching needs. Start it with `tidemark run` instead.",
+        (int) pid, s->name);
     return -ENOTSUP;
 }
 
@@ -144,19 +145,21 @@ static int check_state(const struct status *s, pid_t pid, struct buf *why)
     if (s->state == 'Z' || s->state == 'X')
         return gone(pid, why);
     if (s->is_kernel_thread || (s->parent == 2 && pid != 1)) {
-        buf_addf(why, "Process %d (%s) is a thread of the kernel, not a program.", (int) pid,
+        buf_addf(why, "Could not attach to process %d (%s): it is a kernel thread.", (int) pid,
                  s->name);
         return -ENOTSUP;
     }
     if (s->tracer) {
         buf_addf(why,
-                 "Process %d (%s) is traced by process %d already (a debugger, strace or another "
-                 "profiler). Wait for that to end, then try again.",
+                 "Could not attach to process %d (%s): it is already traced by process %d (a "
+                 "debugger, strace or another profiler). Try again when that has ended.",
                  (int) pid, s->name, (int) s->tracer);
         return -EBUSY;
     }
     if (s->state == 'T' || s->state == 't') {
-        buf_addf(why, "Process %d (%s) is stopped. Let it run on (kill -CONT %d), then try again.",
+        buf_addf(why,
+                 "Could not attach to process %d (%s): it is stopped. Resume it (kill -CONT %d), "
+                 "then try again.",
                  (int) pid, s->name, (int) pid);
         return -EBUSY;
     }
@@ -170,7 +173,7 @@ static int check(pid_t pid, struct target *t, struct buf *why)
     if (r < 0)
         return unreadable(pid, r, why);
     if (pid == getpid()) {
-        buf_adds(why, "A process cannot get into itself.");
+        buf_adds(why, "A process cannot attach to itself.");
         return -EINVAL;
     }
     snprintf(t->name, sizeof t->name, "%s", s.name);
@@ -207,7 +210,7 @@ bool target_is_there(const struct target *t)
     unsigned long long start_time;
     uint64_t program;
     if (error_lacks_files(-read_identity(t->pid, &start_time, &program)))
-        return true; /* nothing speaks for its end */
+        return true; /* nothing shows that it has ended */
     char state = target_thread_state(t, t->pid);
     return start_time == t->start_time && program == t->program && state != 0 && state != 'Z' &&
            state != 'X';

@@ -1,4 +1,4 @@
-/* attach/trace.c: one thread of the target, stopped, made to do something, and let go as it was. */
+/* attach/trace.c: stops one thread of the target, lets it do something, and restores it. */
 #include "attach/trace.h"
 
 #include "attach/region.h"
@@ -32,7 +32,7 @@ static int ask(enum __ptrace_request request, pid_t thread, unsigned long data)
 
 /* ---- getting ready ---- */
 
-/* Behind the code of a loaded file, to the end of its last page, are bytes that nothing uses. */
+/* Nothing uses the bytes between the end of a loaded file's code and the end of its last page. */
 static uint64_t room_behind(const struct maps_entry *m, const struct elf_image *e)
 {
     uint64_t begin = (e->code_end + CAVE_ALIGNMENT - 1) & ~(uint64_t) (CAVE_ALIGNMENT - 1);
@@ -85,7 +85,7 @@ int trace_seize(struct trace *x, pid_t thread)
     return ask(PTRACE_SEIZE, thread, 0);
 }
 
-/* What a thread stands at: a signal that is about to be delivered, or an event and its signal. */
+/* Whether the thread stopped for an event, rather than for a signal about to be delivered. */
 static bool is_event(int stop)
 {
     return stop >> 8 == PTRACE_EVENT_STOP;
@@ -97,8 +97,8 @@ static int signal_of(int stop)
 }
 
 /*
- * The stop is looked at and not taken (WNOWAIT): the kernel still has the signal then, and delivers
- * it if we end before we have passed it on. A thread that has ended is taken.
+ * Peeks at the stop without consuming it (WNOWAIT): the kernel then still has the signal, and
+ * delivers it if we end before passing it on. The end of a thread is consumed.
  */
 static int wait_for_stop(pid_t thread, int *ret_stop)
 {
@@ -115,7 +115,7 @@ static int wait_for_stop(pid_t thread, int *ret_stop)
     return -ESRCH;
 }
 
-/* Waits for the stop that was asked for; signals that come first are delivered as ever. */
+/* Waits for the requested stop; signals that come first are delivered as usual. */
 static int wait_for_interrupt(pid_t thread, int *ret_stop)
 {
     int r;
@@ -137,7 +137,7 @@ int trace_stop(struct trace *x)
     if (r < 0)
         return r;
     if (signal_of(stop) != SIGTRAP)
-        r = -EBUSY; /* a stop of the whole process */
+        r = -EBUSY; /* the whole process is stopped */
     else if (!target_is_there(x->target))
         r = -ESRCH;
     else
@@ -147,7 +147,7 @@ int trace_stop(struct trace *x)
     return r;
 }
 
-/* A restartable sequence (rseq) must not be left and entered again in its middle. */
+/* A restartable sequence (rseq) must not be interrupted and resumed in its middle. */
 static bool is_in_sequence(const struct trace *x)
 {
     struct __ptrace_rseq_configuration where;
@@ -169,7 +169,7 @@ static bool is_in_sequence(const struct trace *x)
     return arch_program_counter(x->state) - sequence.start < sequence.len;
 }
 
-/* Further up a handler's own frames do not reach. */
+/* A handler's own frames reach no further up than this. */
 #define STACK_PAGES 32u
 
 bool trace_is_within(const struct trace *x, uint64_t address, uint64_t len)
@@ -190,7 +190,7 @@ bool trace_is_within(const struct trace *x, uint64_t address, uint64_t len)
     return false;
 }
 
-/* Whether the thread is on its way back from a call that one of us, who was killed, has made. */
+/* Whether the thread is returning from a call that a killed tidemark made. */
 static bool is_on_its_way_back(const struct trace *x)
 {
     for (unsigned i = 0; i < x->cave_count; i++) {
@@ -204,7 +204,7 @@ static bool is_on_its_way_back(const struct trace *x)
     return false;
 }
 
-bool trace_is_at_ease(struct trace *x)
+bool trace_is_interruptible(struct trace *x)
 {
     return arch_where(x->state) != ARCH_FOREIGN && !is_in_sequence(x) && !is_on_its_way_back(x) &&
            arch_choose_signal(x->state, x->target->caught) == 0;
@@ -218,12 +218,12 @@ static bool is_fault(int signal)
            signal == SIGTRAP || signal == SIGSYS;
 }
 
-/* Whether the thread stands where our code says that it is done: at `after` or `otherwise`. */
+/* Whether the thread is where our code reports that it is done: at `after` or `otherwise`. */
 static bool is_done(const struct trace *x, int signal, uint64_t after, uint64_t otherwise)
 {
     uint64_t at;
     int64_t result;
-    return signal == arch_signal(x->state) && arch_look(x->thread, &at, &result) == 0 &&
+    return signal == arch_signal(x->state) && arch_position(x->thread, &at, &result) == 0 &&
            (at == after || at == otherwise);
 }
 
@@ -255,8 +255,8 @@ static int write_code(struct trace *x, uint64_t address, const uint8_t *code, si
 }
 
 /*
- * -ENOSPC: there is none. Bytes that one of us has used, who was killed, may be written over when
- * the thread they were for is this one, which is not on its way back, or has ended.
+ * -ENOSPC: there is none. Bytes that a killed tidemark used may be overwritten if their thread is
+ * this one, which is not returning from them, or has ended.
  */
 static int choose_cave(struct trace *x)
 {
@@ -275,7 +275,7 @@ static int choose_cave(struct trace *x)
     return -ENOSPC;
 }
 
-/* Writes the code for x->call, and behind it for `page`. */
+/* Writes the code for x->call, followed by that for `page`. */
 static int fill_cave(struct trace *x, uint64_t page, uint64_t *ret_after)
 {
     uint8_t code[ARCH_CAVE_LEN];
@@ -296,7 +296,7 @@ int trace_system_call(struct trace *x, const struct arch_call *call, int64_t *re
         r = arch_jump(x->thread, x->state, x->cave);
     if (r == 0)
         r = run_to(x, after, after);
-    return r < 0 ? r : arch_look(x->thread, &address, ret);
+    return r < 0 ? r : arch_position(x->thread, &address, ret);
 }
 
 int trace_run_page(struct trace *x, uint64_t page, size_t after, int64_t *ret)
@@ -307,7 +307,7 @@ int trace_run_page(struct trace *x, uint64_t page, size_t after, int64_t *ret)
     if (r == 0)
         r = run_to(x, page + after, cave_after);
     if (r == 0)
-        r = arch_look(x->thread, &address, &result);
+        r = arch_position(x->thread, &address, &result);
     if (r < 0)
         return r;
     if (address == cave_after)
@@ -316,14 +316,14 @@ int trace_run_page(struct trace *x, uint64_t page, size_t after, int64_t *ret)
     return 0;
 }
 
-/* ---- leaving ---- */
+/* ---- letting go ---- */
 
 /*
- * The thread stands in the stop of a signal, which is where the kernel takes up again what was
- * interrupted, once the registers are as they were. Until the very moment that they are, the code
- * it stands in leads back by itself; so the code goes last.
+ * The thread is at a signal stop, where the kernel resumes what was interrupted once the registers
+ * are restored. Until that very moment the code it is in returns by itself, so the code is removed
+ * last.
  */
-double trace_leave(struct trace *x)
+double trace_release_thread(struct trace *x)
 {
     if (x->cave && arch_restore(x->thread, x->state) == 0)
         write_code(x, x->cave, x->before, sizeof x->before);

@@ -1,8 +1,7 @@
-/* attach/trace.h: one thread of the target, stopped, made to do something, and let go as it was.
+/* attach/trace.h: stops one thread of the target, lets it do something, and restores it.
  *
- * For a process of its own that does nothing else (see tracer.h): every wait is bounded by its
- * life, and when it ends, however it ends, the kernel lets the thread go and the thread leads
- * itself back. */
+ * For a process of its own that does nothing else (see tracer.h): every wait ends with that
+ * process. However it ends, the kernel lets the thread go, and the thread returns by itself. */
 #ifndef TIDEMARK_ATTACH_TRACE_H
 #define TIDEMARK_ATTACH_TRACE_H
 
@@ -11,8 +10,8 @@
 
 #define TRACE_CAVES 64
 
-/* Unused bytes of a code page, where one system call is put. `owner`: the thread that one of us,
- * who was killed, put one there for, with the `page` it leads to; 0: none. */
+/* Unused bytes of a code page, with room for one system call. `owner`: the thread for which a
+ * killed tidemark wrote one there, with the `page` it leads to; 0: none. */
 struct trace_cave {
     uint64_t address, page;
     pid_t owner;
@@ -20,45 +19,45 @@ struct trace_cave {
 
 struct trace {
     const struct target *target;
-    int memory; /* /proc/PID/mem: writes code, whatever the rights of its page; locked */
+    int memory; /* /proc/PID/mem: writes code despite the page's rights; locked */
     pid_t thread;
-    struct arch_state *state; /* as it was when it was stopped */
+    struct arch_state *state; /* its state when it was stopped */
     double stopped_at;
     struct trace_cave caves[TRACE_CAVES];
     unsigned cave_count;
-    uint64_t cave;         /* the one in use; 0 */
-    struct arch_call call; /* in it */
+    uint64_t cave;         /* the cave in use; 0: none */
+    struct arch_call call; /* the call in it */
     uint8_t before[ARCH_CAVE_LEN];
 };
 
-/* Gets ready, stops nothing. -EBUSY: another of us is at it just now; -errno. */
+/* Prepares, without stopping anything. -EBUSY: another tidemark is attaching right now; -errno. */
 int trace_init(struct trace *x, const struct target *t);
 
-/* Takes the thread under control, without stopping it. -EPERM: another has it; -ESRCH. */
+/* Takes control of the thread without stopping it. -EPERM: another program has it; -ESRCH. */
 int trace_seize(struct trace *x, pid_t thread);
 
-/* Stops it. -EBUSY: the process is being stopped by a signal; -ESRCH: it ended, or is another
- * program now. On failure it is not stopped. */
+/* Stops it. -EBUSY: a signal is stopping the process; -ESRCH: it has ended or started another
+ * program. On failure it is not stopped. */
 int trace_stop(struct trace *x);
 
-/* Whether the thread, where it stands, may be made to do something else for a moment. Not where it
- * is still on its way back from one of us who was killed: it will be out of that by itself. */
-bool trace_is_at_ease(struct trace *x);
+/* Whether the thread may do something else for a moment at its present place. Not while it is
+ * returning from a call of a killed tidemark; that ends by itself. */
+bool trace_is_interruptible(struct trace *x);
 
 /*
- * Whether the thread stands in these bytes, or may come back to them: a signal handler that it is
- * in may have interrupted them, so an address of them on its stack counts.
+ * Whether the thread is in these bytes or may return to them. It may be in a signal handler that
+ * interrupted them, so one of their addresses on its stack counts.
  */
 bool trace_is_within(const struct trace *x, uint64_t address, uint64_t len);
 
-/* One system call by the thread: its result in *ret. -ENOSPC: nowhere to put the code. */
+/* Lets the thread make one system call; its result is in *ret. -ENOSPC: no room for the code. */
 int trace_system_call(struct trace *x, const struct arch_call *call, int64_t *ret);
 
-/* After a system call: makes the page at `page` executable and runs it to its mark, `after`; what
- * its function returned in *ret. -EACCES and the like: it may not be executed. */
+/* After a system call: makes the page at `page` executable and runs it to its mark, `after`. The
+ * result of its function is in *ret. -EACCES and the like: the page may not be executed. */
 int trace_run_page(struct trace *x, uint64_t page, size_t after, int64_t *ret);
 
-/* Everything as it was, and the thread goes on. Returns the seconds that it stood still. */
-double trace_leave(struct trace *x);
+/* Restores everything and lets the thread continue. Returns the seconds it was paused. */
+double trace_release_thread(struct trace *x);
 
 #endif

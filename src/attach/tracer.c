@@ -1,4 +1,4 @@
-/* attach/tracer.c: a process of our own that does the tracing. */
+/* attach/tracer.c: runs the tracing in a process of its own. */
 #include "attach/tracer.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void be_child(pid_t parent, int (*work)(void *context), void *context)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);
-    /* Where we may, so that a thread that we have stopped does not wait for us behind others. */
+    /* Where allowed: a stopped thread must not wait for us behind other processes. */
     sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1});
     int r = work(context);
     _exit(r < 0 && r >= -MOST_STATUS ? -r : 0);

@@ -1,4 +1,4 @@
-/* gpu/claims.c: what a driver says each process holds, to one number a process. */
+/* gpu/claims.c: merges what a driver reports per context into one amount per process. */
 #include "gpu/claims.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ size_t gpu_claims_fold(struct gpu_claims *c, struct gpu_process *ret)
     for (size_t from = 0, to; from < c->count; from = to) {
         const struct gpu_claim *first = &c->list[from];
         double used_bytes = first->used_bytes;
-        /* fmax() takes the one that is told. */
+        /* fmax() takes the one that is known. */
         for (to = from + 1; to < c->count && compare(first, &c->list[to]) == 0; to++)
             used_bytes = fmax(used_bytes, c->list[to].used_bytes);
         if (count > 0 && ret[count - 1].pid == first->pid)

@@ -1,4 +1,5 @@
-/* gpu/claims.h: what a driver says each process holds, before it is told apart. Inside gpu only. */
+/* gpu/claims.h: what a driver reports per context and part, before it is merged. Inside gpu only.
+ * */
 #ifndef TIDEMARK_GPU_CLAIMS_H
 #define TIDEMARK_GPU_CLAIMS_H
 
@@ -6,20 +7,20 @@
 
 #include <stdint.h>
 
-/* The part of a device that is the whole device. */
+/* The part that stands for the whole device. */
 #define GPU_WHOLE UINT64_MAX
 
 /*
- * A driver names a process once for each kind of context and for each part (MIG instance) it is
- * on. Two claims on one part are about the same memory, those on different parts add up.
+ * A driver lists a process once for each kind of context and for each part (MIG instance) it uses.
+ * Two claims on one part are about the same memory; claims on different parts add up.
  */
 struct gpu_claim {
     pid_t pid;
     uint64_t part;
-    double used_bytes; /* NAN: not told */
+    double used_bytes; /* NAN: not reported */
 };
 
-/* Initialise with zeros. One owner. */
+/* Initialize with zeros. One owner. */
 struct gpu_claims {
     struct gpu_claim *list;
     size_t count, cap;
@@ -29,8 +30,9 @@ void gpu_claims_release(struct gpu_claims *c);
 int gpu_claims_add(struct gpu_claims *c, const struct gpu_claim *claim); /* -ENOMEM */
 
 /*
- * Sorts the claims and writes each process once to `ret`, which holds at least c->count. Memory of
- * a process on several parts of which one is not told is not told. The number of processes. Pure.
+ * Sorts the claims and writes each process once to `ret`, which has room for at least c->count. If
+ * one of several parts has unknown memory, so has the process. Returns the number of processes.
+ * Pure.
  */
 size_t gpu_claims_fold(struct gpu_claims *c, struct gpu_process *ret);
 

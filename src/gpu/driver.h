@@ -1,11 +1,12 @@
-/* gpu/driver.h: what gpu.c wants of a vendor's driver. Inside gpu only. */
+/* gpu/driver.h: what gpu.c needs from a vendor's driver. Inside gpu only. */
 #ifndef TIDEMARK_GPU_DRIVER_H
 #define TIDEMARK_GPU_DRIVER_H
 
 #include "gpu/claims.h"
 #include "gpu/gpu.h"
 
-/* The contracts are those of gpu.h; `state` is what open() gave, `device` is below its count. */
+/* The contracts are those of gpu.h; `state` is what open() returned, `device` is below its count.
+ * */
 struct gpu_driver {
     int (*open)(void **ret_state, char why[GPU_WHY_LENGTH]);
     void (*close)(void *state);

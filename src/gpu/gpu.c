@@ -15,7 +15,7 @@ struct gpu {
     struct gpu_claims claims; /* of the last gpu_read_processes() */
     struct gpu_process *processes;
     size_t cap;
-    pid_t owner; /* who opened it */
+    pid_t owner; /* the process that opened it */
 };
 
 int gpu_open(struct gpu **ret, char why[GPU_WHY_LENGTH])

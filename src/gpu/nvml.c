@@ -1,4 +1,4 @@
-/* gpu/nvml.c: NVIDIA's devices and who holds their memory. */
+/* gpu/nvml.c: NVIDIA's devices and the processes that use their memory. */
 #include "gpu/driver.h"
 #include "gpu/nvml_api.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list that is still too short after so many tries, or longer than this, is no list. */
+/* Gives up on a list that is still too short after this many tries, or longer than this. */
 #define LIST_TRIES 8
 #define LIST_MOST 65536u
 
@@ -49,20 +49,20 @@ static int error_of(nvml_return code)
 
 /* ---- memory and load ---- */
 
-static double told(uint64_t bytes)
+static double known_bytes(uint64_t bytes)
 {
     return bytes == NVML_NOT_AVAILABLE ? NAN : (double) bytes;
 }
 
-/* -ENOTSUP: a GPU without memory of its own, or MIG without rights. */
+/* -ENOTSUP: a GPU without memory of its own, or MIG without the rights to read it. */
 static int read_memory(const struct nvml_api *api, nvml_device handle, struct gpu_load *ret)
 {
     if (api->memory_v2) {
         struct nvml_memory_v2 memory = {.version = NVML_MEMORY_V2};
         int r = error_of(api->memory_v2(handle, &memory));
         if (r == 0) {
-            ret->used_bytes = told(memory.used);
-            ret->total_bytes = told(memory.total);
+            ret->used_bytes = known_bytes(memory.used);
+            ret->total_bytes = known_bytes(memory.total);
         }
         if (r != -ENOTSUP)
             return r;
@@ -70,13 +70,13 @@ static int read_memory(const struct nvml_api *api, nvml_device handle, struct gp
     struct nvml_memory memory;
     int r = api->memory ? error_of(api->memory(handle, &memory)) : -ENOTSUP;
     if (r == 0) {
-        ret->used_bytes = told(memory.used);
-        ret->total_bytes = told(memory.total);
+        ret->used_bytes = known_bytes(memory.used);
+        ret->total_bytes = known_bytes(memory.total);
     }
     return r;
 }
 
-/* Only that the device is lost is worth an error: MIG has no utilization, in several ways. */
+/* Only a lost device is an error: MIG fails to report utilization in several ways. */
 static int read_utilization(const struct nvml_api *api, nvml_device handle, struct gpu_load *ret)
 {
     struct nvml_utilization utilization;
@@ -115,7 +115,7 @@ static int reserve_entries(struct nvml *n, uint32_t count)
     return 0;
 }
 
-/* The list as it is, into n->entries. */
+/* Fetches the list as the driver writes it, into n->entries. */
 static int fetch_entries(struct nvml *n, nvml_list *list, nvml_device handle, uint32_t *ret_count)
 {
     uint32_t room = n->cap ? n->cap : 64;
@@ -134,7 +134,7 @@ static int fetch_entries(struct nvml *n, nvml_list *list, nvml_device handle, ui
             return code == NVML_SUCCESS ? -EIO : error_of(code);
         if (count > LIST_MOST)
             return -EIO;
-        /* Some more, for those that start meanwhile. */
+        /* Room for processes that start meanwhile. */
         room = (count > n->cap ? count : n->cap) + 32;
     }
     return -EIO;
@@ -146,7 +146,7 @@ static struct gpu_claim entry_claim(const unsigned char *entry, size_t stride)
     uint64_t used;
     memcpy(&pid, entry, sizeof pid);
     memcpy(&used, entry + 8, sizeof used);
-    struct gpu_claim claim = {(pid_t) pid, GPU_WHOLE, told(used)};
+    struct gpu_claim claim = {(pid_t) pid, GPU_WHOLE, known_bytes(used)};
     if (stride >= NVML_PROCESS_V2) {
         memcpy(&gpu_instance, entry + 16, sizeof gpu_instance);
         memcpy(&compute_instance, entry + 20, sizeof compute_instance);
@@ -162,7 +162,7 @@ static int add_claims(const struct nvml *n, uint32_t count, size_t documented,
                                           documented);
     for (uint32_t i = 0; i < count; i++) {
         struct gpu_claim claim = entry_claim(n->entries + i * stride, stride);
-        /* 0: a process that this container may not know. */
+        /* 0: a process that this container may not see. */
         int r = claim.pid > 0 ? gpu_claims_add(claims, &claim) : 0;
         if (r < 0)
             return r;
@@ -170,7 +170,7 @@ static int add_claims(const struct nvml *n, uint32_t count, size_t documented,
     return 0;
 }
 
-/* The newest version that the driver answers to: it may have the symbol and not the function. */
+/* Uses the newest version that works: a driver may have the symbol without the function. */
 static int read_context(struct nvml *n, nvml_device handle, enum nvml_context context,
                         struct gpu_claims *claims)
 {
@@ -198,7 +198,7 @@ static int nvml_read_claims(void *state, size_t device, struct gpu_claims *claim
     nvml_device handle = n->units[device].handle;
     int r = read_context(n, handle, NVML_COMPUTE, claims);
     for (enum nvml_context context = NVML_GRAPHICS; r == 0 && context < NVML_CONTEXTS; context++) {
-        /* Most devices for computing have no graphics, and many drivers do not tell about MPS. */
+        /* Many GPUs for computing have no graphics, and many drivers do not report MPS clients. */
         r = read_context(n, handle, context, claims);
         if (r == -ENOTSUP || r == -EIO)
             r = 0;
@@ -249,14 +249,14 @@ static int add_instances(struct nvml *n, nvml_device parent, uint32_t index)
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < most; i++) {
         nvml_device instance;
-        /* Not every place holds one. */
+        /* Not every slot has an instance. */
         if (n->api.mig_by_index(parent, i, &instance) == NVML_SUCCESS)
             r = add_unit(n, instance, index);
     }
     return r;
 }
 
-/* A device that cannot be had (lost, or not for us) does not take the others along. */
+/* An unusable device (lost, or without rights) does not stop the others from being listed. */
 static int add_device(struct nvml *n, uint32_t index, nvml_return *ret_refused)
 {
     nvml_device handle;

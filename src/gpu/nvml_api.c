@@ -9,7 +9,7 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* Of several names for one call the first that the library has is taken. */
+/* If a call has several names, the first one in the library is used. */
 static const struct symbol {
     const char *name;
     size_t offset;
@@ -67,7 +67,7 @@ static int load(const char *name, void **ret_library, char why[GPU_WHY_LENGTH])
     if (!error || strstr(error, "No such file"))
         snprintf(why, GPU_WHY_LENGTH, "no NVIDIA driver");
     else
-        snprintf(why, GPU_WHY_LENGTH, "no NVIDIA driver that can be loaded: %s", error);
+        snprintf(why, GPU_WHY_LENGTH, "the NVIDIA driver library cannot be loaded: %s", error);
     return -ENOENT;
 }
 
@@ -77,7 +77,7 @@ int nvml_api_open(struct nvml_api *ret, char why[GPU_WHY_LENGTH])
     if (!name || !*name)
         name = LIBRARY;
     else if (!strchr(name, '/')) {
-        snprintf(why, GPU_WHY_LENGTH, "TIDEMARK_NVML wants a path with a slash, not %s", name);
+        snprintf(why, GPU_WHY_LENGTH, "TIDEMARK_NVML must be a path with a slash, not %s", name);
         return -ENOENT;
     }
     struct nvml_api api = {0};

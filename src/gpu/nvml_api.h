@@ -1,4 +1,5 @@
-/* gpu/nvml_api.h: the few calls of NVIDIA's management library that are used. Inside gpu only. */
+/* gpu/nvml_api.h: the few calls of NVIDIA's management library that tidemark uses. Inside gpu only.
+ * */
 #ifndef TIDEMARK_GPU_NVML_API_H
 #define TIDEMARK_GPU_NVML_API_H
 
@@ -7,11 +8,11 @@
 #include <stdint.h>
 
 /*
- * Written from NVML's reference manual (docs.nvidia.com/deploy/nvml-api); nvml.h is neither needed
- * nor copied. Layouts of structs are part of NVML's ABI and never change under one name, but for
- * the lists of processes (see below).
+ * Written from NVML's reference manual (docs.nvidia.com/deploy/nvml-api), without nvml.h or copies
+ * from it. The layout of a struct is part of NVML's ABI and never changes under one name, except
+ * for the lists of processes (see below).
  */
-typedef int nvml_return; /* an `enum`, to which newer drivers add */
+typedef int nvml_return; /* an `enum` that newer drivers extend */
 typedef struct nvml_handle *nvml_device;
 
 enum {
@@ -49,8 +50,8 @@ struct nvml_utilization {
 /*
  * An entry of a list of processes: pid at 0 (32 bits), memory at 8 (64), and from version 2 on GPU
  * instance at 16 and compute instance at 20 (32 each). Version 3 is like 2 in most drivers, but
- * 535.43 to 535.86 put 8 bytes more behind it, and some libraries in containers answer to it with
- * version 1: the caller finds out (nvml_processes_stride()).
+ * 535.43 to 535.86 append 8 bytes, and some libraries in containers answer a version 3 call with
+ * version 1. nvml_processes_stride() finds out.
  */
 enum { NVML_PROCESS_V1 = 16, NVML_PROCESS_V2 = 24, NVML_PROCESS_LONGEST = 32 };
 
@@ -60,7 +61,7 @@ enum { NVML_LIST_V3, NVML_LIST_V2, NVML_LIST_V1, NVML_LIST_VERSIONS };
 /* *count: in, the room in `entries`; out, the number of processes (also on INSUFFICIENT_SIZE). */
 typedef nvml_return nvml_list(nvml_device device, uint32_t *count, void *entries);
 
-/* The library. A call that this driver does not have is NULL. */
+/* The library. NULL: this driver lacks the call. */
 struct nvml_api {
     void *library; /* NULL: closed */
     nvml_return (*init)(void);
@@ -79,16 +80,16 @@ struct nvml_api {
     nvml_list *list[NVML_CONTEXTS][NVML_LIST_VERSIONS];
 };
 
-/* Loads the library; calls nothing of it. -ENOENT, and `why` says it in words. */
+/* Loads the library without calling it. -ENOENT, with the reason in `why`. */
 int nvml_api_open(struct nvml_api *ret, char why[GPU_WHY_LENGTH]);
 void nvml_api_close(struct nvml_api *api);
 
-/* In words, never NULL. */
+/* The error message, never NULL. */
 const char *nvml_api_error(const struct nvml_api *api, nvml_return code);
 
 /*
- * The bytes an entry takes in a list of `count` that the driver wrote over `size` bytes of
- * NVML_UNTOUCHED; `documented` where that cannot be seen. Pure.
+ * The bytes per entry of a list of `count` that the driver wrote over `size` bytes of
+ * NVML_UNTOUCHED; `documented` where that does not show. Pure.
  */
 #define NVML_UNTOUCHED 0xa5
 size_t nvml_processes_stride(const unsigned char *bytes, size_t size, size_t count,

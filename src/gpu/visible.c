@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* One element of the list, without the blanks around it. */
+/* One element of the list, without surrounding blanks. */
 struct word {
     const char *text;
     size_t len;
@@ -18,7 +18,7 @@ struct list {
     size_t count;
 };
 
-/* What a word means if not a device: the list ends before it, or nobody can say. */
+/* Results for a word that is not a device: the list ends before it, or nobody can tell. */
 #define NO_DEVICE (-ENODEV)
 #define UNKNOWN (-EINVAL)
 
@@ -41,7 +41,7 @@ static bool has_instances(struct list l)
     return false;
 }
 
-/* Reads as strtoul() does, and CUDA: what follows the digits is passed over ("1st" is 1). */
+/* Reads a number as strtoul() and CUDA do: ignores what follows the digits ("1st" is 1). */
 static bool word_number(struct word word, unsigned *ret)
 {
     size_t at = word.len > 0 && word.text[0] == '+' ? 1 : 0;
@@ -70,7 +70,7 @@ static int find_number(struct word word, struct list l)
     return NO_DEVICE;
 }
 
-/* "MIG-GPU-.../1/0" was the uuid of an instance before R470, and CUDA still takes it. */
+/* "MIG-GPU-.../1/0" named an instance before R470, and CUDA still accepts it. */
 static bool is_old_name(struct word word)
 {
     return begins(word, "MIG-GPU-") && memchr(word.text, '/', word.len);
@@ -83,7 +83,7 @@ static int find_uuid(struct word word, struct list l)
         if (strncmp(l.devices[i].uuid, word.text, word.len) != 0)
             continue;
         if (found >= 0)
-            return NO_DEVICE; /* the beginning of two names */
+            return NO_DEVICE; /* a prefix of two names */
         found = (int) i;
     }
     return found == NO_DEVICE && is_old_name(word) && has_instances(l) ? UNKNOWN : found;
@@ -94,7 +94,8 @@ static bool is_uuid(struct word word)
     return begins(word, "GPU-") || begins(word, "MIG-");
 }
 
-/* The next element of the list at *at, which moves behind its comma, to NULL at the end. */
+/* Returns the next element of the list at *at and moves *at past its comma, or to NULL at the end.
+ * */
 static struct word next_word(const char **at)
 {
     const char *from = *at;
@@ -132,7 +133,7 @@ int gpu_visible_parse(const char *visible, const struct gpu_device *devices, siz
         return all_devices(l, ret);
     const char *at = visible;
     struct word word = next_word(&at);
-    /* The first element decides in what the list is written. */
+    /* The first element decides whether the list has uuids or numbers. */
     int (*find)(struct word, struct list) = is_uuid(word) ? find_uuid : find_number;
     int found = 0;
     for (;;) {

@@ -1,4 +1,4 @@
-/* input/collect.c: what all readers share: the series found so far, and what is said of them. */
+/* input/collect.c: what all readers share: the series found so far, and the summary. */
 #include "input/collect.h"
 
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A clock that falls by more than this many strides is no disorder of lines. */
+/* A clock that falls by more than this many strides is not just a line out of order. */
 #define FALL_STRIDES 8
 
-/* So many samples of which each lies before the last are no restarts: the rows are upside down. */
+/* After this many samples in a row that each precede the last, the rows are in reverse order. */
 #define BACKWARDS_MOST 8
 
 static size_t bucket_of(const struct collector *c, const char *key)
@@ -83,14 +83,14 @@ bool track_fell_back(const struct track *t, double at)
 
 enum fall { FALL_NONE, FALL_EPOCH, FALL_RESTART };
 
-/* A counter that falls while the epoch goes on, or from its total, begins the next epoch. */
+/* A counter that falls while the epoch advances, or from its total, starts the next epoch. */
 static enum fall judge_fall(const struct track *t, struct position at, double position)
 {
     if (t->samples == 0 || !(position <= t->last))
         return FALL_NONE;
     if (at.epoch < t->epoch)
         return FALL_RESTART;
-    /* "100/100" may stand for every epoch. */
+    /* "100/100" may appear in every epoch. */
     if (position == t->last && !(floor(at.epoch) > floor(t->epoch)))
         return FALL_NONE;
     if (at.epoch > t->epoch)
@@ -110,7 +110,7 @@ static void advance(struct track *t, double at)
     t->samples++;
 }
 
-/* Tells epochs from restarts; gives the position on the track's clock. */
+/* Tells epochs from restarts; *ret is the position on the track's clock. */
 static int place(struct collector *c, struct track *t, struct position at, double *ret)
 {
     double raw = t->clock == CLOCK_STEP ? at.step : at.seconds;
@@ -127,8 +127,8 @@ static int place(struct collector *c, struct track *t, struct position at, doubl
         t->backwards = t->samples == 1 ? t->backwards + 1 : 0;
         if (t->backwards == BACKWARDS_MOST)
             return collect_error(c, 0,
-                                 "the clock falls from row to row: expected the oldest first "
-                                 "(tac turns a file round)");
+                                 "the clock falls from row to row: expected the oldest row first "
+                                 "(tac reverses a file)");
         int r = collect_restart(c, t);
         if (r < 0)
             return r;
@@ -211,7 +211,7 @@ static int add_to_list(struct collector *c, struct track *t, void *context)
 
 int collect_end_all(struct collector *c)
 {
-    /* In the order in which they began: hashing must not show in the output. */
+    /* In the order in which they began: the output must not depend on hashing. */
     struct track *list[COLLECT_MAX_TRACKS], **end = list;
     size_t count = c->tracks;
     collect_each(c, add_to_list, &end);

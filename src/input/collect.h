@@ -1,31 +1,31 @@
-/* input/collect.h: what all readers share: the series found so far, and what is said of them. */
+/* input/collect.h: what all readers share: the series found so far, and the summary. */
 #ifndef TIDEMARK_INPUT_COLLECT_H
 #define TIDEMARK_INPUT_COLLECT_H
 
 #include "input/input.h"
 
-/* More series than this at one time are passed over. */
+/* More open series than this are ignored. */
 #define COLLECT_MAX_TRACKS 4096
 
-/* One series that is being delivered. The collector owns it; it ends with collect_end(). */
+/* One series being delivered. The collector owns it; collect_end() ends it. */
 struct track {
     struct track *next; /* in its bucket */
-    char *key;          /* what tells it from the others of its source */
+    char *key;          /* unique among the series of its source */
     int series;         /* the sink's number */
     enum series_clock clock;
     uint64_t samples;
     double first, last; /* positions on the clock, since the last restart */
     double stride;      /* the longest advance so far */
-    double offset;      /* added to steps that are counted anew in every epoch */
-    double epoch;       /* the last epoch number seen, NAN where none */
-    unsigned backwards; /* restarts one after another, each after a single sample */
+    double offset;      /* added to steps that restart with every epoch */
+    double epoch;       /* the last epoch number; NAN: none yet */
+    unsigned backwards; /* consecutive restarts, each after a single sample */
     uint64_t section;   /* free for the reader */
-    double unit;        /* likewise: of plain numbers */
+    double unit;        /* likewise: the unit of plain numbers */
 };
 
 /*
- * Passes samples on to the sink and keeps the summary. One owner, one thread. Functions that can
- * fail give the sink's negative return, which every reader hands on at once.
+ * Passes samples to the sink and keeps the summary. One owner, one thread. Functions that can fail
+ * return the sink's negative return, which every reader returns at once.
  */
 struct collector {
     const struct input_sink *sink;
@@ -36,10 +36,10 @@ struct collector {
     uint64_t opened; /* in all */
 };
 
-/* A moment on both clocks; NAN where it is not told. */
+/* A moment on both clocks; NAN: not given. */
 struct position {
     double step, seconds;
-    double epoch; /* number of the epoch the step lies in */
+    double epoch; /* number of the step's epoch */
     double total; /* steps of that epoch, as in "12/100" */
 };
 
@@ -55,13 +55,13 @@ struct track *collect_find(const struct collector *c, const char *key);
 int collect_open(struct collector *c, const char *key, const struct series_info *info,
                  const struct input_hints *hints, struct track **ret);
 
-/* True if `at` lies so far back that the program must have begun anew. */
+/* True if `at` is so far back that the program must have restarted. */
 bool track_fell_back(const struct track *t, double at);
 
 /*
- * Passes one sample on; what is not finite is dropped. Where the clock falls back to the start the
- * series is restarted, or, where the epoch went on at the same time, the steps of the epochs are
- * put one behind the other. -EINVAL: the clock falls from row to row (the error is set).
+ * Passes one sample on, unless it is not finite. If the clock falls back to the start, the series
+ * restarts; if the epoch advanced at the same time, the steps of the epochs are added up. -EINVAL:
+ * the clock falls from row to row (the error is set).
  */
 int collect_sample(struct collector *c, struct track *t, struct position at, double value);
 
@@ -70,21 +70,21 @@ int collect_epoch(struct collector *c, struct track *t, double at);
 int collect_end(struct collector *c, struct track *t); /* frees `t` */
 int collect_end_all(struct collector *c);
 
-/* Calls `visit` for every open track. Stops at the first negative return and hands it on. */
+/* Calls `visit` for every open track. Stops at the first negative return and returns it. */
 int collect_each(struct collector *c,
                  int (*visit)(struct collector *c, struct track *t, void *context), void *context);
 
-/* Frees the tracks and tells the sink nothing. */
+/* Frees the tracks without calling the sink. */
 void collect_release(struct collector *c);
 
-/* A line that looked like data and could not be read; the first is remembered with its reason. */
+/* Counts an unreadable line that looked like data; keeps the first one with its reason. */
 void collect_skip(struct collector *c, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Skips a line that is no text or was too long. False: it is neither. */
+/* Skips a line that is not text or is too long. False: it is neither. */
 bool collect_skip_damaged(struct collector *c, const struct line *line);
 
-/* Adds to what the user is told was guessed, as long as there is room. */
+/* Adds a guess that the user is shown, as long as there is room. */
 void collect_guess(struct collector *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

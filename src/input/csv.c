@@ -1,4 +1,4 @@
-/* input/csv.c: tables of text: CSV, TSV, ';', one column of numbers; nvidia-smi's output too. */
+/* input/csv.c: text tables: CSV, TSV, ';', one column of numbers; nvidia-smi's output too. */
 #include "input/names.h"
 #include "input/reader.h"
 #include "input/table.h"
@@ -12,7 +12,7 @@
 
 #define CSV_MAX_FIELDS 512
 
-/* The fields of one line: NUL-terminated, without quotes and the blanks around them. */
+/* The fields of one line: NUL-terminated, without quotes and surrounding blanks. */
 struct fields {
     struct buf text;
     size_t offset[CSV_MAX_FIELDS], length[CSV_MAX_FIELDS];
@@ -23,7 +23,7 @@ struct csv {
     struct collector *c;
     struct table *table;
     struct fields fields;
-    struct buf header; /* the line, to know it again */
+    struct buf header; /* the line, to recognize a repetition */
     char delimiter;    /* '\0': one column */
     bool has_header;   /* settled */
     uint64_t header_line;
@@ -35,7 +35,7 @@ static bool is_passed_over(const struct line *line)
     return *text == '\0' || *text == '#' || strncmp(text, "```", 3) == 0;
 }
 
-/* A quoted field from behind its first quote; where it ends. */
+/* Adds a quoted field from after its opening quote; returns its end. */
 static const char *add_quoted(const char *p, struct buf *b)
 {
     for (; *p; p++) {
@@ -93,7 +93,7 @@ static bool is_number(const struct fields *f, size_t i)
         return true;
     if (quantity_parse(text, len, &q) < 0)
         return false;
-    /* "5552,3" stands for itself where ';' parts the fields. */
+    /* "5552,3" is one number where ';' separates the fields. */
     return q.length == len || (text[q.length] == ',' && strspn(text, "0123456789,+-") == len);
 }
 
@@ -105,7 +105,7 @@ static size_t count_numbers(const struct fields *f)
     return numbers;
 }
 
-/* No prose: every field could be the name of a column. */
+/* True unless it is prose: every field could be a column name. */
 static bool could_be_names(const struct fields *f)
 {
     size_t known = 0, words = 0;
@@ -119,7 +119,7 @@ static bool could_be_names(const struct fields *f)
     return words == f->count || known > 0;
 }
 
-/* No prose: every field is a number, a moment, nothing, or one word. */
+/* True unless it is prose: every field is a number, a time, empty, or one word. */
 static bool could_be_row(const struct fields *f)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -136,7 +136,7 @@ static int judge(const struct fields *first, const struct fields *second, char d
     if (first->count != second->count || first->count < least || count_numbers(second) == 0)
         return 0;
     if (could_be_names(first)) {
-        /* A lone word above a number may be anything. */
+        /* A single word above a number may mean anything. */
         bool is_known = name_read(field(first, 0), first->length[0]).role >= NAME_MEMORY;
         return delimiter || is_known ? 1 : 0;
     }
@@ -144,7 +144,7 @@ static int judge(const struct fields *first, const struct fields *second, char d
     return alike && could_be_row(first) && could_be_row(second) ? 2 : 0;
 }
 
-/* What the two lines are with the delimiter that suits them best. */
+/* Judges the two lines with the delimiter that fits them best. */
 static int choose_delimiter(const char *first, const char *second, char *ret_delimiter)
 {
     static const char delimiters[] = {'\t', ';', ',', '\0'};
@@ -223,8 +223,8 @@ static bool any_has_unit(const struct fields *f)
 }
 
 /*
- * A name for a column that has none. The first moment or plain number is the clock; numbers are
- * values, but where some carry a unit the others only tell the series apart (a pid).
+ * Names a column that has no name. The first time or plain number is the clock. Numbers are values;
+ * but if some carry a unit, those without one only identify the series (a pid).
  */
 static int add_unnamed(struct csv *csv, size_t i, bool *has_clock)
 {
@@ -262,7 +262,7 @@ static int add_columns(struct csv *csv)
 static void tell_format(const struct csv *csv)
 {
     struct input_summary *s = csv->c->summary;
-    const char *what = csv->delimiter == '\t'   ? "tab separated table"
+    const char *what = csv->delimiter == '\t'   ? "tab-separated table"
                        : csv->delimiter == ';'  ? "table separated by ';'"
                        : csv->delimiter == '\0' ? "column of numbers"
                                                 : "CSV";
@@ -271,7 +271,7 @@ static void tell_format(const struct csv *csv)
              csv->has_header ? " with a header" : " without a header");
 }
 
-/* The first two lines that hold something settle what the table looks like. */
+/* The first two non-empty lines decide what the table looks like. */
 static int begin(struct csv *csv, const struct line *line)
 {
     if (csv->header.len == 0) {
@@ -320,7 +320,7 @@ static int csv_line(void *state, const struct line *line)
         if (r < 0)
             return r;
     }
-    /* Monitors that are started again, and nvidia-smi at every turn, repeat their header. */
+    /* Monitors that were restarted repeat their header, as nvidia-smi does at every turn. */
     if (csv->has_header && strcmp(line->text, buf_text(&csv->header)) == 0)
         return 0;
     return pass_row(csv, line->text, line->number);
@@ -336,7 +336,7 @@ static int csv_explain(void *state)
         return r;
     }
     return collect_error(csv->c, csv->header_line,
-                         "a header without a row of numbers below it: expected one row a sample");
+                         "a header without a row of numbers below it: expected one row per sample");
 }
 
 const struct reader csv_reader = {

@@ -1,9 +1,9 @@
-/* input/detect.c: finds the format of a source from its first lines. */
+/* input/detect.c: detects the format of a source from its first lines. */
 #include "input/reader.h"
 
 #include <string.h>
 
-/* Beyond so many lines a source that is none of the others is read as a log. */
+/* After this many lines, a source of no other format is read as a log. */
 #define DETECT_LINES 256
 
 static bool holds_something(const struct line *line)
@@ -12,8 +12,7 @@ static bool holds_something(const struct line *line)
     return *text != '\0' && *text != '#';
 }
 
-/* The last line before `at` that is neither blank nor a comment; `at` itself where there is none.
- */
+/* The last line before `at` that is neither blank nor a comment; `at` itself if there is none. */
 static size_t line_before(const struct line *lines, size_t at)
 {
     size_t i = at;
@@ -30,7 +29,7 @@ static bool is_object(const struct line *line)
     return text[0] == '{' && text[1 + strspn(text + 1, " ")] == '"';
 }
 
-/* A bracket alone in its line: JSON laid out for people. */
+/* A bracket alone in its line: pretty-printed JSON. */
 static bool is_bracket(const struct line *line)
 {
     const char *text = line->text + strspn(line->text, " \t");
@@ -59,7 +58,7 @@ const struct reader *detect_format(const struct line *lines, size_t count, bool 
     if (mprof_looks_like(&lines[last]))
         return &mprof_reader;
     bool is_log = text_log_looks_like(&lines[last]);
-    /* A row below names may look like a line of a log; without names the log is likelier. */
+    /* A row below names may look like a log line; without names a log is more likely. */
     if (table == 1 || (table == 2 && !is_log)) {
         *ret_first = before;
         return &csv_reader;

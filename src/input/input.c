@@ -1,4 +1,4 @@
-/* input/input.c: the life of a source: its format is found, its lines are read, it is judged. */
+/* input/input.c: the life of a source: detect its format, read its lines, judge the whole. */
 #include "input/input.h"
 
 #include "input/names.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines kept while the format is not known; past that many bytes it is decided. */
+/* Lines are held until the format is known; beyond this many bytes it must be decided. */
 #define HELD_MAX_BYTES ((size_t) 1 << 20)
 
 struct input {
@@ -20,9 +20,9 @@ struct input {
     struct collector collector;
     const struct reader *reader; /* NULL: the format is not known yet */
     void *state;
-    struct line *held; /* each owns its text */
+    struct line *held; /* each line owns its text */
     size_t held_count, held_capacity, held_bytes;
-    bool ended; /* the series were told their end */
+    bool ended; /* every series has ended */
 };
 
 int input_new(int fd, const struct input_options *options, const struct input_sink *sink,
@@ -44,7 +44,7 @@ int input_new(int fd, const struct input_options *options, const struct input_si
     in->collector.summary = &in->summary;
     if (options->unit && name_unit(options->unit, &unit) <= 0)
         collect_error(&in->collector, 0,
-                      "unit '%.20s' is not known: expected bytes, KB, MB, GB, TB or count (--unit)",
+                      "unknown unit '%.20s': expected bytes, KB, MB, GB, TB or count (--unit)",
                       options->unit);
     *ret = in;
     return 0;
@@ -103,7 +103,7 @@ static int start_reader(struct input *in, const struct reader *reader)
     return 0;
 }
 
-/* Decides on the format if it can be said, and reads what was held back for it. */
+/* Decides on the format if possible, and reads the held lines. */
 static int try_detect(struct input *in, bool final)
 {
     size_t first = 0;
@@ -174,7 +174,7 @@ int input_finish(struct input *in)
 {
     if (in->summary.error[0] || in->ended)
         return in->summary.error[0] ? -EINVAL : 0;
-    /* A followed source may end in the middle of its last line. */
+    /* A followed source may end in the middle of a line. */
     int r = read_all(in, true);
     if (r >= 0 && !in->reader && in->summary.lines > 0)
         r = try_detect(in, true);

@@ -1,4 +1,4 @@
-/* input/json_lines.c: JSON lines: one object a sample, or one object a whole series. */
+/* input/json_lines.c: JSON lines: one object per sample, or one object per series. */
 #include "input/names.h"
 #include "input/reader.h"
 #include "input/table.h"
@@ -17,7 +17,7 @@ struct json_lines {
     struct buf texts; /* cells that had to be unescaped; never grows within a line */
 };
 
-/* A whole series in one object. The readers stand at the first element of their array. */
+/* A whole series in one object. The readers are at the first element of their array. */
 struct series_object {
     struct buf id, kind, unit;
     struct json_reader t, v, restarts;
@@ -51,7 +51,7 @@ static void json_lines_close(void *state)
     free(j);
 }
 
-/* Takes an array of numbers and nulls; where it begins and how many there are. */
+/* Reads an array of numbers and nulls; returns where it begins and how many there are. */
 static int take_numbers(struct json_reader *r, bool null_ok, struct json_reader *ret_begin,
                         size_t *ret_count)
 {
@@ -73,7 +73,7 @@ static int take_numbers(struct json_reader *r, bool null_ok, struct json_reader 
     return 0;
 }
 
-/* A number, or null for nothing said. */
+/* A number, or null for none. */
 static int take_number(struct json_reader *r, double *ret)
 {
     struct json_token token;
@@ -128,14 +128,14 @@ static int take_member(struct json_reader *r, const struct json_token *key, stru
     return json_token_is(key, "limit_mb") ? take_number(r, &o->limit_mb) : json_skip(r);
 }
 
-/* NULL where the object is a whole series, else what is wrong with it. */
+/* NULL if the object is a whole series, else what is wrong with it. */
 static const char *read_series(const struct line *line, struct series_object *o)
 {
     struct json_reader r;
     struct json_token token;
     json_reader_init(&r, line->text, line->len);
     if (json_next(&r, &token) < 0 || token.type != JSON_OBJECT_BEGIN)
-        return "no JSON object";
+        return "not a JSON object";
     for (;;) {
         if (json_next(&r, &token) < 0)
             return "not valid JSON";
@@ -145,7 +145,7 @@ static const char *read_series(const struct line *line, struct series_object *o)
             return "a field of the series is malformed";
     }
     if (json_next(&r, &token) < 0)
-        return "something behind the JSON object";
+        return "text after the JSON object";
     if (!o->has_v)
         return "no field 'v' with the values";
     if (o->has_t && o->t_count != o->v_count)
@@ -155,7 +155,7 @@ static const char *read_series(const struct line *line, struct series_object *o)
     return NULL;
 }
 
-/* The next position at which the process began anew; infinite: none. */
+/* The next position at which the program restarted; infinite: none. */
 static double next_restart(struct series_object *o)
 {
     struct json_token token;
@@ -189,14 +189,14 @@ static int open_series(struct collector *c, const struct series_object *o, uint6
         .horizon = fmax(o->horizon, 0),
         .limit = fmax(o->limit_mb * factor, 0),
     };
-    /* Unlike any key of a table: those begin with a digit. */
+    /* Never the key of a table's series: those begin with a digit. */
     int r = collect_open(c, "series", &info, &hints, ret);
     buf_release(&name);
     *ret_factor = factor;
     return r;
 }
 
-/* Passes the samples on; the arrays were checked before. */
+/* Passes the samples on; the arrays have been checked. */
 static int pass_samples(struct collector *c, struct series_object *o, struct track *track,
                         double factor)
 {
@@ -245,7 +245,7 @@ static int series_line(struct json_lines *j, const struct line *line)
     return r;
 }
 
-/* A number, or a text such as "5,552 MB", becomes a cell. -EINVAL: not JSON. */
+/* Makes a cell of a number, or of a text such as "5,552 MB". -EINVAL: not JSON. */
 static int set_cell(struct json_lines *j, const struct json_token *value)
 {
     if (value->type != JSON_NUMBER && value->type != JSON_STRING)
@@ -262,7 +262,7 @@ static int set_cell(struct json_lines *j, const struct json_token *value)
     return 0;
 }
 
-/* Reads the members of an object, and of the objects in it, as cells. -EINVAL: not JSON. */
+/* Reads the members of an object and of its nested objects as cells. -EINVAL: not JSON. */
 static int read_cells(struct json_lines *j, struct json_reader *r)
 {
     size_t ends[64]; /* of the path at each depth; the reader allows no more */
@@ -282,7 +282,7 @@ static int read_cells(struct json_lines *j, struct json_reader *r)
         } else if (token.type == JSON_OBJECT_BEGIN) {
             ends[depth - 1] = depth > 1 ? j->path.len : 0;
         } else if (token.type == JSON_ARRAY_BEGIN) {
-            /* An array is no sample: over to its end. */
+            /* An array is not a sample: skip to its end. */
             while (r->depth >= depth) {
                 if (json_next(r, &token) < 0)
                     return -EINVAL;
@@ -295,7 +295,7 @@ static int read_cells(struct json_lines *j, struct json_reader *r)
     }
 }
 
-/* The object's text without what an array of objects puts around it. */
+/* The object's text without the punctuation of an array of objects. */
 static struct line trim(const struct line *line)
 {
     struct line l = *line;
@@ -308,7 +308,7 @@ static struct line trim(const struct line *line)
     return l;
 }
 
-/* The object has a member `v` that is an array: a whole series. */
+/* True if the object has a member `v` that is an array: a whole series. */
 static bool is_series(const struct line *line)
 {
     struct json_reader r;
@@ -328,7 +328,7 @@ static bool is_series(const struct line *line)
 static int sample_line(struct json_lines *j, const struct line *line)
 {
     struct json_reader r;
-    /* No escape is shorter than what it stands for: room for the line is room for all cells. */
+    /* Unescaping never lengthens a text, so the length of the line is enough for all cells. */
     if (memchr(line->text, '\\', line->len))
         buf_add(&j->texts, line->text, line->len);
     buf_clear(&j->texts);
@@ -358,18 +358,19 @@ static int json_lines_explain(void *state)
     bool batch = j->c->options->batch;
     if (s->skipped > 0)
         return collect_error(j->c, s->first_skipped,
-                             "no %s could be read, the first because of: %s; expected %s",
+                             "no %s could be read (the first: %s); expected %s",
                              batch ? "series" : "sample", s->skip_reason,
                              batch ? "JSON lines with 'id', 'unit', 't' and 'v'"
-                                   : "one JSON object a line (jq -c '.[]' makes them of an array)");
+                                   : "one JSON object per line (jq -c '.[]' converts an array)");
     if (table_columns(j->table) == 0)
-        return collect_error(j->c, 0,
-                             "no number in any JSON object: expected one object a sample, such as "
-                             "{\"step\": 10, \"rss_mb\": 5552}");
+        return collect_error(
+            j->c, 0,
+            "no number in any JSON object: expected one object per sample, such as "
+            "{\"step\": 10, \"rss_mb\": 5552}");
     return table_explain(j->table);
 }
 
-/* The object has a member that looks like memory. */
+/* True if the object has a member named like memory. */
 static bool has_memory(const struct line *line)
 {
     struct json_reader r;

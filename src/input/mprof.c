@@ -39,7 +39,7 @@ static void mprof_close(void *state)
     free(m);
 }
 
-/* The next blank-separated number; moves *text behind it. */
+/* Reads the next blank-separated number and moves *text past it. */
 static bool take_number(const char **text, struct quantity *ret)
 {
     const char *p = *text + strspn(*text, " \t");
@@ -107,7 +107,7 @@ static int find_track(struct mprof *m, const struct mprof_sample *s, struct trac
 
 static int pass_sample(struct mprof *m, const struct mprof_sample *s, uint64_t line)
 {
-    /* mprof goes on to write 0 for a child that has ended. */
+    /* mprof keeps writing 0 for a child that has ended. */
     if (s->mib == 0)
         return 0;
     struct track *track;
@@ -139,7 +139,7 @@ static int mprof_line(void *state, const struct line *line)
         return pass_sample(m, &sample, line->number);
     bool is_known = strncmp(line->text, "FUNC ", 5) == 0 || line->text[0] == '\0';
     if (!is_known)
-        collect_skip(m->c, line->number, "not a line of mprof: expected 'MEM MiB seconds'");
+        collect_skip(m->c, line->number, "not an mprof line: expected 'MEM MiB seconds'");
     return 0;
 }
 
@@ -147,7 +147,7 @@ static int mprof_explain(void *state)
 {
     struct mprof *m = state;
     return collect_error(m->c, m->c->summary->first_skipped,
-                         "no sample in a file of mprof: expected lines 'MEM MiB seconds'");
+                         "no sample in an mprof file: expected lines 'MEM MiB seconds'");
 }
 
 const struct reader mprof_reader = {

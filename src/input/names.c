@@ -1,4 +1,4 @@
-/* input/names.c: what a column, a field or a label means, judged by its name. */
+/* input/names.c: the meaning of a column, a field or a label, from its name. */
 #include "input/names.h"
 
 #include <ctype.h>
@@ -45,7 +45,7 @@ static void split(const char *name, size_t len, struct words *w)
     }
 }
 
-/* True if `word` stands in `list`, whose words are parted by single spaces. */
+/* True if `word` is in `list`, whose words are separated by single spaces. */
 static bool in_list(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -70,7 +70,7 @@ static bool last_is(const struct words *w, const char *list)
     return w->count > 0 && in_list(list, w->word[w->count - 1]);
 }
 
-/* All words but numbers stand in the list, and there is one. */
+/* True if all words but numbers are in the list, and there is at least one. */
 static bool only(const struct words *w, const char *list)
 {
     size_t listed = 0;
@@ -146,7 +146,7 @@ static void find_device(const struct words *w, char *device, size_t size)
     }
 }
 
-/* Seconds per unit where the name is one of a moment, else 0. */
+/* Seconds per unit if the name means a time, else 0. */
 static double time_unit_of(const struct words *w)
 {
     static const struct {

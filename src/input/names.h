@@ -1,4 +1,4 @@
-/* input/names.h: what a column, a field or a label means, judged by its name. Pure. */
+/* input/names.h: the meaning of a column, a field or a label, from its name. Pure. */
 #ifndef TIDEMARK_INPUT_NAMES_H
 #define TIDEMARK_INPUT_NAMES_H
 
@@ -8,33 +8,34 @@
 #include <stddef.h>
 
 enum name_role {
-    NAME_OTHER,  /* says nothing */
-    NAME_NOISE,  /* a number, but no level of memory: a loss, a percentage, a rate, a delta */
+    NAME_OTHER,  /* no known meaning */
+    NAME_NOISE,  /* a number, but not an amount of memory: a loss, a percentage, a rate, a delta */
     NAME_STEP,   /* the training step */
-    NAME_TIME,   /* a moment */
+    NAME_TIME,   /* a time */
     NAME_EPOCH,  /* the number of the epoch */
-    NAME_PID,    /* whose values the row holds */
-    NAME_DEVICE, /* on which device */
-    NAME_OWNER,  /* whose: a process, a rank, a host, a series */
-    NAME_METRIC, /* which counter the row's value is of */
+    NAME_PID,    /* the process of the row's values */
+    NAME_DEVICE, /* the device */
+    NAME_OWNER,  /* an owner: a process, a rank, a host, a series */
+    NAME_METRIC, /* the counter of the row's value */
     NAME_MEMORY, /* a size */
     NAME_COUNT,  /* a number of things */
 };
 
 struct name_meaning {
     enum name_role role;
-    const char *kind;    /* of a series, as in base/series.h; "memory" where it is not told */
-    double unit;         /* bytes per plain number; NAN where the name does not tell */
+    const char *kind;    /* of a series, as in base/series.h; "memory" if unspecified */
+    double unit;         /* bytes per plain number; NAN if the name has no unit */
     double time_unit;    /* seconds per plain number of a NAME_TIME */
-    char device[16];     /* "cuda:0"; empty where the name does not tell */
-    bool is_generic;     /* "value", "used": a value, of what the row says elsewhere */
+    char device[16];     /* "cuda:0"; empty if the name has no device */
+    bool is_generic;     /* "value", "used": another column says of what */
     bool is_cpu, is_gpu; /* names a side of the machine */
 };
 
-/* Words are parted at case changes, digits and anything that is neither: "gpu0_rssMB". */
+/* Words end at case changes, at digits, and at anything else: "gpu0_rssMB". */
 struct name_meaning name_read(const char *name, size_t len);
 
-/* The latest names and what they mean: a log says the same ones in every line. Zero is empty. */
+/* The latest names and their meanings: a log repeats the same names in every line. Zero is empty.
+ * */
 struct name_memo {
     struct {
         char name[40];
@@ -46,18 +47,18 @@ struct name_memo {
 /* The same as name_read(), faster for names met before. */
 struct name_meaning name_recall(struct name_memo *memo, const char *name, size_t len);
 
-/* True if the comma separated `list` names `name` (in any case) or its number, counted from 1. */
+/* True if the comma-separated `list` has `name` (in any case) or its number, counted from 1. */
 bool name_listed(const char *list, const char *name, size_t len, size_t number);
 
 /*
- * The unit an option or a word names: a size factor, or 1 with *ret_unit SERIES_COUNT for "count".
- * 0: not known.
+ * The unit that an option or a word names: a size factor, or 1 with *ret_unit SERIES_COUNT for
+ * "count". 0: unknown.
  */
 double name_unit(const char *text, enum series_unit *ret_unit);
 
 /*
- * What plain numbers are taken for where nothing tells, judged by the first of them: MB, or bytes
- * where that would be more than a terabyte. *ret_word says which.
+ * The assumed unit of plain numbers that have none, judged by the first one: MB, or bytes if MB
+ * would mean more than a terabyte. *ret_word names it.
  */
 double name_assume_unit(double first, const char **ret_word);
 

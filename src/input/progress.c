@@ -1,4 +1,4 @@
-/* input/progress.c: where a running program stands, by its own output. */
+/* input/progress.c: the progress of a running program, from its own output. */
 #include "input/progress_clock.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 4096
-#define BRACKET_REACH 16 /* escape sequences may stand behind the bracket that closes a bar */
+#define BRACKET_REACH 16 /* escape sequences may follow the bracket that closes a bar */
 
-/* What is known of a byte without looking at its neighbours. */
+/* What a byte is, regardless of its neighbours. */
 enum { BYTE_BREAK = 1, BYTE_DIGIT = 2, BYTE_CONTROL = 4 };
 
 struct progress {
     struct progress_clock clock;
-    struct progress_mark last; /* that was given out */
+    struct progress_mark last; /* the last mark returned */
     bool has_last, has_regex;
     regex_t regex;
-    unsigned seen;                    /* BYTE_ bits of the segment */
-    size_t len;                       /* of the segment that has not ended */
-    char segment[LINE_MAX_BYTES + 1]; /* as it came */
+    unsigned seen;                    /* BYTE_ bits found in the segment */
+    size_t len;                       /* of the unfinished segment */
+    char segment[LINE_MAX_BYTES + 1]; /* unchanged */
     char clean[LINE_MAX_BYTES + 1];   /* without escape sequences */
 };
 
@@ -85,7 +85,7 @@ static double group_number(const char *text, const regmatch_t *group)
     return progress_number(digits, &number, &is_whole) ? floor(number) : NAN;
 }
 
-/* The user's own pattern is all that counts. */
+/* The user's pattern alone decides. */
 static bool match_line(const struct progress *p, const char *text, struct progress_line *ret)
 {
     regmatch_t groups[3] = {{-1, -1}, {-1, -1}, {-1, -1}};
@@ -105,8 +105,8 @@ static bool match_line(const struct progress *p, const char *text, struct progre
 }
 
 /*
- * A line that has not ended counts only where it is a whole bar: "step 1" may become "step 12".
- * Behind a bar another line may follow, printed to the same terminal.
+ * An unfinished line counts only if it is a whole bar: "step 1" may become "step 12". Another line
+ * may follow a bar, printed to the same terminal.
  */
 static void read_text(struct progress *p, const char *text, bool has_ended)
 {
@@ -126,7 +126,7 @@ static void read_text(struct progress *p, const char *text, bool has_ended)
 
 /* ---- terminals ---- */
 
-/* The length of the escape sequence at `text`; *ret_moves: what follows stands elsewhere. */
+/* The length of the escape sequence at `text`; *ret_moves: it moves the cursor. */
 static size_t escape_length(const char *text, size_t len, bool *ret_moves)
 {
     size_t n = 2;
@@ -146,7 +146,7 @@ static size_t escape_length(const char *text, size_t len, bool *ret_moves)
     return n < len ? n + 1 : len;
 }
 
-/* Reads a segment without what drives the terminal; where the cursor moves, a line ends. */
+/* Reads a segment without its terminal control sequences; a cursor movement ends a line. */
 static void read_drawn(struct progress *p, bool has_ended)
 {
     size_t len = 0;
@@ -189,7 +189,7 @@ static unsigned byte_class(unsigned char c)
     return c == '\t' ? 0 : BYTE_CONTROL;
 }
 
-/* The length of what comes before the next line end; notes what was seen in it. */
+/* The length of the part before the next line end; records its kinds of bytes. */
 static size_t find_break(struct progress *p, const char *bytes, size_t len)
 {
     unsigned seen = 0;
@@ -220,7 +220,7 @@ static void end_segment(struct progress *p)
     p->seen = 0;
 }
 
-/* A bar stands without a line end until it is drawn again. */
+/* A bar has no line end until it is drawn again. */
 static void read_unfinished(struct progress *p)
 {
     size_t reach = p->len < BRACKET_REACH ? p->len : BRACKET_REACH;
@@ -233,7 +233,7 @@ static bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Whether the clock stands elsewhere than when it was last told. */
+/* Whether the clock has moved since the last mark. */
 static bool take_mark(struct progress *p, struct progress_mark *ret)
 {
     struct progress_mark mark;

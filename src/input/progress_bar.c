@@ -1,4 +1,4 @@
-/* input/progress_bar.c: bars as tqdm, rich and Keras draw them. */
+/* input/progress_bar.c: progress bars as tqdm, rich and Keras draw them. */
 #include "input/progress_bar.h"
 
 #include <ctype.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define BAR_MAX 512 /* bytes of a bar as wide as a terminal */
-#define UNIT_MAX 24 /* the longest unit that is looked for */
+#define BAR_MAX 512 /* bytes of a bar that fills a wide terminal */
+#define UNIT_MAX 24 /* the longest known unit */
 
 static const char *skip_blanks(const char *p)
 {
@@ -40,7 +40,7 @@ static bool is_stroke(const char *p)
            strncmp(p, "\xe2\x95\xba", 3) == 0;
 }
 
-/* The bracket that closes the one at `p`; NULL: it is missing. */
+/* The bracket that closes the one at `p`; NULL: missing. */
 static const char *find_close(const char *p)
 {
     int depth = 0;
@@ -74,7 +74,7 @@ static enum bar_unit judge_unit(const char *unit, size_t len)
     return BAR_STEPS;
 }
 
-/* The unit of the rate in "[00:01<00:09, 9.3it/s, loss=0.5]", "1.2s/it" being the same one. */
+/* The unit of the rate in "[00:01<00:09, 9.3it/s, loss=0.5]"; "1.2s/it" has the same unit. */
 static enum bar_unit unit_of(const char *bracket)
 {
     const char *p = strchr(bracket, ',');
@@ -93,7 +93,7 @@ static enum bar_unit unit_of(const char *bracket)
     return is_scaled ? judge_unit(p + 1, len - 1) : judge_unit(p, len);
 }
 
-/* tqdm's "12/100 [00:05<" and, where the total is not known, "12it [00:05, 4.0it/s]". */
+/* tqdm's "12/100 [00:05<" or, without a known total, "12it [00:05, 4.0it/s]". */
 static const char *find_clock(const struct progress_count *c)
 {
     const char *p = c->end;
@@ -132,7 +132,7 @@ static bool is_keras(const char *text, const struct progress_count *c)
     return isnan(c->total) ? strncmp(p, "/Unknown", 8) == 0 : is_drawn;
 }
 
-/* rich's "Epoch 0/9 ━━━╸ 12/100 0:00:01 • 0:00:09" and tqdm's "12%|███ | 12/100" cut short. */
+/* rich's "Epoch 0/9 ━━━╸ 12/100 0:00:01 • 0:00:09", or tqdm's "12%|███ | 12/100" cut short. */
 static bool is_behind_strokes(const char *text, const struct progress_count *c,
                               struct progress_bar *ret)
 {

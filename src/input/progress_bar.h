@@ -1,4 +1,4 @@
-/* input/progress_bar.h: bars as tqdm, rich and Keras draw them. Pure. */
+/* input/progress_bar.h: progress bars as tqdm, rich and Keras draw them. Pure. */
 #ifndef TIDEMARK_INPUT_PROGRESS_BAR_H
 #define TIDEMARK_INPUT_PROGRESS_BAR_H
 
@@ -8,25 +8,25 @@
 struct progress_count {
     const char *begin;
     const char *behind_n;
-    const char *end; /* behind the total; `behind_n` where there is none */
-    double n, total; /* total NAN: not told */
+    const char *end; /* end of the total; `behind_n` without one */
+    double n, total; /* total NAN: none */
     bool is_whole;   /* n has no decimals */
 };
 
 enum bar_unit {
-    BAR_STEPS, /* "it", "batch", or not told */
+    BAR_STEPS, /* "it", "batch", or no unit */
     BAR_DATA,  /* examples, files: most often the preparation of a data set */
     BAR_BYTES, /* a download */
 };
 
 struct progress_bar {
     enum bar_unit unit;
-    bool is_closed;  /* its last bracket is there */
+    bool is_closed;  /* its closing bracket is present */
     bool is_rich;    /* drawn by rich */
-    const char *end; /* what follows is no part of it */
+    const char *end; /* end of the bar */
 };
 
-/* Whether the count is that of a bar in the NUL-terminated `text`. */
+/* Whether the count belongs to a bar in the NUL-terminated `text`. */
 bool progress_bar_parse(const char *text, const struct progress_count *count,
                         struct progress_bar *ret);
 

@@ -1,17 +1,17 @@
-/* input/progress_clock.c: of all that counts in a program's output, the steps of the training. */
+/* input/progress_clock.c: picks the training steps among everything a program's output counts. */
 #include "input/progress_clock.h"
 
 #include <math.h>
 #include <string.h>
 
-#define NEARLY_COMPLETE 0.9 /* of the total: a bar is not drawn at every step */
-#define LOWS_AT_START 3     /* until a count that fell to its start is believed */
+#define NEARLY_COMPLETE 0.9 /* share of the total: a bar skips steps */
+#define LOWS_AT_START 3     /* low counts before a fall to the start is believed */
 #define LOWS_ANYWHERE 20
 #define MAX_STRAYS 8
-#define FRESH 16          /* counts of an epoch in which strays of the last one may come */
-#define PATIENCE 50       /* advances of another source until a silent one is given up */
-#define PATIENCE_MAX 1000 /* for one that has made many and is not complete: a nested bar */
-#define PATIENCE_BETTER 3 /* for a surer source */
+#define FRESH 16          /* counts of an epoch among which late ones of the last may appear */
+#define PATIENCE 50       /* advances of another source before a silent one is dropped */
+#define PATIENCE_MAX 1000 /* for a long source that is not complete: a nested bar */
+#define PATIENCE_BETTER 3 /* if the other source is surer */
 
 void progress_clock_init(struct progress_clock *c, bool is_trusting)
 {
@@ -46,7 +46,7 @@ static void begin_source(struct progress_source *s, const struct progress_line *
         .stride = 1,
         .total = line->total,
         .epoch = epoch,
-        .tells_epoch = line->is_per_epoch,
+        .has_epochs = line->is_per_epoch,
         .length = NAN,
     };
 }
@@ -56,7 +56,7 @@ static bool is_complete(const struct progress_source *s)
     return s->last >= NEARLY_COMPLETE * s->total || s->last + s->stride >= s->total;
 }
 
-/* Whether `n` is where the source begins to count. */
+/* Whether the source starts counting at `n`. */
 static bool is_start(const struct progress_source *s, double n)
 {
     double first = s->first <= 2 * s->stride ? s->first : 0;
@@ -74,7 +74,7 @@ static enum move move_on(struct progress_source *s, double n)
     return MOVE_ON;
 }
 
-/* A rank that is behind still prints the end of the last epoch. */
+/* A slower rank still prints the end of the last epoch. */
 static bool is_stray(struct progress_source *s, double n)
 {
     double jump = n - s->last;
@@ -85,9 +85,9 @@ static bool is_stray(struct progress_source *s, double n)
 /* `first`: the first count of the new epoch, `n` the latest. */
 static enum move begin_epoch(struct progress_source *s, double first, double n, double epoch)
 {
-    /* A count from 0 ends one stride before the length. */
-    double seen = s->last + (first < 1 ? s->stride : 0);
-    s->length = s->total >= s->last ? s->total : seen;
+    /* A count from 0 ends one stride before the epoch's length. */
+    double length = s->last + (first < 1 ? s->stride : 0);
+    s->length = s->total >= s->last ? s->total : length;
     s->offset += s->length;
     s->last = n;
     s->epoch = epoch;
@@ -110,7 +110,7 @@ static enum move restart(struct progress_source *s, double n, double epoch)
     return MOVE_RESTART;
 }
 
-/* Counts below the last one that advance: a slower rank, or a new beginning. */
+/* Advancing counts below the last one: a slower rank, or a restart. */
 static bool is_lasting_fall(struct progress_source *s, double n)
 {
     if (s->lows == 0 || n < s->low) {
@@ -136,17 +136,17 @@ static enum move fall(struct progress_source *s, const struct progress_line *lin
 }
 
 /*
- * Whether the epoch has advanced and the count with it begun anew. Where another line told the
- * epoch, a rank that is behind may still print counts of the last one.
+ * Whether the epoch has advanced and the count has restarted with it. If another line printed the
+ * epoch, a slower rank may still print counts of the last one.
  */
-static bool begins_epoch(const struct progress_source *s, double n, double epoch, bool tells_epoch)
+static bool begins_epoch(const struct progress_source *s, double n, double epoch, bool has_epochs)
 {
     bool is_later = isfinite(epoch) && !(epoch <= s->epoch);
-    bool has_fallen = tells_epoch ? n <= s->last : n < s->last && is_start(s, n);
+    bool has_fallen = has_epochs ? n <= s->last : n < s->last && is_start(s, n);
     return is_later && has_fallen && s->kind != PROGRESS_GLOBAL && !s->spans_epochs;
 }
 
-/* `epoch`: told by the line or by one before it. */
+/* `epoch`: from this line or an earlier one. */
 static enum move judge(struct progress_source *s, const struct progress_line *line, double epoch)
 {
     double n = line->step;
@@ -166,13 +166,13 @@ static enum move judge(struct progress_source *s, const struct progress_line *li
 static enum move observe(struct progress_source *s, const struct progress_line *line, double epoch)
 {
     enum move move = judge(s, line, epoch);
-    s->tells_epoch = line->is_per_epoch;
+    s->has_epochs = line->is_per_epoch;
     if (isfinite(line->total) || s->last > s->total)
         s->total = line->total;
     return move;
 }
 
-/* ---- the epochs that lines tell ---- */
+/* ---- epochs in the lines ---- */
 
 static void set_epoch(struct progress_epochs *e, const struct progress_line *line)
 {
@@ -192,7 +192,7 @@ static void advance_epoch(struct progress_epochs *e, const struct progress_line 
     e->advances++;
 }
 
-/* `step`: where the clock stood before the line. */
+/* `step`: the clock before the line. */
 static void note_epoch(struct progress_epochs *e, const struct progress_line *line, double step)
 {
     if (isnan(e->raw))
@@ -213,7 +213,7 @@ static struct progress_source *find_source(struct progress_clock *c, uint64_t sh
     return NULL;
 }
 
-/* A place for a new source: a free one, or that of the one not seen for longest. */
+/* A slot for a new source: a free one, or that of the source silent for longest. */
 static struct progress_source *make_room(struct progress_clock *c)
 {
     struct progress_source *oldest = NULL;
@@ -225,7 +225,7 @@ static struct progress_source *make_room(struct progress_clock *c)
     return oldest;
 }
 
-/* How long the chosen source may be silent while `other` advances. */
+/* How long the chosen source may stay silent while `other` advances. */
 static double patience(const struct progress_source *chosen, const struct progress_source *other)
 {
     if (other->kind > chosen->kind)
@@ -244,16 +244,16 @@ static bool is_better(const struct progress_clock *c, const struct progress_sour
     return is_as_fine || (double) s->lead >= patience(chosen, s);
 }
 
-/* One that counts in strides from 1 has told the first of them with its first count, unless that is
- * the middle of a run. */
+/* A source that counts in strides from 1 completes its first stride with its first count, unless
+ * that is in the middle of a run. */
 static double step_before(const struct progress_source *s)
 {
     return s->first >= 1 && s->first <= s->stride ? 0 : s->first - 1;
 }
 
 /*
- * Makes a source the clock. The step goes on by what the source has moved since the chosen one
- * stood still; where the source's own position is about that, it is taken as it is.
+ * Makes a source the clock. The step advances by as much as the source did since the chosen one
+ * went silent. If the source's own position is about the same, that position is used.
  */
 static void choose(struct progress_clock *c, struct progress_source *s)
 {
@@ -274,7 +274,7 @@ static void clear_leads(struct progress_clock *c)
         c->sources[i].lead = 0;
 }
 
-/* The chosen source began anew: another run of the training. */
+/* The chosen source restarted: another run of the training. */
 static void begin_anew(struct progress_clock *c)
 {
     struct progress_epochs *e = &c->epochs;
@@ -292,13 +292,13 @@ static void follow(struct progress_clock *c, struct progress_source *s, enum mov
     if (s == c->chosen && move == MOVE_RESTART)
         begin_anew(c);
     if (s != c->chosen) {
-        /* The first advance tells the same step as the chosen source's last. */
+        /* The first advance is the same step as the chosen source's last one. */
         if (++s->lead == 1 || move == MOVE_RESTART)
             s->lead_from = position(s);
         if (!c->chosen || is_better(c, s))
             choose(c, s);
     }
-    if (s == c->chosen && s->advances == 1) /* only now is its stride known */
+    if (s == c->chosen && s->advances == 1) /* now its stride is known */
         c->before = step_before(s);
     if (s == c->chosen)
         clear_leads(c);
@@ -323,36 +323,37 @@ void progress_clock_note(struct progress_clock *c, const struct progress_line *l
 {
     double step = step_now(c);
     bool is_chosen = isfinite(line->step) && c->chosen && line->shape == c->chosen->shape;
-    bool has_own = c->chosen && c->chosen->tells_epoch;
+    bool has_own = c->chosen && c->chosen->has_epochs;
     if (isfinite(line->step))
         note_step(c, line);
     if (isfinite(line->epoch) && (is_chosen || !has_own))
         note_epoch(&c->epochs, line, step);
 }
 
-/* ---- where it stands ---- */
+/* ---- the mark ---- */
 
 static bool is_per_epoch(const struct progress_clock *c, const struct progress_source *s)
 {
     const struct progress_epochs *e = &c->epochs;
-    /* A fraction of an epoch stands beside a count of all; a bar of the epochs has a total. */
-    bool is_told = s->tells_epoch || (isfinite(e->raw) && !(e->are_ended && isnan(e->total)));
-    return s->kind != PROGRESS_GLOBAL && !s->spans_epochs && (s->epochs > 0 || is_told);
+    /* A fraction of an epoch comes with a count over all epochs; a bar of the epochs has a total.
+     * */
+    bool is_given = s->has_epochs || (isfinite(e->raw) && !(e->are_ended && isnan(e->total)));
+    return s->kind != PROGRESS_GLOBAL && !s->spans_epochs && (s->epochs > 0 || is_given);
 }
 
 static double epochs_done(const struct progress_clock *c)
 {
-    double told = c->epochs.raw - c->epochs.base;
+    double reported = c->epochs.raw - c->epochs.base;
     double counted = c->chosen && c->chosen->epochs > 0 ? (double) c->chosen->epochs : NAN;
-    return fmax(c->done, fmax(told, counted));
+    return fmax(c->done, fmax(reported, counted));
 }
 
-/* Steps the program says it will make, where the count is of one epoch. */
+/* Steps the program says it will make, if the count is of one epoch. */
 static double total_of_epochs(const struct progress_clock *c, double done)
 {
     const struct progress_epochs *e = &c->epochs;
     const struct progress_source *s = c->chosen;
-    /* "Epoch 0/9" may have ten. The count may still be that of the epoch before. */
+    /* "Epoch 0/9" may mean ten epochs. The count may still be of the previous epoch. */
     double all = e->total + (e->base < 1 && !e->are_ended && e->raw >= e->total);
     double begun = c->shift + s->offset;
     if (isfinite(s->epoch))

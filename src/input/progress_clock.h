@@ -1,4 +1,4 @@
-/* input/progress_clock.h: of all that counts in a program's output, the steps of the training. */
+/* input/progress_clock.h: picks the training steps among everything a program's output counts. */
 #ifndef TIDEMARK_INPUT_PROGRESS_CLOCK_H
 #define TIDEMARK_INPUT_PROGRESS_CLOCK_H
 
@@ -8,53 +8,53 @@
 #define PROGRESS_SOURCES 16
 
 /*
- * All lines of one shape. Its position is `offset` + `last`: a count that begins anew with every
- * epoch is put behind the epochs before. It is believed once it has advanced.
+ * All lines of one shape. Its position is `offset` + `last`: a count that restarts with every epoch
+ * is added to the earlier epochs. It is believed once it has advanced.
  *
- * A count that falls has begun a new epoch where the epoch has advanced or the count was complete.
- * Otherwise it may be a slower rank that prints the same: it is waited for until some more counts
- * have come that advance and stay below (`lows`).
+ * A falling count starts a new epoch if the epoch has advanced or the count was complete. Otherwise
+ * it may come from a slower rank that prints the same lines. The source then waits until several
+ * more counts advance and stay below (`lows`).
  */
 struct progress_source {
     uint64_t shape; /* 0: not in use */
     enum progress_kind kind;
-    double first, last, stride; /* the count as it stands in the lines */
-    double widest;              /* stride so far */
-    double total;               /* NAN: not told */
+    double first, last, stride; /* the count as printed */
+    double widest;              /* largest stride so far */
+    double total;               /* NAN: not printed */
     double offset;
-    double epoch;      /* in which `last` was counted; NAN: not told */
-    bool tells_epoch;  /* its own lines do */
-    bool spans_epochs; /* went on when the epoch advanced */
-    double length;     /* of the epoch before; NAN: none was */
-    uint64_t epochs;   /* times it began anew */
-    uint64_t advances; /* altogether */
-    uint64_t fresh;    /* since it began anew */
-    uint64_t strays;   /* counts of the epoch before that came late */
+    double epoch;      /* epoch of `last`; NAN: not printed */
+    bool has_epochs;   /* its own lines print the epoch */
+    bool spans_epochs; /* did not restart when the epoch advanced */
+    double length;     /* steps of the previous epoch; NAN: none */
+    uint64_t epochs;   /* number of restarts */
+    uint64_t advances; /* in total */
+    uint64_t fresh;    /* counts since it restarted */
+    uint64_t strays;   /* late counts of the previous epoch */
     uint64_t lows;     /* counts below `last` that advance */
     double low_first, low;
     uint64_t lead;    /* advances since the chosen source made its last */
-    double lead_from; /* where it stood after the first of these */
-    uint64_t noted;   /* when it was seen last, in lines */
+    double lead_from; /* its position after the first of these */
+    uint64_t noted;   /* line number of its last count */
 };
 
-/* The number of the epoch as the lines tell it. */
+/* The number of the epoch as the lines print it. */
 struct progress_epochs {
-    double raw, latest; /* the highest and the last that was told; NAN: none */
+    double raw, latest; /* the highest and the last number; NAN: none */
     double base;        /* the number of the first */
-    bool are_ended;     /* "0.12": the number is how many are over, the count need not be of one */
+    bool are_ended;     /* "0.12": it counts finished epochs; the count may span epochs */
     double total;
-    double start, length; /* steps at the beginning of this one, steps of the one before */
+    double start, length; /* step at the start of this epoch, steps of the previous one */
     uint64_t advances;
 };
 
 struct progress_clock {
     struct progress_source sources[PROGRESS_SOURCES];
-    struct progress_source *chosen; /* in `sources`; NULL: none is believed yet */
+    struct progress_source *chosen; /* one of `sources`; NULL: none is believed yet */
     struct progress_epochs epochs;
-    double shift;     /* from the position of the chosen source to the step */
-    double before;    /* the step before the first that was told */
-    double done;      /* epochs, as last told; NAN: not known */
-    bool is_trusting; /* the first count is believed: the user said what counts */
+    double shift;     /* from the chosen source's position to the step */
+    double before;    /* the step before the first one printed */
+    double done;      /* finished epochs, as last printed; NAN: not known */
+    bool is_trusting; /* the user's regex counts: believe the first count */
     bool has_restarted;
     uint64_t lines;
 };
@@ -62,7 +62,7 @@ struct progress_clock {
 void progress_clock_init(struct progress_clock *c, bool is_trusting);
 void progress_clock_note(struct progress_clock *c, const struct progress_line *line);
 
-/* False: nothing is believed yet. Clears has_restarted. */
+/* False: no source is believed yet. Clears has_restarted. */
 bool progress_clock_mark(struct progress_clock *c, struct progress_mark *ret);
 
 #endif

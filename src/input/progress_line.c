@@ -1,4 +1,4 @@
-/* input/progress_line.c: one line of a program's output: which count of the training it tells. */
+/* input/progress_line.c: finds the training count in one line of a program's output. */
 #include "input/progress_line.h"
 
 #include "input/progress_bar.h"
@@ -11,16 +11,16 @@
 
 #define COUNT_MAX 1e15
 #define EPOCH_MAX 1e6
-#define SHAPE_LETTERS 24 /* in front of a number: enough to tell what it counts */
-#define MAX_LOOKS 16     /* at numbers that might count, a line: the rest of it is passed over */
-#define LEAD_WORDS_MAX 6 /* in front of a keyword: as far as a setting is looked for */
+#define SHAPE_LETTERS 24 /* before a number: enough to identify its source */
+#define MAX_LOOKS 16     /* candidate numbers per line; the rest is ignored */
+#define LEAD_WORDS_MAX 6 /* words before a keyword that may name a setting */
 
 enum key { KEY_NONE, KEY_STEP, KEY_GLOBAL, KEY_EPOCH };
 
 enum lead {
-    LEAD_FREE,    /* the keyword begins what is said */
-    LEAD_WORDS,   /* it stands within a sentence */
-    LEAD_SETTING, /* "max step": a number that was set */
+    LEAD_FREE,    /* the keyword begins the statement */
+    LEAD_WORDS,   /* it is inside a sentence */
+    LEAD_SETTING, /* "max step": a setting */
 };
 
 struct word {
@@ -48,7 +48,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* What may stand between a word and its number. */
+/* Marks that may separate a word and its number. */
 static bool is_mark(char c)
 {
     return is_blank(c) || c == ':' || c == '=' || c == '#' || c == '[' || c == '(' || c == '"' ||
@@ -60,7 +60,7 @@ static bool word_is(struct word w, const char *text)
     return strlen(text) == w.len && strncasecmp(w.begin, text, w.len) == 0;
 }
 
-/* "validating" begins with "valid"; "eval_loss" is another word than "eval". */
+/* "validating" begins with "valid"; "eval_loss" and "eval" are different words. */
 static bool word_begins(struct word w, const char *stem, size_t len)
 {
     if (w.len < len || strncasecmp(w.begin, stem, len) != 0)
@@ -72,7 +72,7 @@ static bool word_begins(struct word w, const char *stem, size_t len)
     return true;
 }
 
-/* `list` ends with NULL; "valid*" stands for every word that begins so. */
+/* `list` ends with NULL; "valid*" matches every word with that beginning. */
 static bool word_listed(struct word w, const char *const *list)
 {
     for (; *list; list++) {
@@ -100,7 +100,7 @@ static bool is_group(const char *p)
     return *p == ',' && strspn(p + 1, "0123456789") == 3;
 }
 
-/* "k" behind a number that tqdm has rescaled. */
+/* The "k" after a number that tqdm has rescaled. */
 static double take_scale(const char **p)
 {
     static const char letters[] = "kMG";
@@ -130,7 +130,7 @@ const char *progress_number(const char *p, double *ret, bool *ret_is_whole)
     return q;
 }
 
-/* "/100" or " of 100" at `p`; the total stays NAN where none is. Returns what is behind it. */
+/* Reads "/100" or " of 100" at `p`; without it the total stays NAN. Returns the end. */
 static const char *take_total(const char *p, double *ret_total)
 {
     bool is_whole;
@@ -155,9 +155,9 @@ static bool take_count(const char *p, struct progress_count *ret)
     return ret->n <= COUNT_MAX;
 }
 
-/* ---- what stands around a number ---- */
+/* ---- the words around a number ---- */
 
-/* The word in front of `p`, where only marks stand between. */
+/* The word before `p`, separated only by marks. */
 static struct word word_before(const char *text, const char *p)
 {
     while (p > text && is_mark(p[-1]))
@@ -171,7 +171,7 @@ static struct word word_before(const char *text, const char *p)
     return (struct word){p, is_digit(*p) ? 0 : (size_t) (end - p)};
 }
 
-/* "trainer/global_step", "_step": what is said last. */
+/* The last part of "trainer/global_step" or "_step". */
 static struct word last_part(struct word w)
 {
     const char *end = w.begin + w.len, *p = end;
@@ -217,7 +217,7 @@ static bool is_upper_case(struct word w)
     return true;
 }
 
-/* The word that ends before *p, with blanks between; *p goes to its beginning. */
+/* The word that ends before *p, after optional blanks; moves *p to its beginning. */
 static struct word take_word_before(const char *text, const char **p)
 {
     const char *begin = *p;
@@ -230,7 +230,7 @@ static struct word take_word_before(const char *text, const char **p)
     return (struct word){begin, (size_t) (end - begin)};
 }
 
-/* What stands in front of a keyword at `p`. */
+/* What precedes a keyword at `p`. */
 static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
 {
     static const char *const settings[] = {
@@ -252,7 +252,7 @@ static enum lead lead_of(const char *text, const char *p, bool *ret_is_global)
     return lead;
 }
 
-/* The first word of a sentence behind a number: "Step 1: install the driver". */
+/* The first word of a sentence after a number: "Step 1: install the driver". */
 static struct word prose_behind(const char *p)
 {
     p += strspn(p, " \t:.,;-)]|>}*");
@@ -265,13 +265,13 @@ static struct word prose_behind(const char *p)
     return (struct word){p, is_prose ? (size_t) (end - p) : 0};
 }
 
-/* Work that counts and is not the training. */
+/* Work that counts but is not training. */
 static const char *const other_work[] = {
     "val",        "valid*",     "eval*",    "test",      "tests",   "testing",
     "predicting", "infer*",     "sanity",   "download*", "upload*", "tokeniz*",
     "tokenis*",   "generating", "sampling", "loading",   "saving",  NULL};
 
-/* The same, where it is the description of a bar. */
+/* The same, as the description of a bar. */
 static const char *const other_bars[] = {
     "map",       "mapping",   "filter*",    "shards",      "fetching",  "extract*",
     "preproc*",  "preparing", "caching",    "scanning",    "resolving", "flatten*",
@@ -284,7 +284,7 @@ static bool is_other_word(struct word w)
     return w.len > 2 && word_listed(w, other_work);
 }
 
-/* Whether it is something else than the training that counts, by the words up to `end`. */
+/* Whether the words up to `end` say that something other than training counts. */
 static bool is_other_work(const char *text, const char *end, bool is_bar)
 {
     for (const char *p = text; p < end;) {
@@ -314,7 +314,7 @@ static uint64_t mix_word(uint64_t hash, struct word w)
     return hash;
 }
 
-/* The number of "[rank0]", of whom each prints its own count. */
+/* Mixes in the number of "[rank0]": each rank prints its own count. */
 static uint64_t mix_rank(uint64_t hash, const char *text, const char *end)
 {
     bool is_whole;
@@ -325,7 +325,7 @@ static uint64_t mix_rank(uint64_t hash, const char *text, const char *end)
     return mix(hash, (uint64_t) (rank < COUNT_MAX ? rank : 0) + 1);
 }
 
-/* Of the letters in front of a number; those behind digits are units ("12ms", "1e-05"). */
+/* The hash of the letters before a number; letters after digits are units ("12ms", "1e-05"). */
 static uint64_t shape_of(const char *text, const char *p, uint64_t hash)
 {
     hash = mix_rank(hash, text, p);
@@ -348,17 +348,17 @@ static uint64_t shape_of(const char *text, const char *p, uint64_t hash)
 struct scan {
     const char *text;
     struct progress_line *out;
-    unsigned looks; /* at numbers that needed the whole line to be judged */
+    unsigned looks; /* numbers that needed a pass over the line */
 };
 
-/* Judges what stands before a number. Costs a pass over the line. */
+/* Judges the text before a number. Costs a pass over the line. */
 static bool is_of_training(struct scan *s, const struct progress_count *c, bool is_bar)
 {
     s->looks++;
     return !is_other_work(s->text, c->begin, is_bar);
 }
 
-/* Keeps the surest count of the line, of equals the first. */
+/* Keeps the surest count of the line; among equals, the first. */
 static void keep_step(const struct scan *s, const struct progress_count *c, enum progress_kind kind,
                       uint64_t shape)
 {
@@ -368,7 +368,7 @@ static void keep_step(const struct scan *s, const struct progress_count *c, enum
     out->step = c->n;
     out->total = c->total >= c->n ? c->total : NAN;
     out->kind = kind;
-    out->shape = shape | 1; /* 0 is none */
+    out->shape = shape | 1; /* 0 means none */
 }
 
 static void keep_epoch(const struct scan *s, const struct progress_count *c, bool ended)
@@ -380,14 +380,14 @@ static void keep_epoch(const struct scan *s, const struct progress_count *c, boo
     s->out->epoch_ended = ended || !c->is_whole;
 }
 
-/* What may not stand right behind a count: a unit, a range, a percentage. */
+/* What may not directly follow a count: a unit, a range, a percentage. */
 static bool is_glued(const char *p)
 {
     return isalnum((unsigned char) *p) || *p == '%' || *p == '_' || *p == '+' ||
            (*p == '-' && is_digit(p[1]));
 }
 
-/* "step 12", "global_step: 500", "'epoch': 0.12": true where a keyword stands before the number. */
+/* "step 12", "global_step: 500", "'epoch': 0.12": true if a keyword precedes the number. */
 static bool read_keyword(struct scan *s, const struct progress_count *c)
 {
     struct word w = word_before(s->text, c->begin);
@@ -414,7 +414,7 @@ static bool read_keyword(struct scan *s, const struct progress_count *c)
     return true;
 }
 
-/* "[640/60000 (1%)]" behind the epoch; "[  64/60000]" in a line that tells a loss. */
+/* "[640/60000 (1%)]" after the epoch; "[  64/60000]" in a line with a loss. */
 static void read_fraction(struct scan *s, const struct progress_count *c)
 {
     const char *p = c->begin;
@@ -445,7 +445,7 @@ static bool has_listed_word(const char *text, const char *end, const char *const
     return false;
 }
 
-/* A bar: its description says what it counts. True: it was one, whatever it counts. */
+/* A bar: its description says what it counts. True if it is a bar, whatever it counts. */
 static bool read_bar(struct scan *s, const struct progress_count *c)
 {
     static const char *const words[] = {"train*", "step*", "iter*", "batch*", "epoch", "fit", NULL};
@@ -460,14 +460,14 @@ static bool read_bar(struct scan *s, const struct progress_count *c)
         !is_of_training(s, c, true))
         return true;
     bool has_epoch = isfinite(s->out->epoch);
-    /* Lightning's "Epoch 0/9" has ten. */
+    /* Lightning's "Epoch 0/9" means ten epochs. */
     s->out->epoch_total += bar.is_rich;
     if (!has_epoch && has_listed_word(s->text, c->begin, epochs)) {
         keep_epoch(s, c, true);
         return true;
     }
-    /* Bars that do not tell their epoch are told apart by their totals: Hugging Face shows the
-     * evaluation as the training, without a word. */
+    /* Bars without an epoch are told apart by their totals: Hugging Face draws the bars of
+     * evaluation and training alike. */
     uint64_t total = !has_epoch && isfinite(c->total) ? (uint64_t) c->total : 0;
     keep_step(s, c, is_training ? PROGRESS_STEP : PROGRESS_BAR,
               shape_of(s->text, c->begin, mix('|', total)));
@@ -489,7 +489,7 @@ static bool read_pair(const struct scan *s, const struct progress_count *c)
     return true;
 }
 
-/* The last letters of the keywords, and of "Epoch(train)". */
+/* The last letters of the keywords and of "Epoch(train)". */
 static bool ends_keyword(char c)
 {
     switch (c) {
@@ -511,8 +511,8 @@ static bool ends_keyword(char c)
 }
 
 /*
- * Most numbers of most lines are told from counts by what is next to them, at little cost: behind a
- * count stands "/" or, where it is a bar's, "[", or before it a word that ends as the keywords do.
+ * A cheap test that rules out most numbers by their neighbours: a count is followed by "/" or, in a
+ * bar, "[", or preceded by a word that ends like a keyword.
  */
 static bool might_count(const char *text, const char *p, const char *behind)
 {
@@ -528,7 +528,7 @@ static bool might_count(const char *text, const char *p, const char *behind)
     return q == text ? text[0] == '[' : ends_keyword((char) (q[-1] | 32));
 }
 
-/* Reads the number at `p`; returns where to go on, NULL: the line is read. */
+/* Reads the number at `p`; returns where to continue, NULL: the line is done. */
 static const char *read_number(struct scan *s, const char *p)
 {
     struct progress_count c;

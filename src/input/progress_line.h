@@ -1,4 +1,4 @@
-/* input/progress_line.h: one line of a program's output: which count of the training it tells. */
+/* input/progress_line.h: finds the training count in one line of a program's output. */
 #ifndef TIDEMARK_INPUT_PROGRESS_LINE_H
 #define TIDEMARK_INPUT_PROGRESS_LINE_H
 
@@ -6,32 +6,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How sure it is that a number counts steps of the training; the surest last. */
+/* How sure it is that a number counts training steps, the surest last. */
 enum progress_kind {
-    PROGRESS_SAMPLES, /* "Train Epoch: 1 [640/60000 (1%)]": goes with the steps */
+    PROGRESS_SAMPLES, /* "Train Epoch: 1 [640/60000 (1%)]": advances with the steps */
     PROGRESS_BAR,     /* a bar that does not say what it counts */
     PROGRESS_STEP,    /* "step 12", "batch 40/782", a bar that says "Training" */
-    PROGRESS_GLOBAL,  /* "global_step 822": does not begin anew with the epoch */
+    PROGRESS_GLOBAL,  /* "global_step 822": does not restart with the epoch */
 };
 
 struct progress_line {
-    double step, total; /* as they stand; NAN: not told */
+    double step, total; /* as printed; NAN: none */
     double epoch, epoch_total;
     enum progress_kind kind;
-    uint64_t shape;    /* the same for all lines that count the same thing; of `step` */
-    bool epoch_ended;  /* `epoch` counts epochs that are over, not the one at work */
-    bool is_bar;       /* closed: nothing is missing of it */
-    bool is_per_epoch; /* the line tells its epoch: the count may be of it alone */
-    size_t length;     /* what was read; behind a bar something else may follow */
+    uint64_t shape;    /* of `step`: the same for all lines that count the same thing */
+    bool epoch_ended;  /* `epoch` counts finished epochs, not the current one */
+    bool is_bar;       /* a complete, closed bar */
+    bool is_per_epoch; /* the line has an epoch: the count may be of that epoch alone */
+    size_t length;     /* bytes read; more may follow a bar */
 };
 
 /*
- * Reads a line without escape sequences, NUL-terminated. False: it tells neither a step nor an
- * epoch of the training. What is of validation, downloads or the preparation of data is neither.
+ * Reads a NUL-terminated line without escape sequences. False: it has neither a step nor an epoch
+ * of the training. Validation, downloads and data preparation do not count.
  */
 bool progress_line_parse(const char *text, struct progress_line *ret);
 
-/* A number at `p` as counts are written: "12", "1,234", "1.2k"; NULL: none, else behind it. */
+/* Reads a number at `p` as counts are printed: "12", "1,234", "1.2k". Its end; NULL: none. */
 const char *progress_number(const char *p, double *ret, bool *ret_is_whole);
 
 #endif

@@ -5,15 +5,15 @@
 #include "input/collect.h"
 
 /*
- * A reader is fed line after line and keeps no more than it needs to understand the next one.
- * Its state is private to its file.
+ * A reader gets line after line and keeps no more than it needs for the next one. Its state is
+ * private to its file.
  */
 struct reader {
     const char *name; /* for input_summary.format */
     int (*open)(struct collector *c, void **ret_state);
     /* Negative: the sink's return, or -EINVAL after collect_error(). */
     int (*line)(void *state, const struct line *line);
-    /* Only called where no series was found: says why, and returns -EINVAL. */
+    /* Called only if no series was found: sets the error, and returns -EINVAL. */
     int (*explain)(void *state);
     void (*close)(void *state);
 };
@@ -24,8 +24,8 @@ extern const struct reader mprof_reader;
 extern const struct reader text_log_reader;
 
 /*
- * Judges the lines from the beginning of a source; to be asked again after every line, with all
- * of them, and at last with `final`. NULL: not to be said yet. *ret_first is the line it begins at.
+ * Judges the first lines of a source. Call it again after every line, with all of them, and at the
+ * end with `final`. NULL: undecided. *ret_first is the line where the format begins.
  */
 const struct reader *detect_format(const struct line *lines, size_t count, bool final,
                                    size_t *ret_first);

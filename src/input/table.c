@@ -1,4 +1,4 @@
-/* input/table.c: rows with named columns as samples. */
+/* input/table.c: turns rows with named columns into samples. */
 #include "input/table.h"
 
 #include "input/names.h"
@@ -13,18 +13,18 @@
 
 #define TABLE_MAX_COLUMNS 512
 #define NO_COLUMN SIZE_MAX
-#define NAME_MAX_BYTES 200 /* of a cell that becomes part of a name */
+#define NAME_MAX_BYTES 200 /* longest cell that becomes part of a name */
 
 struct column {
     char *name;
     struct name_meaning meaning;
     bool is_value;
-    double assumed; /* the unit plain numbers are taken for where nothing tells; 0: not settled */
-    bool has_units; /* cells of it told their unit */
-    bool is_set;    /* the current row has a cell for it */
+    double assumed; /* assumed unit of plain numbers that have none; 0: undecided */
+    bool has_units; /* some of its cells carry a unit */
+    bool is_set;    /* the current row fills it */
     const char *cell;
     size_t len;
-    struct track *track; /* where the rows name no series */
+    struct track *track; /* used when the rows name no series */
 };
 
 struct table {
@@ -32,19 +32,19 @@ struct table {
     struct table_style style;
     struct column *columns;
     size_t count, capacity;
-    bool is_chosen; /* roles were given to all columns there are */
-    bool by_time;   /* the clock column holds moments */
+    bool is_chosen; /* every column so far has its role */
+    bool by_time;   /* the clock column holds times */
     size_t clock, seconds, epoch, pid, unit;
     uint64_t rows;
-    bool names_series; /* a column tells whose the values are */
-    bool told_clock;
-    bool decimal_comma; /* a number was seen that cannot be read otherwise */
+    bool names_series; /* a column identifies the owner of the values */
+    bool has_announced_clock;
+    bool decimal_comma; /* some number can only be read this way */
     struct wall wall;
     struct buf key, name;
-    size_t expected; /* where the next column is looked for first */
+    size_t expected; /* first guess for the next column */
 };
 
-/* What a cell says of a value. */
+/* What a cell says about a value. */
 struct reading {
     double value, resolution;
     enum series_unit unit;
@@ -166,7 +166,7 @@ bool table_is_missing(const char *text, size_t len)
     return false;
 }
 
-/* The cell of this row, or NULL where there is none or it says so. */
+/* The cell of this row; NULL if missing or empty. */
 static const struct column *cell_at(const struct table *t, size_t index)
 {
     if (index == NO_COLUMN)
@@ -175,7 +175,7 @@ static const struct column *cell_at(const struct table *t, size_t index)
     return col->is_set && !table_is_missing(col->cell, col->len) ? col : NULL;
 }
 
-/* "5552,3": a decimal comma, as spreadsheets write it where ';' parts the fields. */
+/* "5552,3": a decimal comma, as spreadsheets write it where ';' separates the fields. */
 static int parse_decimal_comma(struct table *t, const struct column *col, struct quantity *ret)
 {
     char text[64];
@@ -225,8 +225,8 @@ static bool column_is_number(struct table *t, size_t index)
 }
 
 /*
- * The long form: "kind" and "value" in a row. What stands beside them ("floor", "max", "count") is
- * about that value, unless its name is one of a counter.
+ * The long form: "kind" and "value" in a row. The columns beside them ("floor", "max", "count")
+ * describe that value, unless they are named like a counter.
  */
 static bool is_long_form(const struct table *t)
 {
@@ -242,8 +242,8 @@ static bool is_long_form(const struct table *t)
     return generic && find_role(t, NAME_METRIC) != NO_COLUMN;
 }
 
-/* The columns that hold values, by the user's word, by their names, or because nothing else does.
- */
+/* Picks the columns that hold values: those the user named, those with a telling name, or all that
+ * remain. */
 static size_t choose_values(struct table *t)
 {
     const char *wanted = t->c->options->value_columns;
@@ -303,8 +303,7 @@ static bool clock_is_time(const struct table *t)
            (cell && when_parse(cell->cell, cell->len, &moment));
 }
 
-/* In nvidia-smi's tables "index" is the number of a GPU, not of the row, and "memory" is its own.
- */
+/* In nvidia-smi's tables "index" is a GPU's number, not the row's, and "memory" is that GPU's. */
 static void adopt_nvidia_names(struct table *t)
 {
     bool is_nvidia = false;
@@ -319,7 +318,7 @@ static void adopt_nvidia_names(struct table *t)
     }
 }
 
-/* Gives every column its role. */
+/* Assigns a role to every column. */
 static void choose(struct table *t)
 {
     adopt_nvidia_names(t);
@@ -332,11 +331,11 @@ static void choose(struct table *t)
     t->names_series = t->pid != NO_COLUMN || find_role(t, NAME_OWNER) != NO_COLUMN ||
                       find_role(t, NAME_METRIC) != NO_COLUMN ||
                       find_role(t, NAME_DEVICE) != NO_COLUMN;
-    /* Where the first rows hold nothing, later ones may tell more. */
+    /* If the first rows are empty, later ones may show more. */
     t->is_chosen = choose_values(t) > 0 || t->rows > 100;
 }
 
-/* "'step', 'loss', ...": as many names as an error message bears. */
+/* "'step', 'loss', ...": as many names as fit into an error message. */
 static void add_names(const struct table *t, struct buf *b)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -359,9 +358,9 @@ int table_explain(struct table *t)
         value++;
     int r;
     if (s->skipped > 0)
-        r = collect_error(t->c, s->first_skipped, "no row could be read, the first because of %s%s",
-                          s->skip_reason,
-                          !t->by_time && t->seconds != NO_COLUMN ? "; --time judges by time" : "");
+        r = collect_error(
+            t->c, s->first_skipped, "no row could be read (the first: %s)%s", s->skip_reason,
+            !t->by_time && t->seconds != NO_COLUMN ? "; use --time to judge by time" : "");
     else if (value < t->count)
         r = collect_error(t->c, 0, "no number in %s '%.40s'", t->style.columns_are,
                           t->columns[value].name);
@@ -371,17 +370,17 @@ int table_explain(struct table *t)
     else
         r = collect_error(t->c, 0,
                           "no memory value in %s; expected a name like 'rss_mb' or 'memory', or "
-                          "choose with --value",
+                          "use --value",
                           buf_text(&names));
     buf_release(&names);
     return r;
 }
 
-static void tell_clock(struct table *t)
+static void announce_clock(struct table *t)
 {
-    if (t->told_clock)
+    if (t->has_announced_clock)
         return;
-    t->told_clock = true;
+    t->has_announced_clock = true;
     if (t->clock == NO_COLUMN)
         collect_guess(t->c, "no clock %s: rows are counted as steps", t->style.columns_are);
     else
@@ -391,13 +390,13 @@ static void tell_clock(struct table *t)
                                              : "");
 }
 
-/* The option's unit; 0 where there is none. */
+/* The unit from the option; 0: none. */
 static double option_unit(const struct table *t, enum series_unit *ret_unit)
 {
     return t->c->options->unit ? name_unit(t->c->options->unit, ret_unit) : 0;
 }
 
-/* The unit that the row itself tells in a column of that name; 0 where it does not. */
+/* The unit that a column named "unit" gives in this row; 0: none. */
 static double cell_unit(const struct table *t, enum series_unit *ret_unit)
 {
     char text[16];
@@ -409,7 +408,7 @@ static double cell_unit(const struct table *t, enum series_unit *ret_unit)
     return name_unit(text, ret_unit);
 }
 
-/* Where nothing tells the unit, the first number does for all of its column. */
+/* The first number of a column without a unit decides for the whole column. */
 static double assume_unit(struct table *t, struct column *col, double value)
 {
     const char *word;
@@ -418,13 +417,13 @@ static double assume_unit(struct table *t, struct column *col, double value)
     double unit = name_assume_unit(value, &word);
     if (value == 0)
         return unit;
-    tell_clock(t);
+    announce_clock(t);
     collect_guess(t->c, "'%.40s' has no unit, taken as %s (--unit)", col->name, word);
     col->assumed = unit;
     return unit;
 }
 
-/* What a plain number in a column called so is counted in. */
+/* The unit of a plain number in a column with this name. */
 static double plain_unit(struct table *t, struct column *col, const struct name_meaning *m,
                          double value, enum series_unit *ret_unit)
 {
@@ -439,7 +438,7 @@ static double plain_unit(struct table *t, struct column *col, const struct name_
     return unit > 0 ? unit : assume_unit(t, col, value);
 }
 
-/* The cell tells of which counter `col` holds a value: "rss" beside "value" or "mb". */
+/* True if the cell names the counter of the value in `col`: "rss" beside "value" or "mb". */
 static bool names_metric(const struct table *t, size_t index, const struct column *col)
 {
     const struct column *cell = &t->columns[index];
@@ -449,7 +448,7 @@ static bool names_metric(const struct table *t, size_t index, const struct colum
     return col->meaning.role == NAME_OTHER || role == NAME_MEMORY || role == NAME_COUNT;
 }
 
-/* The cell at `index` if it tells to which series the value in `col` belongs, else NULL. */
+/* The cell at `index` if it identifies the series of the value in `col`, else NULL. */
 static const struct column *series_cell(const struct table *t, size_t index,
                                         const struct column *col)
 {
@@ -461,7 +460,7 @@ static const struct column *series_cell(const struct table *t, size_t index,
     return names ? cell_at(t, index) : NULL;
 }
 
-/* In the long form ("kind", "value") another column tells what the value is. */
+/* In the long form ("kind", "value") another column gives the meaning of the value. */
 static struct name_meaning meaning_of(const struct table *t, const struct column *col)
 {
     bool is_plain = strcmp(col->meaning.kind, "memory") == 0;
@@ -482,7 +481,7 @@ static int shown_length(const struct column *cell)
     return (int) (cell->len < NAME_MAX_BYTES ? cell->len : NAME_MAX_BYTES);
 }
 
-/* The column's number, as two characters that are no NUL, and what its cell holds. */
+/* Adds the column's number, as two characters other than NUL, and the text of its cell. */
 static void add_key_part(struct table *t, size_t index, const struct column *cell)
 {
     if (index == NO_COLUMN)
@@ -513,7 +512,7 @@ static size_t count_values(const struct table *t)
     return values;
 }
 
-/* "python pid 1234 rss_mb": what the row says of the series, and the column where it must. */
+/* "python pid 1234 rss_mb": what the row says about the series, plus the column if needed. */
 static void build_name(struct table *t, const struct column *col)
 {
     buf_clear(&t->name);
@@ -544,7 +543,7 @@ static int open_track(struct table *t, struct column *col, const struct name_mea
             device = strndup(cell->cell, (size_t) shown_length(cell));
     }
     build_name(t, col);
-    tell_clock(t);
+    announce_clock(t);
     const struct column *pid = cell_at(t, t->pid);
     struct series_info info = {
         .name = buf_text(&t->name),
@@ -578,7 +577,7 @@ static int find_track(struct table *t, struct column *col, const struct name_mea
     return 0;
 }
 
-/* A moment, or a plain number of the column's time unit. */
+/* A time, or a plain number in the column's time unit. */
 static bool parse_moment(struct table *t, const struct column *col, struct when *ret)
 {
     struct quantity q;
@@ -586,7 +585,7 @@ static bool parse_moment(struct table *t, const struct column *col, struct when 
         return true;
     if (parse_cell(t, col, &q) < 0 || q.has_unit)
         return false;
-    /* Counts since 1970 are told by their size: s, ms, us, ns. */
+    /* The size of a count since 1970 shows its unit: s, ms, us, ns. */
     double unit = q.value < 1e11 ? 1 : (q.value < 1e14 ? 1e-3 : (q.value < 1e17 ? 1e-6 : 1e-9));
     if (col->meaning.role == NAME_TIME && col->meaning.time_unit < 1)
         unit = col->meaning.time_unit;
@@ -596,7 +595,7 @@ static bool parse_moment(struct table *t, const struct column *col, struct when 
     return true;
 }
 
-/* Steps, also as "12/100". */
+/* A step, also as "12/100". */
 static bool parse_step(struct table *t, const struct column *col, struct position *at)
 {
     struct quantity q;
@@ -623,7 +622,7 @@ static void skip_cell(struct table *t, uint64_t line, const struct column *col, 
                  (int) (col->len < 30 ? col->len : 30), col->cell, what);
 }
 
-/* Where the row stands. False: the line was counted as unreadable. */
+/* Reads the row's position. False: the line was counted as unreadable. */
 static bool read_position(struct table *t, uint64_t line, struct position *at)
 {
     struct when moment;
@@ -637,26 +636,26 @@ static bool read_position(struct table *t, uint64_t line, struct position *at)
     if (t->clock == NO_COLUMN)
         return true;
     if (!clock)
-        collect_skip(t->c, line, "nothing in %s '%.40s'", t->style.columns_are,
+        collect_skip(t->c, line, "%s '%.40s' is empty", t->style.columns_are,
                      t->columns[t->clock].name);
     else if (t->by_time && !isfinite(at->seconds))
-        skip_cell(t, line, clock, "is no time");
+        skip_cell(t, line, clock, "is not a time");
     else if (!t->by_time && !parse_step(t, clock, at))
-        skip_cell(t, line, clock, "is no step");
+        skip_cell(t, line, clock, "is not a step");
     else
         return true;
     return false;
 }
 
-/* A plain number among cells with a unit, or the other way round: nothing tells what it is. */
+/* A plain number among cells with a unit, or the reverse: its unit is unknown. */
 static bool is_mixed(const struct table *t, const struct column *col, const struct name_meaning *m,
                      const struct quantity *q)
 {
     if (q->has_unit)
         return col->assumed > 0;
-    bool is_told =
+    bool is_given =
         m->role == NAME_COUNT || isfinite(m->unit) || t->c->options->unit || cell_at(t, t->unit);
-    return !is_told && col->has_units && q->value != 0;
+    return !is_given && col->has_units && q->value != 0;
 }
 
 /* False: the line was counted as unreadable. */
@@ -665,27 +664,27 @@ static bool read_value(struct table *t, struct column *col, const struct name_me
 {
     struct quantity q;
     if (parse_cell(t, col, &q) < 0) {
-        skip_cell(t, line, col, "is no number");
+        skip_cell(t, line, col, "is not a number");
         return false;
     }
     if (is_mixed(t, col, m, &q)) {
         skip_cell(t, line, col,
-                  q.has_unit ? "has a unit, those before it have none (mixed units)"
-                             : "has no unit, those before it have one (mixed units)");
+                  q.has_unit ? "has a unit, but earlier ones have none (mixed units)"
+                             : "has no unit, but earlier ones have one (mixed units)");
         return false;
     }
     col->has_units = col->has_units || q.has_unit;
     enum series_unit unit = SERIES_BYTES;
     double factor = q.has_unit ? 1 : plain_unit(t, col, m, q.value, &unit);
     if (!isfinite(q.value * factor)) {
-        skip_cell(t, line, col, "is no size");
+        skip_cell(t, line, col, "is not a size");
         return false;
     }
     *ret = (struct reading){q.value * factor, q.resolution * factor, unit};
     return true;
 }
 
-/* 1: passed on, or nothing there; 0: counted as unreadable; negative: the sink's. */
+/* 1: passed on, or empty; 0: counted as unreadable; negative: the sink's return. */
 static int pass_value(struct table *t, struct column *col, struct position at, uint64_t line)
 {
     struct name_meaning m = meaning_of(t, col);
@@ -717,7 +716,7 @@ static bool has_value(const struct table *t)
     return false;
 }
 
-/* -EINVAL: the user named columns that are not there. */
+/* -EINVAL: the user named columns that do not exist. */
 static int check_options(struct table *t)
 {
     const char *clock = t->c->options->clock_column;

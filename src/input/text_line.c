@@ -1,4 +1,4 @@
-/* input/text_line.c: one line of a training log: where it stands and what it measures. */
+/* input/text_line.c: one line of a training log: its position and its values. */
 #include "input/text_line.h"
 
 #include <ctype.h>
@@ -7,16 +7,16 @@
 #include <string.h>
 #include <strings.h>
 
-/* A label of more words than this is a sentence. */
+/* A label with more words than this is a sentence. */
 #define LABEL_MAX_WORDS 4
 
 struct scan {
     const char *begin, *end;
-    const char *p;       /* behind the clock */
-    bool in_prefix;      /* a time or a level was seen: names of loggers may follow */
-    bool has_words;      /* a level or a name stands before the message */
-    bool is_validation;  /* not of the training */
-    bool direct_ok;      /* a size right here needs no name: it stands behind the clock */
+    const char *p;       /* after the clock */
+    bool in_prefix;      /* after a time or a level: a logger's name may follow */
+    bool has_words;      /* a level or a name precedes the message */
+    bool is_validation;  /* not training */
+    bool direct_ok;      /* a size here needs no name: it follows the clock */
     bool short_units_ok; /* "2.5G" is a size here, as Ultralytics prints it */
     const struct input_options *options;
     struct name_memo *memo;
@@ -55,7 +55,7 @@ const char *text_skip_decoration(const char *text)
     }
 }
 
-/* A plain number with no unit; NULL: none here. */
+/* A plain number without a unit; NULL: none here. */
 static const char *take_plain(const struct scan *s, const char *p, double *ret)
 {
     struct quantity q;
@@ -102,7 +102,7 @@ static int64_t find_pid(const char *text, size_t len)
     return 0;
 }
 
-/* What may stand behind the number of a step, so that it is no sentence. */
+/* What may follow the number of a step, so that the line is not a sentence. */
 static bool ends_clock(const struct scan *s, const char *p)
 {
     struct quantity q;
@@ -121,7 +121,7 @@ static bool ends_clock(const struct scan *s, const char *p)
     return label < 40 && word[label] && name_recall(s->memo, word, label).role >= NAME_MEMORY;
 }
 
-/* "-80", "+" or "/1000" behind the step. */
+/* "-80", "+" or "/1000" after the step. */
 static const char *take_step_tail(struct scan *s, const char *p)
 {
     static const char en_dash[] = "\xe2\x80\x93";
@@ -189,7 +189,7 @@ static const char *take_epoch(struct scan *s, const char *p)
     return q;
 }
 
-/* A group in brackets in front of the message: a time, a rank, a pid, the step itself. */
+/* A bracketed group before the message: a time, a rank, a pid, or the step itself. */
 static const char *take_bracket(struct scan *s, const char *p)
 {
     double n, total;
@@ -209,7 +209,7 @@ static const char *take_bracket(struct scan *s, const char *p)
     return close + 1;
 }
 
-/* "trainer - ", "__main__:train:45 | ", "train.py:12: ": who logs; NULL: something else. */
+/* "trainer - ", "__main__:train:45 | ", "train.py:12: ": the logger's name; NULL: none. */
 static const char *take_logger(const struct scan *s, const char *p)
 {
     const char *q = p;
@@ -221,7 +221,7 @@ static const char *take_logger(const struct scan *s, const char *p)
     return ends && is_name ? behind + 1 : NULL;
 }
 
-/* "host train[123]: ", as syslog puts it behind the time; NULL: something else. */
+/* "host train[123]: ", as syslog writes it after the time; NULL: none. */
 static const char *take_syslog(struct scan *s, const char *p)
 {
     const char *name = strchr(p, ' '), *bracket = strchr(p, '[');
@@ -235,7 +235,7 @@ static const char *take_syslog(struct scan *s, const char *p)
     return behind + strlen("]: ");
 }
 
-/* What loggers put in front of the message. NULL: the message begins here. */
+/* Skips what loggers print before the message. NULL: the message begins here. */
 static const char *take_prefix(struct scan *s, const char *p)
 {
     static const char *const levels[] = {"info",  "debug",  "warning", "warn", "error",
@@ -262,7 +262,7 @@ static const char *take_prefix(struct scan *s, const char *p)
     return q;
 }
 
-/* `key: number` anywhere, the key in quotes or not: the step of key-value lines. */
+/* `key: number` anywhere, with or without quotes: the step of key-value lines. */
 static bool find_keyed(const struct scan *s, const char *key, double *ret)
 {
     size_t len = strlen(key);
@@ -278,7 +278,7 @@ static bool find_keyed(const struct scan *s, const char *key, double *ret)
     return false;
 }
 
-/* "Memory after step 10: 5.2 GB"; NULL: none, or a sentence. */
+/* "Memory after step 10: 5.2 GB"; NULL: no step, or a sentence. */
 static const char *take_late_step(struct scan *s, const char *p)
 {
     const char *q = strcasestr(p, " step ");
@@ -325,7 +325,7 @@ static const char *take_epoch_row(struct scan *s, const char *p)
     return q;
 }
 
-/* Finds where the line stands. False: it tells no clock. */
+/* Finds the position of the line. False: it has none. */
 static bool find_clock(struct scan *s)
 {
     struct text_line *out = s->out;
@@ -366,7 +366,7 @@ static size_t count_words(const char *text, size_t len)
     return words;
 }
 
-/* The name in front of a number: what stands between it and the last mark that parts things. */
+/* The name before a number: everything since the last separator. */
 static void set_label(const struct scan *s, const char *begin, const char *number,
                       struct text_value *v)
 {
@@ -383,7 +383,7 @@ static void set_label(const struct scan *s, const char *begin, const char *numbe
     v->meaning = name_recall(s->memo, v->label, v->label_len);
 }
 
-/* "~5 MB", "+5 MB", "10-36 MB", "a / 5 MB", "5 MB/step", "5 MB per step" are no levels. */
+/* "~5 MB", "+5 MB", "10-36 MB", "a / 5 MB", "5 MB/step", "5 MB per step" are not levels. */
 static bool is_level(const struct scan *s, const char *number, const struct quantity *q)
 {
     const char *before = number;
@@ -415,7 +415,7 @@ static const char *counted_word(const char *behind)
     return NULL;
 }
 
-/* The unit of the total in "5.2/16.0 GB" is that of the number before it too. */
+/* In "5.2/16.0 GB" the unit of the total also applies to the number before it. */
 static void borrow_unit(const struct scan *s, const char *number, struct quantity *q)
 {
     struct quantity total;
@@ -433,7 +433,7 @@ static void borrow_unit(const struct scan *s, const char *number, struct quantit
     q->has_unit = true;
 }
 
-/* The size of a plain number behind a name that means memory; 0: it is none. */
+/* The bytes per unit of a plain number whose name means memory; 0: not memory. */
 static double plain_unit(const struct scan *s, const char *number, struct text_value *v)
 {
     const char *p = number;
@@ -454,7 +454,7 @@ static double plain_unit(const struct scan *s, const char *number, struct text_v
     return 1;
 }
 
-/* The user's word, or a name that means memory. */
+/* A value the user named, or one whose name means memory. */
 static bool is_wanted(const struct scan *s, const struct text_value *v)
 {
     if (s->options->value_columns)
@@ -464,7 +464,7 @@ static bool is_wanted(const struct scan *s, const struct text_value *v)
            count_words(v->label, v->label_len) <= LABEL_MAX_WORDS;
 }
 
-/* A size with no name right behind the clock, with a unit that cannot be anything else. */
+/* A size without a name right after the clock, with an unambiguous unit. */
 static bool is_direct(const struct scan *s, const char *number, const struct quantity *q,
                       const struct text_value *v)
 {
@@ -476,7 +476,7 @@ static bool is_direct(const struct scan *s, const char *number, const struct qua
            (is_whole_unit || s->short_units_ok) && !s->options->value_columns;
 }
 
-/* "(CPU: 330, GPU: 6,199)" behind a count. */
+/* "(CPU: 330, GPU: 6,199)" after a count. */
 static bool is_share(const struct scan *s, const struct text_value *v)
 {
     const struct text_line *out = s->out;
@@ -484,7 +484,7 @@ static bool is_share(const struct scan *s, const struct text_value *v)
            (v->meaning.is_cpu || v->meaning.is_gpu);
 }
 
-/* Judges one number; true: it is a value and was filled in. */
+/* Judges one number; true: it is a value and *v is set. */
 static bool judge(const struct scan *s, const char *number, struct quantity q,
                   const char *label_begin, struct text_value *v)
 {
@@ -514,7 +514,7 @@ static bool judge(const struct scan *s, const char *number, struct quantity q,
     }
     v->value = q.value * factor;
     v->resolution = q.resolution * factor;
-    /* A range of steps has a count that stayed; a size over a range is a sum or a rate. */
+    /* A count over a range of steps was constant; a size over a range is a sum or a rate. */
     return factor > 0 && isfinite(v->value) && (v->counted || isnan(s->out->step_end));
 }
 
@@ -540,7 +540,7 @@ static void find_values(struct scan *s)
     }
 }
 
-/* The line stands where data stands and tells a size, but not how much. */
+/* The line is placed like data and names a size, but has no number for it. */
 static void find_trouble(const struct scan *s)
 {
     static const char *const units[] = {"mb", "gb", "kb", "mib", "gib", "kib", NULL};
@@ -561,7 +561,7 @@ void text_line_parse(const char *text, size_t len, const struct input_options *o
     struct scan s = {
         .begin = text, .end = text + len, .options = options, .memo = memo, .out = ret};
     const char *p = text_skip_decoration(text);
-    /* Rows of Markdown tables repeat what the log said before. */
+    /* Rows of Markdown tables repeat earlier parts of the log. */
     if (*p == '|' || *p == '#' || !find_clock(&s) || s.is_validation)
         return;
     if (!ret->pid)

@@ -13,12 +13,12 @@
 #define TITLE_MAX 120
 #define HEADING_LEVELS 6
 #define LABEL_MAX 48
-#define SUMMARY_MAX_LINES 12 /* a summary's deltas stand this close below its title */
+#define SUMMARY_MAX_LINES 12 /* a summary's deltas follow within this many lines */
 
 /*
- * A run is one life of one program: "Run 2 (Process 179532):" and "[Process restarted]" begin a
- * new one and end every series. A section is what stands under one heading: a step counter that
- * begins anew under a new heading is another series, under the same one a restart.
+ * A run is one life of one program: "Run 2 (Process 179532):" and "[Process restarted]" begin a new
+ * one and end every series. A section is the text under one heading. A step counter that restarts
+ * under a new heading is another series; under the same heading it is a restart.
  */
 struct text_log {
     struct collector *c;
@@ -27,17 +27,17 @@ struct text_log {
     char headings[HEADING_LEVELS][TITLE_MAX];
     char run_title[TITLE_MAX];
     int64_t run_pid;
-    size_t run_level;    /* of the heading it stands under; 0: none */
-    uint64_t run_number; /* of a run that has no title; 0: it has one, or is the first */
+    size_t run_level;    /* level of its heading; 0: none */
+    uint64_t run_number; /* number of a run without a title; 0: titled, or the first */
     uint64_t runs, section;
-    bool in_code; /* between ``` marks, where '#' is no heading */
+    bool in_code; /* between ``` marks, where '#' starts no heading */
     bool has_digit;
-    double epoch; /* of the line "Epoch 5/10" above the present one; NAN: none */
+    double epoch; /* from an earlier line "Epoch 5/10"; NAN: none */
     double last_step;
-    uint64_t last_step_section; /* in which it was seen */
-    double baseline_step;       /* of the end of epoch 1, NAN: not seen in this section */
-    unsigned summary_lines;     /* left in which a delta may come */
-    bool told_clock;
+    uint64_t last_step_section; /* its section */
+    double baseline_step;       /* end of epoch 1; NAN: not in this section */
+    unsigned summary_lines;     /* lines left in which a delta may come */
+    bool has_announced_clock;
     struct buf key, name;
     struct name_memo memo;
 };
@@ -63,7 +63,7 @@ static void text_log_close(void *state)
     free(log);
 }
 
-/* The line without the colours of a terminal. */
+/* The line without terminal colors. */
 static const char *strip_escapes(struct text_log *log, const struct line *line, size_t *ret_len)
 {
     const char *p = line->text;
@@ -92,7 +92,7 @@ static bool has_ascii_letter(const char *text, size_t len)
     return false;
 }
 
-/* Copies a title without emphasis and without the signs (also damaged ones) at its end. */
+/* Copies a title without emphasis and without symbols (even garbled ones) at its end. */
 static void copy_title(const char *text, char *title)
 {
     size_t len = 0;
@@ -118,7 +118,7 @@ static void begin_section(struct text_log *log)
     log->baseline_step = NAN;
 }
 
-/* The level of the heading the line stands under; 0: none. */
+/* The level of the heading above the line; 0: none. */
 static size_t heading_level(const struct text_log *log)
 {
     size_t level = HEADING_LEVELS;
@@ -135,7 +135,7 @@ static void name_run(struct text_log *log, const char *title, int64_t pid, uint6
     log->run_level = heading_level(log);
 }
 
-/* "## Title" outside of code. A heading beside or above the run's ends what it names. */
+/* "## Title" outside code. A heading at or above the run's level ends the run's title. */
 static bool read_heading(struct text_log *log, const char *text)
 {
     size_t level = strspn(text, "#");
@@ -150,7 +150,7 @@ static bool read_heading(struct text_log *log, const char *text)
     return true;
 }
 
-/* Another life of the program: nothing of the series so far goes on. */
+/* A new life of the program: ends every series. */
 static int begin_run(struct text_log *log, const char *title, int64_t pid)
 {
     log->runs++;
@@ -160,7 +160,7 @@ static int begin_run(struct text_log *log, const char *title, int64_t pid)
     return collect_end_all(log->c);
 }
 
-/* A number and nothing but marks behind it; NULL: something else. */
+/* A number followed only by marks; NULL: anything else. */
 static const char *take_pid(const char *text, int64_t *ret)
 {
     char *end;
@@ -179,7 +179,7 @@ static bool is_only_marks(const char *text)
     return text[strspn(text, " \t:*=-#])>")] == '\0';
 }
 
-/* "Run 2 (Process 179532):", "Run 2:", "Process 179532:", "PID: 179532" and nothing else. */
+/* "Run 2 (Process 179532):", "Run 2:", "Process 179532:" or "PID: 179532" alone in a line. */
 static bool is_run_heading(const char *text, int64_t *ret_pid)
 {
     int64_t number, pid = 0;
@@ -215,7 +215,7 @@ static bool is_restart_mark(const char *text)
     return false;
 }
 
-/* Headings of all kinds. 1: the line was one; 0: not; negative: the sink's. */
+/* Headings of all kinds. 1: the line was one; 0: it was not; negative: the sink's return. */
 static int read_structure(struct text_log *log, const char *text)
 {
     int64_t pid;
@@ -243,7 +243,8 @@ static void add_part(struct buf *b, const char *text, const char *joint)
         buf_addf(b, "%s%s", b->len > 0 ? joint : "", text);
 }
 
-/* The run, or the heading; deep headings ("Training Output") say little without the one above. */
+/* Adds the run or the heading. A deep heading ("Training Output") says little without its parent.
+ * */
 static void add_title(const struct text_log *log, struct buf *b)
 {
     size_t level = heading_level(log);
@@ -268,7 +269,7 @@ static void build_name(struct text_log *log, const char *label)
         buf_adds(&log->name, "memory");
 }
 
-/* What the series of a value is called beside its run: "VRAM", "tensors (cpu)". */
+/* The name of a value's series within its run: "VRAM", "tensors (cpu)". */
 static void build_label(const struct text_value *v, char *label)
 {
     if (v->counted)
@@ -284,15 +285,16 @@ static enum series_clock clock_of(struct position at)
     return isfinite(at.step) ? CLOCK_STEP : CLOCK_SECONDS;
 }
 
-static void tell_clock(struct text_log *log, const struct text_line *line, enum series_clock clock)
+static void announce_clock(struct text_log *log, const struct text_line *line,
+                           enum series_clock clock)
 {
     const char *steps = isfinite(line->step) ? "steps" : "epochs (called steps from here on)";
-    if (!log->told_clock)
+    if (!log->has_announced_clock)
         collect_guess(log->c, "clock: %s", clock == CLOCK_STEP ? steps : "time in seconds");
-    log->told_clock = true;
+    log->has_announced_clock = true;
 }
 
-/* What a plain number of a series is taken for; settled with its first sample. */
+/* The assumed unit of a series' plain numbers, decided by its first sample. */
 static double assume_unit(struct text_log *log, const struct text_value *v, const char *label)
 {
     const char *word;
@@ -310,7 +312,7 @@ static int open_track(struct text_log *log, const struct text_line *line,
     enum series_clock clock = clock_of(at);
     bool is_torch = line->is_trainwatch && strcmp(v->meaning.kind, "gpu.used") == 0;
     build_name(log, label);
-    tell_clock(log, line, clock);
+    announce_clock(log, line, clock);
     double unit = assume_unit(log, v, label);
     const char *device = v->meaning.device[0] ? v->meaning.device : NULL;
     struct series_info info = {
@@ -322,7 +324,7 @@ static int open_track(struct text_log *log, const struct text_line *line,
         .clock = clock,
         .resolution = v->resolution * unit,
     };
-    /* "Epoch 1: 12/600": known from the first line, not only when the epoch ends. */
+    /* "Epoch 1: 12/600": known from the first line, not only at the end of the epoch. */
     struct input_hints hints = {.epoch_length = isfinite(at.epoch) && at.total > 0 ? at.total : 0};
     int r = collect_open(log->c, buf_text(&log->key), &info, &hints, ret);
     if (r >= 0)
@@ -330,7 +332,7 @@ static int open_track(struct text_log *log, const struct text_line *line,
     return r;
 }
 
-/* The track the sample belongs to. A counter that begins anew under a new heading is another. */
+/* The track of the sample. A counter that restarts under a new heading has another track. */
 static int find_track(struct text_log *log, const struct text_line *line,
                       const struct text_value *v, struct position at, struct track **ret)
 {
@@ -368,7 +370,7 @@ static int pass_value(struct text_log *log, const struct text_line *line,
         return r;
     double value = v->is_plain ? v->value * track->unit : v->value;
     r = collect_sample(log->c, track, at, value);
-    /* "Steps 10-80: 6,529 tensors": it was so at both ends. */
+    /* "Steps 10-80: 6,529 tensors": the same count at both ends. */
     if (r >= 0 && line->step_end > at.step) {
         at.step = line->step_end;
         r = collect_sample(log->c, track, at, value);
@@ -376,7 +378,7 @@ static int pass_value(struct text_log *log, const struct text_line *line,
     return r;
 }
 
-/* Where the line stands, on the clock the user wants. */
+/* The line's position on the clock the user chose. */
 static struct position position_of(struct text_log *log, const struct text_line *line)
 {
     struct position at = {line->step, NAN, line->epoch, line->total};
@@ -422,11 +424,12 @@ static int mark_epoch(struct collector *c, struct track *t, void *context)
     return goes_on ? collect_epoch(c, t, fmax(t->last, log->last_step)) : 0;
 }
 
-/* "Epoch 1 complete" and "Epoch 2 Summary:". 1: the line was one; 0: not; negative: the sink's. */
+/* "Epoch 1 complete" or "Epoch 2 Summary:". 1: the line was one; 0: it was not; negative: the
+ * sink's return. */
 static int read_epoch_end(struct text_log *log, const char *text)
 {
     static const char *const ends[] = {"complete", "completed", "finished", "done", "summary"};
-    /* A check mark may stand before it, in whatever encoding. */
+    /* A check mark may precede it, in any encoding. */
     const char *p = text;
     while (*p && !isalnum((unsigned char) *p) && p - text < 16)
         p++;
@@ -448,7 +451,7 @@ static int read_epoch_end(struct text_log *log, const char *text)
     return r < 0 ? r : 1;
 }
 
-/* The series of a delta begins with 0 at the end of epoch 1, to which the deltas refer. */
+/* The series of a delta begins with 0 at the end of epoch 1, its baseline. */
 static int open_delta(struct text_log *log, const char *label, const struct quantity *q,
                       struct track **ret)
 {
@@ -490,11 +493,12 @@ static int pass_delta(struct text_log *log, const char *label, const struct quan
     struct position at = POSITION_NONE;
     at.step = log->last_step;
     r = collect_sample(log->c, track, at, q->value);
-    /* The others were told of the epoch's end when its summary began. */
+    /* The other series got the epoch's end when its summary began. */
     return r >= 0 && is_new ? collect_epoch(log->c, track, at.step) : r;
 }
 
-/* "   VRAM delta: +0.4MB" below a summary. 1: the line was one; 0: not; negative: the sink's. */
+/* "   VRAM delta: +0.4MB" below a summary. 1: the line was one; 0: it was not; negative: the sink's
+ * return. */
 static int read_delta(struct text_log *log, const char *text)
 {
     struct quantity q;
@@ -541,8 +545,8 @@ static int text_log_explain(void *state)
     struct text_log *log = state;
     struct input_summary *s = log->c->summary;
     if (s->skipped > 0)
-        return collect_error(log->c, s->first_skipped,
-                             "no value could be read, the first because of: %s", s->skip_reason);
+        return collect_error(log->c, s->first_skipped, "no value could be read (the first: %s)",
+                             s->skip_reason);
     if (log->c->options->value_columns)
         return collect_error(log->c, 0,
                              "no value called '%.40s' (--value) in a line with a step or a time",

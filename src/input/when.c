@@ -1,4 +1,4 @@
-/* input/when.c: moments as they stand in logs, as seconds. */
+/* input/when.c: times as logs print them, in seconds. */
 #include "input/when.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@ static bool take_char(struct cursor *c, const char *allowed)
     return false;
 }
 
-/* A number of `least` to `most` digits, with no further digit behind it. */
+/* A number of `least` to `most` digits that no further digit follows. */
 static bool take_digits(struct cursor *c, int least, int most, int *ret)
 {
     const char *p = c->p;
@@ -36,7 +36,8 @@ static bool take_digits(struct cursor *c, int least, int most, int *ret)
     return true;
 }
 
-/* ".5", or the ",250" of Python's logging; a comma with another number of digits parts fields. */
+/* ".5", or the ",250" of Python's logging; a comma before any other number of digits is a
+ * separator. */
 static double take_fraction(struct cursor *c)
 {
     struct cursor at = *c;
@@ -81,7 +82,7 @@ static double days_since_1970(int year, int month, int day)
            719468.0;
 }
 
-/* "10/20/2025", as Hugging Face's scripts log it; "20/10/2025" where it can be nothing else. */
+/* "10/20/2025", as Hugging Face's scripts log it; "20/10/2025" where only that is possible. */
 static bool take_american_date(struct cursor *c, int *ret_year, int *ret_month, int *ret_day)
 {
     struct cursor at = *c;
@@ -123,7 +124,7 @@ static bool take_date(struct cursor *c, double *ret_seconds)
     return true;
 }
 
-/* "Oct 20", as syslog writes it. The year is left out: any leap year keeps the days apart. */
+/* "Oct 20", as syslog writes it, without a year: any leap year keeps the days apart. */
 static bool take_short_date(struct cursor *c, double *ret_seconds)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";

@@ -174,7 +174,7 @@ static int enter(struct visit *v, struct visit_result *r, struct buf *why)
         .context = v,
     };
     struct attach_result entered = {.answer = 0};
-    e = attach_enter(r->pid, &options, &entered, why);
+    e = attach_load(r->pid, &options, &entered, why);
     snprintf(r->python, sizeof(r->python), "%s", entered.python);
     r->stopped = entered.stopped;
     r->longest_stop = entered.longest_stop;

@@ -1,4 +1,4 @@
-/* proc/cgroup.c: the memory cgroup of a process: what it holds and may hold. */
+/* proc/cgroup.c: the memory cgroup of a process: its usage and its limits. */
 #include "proc/cgroup_files.h"
 #include "proc/file.h"
 
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Deeper trees are not looked through for limits. */
+/* Limits above this many levels are not read. */
 #define CGROUP_MAX_DEPTH 32
 
 struct cgroup {
     enum cgroup_version version;
     char *path;
-    int dir;        /* stays with this cgroup, whatever is made under its name later */
+    int dir;        /* stays with this cgroup, even if another takes its name */
     unsigned depth; /* folders above it that belong to the hierarchy and are visible */
     struct buf text;
 };
@@ -45,7 +45,7 @@ const char *cgroup_path(const struct cgroup *c)
 
 /* ---- finding it ---- */
 
-/* Texts that are needed until the folder is open. */
+/* Texts needed until the folder is open. */
 struct place {
     enum cgroup_version version;
     struct buf path, point, root;
@@ -60,7 +60,7 @@ static int read_place(int proc, pid_t pid, struct buf *text, struct place *ret)
         r = cgroup_of_process_parse(buf_text(text), text->len, &ret->version, &ret->path);
     if (r < 0)
         return r == -EINVAL ? -ENOENT : r;
-    /* Our own mounts: what we can open. Paths in both files are told as our own namespace sees. */
+    /* Our own mounts are the ones we can open. Both files show paths as our namespace sees them. */
     r = file_read_list_at(proc, "self/mountinfo", text);
     if (r < 0)
         return r;
@@ -68,8 +68,8 @@ static int read_place(int proc, pid_t pid, struct buf *text, struct place *ret)
 }
 
 /*
- * What of `path` lies below the mount: a container's mount shows only the part below its own
- * cgroup, so that `root` is a beginning of `path`. NULL: the mount does not show it.
+ * The part of `path` below the mount. A container's mount shows only what is below its own cgroup,
+ * so `root` is a prefix of `path`. NULL: the mount does not show it.
  */
 static const char *below_mount(const char *path, const char *root)
 {
@@ -88,7 +88,7 @@ static unsigned count_folders(const char *path)
     return count < CGROUP_MAX_DEPTH ? count : CGROUP_MAX_DEPTH;
 }
 
-/* Opens the folder if it is a cgroup whose memory is counted. */
+/* Opens the folder if it is a cgroup that counts memory. */
 static int open_folder(struct cgroup *c, const char *path)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -104,8 +104,8 @@ static int open_folder(struct cgroup *c, const char *path)
 }
 
 /*
- * The nearest folder that counts memory, from the cgroup's own up to the mount point: v2 need not
- * count it in every leaf, and a container may have its own cgroup at the mount point under another
+ * The nearest folder that counts memory, from the cgroup itself up to the mount point. In v2 a leaf
+ * need not count memory, and a container may see its own cgroup at the mount point under another
  * name.
  */
 static int open_place(struct cgroup *c, const char *sys_root, const struct place *place)
@@ -174,7 +174,7 @@ static double read_number(struct cgroup *c, const char *name)
     return value;
 }
 
-/* The smallest of it and of its ancestors, as far up as the mount shows them. */
+/* The smallest limit of the cgroup and its ancestors, as far up as the mount shows them. */
 static double read_limit(struct cgroup *c, const char *name)
 {
     char path[3 * CGROUP_MAX_DEPTH + 64];
@@ -200,7 +200,7 @@ static void read_table(struct cgroup *c, const char *name, cgroup_parser parse,
     parse(buf_text(&c->text), c->text.len, ret);
 }
 
-/* a - b, not below 0; absent if one is. */
+/* a - b, at least 0; absent if either is absent. */
 static double difference(double a, double b)
 {
     return isnan(a) || isnan(b) ? NAN : fmax(a - b, 0);
@@ -217,8 +217,7 @@ static void read_v2(struct cgroup *c, struct cgroup_memory *m)
     read_table(c, "memory.pressure", cgroup_pressure_parse, m);
 }
 
-/* v1 counts memory and swap together; the limits in memory.stat hold for what is above the mount
- * as well. */
+/* v1 counts memory and swap together. The limits in memory.stat include those above the mount. */
 static void read_v1(struct cgroup *c, struct cgroup_memory *m)
 {
     m->current = read_number(c, "memory.usage_in_bytes");

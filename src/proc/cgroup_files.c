@@ -1,4 +1,4 @@
-/* proc/cgroup_files.c: the texts of cgroups. */
+/* proc/cgroup_files.c: the texts of cgroup files. Pure. */
 #include "proc/cgroup_files.h"
 #include "proc/fields.h"
 
@@ -12,7 +12,7 @@ struct part {
     size_t len;
 };
 
-/* Cuts off what stands before the next `separator`, which goes too. */
+/* Cuts off the part before the next `separator`, and the separator with it. */
 static struct part cut(struct part *rest, char separator)
 {
     const char *end = memchr(rest->text, separator, rest->len);
@@ -53,7 +53,7 @@ int cgroup_number_parse(const char *text, size_t len, double *ret)
 
 int cgroup_stat_parse(const char *text, size_t len, struct cgroup_memory *ret)
 {
-    /* v1 has plain names for the cgroup alone, and total_ for it and those below it. */
+    /* v1 has plain names for the cgroup alone, and total_ names that include those below it. */
     struct {
         double anon, file, shmem, kernel, inactive_file;
         double rss, cache, total_rss, total_cache, total_shmem, total_inactive_file;
@@ -153,7 +153,7 @@ int cgroup_pressure_parse(const char *text, size_t len, struct cgroup_memory *re
     return 0;
 }
 
-/* "4:memory:/a", "0::/a": v1 goes before v2, which has no memory then. */
+/* "4:memory:/a", "0::/a": v1 wins over v2, which then has no memory controller. */
 int cgroup_of_process_parse(const char *text, size_t len, enum cgroup_version *ret_version,
                             struct buf *ret_path)
 {
@@ -200,7 +200,7 @@ static void set_unescaped(struct buf *b, struct part p)
     }
 }
 
-/* Takes a line of mountinfo apart: "31 23 0:28 ROOT POINT options [tags] - TYPE source OPTIONS". */
+/* Splits a line of mountinfo: "31 23 0:28 ROOT POINT options [tags] - TYPE source OPTIONS". */
 static bool is_memory_mount(struct part line, enum cgroup_version version, struct part *ret_root,
                             struct part *ret_point)
 {

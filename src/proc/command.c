@@ -62,7 +62,7 @@ static void add_argument(struct buf *out, struct redaction *r, const char *argum
 
 void proc_add_command(struct buf *out, const char *arguments, size_t len)
 {
-    /* A program that names itself anew leaves NULs behind. */
+    /* A program that renames itself leaves NULs at the end. */
     while (len > 0 && arguments[len - 1] == '\0')
         len--;
     struct buf list = BUF_INIT;

@@ -14,13 +14,14 @@ struct field {
 
 /*
  * Reads lines of the forms "Name:   12 kB" and "name 12", kB being 1024, into the doubles of
- * `record`. A field that is not there, or has no number, becomes absent. The number of those found.
+ * `record`. A field that is missing or has no number becomes absent. Returns the number of fields
+ * found.
  */
 size_t fields_parse(const char *text, size_t len, const struct field *fields, size_t count,
                     void *record);
 
-/* Digits at *s, before `end`: moves *s behind them. False, and nothing moved, where there are none
- * or they are more than 64 bits hold. */
+/* Reads digits at *s, before `end`, and moves *s past them. False, with *s unmoved, if there are
+ * none or the number exceeds 64 bits. */
 bool scan_unsigned(const char **s, const char *end, uint64_t *ret);
 
 #endif

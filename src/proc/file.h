@@ -10,19 +10,19 @@
 #include <sys/types.h>
 
 /*
- * Reads the file from its beginning to its end into `ret`, replacing what was there; what is
- * beyond 16 MB (no file of the kernel is) is passed over. A read that is not full is the end of a
- * file that the kernel writes in one piece, as it does all but lists (mountinfo). -errno.
+ * Reads the whole file and replaces the contents of `ret`. Anything beyond 16 MB is ignored (no
+ * kernel file is that long). A short read means the end of a file that the kernel writes in one
+ * piece, which is every file but lists (mountinfo). -errno.
  */
 int file_read(int fd, struct buf *ret);
 int file_read_at(int dir, const char *path, struct buf *ret); /* opens, reads, closes */
 int file_read_list_at(int dir, const char *path, struct buf *ret);
 
-/* Whether the folder is a proc file system with the pids that we see ourselves, so that what system
- * calls say of a pid is about the same process. */
+/* Whether the folder is a proc file system that shows our own pid namespace, so that system calls
+ * and its files mean the same process by a pid. */
 bool file_is_own_proc(int dir);
 
-/* The process ids a folder of the kind of /proc lists, ascending. Release with pids_release(). */
+/* The pids that a folder like /proc lists, ascending. Release with pids_release(). */
 struct pids {
     pid_t *list;
     size_t count, capacity;

@@ -13,16 +13,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Variables that tell a rank. */
+/* Variables that hold a rank. */
 enum { VARIABLE_RANK, VARIABLE_LOCAL_RANK, VARIABLE_COUNT };
 
-/* A process to answer with. */
+/* A process that may be the answer. */
 struct answer {
     int process;
     enum proc_role role;
 };
 
-/* All that is known on the way to the answer; the arrays have an element for each process. */
+/* The state of one search; the arrays have an element for each process. */
 struct search {
     const char *root;
     struct snapshot all;
@@ -40,7 +40,7 @@ static const struct snapshot_process *process(const struct search *s, int i)
 
 /* ---- what may match ---- */
 
-/* These merely mention what they look at. */
+/* Programs that only mention the files they show or edit. */
 static bool only_mentions(const struct snapshot_process *p)
 {
     static const char *const names[] = {
@@ -62,12 +62,12 @@ static void bar(struct search *s, pid_t self)
 {
     for (int i = 0; i < (int) s->all.count; i++)
         s->barred[i] = process(s, i)->arguments.len == 0 || only_mentions(process(s, i));
-    /* The shell this was typed in has the pattern in its arguments, too. */
+    /* The shell this was typed in has the pattern in its arguments too. */
     for (int i = snapshot_find(&s->all, self); i >= 0; i = process(s, i)->parent)
         s->barred[i] = true;
 }
 
-/* The arguments with blanks between them. */
+/* The arguments, joined by blanks. */
 static void join_arguments(const struct snapshot_process *p, struct buf *ret)
 {
     buf_clear(ret);
@@ -79,7 +79,7 @@ static void join_arguments(const struct snapshot_process *p, struct buf *ret)
         buf_addc(ret, a->text[i] ? a->text[i] : ' ');
 }
 
-/* Marks what fits; how many do. `regex` NULL: as a plain text. */
+/* Marks what matches and returns how many do. `regex` NULL: plain text. */
 static size_t match_all(struct search *s, const char *pattern, const regex_t *regex)
 {
     size_t count = 0;
@@ -95,7 +95,7 @@ static size_t match_all(struct search *s, const char *pattern, const regex_t *re
     return count;
 }
 
-/* -EINVAL: neither a part of anything nor an expression. */
+/* -EINVAL: neither a part of any command line nor a valid expression. */
 static int match(struct search *s, const char *pattern)
 {
     if (*pattern == '\0')
@@ -117,7 +117,7 @@ struct evidence_of {
     struct buf variables[VARIABLE_COUNT];
 };
 
-/* A match and all that descends from it, parents first. */
+/* A match and all its descendants, parents first. */
 struct family {
     struct role_evidence *evidence;
     struct role_finding *findings;
@@ -188,7 +188,7 @@ static void family_add(struct search *s, struct family *f, int i)
     s->place[i] = (int) f->count++;
 }
 
-/* Passes over the list until nobody joins any more: pids wrap, children may come first. */
+/* Repeats until nobody joins: pids wrap around, so children may come before parents. */
 static void family_fill(struct search *s, struct family *f, int top)
 {
     for (int i = 0; i < (int) s->all.count; i++)
@@ -205,8 +205,6 @@ static void family_fill(struct search *s, struct family *f, int top)
     }
 }
 
-/* ---- the answers ---- */
-
 static void answer(struct search *s, int i, enum proc_role role)
 {
     for (size_t k = 0; k < s->answer_count; k++) {
@@ -216,7 +214,7 @@ static void answer(struct search *s, int i, enum proc_role role)
     s->answers[s->answer_count++] = (struct answer){i, role};
 }
 
-/* A shell between two commands: the `sleep` it waits for is not what was meant. */
+/* A shell between two commands: nobody means the `sleep` it waits for. */
 static bool is_passing(const struct search *s, int i)
 {
     const struct snapshot_process *p = process(s, i);
@@ -254,7 +252,7 @@ static int judge_family(struct search *s, int top)
     return 0;
 }
 
-/* Nobody above it matches. */
+/* No ancestor of it matches. */
 static bool is_top(const struct search *s, int i)
 {
     if (!s->matches[i])
@@ -271,7 +269,7 @@ static bool is_rank_of(const struct search *s, size_t i, int parent)
     return s->answers[i].role == ROLE_RANK && process(s, s->answers[i].process)->parent == parent;
 }
 
-/* A launcher of at least two of the answers; -1: none. */
+/* A launcher of at least two of the matches; -1: none. */
 static int common_launcher(const struct search *s)
 {
     for (size_t i = 0; i < s->answer_count; i++) {

@@ -20,7 +20,7 @@
 
 #define BUFFER_BYTES (1 << 20)
 
-/* Reports read at a time, so that a machine that forks all the time does not hold us. */
+/* Reports read at a time, so that a machine that forks constantly does not block us. */
 #define MOST_REPORTS 4096
 
 /* struct proc_input of Linux 6.6. */
@@ -78,7 +78,7 @@ int forks_open(void)
     return fd;
 }
 
-/* Of a packet that is a report of a new process. */
+/* True if the packet reports a new process. */
 static bool parse_fork(const char *packet, size_t len, pid_t *ret_parent, pid_t *ret_child)
 {
     struct proc_event e;
@@ -102,7 +102,7 @@ void forks_read(int fd, void (*heard)(void *context, pid_t parent, pid_t child),
         struct sockaddr_nl from = {.nl_pid = 1};
         socklen_t size = sizeof from;
         ssize_t n = recvfrom(fd, packet, sizeof packet, 0, (struct sockaddr *) &from, &size);
-        /* Only the kernel's word counts. */
+        /* Only packets from the kernel count. */
         if (n > 0 && from.nl_pid == 0 && parse_fork(packet, (size_t) n, &parent, &child))
             heard(context, parent, child);
         if (n < 0 && errno != ENOBUFS && errno != EINTR)

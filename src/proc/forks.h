@@ -5,19 +5,20 @@
 #include <sys/types.h>
 
 /*
- * The proc connector: a report of every fork on the machine, in order, with pids as the initial pid
- * namespace has them. From Linux 6.6 on any user may listen, reports can be limited to forks, and
- * the kernel notices when a listener dies. Older kernels are not asked: they let only root listen,
- * and a listener that is killed leaves them reporting to nobody until the next boot.
+ * The proc connector reports every fork on the machine, in order, with pids of the initial pid
+ * namespace. From Linux 6.6 on any user may listen, reports can be limited to forks, and the kernel
+ * notices when a listener dies. Older kernels are not used: only root may listen there, and a
+ * killed listener leaves them sending reports to nobody until the next boot.
  *
- * Reports wait in a buffer, at least for some 500 forks. Those that do not fit are lost.
+ * Reports wait in a buffer with room for at least about 500 forks. The kernel drops those that do
+ * not fit.
  */
 
-/* A descriptor, to be closed. -ENOTSUP: the kernel is too old, or this is not the initial pid
- * namespace (a container); -errno. */
+/* Returns a descriptor that the caller closes. -ENOTSUP: the kernel is too old, or this is not the
+ * initial pid namespace (a container); -errno. */
 int forks_open(void);
 
-/* Calls `heard` for every new process since the last call. Threads are left out. */
+/* Calls `heard` for every new process since the last call. Skips threads. */
 void forks_read(int fd, void (*heard)(void *context, pid_t parent, pid_t child), void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* proc/held.c: who maps or has open what lies in a tmpfs. */
+/* proc/held.c: which processes map or have open files of a tmpfs. */
 #include "proc/held.h"
 
 #include "proc/file.h"
@@ -20,7 +20,7 @@ struct search {
     void *context;
 };
 
-static void look_through_maps(const struct search *s, const char *text, size_t len)
+static void search_maps(const struct search *s, const char *text, size_t len)
 {
     struct maps_entry m;
     for (size_t position = 0; maps_next(text, len, &position, &m) > 0;) {
@@ -34,8 +34,8 @@ static void look_through_maps(const struct search *s, const char *text, size_t l
     }
 }
 
-/* The link is read first: a look at the file itself may wait for a file system that is away. */
-static void look_at_descriptor(const struct search *s, int folder, const char *name)
+/* The link is read first: a stat of the file itself may hang on an unreachable file system. */
+static void check_descriptor(const struct search *s, int folder, const char *name)
 {
     char path[512];
     size_t len = strlen(s->place);
@@ -50,7 +50,7 @@ static void look_at_descriptor(const struct search *s, int folder, const char *n
     s->found(s->context, &h);
 }
 
-static int look_through_descriptors(const struct search *s, int folder)
+static int search_descriptors(const struct search *s, int folder)
 {
     int fd = openat(folder, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -63,7 +63,7 @@ static int look_through_descriptors(const struct search *s, int folder)
     }
     for (const struct dirent *entry; (entry = readdir(directory));)
         if (entry->d_name[0] != '.')
-            look_at_descriptor(s, fd, entry->d_name);
+            check_descriptor(s, fd, entry->d_name);
     closedir(directory);
     return 0;
 }
@@ -72,9 +72,9 @@ int held_read_at(int folder, dev_t device, const char *place, bool maps, struct 
                  proc_held_found *found, void *context)
 {
     const struct search s = {device, place, found, context};
-    int r = look_through_descriptors(&s, folder);
+    int r = search_descriptors(&s, folder);
     if (maps && file_read_list_at(folder, "maps", scratch) == 0)
-        look_through_maps(&s, buf_text(scratch), scratch->len);
+        search_maps(&s, buf_text(scratch), scratch->len);
     return r == -ENOENT ? -ESRCH : r == -EACCES || r == -EPERM ? 0 : r;
 }
 
@@ -94,7 +94,7 @@ int held_read_written(int folder, struct buf *scratch, struct proc_stat *ret_sta
 
 /* ---- everybody ---- */
 
-/* Maps are read only of a process that has shared memory in them. */
+/* Only a process with shared memory has maps worth reading. */
 static bool has_shared(int folder, struct buf *scratch)
 {
     struct proc_status status;
@@ -102,8 +102,8 @@ static bool has_shared(int folder, struct buf *scratch)
            proc_status_parse(buf_text(scratch), scratch->len, &status) == 0 && status.shmem > 0;
 }
 
-static void look_at_process(int root, pid_t pid, dev_t device, const char *place,
-                            const struct proc_held_hooks *hooks, struct buf *scratch)
+static void survey_process(int root, pid_t pid, dev_t device, const char *place,
+                           const struct proc_held_hooks *hooks, struct buf *scratch)
 {
     char name[32];
     struct proc_stat stat;
@@ -130,7 +130,7 @@ int proc_survey_held(const char *root, dev_t device, const char *place,
     int r = pids_read(directory, &pids);
     for (size_t i = 0; r == 0 && i < pids.count; i++)
         if (!hooks->skip(hooks->context, pids.list[i]))
-            look_at_process(dirfd(directory), pids.list[i], device, place, hooks, &scratch);
+            survey_process(dirfd(directory), pids.list[i], device, place, hooks, &scratch);
     buf_release(&scratch);
     pids_release(&pids);
     closedir(directory);

@@ -1,4 +1,4 @@
-/* proc/kin.c: the pids of a job's processes that are no members: not yet, or no more. */
+/* proc/kin.c: pids that belong to a job without being members: not yet, or no longer. */
 #include "proc/kin.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ void kin_release(struct kin *k)
     *k = (struct kin){NULL, 0, 0};
 }
 
-/* The newest are at the end, and asked for most. */
+/* The newest are at the end, and are the ones mostly searched for. */
 static size_t index_of(const struct kin *k, pid_t pid)
 {
     size_t i = k->count;
@@ -60,17 +60,17 @@ void kin_add(struct kin *k, pid_t pid, bool is_new, unsigned scan)
         k->list[k->count++] = (struct kin_entry){pid, is_new, scan};
 }
 
-void kin_prune(struct kin *k, unsigned scan, struct kin_use (*look)(void *context, pid_t pid),
+void kin_prune(struct kin *k, unsigned scan, struct kin_use (*use_of)(void *context, pid_t pid),
                void *context)
 {
     size_t kept = 0;
     for (size_t i = 0; i < k->count; i++) {
         struct kin_entry e = k->list[i];
-        struct kin_use use = look(context, e.pid);
+        struct kin_use use = use_of(context, e.pid);
         e.is_new = e.is_new && !use.is_met;
         if (use.leads)
             e.scan = scan;
-        /* An orphan is met by the scan that misses its leader, or by the next. */
+        /* The scan that misses its leader meets an orphan, or the next one does. */
         if (scan - e.scan <= 1)
             k->list[kept++] = e;
     }

@@ -91,7 +91,7 @@ int proc_tmpfs_read(const char *path, double *ret_used, double *ret_size)
         return -errno;
     if (s.f_type != TMPFS_MAGIC)
         return -ENOTSUP;
-    /* Without a limit of its own (size=0) it tells neither. */
+    /* Without a limit of its own (size=0) it reports neither. */
     double block = (double) s.f_bsize;
     *ret_used = s.f_blocks ? (double) (s.f_blocks - s.f_bfree) * block : NAN;
     *ret_size = s.f_blocks ? (double) s.f_blocks * block : NAN;

@@ -84,18 +84,18 @@ enum fds_way { FDS_UNTRIED, FDS_BY_SIZE, FDS_BY_LISTING };
 #define SIZES_BYTES 160
 
 /*
- * All descriptors belong to this very process: once it has ended they give -ESRCH or -ENOENT,
- * even if its pid is in use again. smaps_rollup is not kept open: the kernel ties that descriptor
- * to the memory the process had then, and it goes dead at exec.
+ * All descriptors belong to this one process. Once it has ended they return -ESRCH or -ENOENT, even
+ * if its pid is in use again. smaps_rollup is not kept open: the kernel ties that descriptor to the
+ * memory the process had then, so it goes stale at exec.
  */
 struct proc {
     struct proc_id id;
     int dir, status, statm;
     int rollup_error; /* sticky, 0: none */
     enum fds_way fds;
-    bool has_clock; /* of the processor time that it has used */
+    bool has_clock; /* it has a clock of its CPU time */
     clockid_t clock;
-    struct timespec ran;     /* what that said last */
+    struct timespec ran;     /* the last value of that clock */
     char sizes[SIZES_BYTES]; /* statm as it was last read */
     ssize_t sizes_len;
     struct buf text;
@@ -137,7 +137,7 @@ static int open_files(struct proc *p, const char *path)
     return p->status < 0 ? -errno : 0;
 }
 
-/* The pid may have gone to another process before it was opened. */
+/* The pid may have been reused before it was opened. */
 static int verify(struct proc *p)
 {
     struct proc_stat stat;
@@ -154,7 +154,7 @@ int proc_open(const char *root, struct proc_id id, struct proc **ret)
         return -ENOMEM;
     p->id = id;
     p->dir = p->status = p->statm = -1;
-    p->ran.tv_nsec = -1; /* no time is that: the first look is one */
+    p->ran.tv_nsec = -1; /* not a valid time: the first call finds a change */
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s/%d", root, (int) id.pid);
     int r = open_files(p, buf_text(&path));
@@ -185,7 +185,7 @@ int proc_read_status(struct proc *p, struct proc_status *ret)
     return 0;
 }
 
-/* Whether it has run since the call before, or that cannot be told. */
+/* Whether it has run since the last call; true where that is not known. */
 static bool has_run(struct proc *p)
 {
     struct timespec ran;
@@ -219,8 +219,7 @@ int proc_read_stat(struct proc *p, struct proc_stat *ret)
     return proc_stat_read_file(p->dir, "stat", &p->text, ret);
 }
 
-/* What a file of the process that is not there means: the process is gone, or the kernel has no
- * such file. */
+/* Why a file of the process is missing: the process has ended, or the kernel has no such file. */
 static int missing_file(struct proc *p)
 {
     struct proc_status s;
@@ -247,8 +246,8 @@ int proc_read_rollup(struct proc *p, struct proc_rollup *ret)
     return r < 0 ? r : proc_rollup_parse(buf_text(&p->text), p->text.len, ret);
 }
 
-/* Counts the entries of fd/; *ret_size is what the kernel says the folder's size is, with it
- * open: from Linux 6.2 on the same number. */
+/* Counts the entries of fd/. *ret_size is the size of the folder according to the kernel while it
+ * is open: from Linux 6.2 on, the same number. */
 static int list_fds(struct proc *p, double *ret_count, double *ret_size)
 {
     int fd = openat(p->dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -286,7 +285,7 @@ int proc_read_fds(struct proc *p, double *ret_count)
     int r = list_fds(p, &count, &size);
     if (r < 0)
         return r;
-    /* They differ on a kernel that does it right, too, when one is opened meanwhile: try again. */
+    /* A descriptor opened in between makes them differ on a correct kernel too: try again. */
     if (p->fds == FDS_UNTRIED && count > 0 && size == count)
         p->fds = FDS_BY_SIZE;
     else if (p->fds == FDS_UNTRIED && count > 0 && !(size > 0))

@@ -7,9 +7,9 @@
 
 /* ---- known programs ---- */
 
-/* Words between blanks; a * at the end stands for any rest, at the beginning too for anything. */
+/* Words separated by blanks. A * at the end matches any rest, and at the start any beginning. */
 static const char wrappers[] =
-    /* shells and what runs others in another way */
+    /* shells and programs that run others in a changed environment */
     "sh bash dash zsh ksh fish csh tcsh ash busybox env time nice ionice chrt numactl taskset sudo "
     "su doas runuser setpriv gosu su-exec xvfb-run stdbuf unbuffer script nohup setsid timeout "
     "xargs parallel make strace ltrace gdb perf nsys ncu tidemark "
@@ -80,13 +80,13 @@ static bool is_python(const char *name)
     return false;
 }
 
-/* What an interpreter runs: one of them is set, none where it reads its standard input. */
+/* What an interpreter runs: at most one is set, none when it reads standard input. */
 struct python {
     const char *module, *code, *script;
 };
 
-/* A word of options as "-uBm": the letters c and m take a value and end the options, W and X only
- * take one. True where the value is the next argument; *ret_letter says whose. */
+/* A word of options such as "-uBm". The letters c and m take a value and end the options; W and X
+ * only take one. True if the value is the next argument; *ret_letter is its option. */
 static bool scan_options(const char *word, char *ret_letter, const char **ret_value)
 {
     for (const char *s = word + 1; *s; s++) {
@@ -169,7 +169,7 @@ static void identify_python(const struct python *p, const char *interpreter, str
 
 /* ---- any program ---- */
 
-/* "-bash" is a shell that was logged into; a title may follow the name: "sshd: me@pts/0". */
+/* "-bash" is a login shell; a title may follow the name: "sshd: me@pts/0". */
 static void set_name(struct program *ret, const char *first)
 {
     const char *base = *first == '-' ? first + 1 : first;
@@ -179,7 +179,7 @@ static void set_name(struct program *ret, const char *first)
     ret->name[strcspn(ret->name, " (")] = '\0';
 }
 
-/* `list` ends with a NUL. */
+/* `list` ends with an extra NUL. */
 static void identify(const char *list, size_t len, struct program *ret)
 {
     const char *next = list;

@@ -6,10 +6,10 @@
 
 enum program_sort {
     PROGRAM_ANY,         /* anything else: may train */
-    PROGRAM_WRAPPER,     /* starts others and waits for them */
-    PROGRAM_HELPER,      /* known to do something else */
+    PROGRAM_WRAPPER,     /* starts other programs and waits for them */
+    PROGRAM_HELPER,      /* known not to train */
     PROGRAM_COMPILER,    /* compiles kernels or code */
-    PROGRAM_SPAWNED,     /* a worker that multiprocessing started anew, by exec */
+    PROGRAM_SPAWNED,     /* a worker that multiprocessing started with exec */
     PROGRAM_FORK_SERVER, /* a helper whose forked children are workers */
 };
 
@@ -19,9 +19,9 @@ struct program {
 };
 
 /*
- * Looks through interpreters: of `python -u -m torch.distributed.run x.py` it is the module, of
- * `/usr/bin/python3 /usr/bin/torchrun x.py` the script. `comm` (may be NULL) stands in where there
- * are no arguments.
+ * Sees through interpreters: for `python -u -m torch.distributed.run x.py` the program is the
+ * module, for `/usr/bin/python3 /usr/bin/torchrun x.py` the script. `comm` (may be NULL) is used
+ * when there are no arguments.
  */
 void program_identify(const char *arguments, size_t len, const char *comm, struct program *ret);
 

@@ -1,4 +1,4 @@
-/* proc/redact.c: takes the secrets out of an argument. */
+/* proc/redact.c: removes the secrets from an argument. */
 #include "proc/command.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ static bool span_holds(struct span s, const char *word)
 
 /* ---- names of secrets ---- */
 
-/* The last word of a name, cut off it: "hf-auth_Token" gives "Token" and leaves "hf-auth". */
+/* Cuts the last word off a name: "hf-auth_Token" returns "Token" and leaves "hf-auth". */
 static struct span cut_word(struct span *name)
 {
     const char *s = name->text;
@@ -52,7 +52,7 @@ static struct span cut_word(struct span *name)
     return (struct span){s + begin, end - begin};
 }
 
-/* What a token may be in training that is no secret: a piece of text. */
+/* Words that name a harmless kind of token in training: a piece of text. */
 static const char *const token_kinds[] = {
     "pad",    "eos",   "bos",   "unk",    "sep",   "cls",   "mask",  "special",
     "image",  "audio", "video", "stop",   "start", "end",   "first", "last",
@@ -73,14 +73,14 @@ static const char *const secret_words[] = {
     "accesstoken", "secretkey",   "privatekey", "pgpassword", "authorization", NULL,
 };
 
-/* What a pass may be in training that is no word: --num-pass, --forward_pass. */
+/* Words that name a harmless kind of pass in training: --num-pass, --forward_pass. */
 static const char *const pass_kinds[] = {
     "n",       "num",      "number", "first", "second", "single", "multi", "one", "two",  "three",
     "forward", "backward", "max",    "min",   "per",    "each",   "high",  "low", "band", "by",
     "last",    "next",     "eval",   "train", "extra",  "render", "data",  NULL,
 };
 
-/* --use-auth-token switches something on: what follows is no value of it. */
+/* --use-auth-token is a switch: the next argument is not its value. */
 static const char *const switch_words[] = {"use",  "no",      "has",  "is",
                                            "with", "require", "skip", NULL};
 
@@ -96,7 +96,7 @@ static bool is_variable(struct span name)
     return letters;
 }
 
-/* NAMES_LIKE_THIS: a variable of the environment, where a name is telling enough. */
+/* NAMES_LIKE_THIS: an environment variable, whose name alone reveals a secret. */
 static bool is_secret_variable(struct span name)
 {
     static const char *const open[] = {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", NULL};
@@ -121,8 +121,8 @@ static bool is_switch(struct span name)
 }
 
 /*
- * Judged by its last words: --hf-token and --api_key, but not --tokenizer, --max-tokens or
- * --key-frames. Inside a longer text (`inside`) a plain `key` or `auth` says nothing.
+ * The last words decide: --hf-token and --api_key are secret; --tokenizer, --max-tokens and
+ * --key-frames are not. Inside a longer text (`inside`) a plain `key` or `auth` proves nothing.
  */
 static bool is_secret_name(struct span name, bool inside)
 {
@@ -139,7 +139,7 @@ static bool is_secret_name(struct span name, bool inside)
         return before.len == 0 ? !inside : span_in(before, key_kinds);
     if (span_is(last, "pass") || span_is(last, "pw"))
         return before.len == 0 ? !inside : !span_in(before, pass_kinds);
-    /* PWD is where a shell is. */
+    /* PWD is a shell's working directory. */
     if (span_is(last, "pwd"))
         return before.len > 0 || (!inside && !is_variable(name));
     if (span_is(last, "auth") || span_is(last, "bearer"))
@@ -147,12 +147,12 @@ static bool is_secret_name(struct span name, bool inside)
     return false;
 }
 
-/* ---- secrets that show by themselves ---- */
+/* ---- secrets known by their form ---- */
 
 struct token_form {
     const char *prefix;
-    size_t least;      /* characters behind the prefix */
-    const char *extra; /* which may be in it besides letters and digits */
+    size_t least;      /* characters required after the prefix */
+    const char *extra; /* allowed besides letters and digits */
 };
 
 static const struct token_form token_forms[] = {
@@ -171,7 +171,7 @@ static size_t run_length(const char *s, const char *extra)
     return len;
 }
 
-/* Words strung together are no key: "sk-learn-contrib-lightning". */
+/* Words joined by dashes are not a key: "sk-learn-contrib-lightning". */
 static bool looks_random(const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -181,7 +181,7 @@ static bool looks_random(const char *s, size_t len)
     return false;
 }
 
-/* The length of the well-known token that `s` begins with, its prefix included; 0: none. */
+/* The length of the well-known token at `s`, prefix included; 0: none. */
 static size_t token_length(const char *s)
 {
     for (size_t i = 0; i < sizeof token_forms / sizeof *token_forms; i++) {
@@ -197,7 +197,7 @@ static size_t token_length(const char *s)
     return 0;
 }
 
-/* "://user:password@" or "://0c5f...@": the length of what stands between; 0: none. */
+/* "://user:password@" or "://0c5f...@": the length of the part in between; 0: none. */
 static size_t userinfo_length(const char *s)
 {
     size_t len = strcspn(s, "/?# \t\n\"'");
@@ -214,14 +214,14 @@ static bool is_quote(char c)
     return c == '"' || c == '\'';
 }
 
-/* Quotes that open at `s`, perhaps escaped, as in code inside code. */
+/* Opening quotes at `s`, perhaps escaped, as in code inside code. */
 static size_t quote_length(const char *s)
 {
     return is_quote(*s) ? 1 : *s == '\\' && is_quote(s[1]) ? 2 : 0;
 }
 
-/* The value at `s`, behind its quote if it has one: to that, or to what ends a value in code,
- * queries and shells. */
+/* The length of the value at `s`, after its opening quote if any. It ends at the closing quote, or
+ * at whatever ends a value in code, queries and shells. */
 static size_t value_length(const char *s, size_t quote)
 {
     static const char *const schemes[] = {"bearer", "basic", "digest", "token", "negotiate", NULL};
@@ -234,14 +234,14 @@ static size_t value_length(const char *s, size_t quote)
     return begin + strcspn(s + begin, " \t\n\"',;&)}]\\");
 }
 
-/* A header's value at `s` ends with its line, or with the quotes that the header is in. */
+/* A header's value at `s` ends with its line, or at the quotes around the header. */
 static size_t header_length(const char *text, const char *name, const char *s)
 {
     const char closing[] = {'\n', name > text && is_quote(name[-1]) ? name[-1] : '\0', '\0'};
     return strcspn(s, name == text ? "\n" : closing[1] ? closing : "\"'\n");
 }
 
-/* Behind a name: what stands between it and its value; 0: it has none here. */
+/* The length of the separator between a name and its value; 0: no value follows. */
 static size_t separator_length(const char *s, bool is_option)
 {
     size_t len = quote_length(s);
@@ -261,14 +261,14 @@ static bool starts_name(const char *text, const char *s)
            (s == text || (!isalnum((unsigned char) s[-1]) && s[-1] != '_'));
 }
 
-/* "Authorization: Basic ...", "Cookie: a=1; b=2": of several words. */
+/* "Authorization: Basic ...", "Cookie: a=1; b=2": values of several words. */
 static bool is_header(struct span name)
 {
     static const char *const words[] = {"authorization", "cookie", "cookie2", NULL};
     return span_in(cut_word(&name), words);
 }
 
-/* A name at `s` and the secret it has as its value: adds both, the secret hidden. 0: not here. */
+/* A name at `s` with a secret value: adds both, with the value hidden. 0: none here. */
 static size_t redact_named(struct buf *out, const char *text, const char *s)
 {
     struct span name = {s, run_length(s, "_-.")};
@@ -290,7 +290,7 @@ static size_t redact_named(struct buf *out, const char *text, const char *s)
     return name.len + gap + quote + len;
 }
 
-/* What is at `s`, if it is secret. The number of bytes consumed, 0: it is not. */
+/* The number of bytes of a secret at `s`, which is added as ***; 0: none. */
 static size_t redact_here(struct buf *out, const char *text, const char *s)
 {
     if (strncmp(s, "://", 3) == 0 && userinfo_length(s + 3) > 0) {
@@ -318,8 +318,8 @@ static bool starts_word(const char *text, const char *s)
     return !strchr(WORD_ENDS, *s) && (s == text || strchr(WORD_ENDS, s[-1]));
 }
 
-/* An option at `s` of a program that was seen before it, in a script: adds it, its secret hidden.
- * The number of bytes consumed, 0: it has none. */
+/* An option at `s` of a program seen earlier in the script: adds it with its secret hidden. Returns
+ * the number of bytes consumed, 0: it has no secret. */
 static size_t redact_option(struct secret_options *o, struct buf *out, const char *s)
 {
     size_t len = strcspn(s, WORD_ENDS), at = len;
@@ -361,8 +361,8 @@ static struct span argument_name(const char *text)
     return (struct span){text, run_length(text, "_-.")};
 }
 
-/* The value of the option before it? One dash will do, as of -passin and -token, not for letters.
- */
+/* Whether the text is the value of the option before it. One dash is enough (-passin, -token),
+ * except for single letters. */
 static bool is_value_of(const char *text, const char *previous)
 {
     if (!previous || previous[0] != '-' || strncmp(text, "--", 2) == 0)
@@ -371,20 +371,20 @@ static bool is_value_of(const char *text, const char *previous)
     return name.len > 1 && name.text[name.len] == '\0' && is_secret_name(name, false);
 }
 
-/* Behind `sh -c` stands a whole script, of which an assignment is only the beginning. */
+/* After `sh -c` comes a whole script, and an assignment is only its beginning. */
 static bool is_script(const char *previous)
 {
     return previous && previous[0] == '-' && isalpha((unsigned char) previous[1]) &&
            previous[strlen(previous) - 1] == 'c';
 }
 
-/* One assignment, all that follows being its value: "--token=...", "KEY=...". */
+/* One assignment whose value is the whole rest: "--token=...", "KEY=...". */
 static bool is_assignment(struct span name)
 {
     return name.text[name.len] == '=' && name.text[name.len + 1] && is_secret_name(name, false);
 }
 
-/* The argument, or the part of it that an option of its program has as its value. */
+/* Hides the argument, or only the secret part of its option's value. */
 static void redact_value(struct buf *out, const char *value, enum secret kind)
 {
     if (secret_is_in(kind, value, strlen(value)))
@@ -393,7 +393,7 @@ static void redact_value(struct buf *out, const char *value, enum secret kind)
         redact_inside(out, value);
 }
 
-/* By what its program is known to do with it. False: nothing is known. */
+/* Redacts by what the program is known to do with the option. False: nothing is known. */
 static bool redact_by_program(struct redaction *r, struct buf *out, const char *text)
 {
     enum secret kind = r->pending;

@@ -1,4 +1,4 @@
-/* proc/roles.c: who of the tree wraps, trains and helps. */
+/* proc/roles.c: which processes of the tree wrap, train and help. */
 #include "proc/program.h"
 #include "proc/stat.h"
 
@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process that waits for its child uses less than these shares of the child's. */
+/* A process that waits for its child uses less than these shares of its child's CPU and memory. */
 #define WAITING_CPU 0.1
 #define WAITING_SIZE 0.2
-/* Starting an interpreter takes so many seconds of CPU time, and says nothing yet. */
+/* An interpreter needs about this much CPU time to start, which proves nothing yet. */
 #define START_UP_CPU 1.0
-/* One spawned by multiprocessing is a rank, and no data worker, where it outweighs its parent so.
- */
+/* A process spawned by multiprocessing is a rank, not a data worker, if it is this many times as
+ * large as its parent. */
 #define SPAWNED_SIZE 2.0
-/* Beside a trainer of a certain size, one of less than these shares of it does something else. */
+/* Next to a trainer of a certain size, a process below these shares does something else. */
 #define BESIDE_CPU 0.1
 #define BESIDE_SIZE 0.05
 
-/* What is found out about each process on the way. */
+/* What the judgement has found out about each process. */
 struct node {
     struct program program;
     int child, sibling; /* first child, next sibling; -1: none */
-    int heaviest; /* of it and its descendants, leaving out helpers, compilers, and forks, whose
-                     memory is their parent's */
+    int heaviest; /* of it and its descendants, without helpers, compilers and forks, which share
+                     their parent's memory */
 };
 
 struct judge {
@@ -55,14 +55,14 @@ static double size_of(const struct role_evidence *e)
     return fmax(e->anon, e->peak_anon);
 }
 
-/* `a` works and holds less than these shares of `b`; false where that is not known. */
+/* `a` uses less than these shares of the CPU time and memory of `b`; false if unknown. */
 static bool is_small_beside(const struct role_evidence *a, const struct role_evidence *b,
                             double cpu, double size)
 {
     return a->cpu_seconds < cpu * b->cpu_seconds && size_of(a) < size * size_of(b);
 }
 
-/* `a` has done nothing since it started but to wait for `b`. */
+/* `a` has done nothing since it started but wait for `b`. */
 static bool only_waits(const struct role_evidence *a, const struct role_evidence *b)
 {
     double cpu = a->cpu_seconds;
@@ -80,7 +80,7 @@ static bool has_rank(const struct role_evidence *e)
     return e->rank || e->local_rank;
 }
 
-/* It was given a rank of its own, not one inherited. */
+/* It was given a rank of its own rather than inheriting one. */
 static bool has_own_rank(const struct judge *j, int i)
 {
     const struct role_evidence *e = &j->e[i];
@@ -90,7 +90,7 @@ static bool has_own_rank(const struct judge *j, int i)
     return !same_text(e->rank, parent->rank) || !same_text(e->local_rank, parent->local_rank);
 }
 
-/* -1: absent, or no number. */
+/* -1: absent or not a number. */
 static int parse_rank(const char *text)
 {
     if (!text || *text < '0' || *text > '9')
@@ -106,8 +106,8 @@ static int rank_number(const struct role_evidence *e)
 }
 
 /*
- * A child that was started as a rank. What a trainer that named its own rank at run time starts
- * besides (a tool, a worker) has that in its environment too, and is told by what it is.
+ * A child that was started as a rank. A trainer that set its own rank at run time passes it on to
+ * every tool or worker it starts, so those are judged by what they are.
  */
 static bool is_started_rank(const struct judge *j, int c)
 {
@@ -115,7 +115,7 @@ static bool is_started_rank(const struct judge *j, int c)
            !is_small_beside(&j->e[c], &j->e[j->e[c].parent], WAITING_CPU, WAITING_SIZE);
 }
 
-/* The lowest number on this machine among the ranks it started; -1: it started none. */
+/* The lowest local rank among the ranks it started; -1: it started none. */
 static int first_rank_started(const struct judge *j, int i)
 {
     int first = -1;
@@ -171,11 +171,11 @@ static void add_trainer(struct judge *j, int i)
 {
     int parent = j->e[i].parent;
     if (parent >= 0)
-        find(j, i, ROLE_TRAINER, "started by %s, and wraps nothing itself", name_of(j, parent));
+        find(j, i, ROLE_TRAINER, "started by %s, and not a wrapper itself", name_of(j, parent));
     else if (j->n[i].child < 0 && j->count == 1)
         find(j, i, ROLE_TRAINER, "the only process of the job");
     else
-        find(j, i, ROLE_TRAINER, "the first process, and wraps nothing");
+        find(j, i, ROLE_TRAINER, "the first process, and not a wrapper");
 }
 
 /* ---- below a trainer ---- */
@@ -188,7 +188,7 @@ static void judge_children_below(struct judge *j, int i)
         judge_below(j, c);
 }
 
-/* One that trains, and all below it. */
+/* Judges a process that trains, and everything below it. */
 static void judge_lead(struct judge *j, int i)
 {
     int first = first_rank_started(j, i);
@@ -203,23 +203,24 @@ static void judge_lead(struct judge *j, int i)
     judge_children_below(j, i);
 }
 
-/* Known by its name or arguments, wherever it stands. False: it is not. */
+/* Judges a process by its name or arguments, wherever it is in the tree. False: unknown. */
 static bool judge_known(struct judge *j, int i)
 {
     switch (j->n[i].program.sort) {
     case PROGRAM_COMPILER:
-        find(j, i, ROLE_COMPILE_WORKER, "%s compiles, by its arguments", name_of(j, i));
+        find(j, i, ROLE_COMPILE_WORKER, "%s compiles code", name_of(j, i));
         return true;
     case PROGRAM_HELPER:
     case PROGRAM_FORK_SERVER:
-        find(j, i, ROLE_HELPER, "%s does not train", name_of(j, i));
+        find(j, i, ROLE_HELPER, "%s is known not to train", name_of(j, i));
         return true;
     default:
         return false;
     }
 }
 
-/* It runs on in what its parent is: a fork of a helper helps, a fork of a trainer feeds it. */
+/* A forked process still runs its parent's program: a fork of a helper helps, a fork of a trainer
+ * feeds it. */
 static void judge_forked(struct judge *j, int i)
 {
     int parent = j->e[i].parent;
@@ -252,7 +253,7 @@ static void judge_below(struct judge *j, int i)
 
 /* ---- from the top to the trainers ---- */
 
-/* The child of which it does nothing but wait for, or for something below it; -1: none. */
+/* The child that it only waits for, or an ancestor of what it waits for; -1: none. */
 static int child_waited_for(const struct judge *j, int i)
 {
     const struct role_evidence *e = &j->e[i];
@@ -270,15 +271,15 @@ static int child_waited_for(const struct judge *j, int i)
     return -1;
 }
 
-/* True, and found: it wraps. */
+/* True if it is a wrapper; the finding is set. */
 static bool judge_wrapper(struct judge *j, int i)
 {
     const struct role_evidence *e = &j->e[i];
     int waited_for = child_waited_for(j, i);
     if (j->n[i].program.sort == PROGRAM_WRAPPER)
-        find(j, i, ROLE_WRAPPER, "%s starts others and waits for them", name_of(j, i));
+        find(j, i, ROLE_WRAPPER, "%s starts other programs and waits for them", name_of(j, i));
     else if (first_rank_started(j, i) == 0)
-        find(j, i, ROLE_WRAPPER, "starts the ranks and is none itself");
+        find(j, i, ROLE_WRAPPER, "starts the ranks and is not one itself");
     else if (waited_for >= 0)
         find(j, i, ROLE_WRAPPER, "waits for %s: %.0f %% of its CPU time, %.0f %% of its memory",
              name_of(j, waited_for), 100 * e->cpu_seconds / j->e[waited_for].cpu_seconds,
@@ -286,7 +287,7 @@ static bool judge_wrapper(struct judge *j, int i)
     return j->f[i].role == ROLE_WRAPPER;
 }
 
-/* How many children of the same parent multiprocessing has spawned. */
+/* How many children of this parent multiprocessing spawned. */
 static int count_spawned(const struct judge *j, int parent)
 {
     int count = 0;
@@ -295,7 +296,7 @@ static int count_spawned(const struct judge *j, int parent)
     return count;
 }
 
-/* Spawned by a parent that only waits: they do the work. */
+/* Their parent only waits, so the spawned processes do the work. */
 static void judge_spawned(struct judge *j, int i)
 {
     int count = j->e[i].parent >= 0 ? count_spawned(j, j->e[i].parent) : 1;
@@ -349,7 +350,7 @@ static int largest_lead(const struct judge *j)
     return largest;
 }
 
-/* A monitor that the job script started along with the training is no second training. */
+/* A monitor that the job script started next to the training is not a second training. */
 static void demote_small(struct judge *j, int largest)
 {
     for (int i = 0; i < (int) j->count; i++) {
@@ -361,7 +362,7 @@ static void demote_small(struct judge *j, int largest)
     }
 }
 
-/* Somebody is what the job is about, even if it is called bash or sleep. */
+/* Every job has a trainer, even if it is called bash or sleep. */
 static void promote(struct judge *j)
 {
     int known = -1, wrapper = -1;
@@ -390,7 +391,7 @@ static void link_nodes(struct judge *j)
         n->child = n->sibling = n->heaviest = -1;
         j->f[i] = (struct role_finding){.role = ROLE_UNKNOWN, .rank = -1};
     }
-    /* From the back, so that the children come out in order. */
+    /* Backwards, so that the children come out in order. */
     for (int i = (int) j->count - 1; i >= 0; i--) {
         int parent = j->e[i].parent;
         if (parent < 0)
@@ -401,12 +402,12 @@ static void link_nodes(struct judge *j)
     }
 }
 
-/* Who makes the steps trains, whatever it looks like from outside. */
+/* A process that counts steps trains, whatever it looks like from outside. */
 static void believe_counts(struct judge *j)
 {
     for (size_t i = 0; i < j->count; i++)
         if (j->e[i].counts_steps && j->f[i].role != ROLE_TRAINER && j->f[i].role != ROLE_RANK)
-            find(j, (int) i, ROLE_TRAINER, "it counts training steps");
+            find(j, (int) i, ROLE_TRAINER, "it reports training steps");
 }
 
 void roles_judge(const struct role_evidence *evidence, size_t count, struct role_finding *ret)

@@ -1,5 +1,5 @@
-/* proc/secret_options.c: programs whose options hold secrets under names that others use otherwise.
- */
+/* proc/secret_options.c: programs whose options hold secrets under names that mean other things in
+ * other programs. */
 #include "proc/command.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ struct secret_option {
 
 struct secret_program {
     const char *const *names;
-    const char *subcommand; /* which has to come before the option; NULL: none */
-    const char *flags;      /* short options without a value, which may stand before one with it */
+    const char *subcommand; /* required before the option; NULL: none */
+    const char *flags;      /* short options without a value, which may precede one with a value */
     struct secret_option options[7];
 };
 
@@ -84,7 +84,7 @@ static enum secret find_option(const struct secret_program *p, const char *name,
     return SECRET_NONE;
 }
 
-/* "-p", "-pVALUE", "-su": behind flags comes the option, behind that its value. */
+/* "-p", "-pVALUE", "-su": first flags, then the option, then its value. */
 static enum secret read_short(const struct secret_program *p, const char *word, size_t len,
                               size_t *ret_value)
 {

@@ -30,7 +30,7 @@ static bool read_process(int root, pid_t pid, struct snapshot_process *ret)
     return file_read_at(root, path, &ret->arguments) == 0;
 }
 
-/* A pid that was reused while the snapshot was taken could make a circle of parents. */
+/* A pid reused while the snapshot was taken could create a cycle of parents. */
 static int find_parent(const struct snapshot *s, size_t i)
 {
     int parent = snapshot_find(s, s->list[i].stat.parent);

@@ -8,10 +8,10 @@
 struct snapshot_process {
     struct proc_stat stat;
     struct buf arguments; /* NUL-separated; empty: a kernel thread */
-    int parent;           /* index, -1: not here */
+    int parent;           /* index, -1: not in the snapshot */
 };
 
-/* Zombies and those that ended meanwhile are left out. Ascending by pid. */
+/* Without zombies and processes that ended meanwhile. Ascending by pid. */
 struct snapshot {
     struct snapshot_process *list;
     size_t count;
@@ -20,7 +20,7 @@ struct snapshot {
 int snapshot_take(int root, const struct pids *pids, struct snapshot *ret); /* -ENOMEM */
 void snapshot_release(struct snapshot *s);
 
-/* The index of a pid, -1: not here. */
+/* The index of a pid, -1: not in the snapshot. */
 int snapshot_find(const struct snapshot *s, pid_t pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* proc/stat.c: /proc/PID/stat, the one line that says who a process is. */
+/* proc/stat.c: /proc/PID/stat, the line that identifies a process. */
 #include "proc/stat.h"
 #include "proc/fields.h"
 #include "proc/file.h"
@@ -37,12 +37,12 @@ enum { FIELD_PARENT = 4, FIELD_GROUP, FIELD_SESSION, FIELD_MINOR_FAULTS = 10 };
 enum { FIELD_MAJOR_FAULTS = 12, FIELD_USER = 14, FIELD_SYSTEM };
 enum { FIELD_START = 22, FIELD_VSIZE, FIELD_RSS, FIELD_END };
 
-/* Whether the field of the signal that its parent gets is 0; it is far behind the others, and not
- * in every file of this kind. */
+/* The signal that its parent gets; 0 means none. It comes far after the other fields, and some
+ * files of this kind lack it. */
 #define FIELD_EXIT_SIGNAL 38
 
-/* Behind the numbers that are always there: a limit, then where code and stack of the program are.
- * Not in every file of this kind either; the kernel shows 1 and 0 to who may not know. */
+/* After the numbers that are always present come a limit and the addresses of the program's code
+ * and stack. Some files of this kind lack them; without the rights the kernel shows 1 and 0. */
 static void parse_image(const char *s, const char *end, struct proc_stat *ret)
 {
     uint64_t limit, code, code_end, stack;
@@ -55,7 +55,7 @@ static void parse_image(const char *s, const char *end, struct proc_stat *ret)
     ret->image_stack = stack;
 }
 
-static bool tells_nobody(const char *s, const char *end)
+static bool notifies_nobody(const char *s, const char *end)
 {
     for (int field = FIELD_END - 1; field < FIELD_EXIT_SIGNAL && s; field++) {
         s = memchr(s, ' ', (size_t) (end - s));
@@ -64,7 +64,7 @@ static bool tells_nobody(const char *s, const char *end)
     return s && end - s >= 2 && s[0] == '0' && s[1] == ' ';
 }
 
-/* Negative numbers (a terminal, a nice value) count as 0: none is asked for. */
+/* A negative number (a terminal, a nice value) counts as 0: no caller needs one. */
 static int parse_numbers(const char *s, const char *end, uint64_t values[FIELD_END],
                          const char **ret_rest)
 {
@@ -99,7 +99,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
     const char *rest;
     if (!scan_unsigned(&s, end, &pid) || pid == 0 || pid > INT_MAX)
         return -EINVAL;
-    /* The name may hold anything, parentheses and line ends too: the last one closes it. */
+    /* The name may contain anything, even parentheses and newlines: the last one closes it. */
     const char *close = memrchr(s, ')', (size_t) (end - s));
     if (!close || end - s < 2 || memcmp(s, " (", 2) != 0 || close < s + 2)
         return -EINVAL;
@@ -117,7 +117,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
     ret->faults = values[FIELD_MINOR_FAULTS] + values[FIELD_MAJOR_FAULTS];
     ret->rss = (double) values[FIELD_RSS] * (double) sysconf(_SC_PAGESIZE);
     parse_image(rest, end, ret);
-    ret->is_silent = tells_nobody(rest, end);
+    ret->is_silent = notifies_nobody(rest, end);
     set_comm(s + 2, (size_t) (close - s - 2), ret);
     return 0;
 }

@@ -19,8 +19,8 @@ struct proc_survey {
     struct surveyed list[];
 };
 
-/* Those that end while the survey is taken are not in it, nor the silent forks of a program: they
- * share its memory, and are no program. -ENOMEM. */
+/* Leaves out processes that end during the survey, and forks without an exit signal: they share
+ * their program's memory and are not programs of their own. -ENOMEM. */
 static int survey(int root, const struct pids *pids, struct proc_survey **ret)
 {
     struct proc_survey *s = malloc(sizeof *s + pids->count * sizeof *s->list);

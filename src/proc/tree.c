@@ -18,28 +18,28 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So many scans until everything that is known has been looked at again. */
+/* After this many scans every known process has been read again. */
 #define TREE_ROUND 16
 
-/* More new pids than these, and a scan costs less than to look at each. */
+/* With more new pids than this, a scan costs less than reading each. */
 #define FEW_PIDS 256
 
-/* Parents of parents of a new process that are looked at. */
+/* How many generations of parents of a new process are read. */
 #define TREE_DEPTH 32
 
 enum entry_kind {
-    ENTRY_NEW,     /* not looked at yet */
+    ENTRY_NEW,     /* not read yet */
     ENTRY_FOREIGN, /* neither a member nor a descendant of one */
-    ENTRY_SHUT,    /* excluded, or a descendant of what is */
-    ENTRY_ENDED,   /* a zombie: its pid may be reused any time */
+    ENTRY_SHUT,    /* excluded, or a descendant of an excluded process */
+    ENTRY_ENDED,   /* a zombie: its pid may be reused at any time */
     ENTRY_MEMBER,
 };
 
-/* What is known about one pid of the machine. */
+/* What is known about one pid. */
 struct entry {
     pid_t pid;
     enum entry_kind kind;
-    bool waited; /* its parent was not listed when it was first seen */
+    bool waited; /* its parent was not listed when it was first met */
     uint64_t start;
     struct proc_member *member; /* ENTRY_MEMBER */
 };
@@ -50,7 +50,7 @@ struct root {
     bool children_only;
 };
 
-/* The ids of roots or excluded processes: a handful. */
+/* Ids of roots or excluded processes: a handful. */
 struct roots {
     struct root *list;
     size_t count;
@@ -58,14 +58,14 @@ struct roots {
 
 struct proc_tree {
     DIR *directory;
-    int loadavg;    /* -1: cannot be trusted to tell the last pid */
-    pid_t last_pid; /* that was given when it was last looked for new ones; 0: not known */
-    pid_t sure_pid; /* the same, the time before: who was being made then shows now */
+    int loadavg;    /* -1: its last pid cannot be trusted */
+    pid_t last_pid; /* the last pid at the last search for new ones; 0: not known */
+    pid_t sure_pid; /* the same, one search earlier: a process being forked then shows now */
     struct proc_tree_hooks hooks;
     struct roots roots, excluded;
     const char *excluded_name; /* NULL: none */
     pid_t excluded_one;        /* 0: none */
-    bool knows_silent;         /* of this process it is said that its parent is told */
+    bool knows_silent; /* the kernel shows exit signals here: it shows one for tidemark itself */
     struct pids pids;
     /* Ascending by pid; `spare` is the same storage from the scan before. */
     struct entry *entries, *spare;
@@ -73,19 +73,19 @@ struct proc_tree {
     struct proc_member **members; /* in the order they joined */
     size_t member_count, member_capacity;
     unsigned scans;
-    bool look_again; /* at everything: roots or exclusions are new */
-    bool unsettled;  /* some wait for the next scan to be placed */
-    int forks;       /* forks_open(); negative: none are reported */
+    bool recheck_all; /* roots or exclusions are new: read every process again */
+    bool unsettled;   /* some processes wait for the next scan */
+    int forks;        /* from forks_open(); negative: no reports */
     struct kin kin;
     uint64_t began; /* clock ticks since boot */
-    uint64_t seen;
+    uint64_t total_members;
     int unread; /* as proc_tree_unread() has it */
     struct buf text;
 };
 
 /*
- * A file that tells the last pid of the numbers that we see. Not so where something else lies over
- * it (lxcfs), or where the file system is that of another pid namespace.
+ * Opens the file that shows the last pid in our namespace. It cannot be used where another file
+ * system covers it (lxcfs), or where /proc belongs to another pid namespace.
  */
 static int open_loadavg(int directory)
 {
@@ -189,7 +189,7 @@ int proc_tree_add_root(struct proc_tree *t, pid_t pid, bool children_only)
         return -ESRCH;
     r = roots_add(&t->roots, (struct root){stat.id, stat.session, children_only});
     if (r == 0)
-        t->look_again = true;
+        t->recheck_all = true;
     return r;
 }
 
@@ -198,7 +198,7 @@ void proc_tree_exclude(struct proc_tree *t, pid_t pid)
     struct proc_stat stat;
     if (read_stat(t, pid, &stat) == 0 &&
         roots_add(&t->excluded, (struct root){stat.id, stat.session, false}) == 0)
-        t->look_again = true;
+        t->recheck_all = true;
 }
 
 void proc_tree_exclude_one(struct proc_tree *t, pid_t pid)
@@ -235,7 +235,7 @@ static int join(struct proc_tree *t, struct entry *e, const struct proc_stat *st
     e->kind = ENTRY_MEMBER;
     e->member = m;
     t->members[t->member_count++] = m;
-    t->seen++;
+    t->total_members++;
     if (t->hooks.joined)
         t->hooks.joined(t->hooks.context, m);
     return 0;
@@ -283,7 +283,7 @@ static void swap_entries(struct proc_tree *t, size_t count)
     t->count = count;
 }
 
-/* Merges the pids of now with what is known; what is not listed any more is forgotten. -ENOMEM. */
+/* Merges the listed pids with the known ones, and drops those no longer listed. -ENOMEM. */
 static int list_pids(struct proc_tree *t)
 {
     int r = pids_read(t->directory, &t->pids);
@@ -324,7 +324,7 @@ static struct entry *find_entry(struct proc_tree *t, pid_t pid)
     return low < t->count && t->entries[low].pid == pid ? &t->entries[low] : NULL;
 }
 
-/* ---- looking at processes ---- */
+/* ---- reading processes ---- */
 
 static bool is_excluded(const struct proc_tree *t, const struct proc_stat *stat)
 {
@@ -333,13 +333,13 @@ static bool is_excluded(const struct proc_tree *t, const struct proc_stat *stat)
             (strcmp(stat->comm, t->excluded_name) == 0 || (stat->is_silent && t->knows_silent)));
 }
 
-/* A member is the same process still and has not ended: its numbers are renewed. */
+/* Renews the numbers of a member that is still the same process and has not ended. */
 static void renew_member(struct proc_tree *t, struct entry *e)
 {
     struct proc_stat stat;
     int r = read_stat(t, e->pid, &stat);
     if (error_lacks_files(-r))
-        return; /* that is no end of it */
+        return; /* unreadable does not mean ended */
     bool same = r == 0 && stat.id.start == e->start;
     if (same && !proc_stat_ended(&stat) && !is_excluded(t, &stat)) {
         e->member->stat = stat;
@@ -350,7 +350,7 @@ static void renew_member(struct proc_tree *t, struct entry *e)
         e->kind = ENTRY_ENDED;
 }
 
-/* A pid that may have been reused is new again where it was. */
+/* An entry whose pid may have been reused becomes new again. */
 static void verify_known(struct proc_tree *t, struct entry *e)
 {
     struct proc_stat stat;
@@ -367,10 +367,10 @@ static void review(struct proc_tree *t)
             renew_member(t, e);
         else if (e->kind == ENTRY_ENDED || (unsigned) e->pid % TREE_ROUND == t->scans % TREE_ROUND)
             verify_known(t, e);
-        if (t->look_again && (e->kind == ENTRY_FOREIGN || e->kind == ENTRY_SHUT))
+        if (t->recheck_all && (e->kind == ENTRY_FOREIGN || e->kind == ENTRY_SHUT))
             e->kind = ENTRY_NEW;
     }
-    t->look_again = false;
+    t->recheck_all = false;
     t->scans++;
 }
 
@@ -393,7 +393,7 @@ static bool is_member_pid(struct proc_tree *t, pid_t pid)
     return e && e->kind == ENTRY_MEMBER;
 }
 
-/* It is of the job, or was: see struct kin for why a number is enough. */
+/* It belongs to the job, or did: struct kin says why a pid is enough. */
 static bool is_kin(struct proc_tree *t, pid_t pid)
 {
     return is_member_pid(t, pid) || kin_find(&t->kin, pid);
@@ -420,7 +420,7 @@ static bool shares_image(const struct proc_stat *a, const struct proc_stat *b)
            a->image_code == b->image_code;
 }
 
-/* A member with the same image that began before it. */
+/* An older member has the same memory layout. */
 static bool has_elder_member(const struct proc_tree *t, const struct proc_stat *stat)
 {
     for (size_t i = 0; i < t->member_count; i++) {
@@ -436,8 +436,8 @@ static bool is_elder(struct proc_id a, struct proc_id b)
     return a.start < b.start || (a.start == b.start && a.pid < b.pid);
 }
 
-/* Nobody but members has the image and is as old. The rest of the machine is looked at for this,
- * but only where a member has the image, which is rare. */
+/* Only members have this memory layout and are as old. Checking that means reading the rest of the
+ * machine, but only where a member has the layout, which is rare. */
 static enum standing standing_by_image(struct proc_tree *t, const struct proc_stat *stat)
 {
     struct proc_stat other;
@@ -452,12 +452,12 @@ static enum standing standing_by_image(struct proc_tree *t, const struct proc_st
         if (e->kind != ENTRY_NEW && other.id.start <= stat->id.start)
             return STANDING_FOREIGN;
         if (is_elder(other.id, stat->id))
-            found = STANDING_OPEN; /* it may become a member itself */
+            found = STANDING_OPEN; /* it may yet become a member */
     }
     return found;
 }
 
-/* A process whose parent is a stranger, by how it came there: see proc.h. */
+/* Judges a process whose parent is unknown by where it came from: see proc.h. */
 static enum standing standing_of_orphan(struct proc_tree *t, const struct proc_stat *stat)
 {
     const struct kin_entry *known = kin_find(&t->kin, stat->id.pid);
@@ -507,7 +507,7 @@ static enum standing standing(struct proc_tree *t, const struct proc_stat *stat,
     return standing_of_orphan(t, stat);
 }
 
-/* A new process that was looked at, and waits for its parent to be placed. */
+/* A new process that was read, and waits for its parent to be placed. */
 struct pending {
     struct entry *entry;
     struct proc_stat stat;
@@ -515,7 +515,7 @@ struct pending {
 
 /*
  * True if the entry was placed. A zombie whose parent is a member came and went between two scans:
- * it is counted, and no more.
+ * it is only counted.
  */
 static bool place(struct proc_tree *t, struct pending *p, int *error)
 {
@@ -526,14 +526,14 @@ static bool place(struct proc_tree *t, struct pending *p, int *error)
     if (proc_stat_ended(&p->stat)) {
         e->kind = ENTRY_ENDED;
         if (s == STANDING_MEMBER) {
-            t->seen++;
+            t->total_members++;
             kin_add(&t->kin, e->pid, false, t->scans);
         }
     } else if (s == STANDING_MEMBER) {
         if (join(t, e, &p->stat, parent) < 0)
             *error = -ENOMEM;
     } else if (!parent && p->stat.parent > 0 && !e->waited) {
-        /* The parent began behind the reader of the list: the next scan has it. */
+        /* The parent started after the reader had passed its pid: the next scan lists it. */
         e->waited = true;
     } else {
         e->kind = s == STANDING_SHUT ? ENTRY_SHUT : ENTRY_FOREIGN;
@@ -541,7 +541,7 @@ static bool place(struct proc_tree *t, struct pending *p, int *error)
     return true;
 }
 
-/* Places what can be placed until nothing moves: parents need not come before children. */
+/* Places processes until nothing changes: parents need not come before children. */
 static int place_all(struct proc_tree *t, struct pending *list, size_t count)
 {
     int error = 0;
@@ -556,8 +556,8 @@ static int place_all(struct proc_tree *t, struct pending *list, size_t count)
     return error;
 }
 
-/* Reads who the new ones are. The number of those that are still there. */
-static size_t look_at_new(struct proc_tree *t, struct pending *list)
+/* Reads the new processes. Returns how many still exist. */
+static size_t read_new(struct proc_tree *t, struct pending *list)
 {
     size_t count = 0;
     for (size_t i = 0; i < t->count; i++) {
@@ -580,7 +580,7 @@ static int settle_new(struct proc_tree *t)
     struct pending *list = malloc(count * sizeof *list);
     if (!list)
         return -ENOMEM;
-    int r = place_all(t, list, look_at_new(t, list));
+    int r = place_all(t, list, read_new(t, list));
     free(list);
     return r;
 }
@@ -610,8 +610,8 @@ static bool is_session_of_job(const struct proc_tree *t, pid_t session)
 }
 
 /*
- * By one call, for most are gone already or somebody else's: a process is in the session of its
- * parent, or in one that it or an ancestor began since.
+ * A single call, because most new processes have already ended or belong to others. A process is in
+ * the session of its parent, or in one that it or an ancestor started since.
  */
 static bool may_be_of_job(struct proc_tree *t, pid_t pid)
 {
@@ -623,7 +623,7 @@ static bool may_be_of_job(struct proc_tree *t, pid_t pid)
     return !is_foreign || is_session_of_job(t, session);
 }
 
-/* Threads have numbers of the same kind, and their own folders. */
+/* Threads have pids too, and folders of their own. */
 static bool is_thread(struct proc_tree *t, pid_t pid)
 {
     char path[32];
@@ -653,16 +653,16 @@ bool proc_tree_claims(struct proc_tree *t, pid_t pid)
     return true;
 }
 
-bool proc_tree_has_grown(struct proc_tree *t)
+bool proc_tree_has_arrivals(struct proc_tree *t)
 {
     pid_t last = last_pid(t), before = t->last_pid;
     hear_forks(t);
     if (last == 0 || before == 0 || last < before || last - t->sure_pid > FEW_PIDS ||
-        t->look_again || t->unsettled)
+        t->recheck_all || t->unsettled)
         return true;
     for (pid_t pid = t->sure_pid + 1; pid <= last; pid++) {
         struct entry *known = find_entry(t, pid);
-        /* Its number was another's. */
+        /* The pid belonged to another process. */
         if (known && known->kind != ENTRY_MEMBER)
             *known = (struct entry){.pid = pid};
         if (may_be_of_job(t, pid) && proc_tree_claims(t, pid) && !is_thread(t, pid))
@@ -673,7 +673,7 @@ bool proc_tree_has_grown(struct proc_tree *t)
     return false;
 }
 
-/* Numbers that were given since are somebody else's now. */
+/* Pids handed out since then belong to other processes now. */
 static void forget_given(struct proc_tree *t, pid_t last)
 {
     bool wrapped = last < t->last_pid;
@@ -709,7 +709,7 @@ int proc_tree_scan(struct proc_tree *t)
     if (r < 0)
         return r;
     review(t);
-    /* After the list: whoever is on it has been reported. */
+    /* After the listing, so that everyone listed has been reported. */
     hear_forks(t);
     r = settle_new(t);
     kin_prune(&t->kin, t->scans, use_of, t);
@@ -724,9 +724,9 @@ struct proc_member *proc_tree_member(struct proc_tree *t, size_t index)
     return t->members[index];
 }
 
-uint64_t proc_tree_seen(const struct proc_tree *t)
+uint64_t proc_tree_total_members(const struct proc_tree *t)
 {
-    return t->seen;
+    return t->total_members;
 }
 
 int proc_tree_unread(const struct proc_tree *t)

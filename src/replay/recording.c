@@ -224,7 +224,7 @@ static void find_judged(struct recording *r)
 
 /* ---- evidence ---- */
 
-static int add_look(void *context, int64_t process, const struct store_look *x)
+static int add_look(void *context, int64_t process, const struct store_heap_point *x)
 {
     struct member *m = member_of(context, process);
     const struct heap_point look = {x->seconds, x->heap_used,   x->heap_free,  x->anon,
@@ -277,7 +277,7 @@ int recording_new(struct store *store, struct recording **ret)
     if (e == 0)
         e = measure(r);
     if (e == 0)
-        e = store_each_look(store, add_look, r);
+        e = store_each_heap_point(store, add_look, r);
     if (e == 0)
         e = store_each_census(store, add_census, r);
     if (e < 0) {

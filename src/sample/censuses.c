@@ -84,13 +84,13 @@ static void store_text(struct sampler *sam, const struct member *m, char **text,
 static void store_looks(struct sampler *sam, struct member *m)
 {
     struct evidence *e = m->evidence;
-    struct store_look looks[HEAP_POINTS];
+    struct store_heap_point looks[HEAP_POINTS];
     for (unsigned i = 0; i < e->heap_count; i++) {
         const struct heap_point *p = &e->heap[i];
-        looks[i] = (struct store_look){p->seconds, p->anon,        p->in_use,     p->free,
-                                       p->asked,   p->arenas_used, p->arenas_free};
+        looks[i] = (struct store_heap_point){p->seconds, p->anon,        p->in_use,     p->free,
+                                             p->asked,   p->arenas_used, p->arenas_free};
     }
-    store_set_looks(sam->options.store, m->stored, looks, e->heap_count);
+    store_set_heap_points(sam->options.store, m->stored, looks, e->heap_count);
     e->has_new_looks = false;
 }
 

@@ -72,7 +72,7 @@ void sampler_exclude(struct sampler *sam, pid_t pid)
 
 uint64_t sampler_processes_seen(const struct sampler *sam)
 {
-    return proc_tree_seen(sam->tree);
+    return proc_tree_total_members(sam->tree);
 }
 
 int sampler_unread(const struct sampler *sam)

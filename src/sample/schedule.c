@@ -91,7 +91,7 @@ static void tick(struct sampler *sam, double seconds)
 static bool scan_is_needed(const struct sampler *sam, double seconds)
 {
     return sam->wants_scan || seconds - sam->schedule.last_scan >= FULL_SCAN_SECONDS ||
-           proc_tree_has_grown(sam->tree);
+           proc_tree_has_arrivals(sam->tree);
 }
 
 static void scan(struct sampler *sam, double seconds)

@@ -1,4 +1,4 @@
-/* store/db.c: SQLite as the rest of the program speaks. */
+/* store/db.c: SQLite with the error codes of the rest of the program. */
 #include "store/db.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * What the system said last of the file or of its log. Not sqlite3_system_errno(), which asks after
- * the rollback: by then another call may have gone well or wrong.
+ * The last system error on the file or its log. Not sqlite3_system_errno(), which is read after the
+ * rollback: another call may have changed it by then.
  */
 static int last_errno(sqlite3 *db)
 {
@@ -68,7 +68,7 @@ int db_error(sqlite3 *db, int code)
     case SQLITE_NOTADB:
         return -EINVAL;
     default:
-        /* CORRUPT, and ERROR: our statements are right, so the tables are not ours any more. */
+        /* CORRUPT, and ERROR: our statements are valid, so the tables have changed. */
         return -EBADMSG;
     }
 }

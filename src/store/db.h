@@ -6,35 +6,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "TIDE": which program's SQLite file it is. */
+/* "TIDE": marks an SQLite file as tidemark's. */
 #define DB_APPLICATION_ID 0x54494445
 
 /* Tables and views of a new file; docs/STORE.md explains them. */
 extern const char db_schema[];
 
-/* What a code of SQLite is as -errno: -ENOSPC, -EIO, -EBUSY, -EBADMSG (damaged), ...; 0 for OK,
- * ROW and DONE. */
+/* An SQLite code as -errno: -ENOSPC, -EIO, -EBUSY, -EBADMSG (damaged), ...; 0 for OK, ROW and DONE.
+ * */
 int db_error(sqlite3 *db, int code);
 
 /*
- * Opens with SQLITE_OPEN_ flags, as a file even where the name looks like a URI or ":memory:".
- * `immutable`: nobody writes it, needs no lock and no write permission for its folder.
+ * Opens with SQLITE_OPEN_ flags, always as a file, even if the name looks like a URI or ":memory:".
+ * `immutable`: nobody writes the file, so it needs neither locks nor a writable folder.
  */
 int db_open(const char *path, int flags, int immutable, sqlite3 **ret);
 
-/* Runs statements that give no rows. */
+/* Runs statements that return no rows. */
 int db_exec(sqlite3 *db, const char *sql);
 
 int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
 
-/* Runs a bound statement that gives no rows, and makes it ready for the next time. */
+/* Runs a bound statement that returns no rows, and resets it. */
 int db_run(sqlite3_stmt *statement);
 
-/* The one number that a bound statement gives, and makes it ready again; -ENODATA: none, or
- * NULL. */
+/* Runs a bound statement that returns one number, and resets it; -ENODATA: no row, or NULL. */
 int db_number(sqlite3_stmt *statement, double *ret);
 
-/* The same for a statement that is asked once. */
+/* The same for a statement that runs only once. */
 int db_ask(sqlite3 *db, const char *sql, double *ret);
 
 #endif

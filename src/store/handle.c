@@ -1,4 +1,4 @@
-/* store/handle.c: the beginning and the end of an open run file. */
+/* store/handle.c: opening and closing the handle of a run file. */
 #include "store/handle.h"
 
 #include "store/store.h"
@@ -20,7 +20,7 @@ struct store *store_free(struct store *s)
         return NULL;
     writer_free(s->writer);
     reader_free(s->reader);
-    /* To close the parent's connection would take its locks, or its log, away. */
+    /* Closing the parent's connection would drop its locks or delete its log. */
     if (s->owner == getpid())
         sqlite3_close(s->db);
     free(s);

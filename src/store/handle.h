@@ -1,4 +1,4 @@
-/* store/handle.h: what an open run file is made of: a connection, and a writer or a reader. */
+/* store/handle.h: the parts of an open run file: a connection, and a writer or a reader. */
 #ifndef TIDEMARK_STORE_HANDLE_H
 #define TIDEMARK_STORE_HANDLE_H
 
@@ -8,7 +8,7 @@
 struct writer;
 struct reader;
 
-/* Exactly one of the two is there. */
+/* Has either a writer or a reader, never both. */
 struct store {
     sqlite3 *db;
     pid_t owner; /* the process that opened it */

@@ -55,13 +55,13 @@ void queue_release(struct queue *q)
     queue_init(q);
 }
 
-bool queue_has_room(const struct queue *q, bool dear)
+bool queue_has_room(const struct queue *q, bool costly)
 {
-    size_t share = dear ? 1 : 2;
+    size_t share = costly ? 1 : 2;
     return q->row_count < QUEUE_ROWS / share && q->text_bytes < QUEUE_BYTES / share;
 }
 
-/* The array with room for one more element of `size` bytes; NULL: no memory, it stays as it is. */
+/* The array with room for one more element of `size` bytes; NULL: no memory, array unchanged. */
 static void *grown(void *array, size_t size, size_t count, size_t *capacity)
 {
     if (count < *capacity)
@@ -83,7 +83,7 @@ void queue_begin(struct queue *q, unsigned statement)
     q->rows[q->row_count] = (struct queue_row){.statement = statement};
 }
 
-/* The place for the row's next value, NULL in SQL so far; NULL: no memory. */
+/* The slot for the row's next value, NULL in SQL so far; NULL: no memory. */
 static struct queue_value *add_value(struct queue *q)
 {
     void *values = NULL;
@@ -118,7 +118,7 @@ void queue_null(struct queue *q)
     (void) add_value(q);
 }
 
-/* Bytes of the text once what is not UTF-8 has become U+FFFD. */
+/* Length of the text once invalid UTF-8 has become U+FFFD. */
 static size_t repaired_length(const char *text)
 {
     size_t total = 0;

@@ -1,4 +1,4 @@
-/* store/queue.h: rows that wait for the next commit. No I/O but through bound statements. */
+/* store/queue.h: rows that wait for the next commit. Its only I/O is through bound statements. */
 #ifndef TIDEMARK_STORE_QUEUE_H
 #define TIDEMARK_STORE_QUEUE_H
 
@@ -7,19 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No text of a process or an event is kept beyond this. */
+/* Texts of processes and events are cut to this length. */
 #define QUEUE_TEXT_BYTES 4096
 
 /*
- * Rows in the order they came, each the number of a statement and its values. They stay until
- * queue_clear(), so that a commit that failed can be tried again. One owner, one thread.
+ * Rows in the order they were added, each a statement's number and its values. They stay until
+ * queue_clear(), so that a failed commit can be tried again. One owner, one thread.
  */
 struct queue {
     struct queue_row *rows;
     struct queue_value *values;
     size_t row_count, row_capacity, value_count, value_capacity;
     size_t text_bytes;
-    bool broken; /* the row being made lacks a value: no memory */
+    bool broken; /* the row being built lacks a value: no memory */
 };
 
 void queue_init(struct queue *q);
@@ -27,14 +27,14 @@ void queue_release(struct queue *q);
 void queue_clear(struct queue *q);
 
 /*
- * False: so much waits already that no more should be added. What is `dear` (a process, a series)
- * has twice the room of what there is more of anyway (a mark), and so is never crowded out by it.
+ * False: too much is waiting to add more. A `costly` row (a process, a series) has twice the room
+ * of a frequent one (a mark), so frequent rows never crowd it out.
  */
-bool queue_has_room(const struct queue *q, bool dear);
+bool queue_has_room(const struct queue *q, bool costly);
 
 /*
- * A row is begun, given its values in the order of the statement's parameters, and ended.
- * Not a number and NULL are SQL's NULL. Texts are copied, made valid UTF-8 and cut to `max` bytes.
+ * Begin a row, add its values in the order of the statement's parameters, end it. NAN and NULL
+ * become SQL's NULL. Texts are copied, made valid UTF-8 and cut to `max` bytes.
  */
 void queue_begin(struct queue *q, unsigned statement);
 void queue_integer(struct queue *q, int64_t value);
@@ -43,7 +43,7 @@ void queue_null(struct queue *q);
 void queue_text(struct queue *q, const char *text, size_t max);
 int queue_end(struct queue *q); /* -ENOMEM: the row was not added */
 
-/* Runs every row. 0, or -errno of the first that failed; the queue stays as it is. */
+/* Runs every row. Returns 0, or -errno of the first that failed; the queue is unchanged. */
 int queue_run(const struct queue *q, sqlite3_stmt *const *statements);
 
 #endif

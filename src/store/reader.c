@@ -1,4 +1,4 @@
-/* store/reader.c: reads a run file, also while it is written and after its writer was killed. */
+/* store/reader.c: reads a run file, even while it is written or after its writer was killed. */
 #include "store/db.h"
 #include "store/handle.h"
 #include "store/store.h"
@@ -20,7 +20,7 @@ struct reader {
     struct store_run run;
     char *run_texts[4];
     char *json, *report;
-    double sorted_version; /* of the data that were sorted; NAN: none were */
+    double sorted_version; /* data version of the sorted copy; NAN: no copy */
 };
 
 void reader_free(struct reader *r)
@@ -41,7 +41,7 @@ static const char *column_text(sqlite3_stmt *row, int column)
     return (const char *) sqlite3_column_text(row, column);
 }
 
-/* A damaged file may lack what every row has. */
+/* A damaged file may lack a column that every row has. */
 static const char *column_needed(sqlite3_stmt *row, int column)
 {
     const char *text = column_text(row, column);
@@ -54,7 +54,7 @@ static double column_real(sqlite3_stmt *row, int column)
     return absent ? (double) NAN : sqlite3_column_double(row, column);
 }
 
-/* Replaces *owned by a copy of the text; NULL where there is none, or no memory. */
+/* Replaces *owned by a copy of the text; NULL if there is no text, or no memory. */
 static const char *keep_text(char **owned, const char *text)
 {
     free(*owned);
@@ -64,7 +64,7 @@ static const char *keep_text(char **owned, const char *text)
 
 /* ---- rows ---- */
 
-/* Calls `visit` for every row of a statement; a negative return stops. Finalizes it. */
+/* Calls `visit` for every row of a statement and finalizes it; a negative return stops. */
 static int each_row(sqlite3_stmt *statement, int (*visit)(void *c, sqlite3_stmt *row), void *c)
 {
     int code, r = 0;
@@ -85,7 +85,7 @@ static int each(const struct store *s, const char *sql, int (*visit)(void *c, sq
     return r < 0 ? r : each_row(statement, visit, c);
 }
 
-/* The same for a statement that wants the id of a series. */
+/* The same for a statement with the id of a series as its parameter. */
 static int each_of_series(const struct store *s, const char *sql, int64_t series,
                           int (*visit)(void *c, sqlite3_stmt *row), void *c)
 {
@@ -97,7 +97,7 @@ static int each_of_series(const struct store *s, const char *sql, int64_t series
     return each_row(statement, visit, c);
 }
 
-/* What the caller wants to be called, and with what. */
+/* The caller's function and its context. */
 struct caller {
     union {
         int (*process)(void *c, int64_t id, const struct store_process *p);
@@ -105,7 +105,7 @@ struct caller {
         int (*sample)(void *c, const struct store_sample *x);
         int (*mark)(void *c, double seconds, double step, double epoch);
         int (*event)(void *c, double seconds, const char *what, const char *text);
-        int (*look)(void *c, int64_t process, const struct store_look *x);
+        int (*heap_point)(void *c, int64_t process, const struct store_heap_point *x);
         int (*census)(void *c, int64_t process, const struct store_census *x);
     };
     void *context;
@@ -199,8 +199,8 @@ int store_each_event(struct store *s,
 /* ---- samples ---- */
 
 /*
- * The file has them by time, as they were written; a reader wants one series after the other.
- * They are sorted once into a table in memory, and again when the file has grown.
+ * The file stores samples by time, as they were written, but a reader wants one series after the
+ * other. They are sorted once into a table in memory, and again when the file has grown.
  */
 static int sort_samples(struct store *s)
 {
@@ -258,10 +258,10 @@ double store_last_seconds(const struct store *s)
 
 /* ---- evidence ---- */
 
-static int visit_look(void *c, sqlite3_stmt *row)
+static int visit_heap_point(void *c, sqlite3_stmt *row)
 {
     const struct caller *caller = c;
-    struct store_look x = {
+    struct store_heap_point x = {
         .seconds = sqlite3_column_double(row, 1),
         .anon = column_real(row, 2),
         .heap_used = column_real(row, 3),
@@ -270,7 +270,7 @@ static int visit_look(void *c, sqlite3_stmt *row)
         .arenas_used = column_real(row, 6),
         .arenas_free = column_real(row, 7),
     };
-    return caller->look(caller->context, sqlite3_column_int64(row, 0), &x);
+    return caller->heap_point(caller->context, sqlite3_column_int64(row, 0), &x);
 }
 
 static int visit_census(void *c, sqlite3_stmt *row)
@@ -284,7 +284,7 @@ static int visit_census(void *c, sqlite3_stmt *row)
     return caller->census(caller->context, sqlite3_column_int64(row, 0), &x);
 }
 
-/* The tables came after the first files of this schema. */
+/* The first files of this schema lack these tables. */
 static bool has_evidence(const struct store *s)
 {
     double tables = 0;
@@ -295,7 +295,7 @@ static bool has_evidence(const struct store *s)
            tables == 2;
 }
 
-/* So did these columns. */
+/* They lack these columns too. */
 static bool has_arenas(const struct store *s)
 {
     double columns = 0;
@@ -306,10 +306,11 @@ static bool has_arenas(const struct store *s)
            columns == 2;
 }
 
-int store_each_look(struct store *s,
-                    int (*visit)(void *c, int64_t process, const struct store_look *x), void *c)
+int store_each_heap_point(struct store *s,
+                          int (*visit)(void *c, int64_t process, const struct store_heap_point *x),
+                          void *c)
 {
-    struct caller caller = {.look = visit, .context = c};
+    struct caller caller = {.heap_point = visit, .context = c};
     if (!has_evidence(s))
         return 0;
     return each(s,
@@ -317,7 +318,7 @@ int store_each_look(struct store *s,
                                 " arenas_used, arenas_free FROM look ORDER BY process, seconds"
                               : "SELECT process, seconds, anon, heap_used, heap_free, data,"
                                 " NULL, NULL FROM look ORDER BY process, seconds",
-                visit_look, &caller);
+                visit_heap_point, &caller);
 }
 
 int store_each_census(struct store *s,
@@ -395,7 +396,7 @@ bool store_is_one(const char *path)
         return false;
     struct stat st;
     bool is_file = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    /* What is read from a pipe would be missing to whoever reads it next. */
+    /* Bytes read from a pipe would be lost to the next reader. */
     ssize_t len = is_file ? read(fd, head, sizeof head) : -1;
     close(fd);
     return len == (ssize_t) sizeof head && memcmp(head, magic, sizeof magic) == 0;
@@ -411,12 +412,12 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct store_error *erro
     return code;
 }
 
-/* What went wrong once SQLite had the file. */
+/* Explains an error after SQLite opened the file. */
 static int refuse_code(struct store_error *error, int code)
 {
     switch (code) {
     case -EINVAL:
-        return refuse(error, code, "not a run file: it is no SQLite database");
+        return refuse(error, code, "not a run file: not an SQLite database");
     case -EBADMSG:
     case -ENODATA:
         return refuse(error, -EBADMSG, "damaged: the database cannot be read");
@@ -433,8 +434,8 @@ void store_explain(int code, struct store_error *ret)
 }
 
 /*
- * The file is not opened to look into it: to close it again would take away the locks that this
- * process may have on it.
+ * Checks the file by name, without opening it: closing a descriptor would drop the locks that this
+ * process may hold on the file.
  */
 static int check_file(const char *path, struct store_error *error)
 {
@@ -444,7 +445,7 @@ static int check_file(const char *path, struct store_error *error)
     if (S_ISDIR(st.st_mode))
         return refuse(error, -EISDIR, "a directory, not a run file");
     if (!S_ISREG(st.st_mode))
-        return refuse(error, -EINVAL, "not a run file: it is no regular file");
+        return refuse(error, -EINVAL, "not a run file: not a regular file");
     if (access(path, R_OK) < 0)
         return refuse(error, -errno, "cannot be opened: %s", error_words(errno));
     if (st.st_size == 0)
@@ -471,12 +472,12 @@ static int check_kind(sqlite3 *db, struct store_error *error)
                &tables);
     if (r < 0)
         return refuse_code(error, r);
-    return tables == TABLE_COUNT ? 0 : refuse(error, -EBADMSG, "damaged: tables are missing");
+    return tables == TABLE_COUNT ? 0 : refuse(error, -EBADMSG, "damaged: some tables are missing");
 }
 
 static int load_run(struct store *s, struct store_error *error)
 {
-    /* A writer that was killed at once may not have come to it. */
+    /* A writer killed at the start may not have written it. */
     s->reader->run = (struct store_run){.started = NAN,
                                         .limit_bytes = NAN,
                                         .plan_steps = NAN,
@@ -490,7 +491,7 @@ static int load_run(struct store *s, struct store_error *error)
     return r < 0 ? refuse_code(error, r) : 0;
 }
 
-/* What a stranger's file says is not run, and its pages are looked at twice. */
+/* A foreign file must not run code through its schema, and its pages are checked more closely. */
 static int set_up(sqlite3 *db)
 {
     sqlite3_busy_timeout(db, 2000);
@@ -515,7 +516,7 @@ static int try_open(struct store *s, const char *path, int immutable)
     return r;
 }
 
-/* True if a log with something in it lies beside the file. */
+/* True if the file has a log with content beside it. */
 static bool has_log(const char *path)
 {
     char *log = sqlite3_mprintf("%s-wal", path);
@@ -526,8 +527,8 @@ static bool has_log(const char *path)
 }
 
 /*
- * A log wants files beside it that can be locked. Where the folder is read-only the file is read
- * as it stands, unless the log has what it lacks.
+ * A log needs a lock file beside it. In a read-only folder the file is read as it stands, unless
+ * the log has data that the file lacks.
  */
 static int open_database(struct store *s, const char *path, struct store_error *error)
 {
@@ -536,7 +537,7 @@ static int open_database(struct store *s, const char *path, struct store_error *
         return r < 0 ? refuse_code(error, r) : 0;
     if (has_log(path))
         return refuse(error, r,
-                      "its last part is in the -wal file, which cannot be read in a read-only "
+                      "its newest data are in the -wal file, which cannot be read in a read-only "
                       "folder: copy both to another");
     r = try_open(s, path, 1);
     return r < 0 ? refuse_code(error, r) : 0;

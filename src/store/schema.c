@@ -17,7 +17,8 @@ const char db_schema[] =
     " kind TEXT NOT NULL, device TEXT, name TEXT, unit TEXT NOT NULL,"
     " capacity REAL, rule TEXT);"
 
-    /* Time first: a second of all series is one page at the end, and the oldest go in one piece. */
+    /* Time first: one second of all series is one page at the end, and the oldest rows go in one
+     * piece. */
     "CREATE TABLE sample ("
     " seconds REAL NOT NULL, series INTEGER NOT NULL REFERENCES series (id), value REAL NOT NULL,"
     " PRIMARY KEY (seconds, series)) WITHOUT ROWID;"
@@ -40,7 +41,8 @@ const char db_schema[] =
     " arenas_used REAL, arenas_free REAL,"
     " PRIMARY KEY (process, seconds)) WITHOUT ROWID;"
 
-    /* The last for which holders were searched, and a later one: each carries its own past. */
+    /* The last census that searched for holders, and a later one that did not. Each has its own
+     * history. */
     "CREATE TABLE census ("
     " process INTEGER NOT NULL REFERENCES process (id), searched INTEGER NOT NULL,"
     " origin INTEGER NOT NULL, text TEXT NOT NULL,"

@@ -9,12 +9,11 @@
 #include <stdint.h>
 
 /*
- * Written by one watcher, read by anybody at the same time (WAL). Seconds count from the start of
- * the run on a clock that never jumps. Samples of the last minutes stand as they are; older ones
- * are thinned to blocks with floor, mean and maximum, so that a file has a bounded size (24 hours
- * of 25 processes: under 50 MB). The final answer is kept beside them and never thinned.
- * Files are 0600. A store is for writing (store_create) or for reading (store_open), never for
- * both. One owner, one thread.
+ * One watcher writes it while others read it (WAL). Seconds count from the start of the run on a
+ * clock that never jumps. Samples of the last minutes are kept as they are. Older ones are thinned
+ * to blocks with floor, mean and maximum, so the file stays bounded (24 hours of 25 processes:
+ * under 50 MB). The final answer is stored too and never thinned. Files are 0600. A store is for
+ * writing (store_create) or for reading (store_open), never for both. One owner, one thread.
  */
 struct store;
 
@@ -39,23 +38,23 @@ struct store_process {
     int rank;                  /* -1: none */
     const char *command, *why; /* redacted command; evidence for the role; may be NULL */
     double first_seconds, last_seconds;
-    double exit_status; /* as wait() tells; NAN: not known */
+    double exit_status; /* as wait() returns it; NAN: not known */
 };
 
 struct store_series {
     int64_t process; /* the id of a process, 0: of the job as a whole */
     const char *kind, *device, *name;
     enum series_unit unit;
-    double limit;     /* what it may take, in its unit, as last known; 0: not known */
-    const char *rule; /* how its growth is to be read, as last known; NULL: not told */
+    double limit;     /* its limit in its own unit, as last known; 0: not known */
+    const char *rule; /* the ledger's rule for its growth, as last known; NULL: none */
 };
 
-/* What was measured of one process at one moment; NAN: not known. */
-struct store_look {
+/* Measured in one process at one moment; NAN: not known. */
+struct store_heap_point {
     double seconds;
     double anon;                     /* its anonymous memory */
-    double heap_used, heap_free;     /* what malloc has given out, and has free */
-    double data;                     /* what it asked the kernel for, touched or not */
+    double heap_used, heap_free;     /* malloc: in use, and free heap memory */
+    double data;                     /* requested from the kernel, touched or not */
     double arenas_used, arenas_free; /* blocks of Python's arenas */
 };
 
@@ -68,59 +67,60 @@ struct store_census {
 
 /* ---- writing ---- */
 
-/* -EEXIST: there is such a file (never overwritten); -errno otherwise, and no file is left. */
+/* -EEXIST: the file exists (never overwritten); -errno otherwise, and no file is left. */
 int store_create(const char *path, const struct store_run *run, struct store **ret);
 
-/* Closes without a final answer, as a crash would. Accepts NULL, returns NULL. In the child of a
- * fork the file is not touched, and SQLite's own memory stays: the connection is the parent's. */
+/* Closes without a final answer, as a crash would. Accepts NULL, returns NULL. In a forked child
+ * the file is not touched and SQLite's own memory is not freed: the connection is the parent's. */
 struct store *store_free(struct store *s);
 
 /*
- * All of these only queue in memory; store_commit() writes them in one transaction, which readers
- * see and a killed writer leaves behind. While commits fail (-ENOSPC, -EIO) all of it waits for one
- * that works, in bounded memory: the last 16384 samples, 8 MB of the rest. What is beyond is lost,
- * and the run goes on with a gap. Ids are positive; 0: no memory, or too much waits already.
- * Samples come in the order of time, more or less. Left out is one that is not finite, that is
- * older than what is still kept sample by sample, or that has a sibling at the very same time.
+ * These functions only queue in memory. store_commit() writes the queue in one transaction, which
+ * readers see and which survives a killed writer. While commits fail (-ENOSPC, -EIO) the queue
+ * waits in bounded memory: the last 16384 samples and 8 MB of the rest. Anything beyond is lost,
+ * and the run continues with a gap. Ids are positive; 0: no memory, or too much is waiting. Samples
+ * come roughly in order of time. A sample is left out if it is not finite, is older than the
+ * samples still kept one by one, or has the same time as another of its series.
  */
 int64_t store_add_process(struct store *s, const struct store_process *p);
 void store_update_process(struct store *s, int64_t id, const struct store_process *p);
 int64_t store_add_series(struct store *s, const struct store_series *series);
 void store_update_series(struct store *s, int64_t series, double limit, const char *rule);
 void store_add_sample(struct store *s, int64_t series, double seconds, double value);
-void store_add_mark(struct store *s, double seconds, double step, double epoch); /* NAN: not told */
+void store_add_mark(struct store *s, double seconds, double step,
+                    double epoch); /* NAN: not reported */
 void store_add_event(struct store *s, double seconds, const char *what, const char *text);
 
-/* All looks at a process that are to be kept, in place of those before: at most some dozens. */
-void store_set_looks(struct store *s, int64_t process, const struct store_look *looks,
-                     size_t count);
-/* In place of the one before, of the same process and the same `searched`; one that was searched
- * takes the place of both. */
+/* Replaces the heap points kept of a process: at most some dozens. */
+void store_set_heap_points(struct store *s, int64_t process, const struct store_heap_point *points,
+                           size_t count);
+/* Replaces the previous census of the same process and the same `searched`. One that searched for
+ * holders replaces both. */
 void store_set_census(struct store *s, int64_t process, const struct store_census *census);
 
-/* What turns out while it runs: the memory there is, how many steps the program itself says it will
- * make, how long its epochs are. NAN and NULL: as it was. */
+/* Facts that appear during the run: the memory limit, the planned number of steps, the length of an
+ * epoch. NAN and NULL leave the value as it was. */
 void store_set_terms(struct store *s, double limit_bytes, const char *limit_source,
                      double plan_steps, double epoch_length);
 
 /*
- * Call about once a second; thins old samples a little at a time, and puts the log into the file
- * every few seconds, later once a minute: the file alone lacks no more than that. 0, or -errno once
- * the file cannot be written; 0 again when it can, which is tried every ten `seconds`. -EBUSY:
- * somebody else holds a lock for writing; tried again by the next call. It may wait for the disk.
+ * Call about once a second. It thins some old samples, and moves the log into the file every few
+ * seconds, later once a minute: the file alone is never further behind than that. 0, or -errno when
+ * the file cannot be written; it retries every ten `seconds`, and returns 0 again on success.
+ * -EBUSY: another program holds a write lock; the next call tries again. It may wait for the disk.
  */
 int store_commit(struct store *s, double seconds);
 
-/* Why a file cannot be written, in words, for any code that the calls above return. */
+/* Why a file cannot be written, in words, for any code the functions above return. */
 const char *store_words(int code);
 
 /*
- * The final answer: the report's JSON, and the text from which `show` makes the report again (NULL:
+ * The final answer: the report's JSON, and the text from which `show` rebuilds the report (NULL:
  * none).
  */
 void store_set_answer(struct store *s, const char *json, const char *report);
 
-/* Closes to one file without -wal and -shm. Frees `s` in any case. Where somebody has the file
+/* Closes to one file without -wal and -shm, and always frees `s`. If another program has the file
  * open, an empty -wal and -shm may stay. */
 int store_close(struct store *s, double seconds);
 
@@ -130,28 +130,28 @@ struct store_error {
     char text[240];
 };
 
-/* True if the file begins as one of ours (any SQLite file). Not for a file that this process has
- * open: to open and close it once more takes its locks away. */
+/* True if the file begins like one of ours (any SQLite file). Do not use it on a file that this
+ * process has open: opening and closing it again drops its locks. */
 bool store_is_one(const char *path);
 
-/* -EINVAL: not a run file; -EPROTO: made by a newer tidemark; -EBADMSG: damaged; -EISDIR, -ENOENT,
- * -EACCES, ...; error->text says it in words, to stand after the name of the file and a colon. What
- * is read later may turn out to be damaged, too: -EBADMSG from any of the calls below. */
+/* -EINVAL: not a run file; -EPROTO: written by a newer tidemark; -EBADMSG: damaged; -EISDIR,
+ * -ENOENT, -EACCES, ...; error->text says it in words that follow the file's name and a colon.
+ * Later reads may still find damage: every function below may return -EBADMSG. */
 int store_open(const char *path, struct store **ret, struct store_error *error);
 
-/* The same words for what one of the calls below has returned. */
+/* The same words for a code that one of the functions below returned. */
 void store_explain(int code, struct store_error *ret);
 
-/* Texts are owned by `s`. All but store_run() look anew: a file that is being written grows. */
+/* Texts belong to `s`. All functions but store_run() read again: the file may still be growing. */
 const struct store_run *store_run(const struct store *s);
 bool store_is_finished(const struct store *s);    /* it has its final answer */
 double store_last_seconds(const struct store *s); /* of the last sample; NAN: none */
 
-/* NULL: none. Both are valid until the next call. */
+/* NULL: none. Both texts are valid until the next call. */
 int store_answer(struct store *s, const char **ret_json, const char **ret_report);
 
-/* Calls back in order of id or time; texts are valid during the call. A negative return stops and
- * is handed on. */
+/* Calls `visit` in order of id or time; texts are valid during the call. A negative return stops
+ * and is returned. */
 struct store_sample {
     double seconds, value; /* of a block: the means of its samples */
     double floor, max;     /* of a single sample: the value */
@@ -166,10 +166,11 @@ int store_each_sample(struct store *s, int64_t series,
                       int (*visit)(void *c, const struct store_sample *x), void *c);
 int store_each_mark(struct store *s,
                     int (*visit)(void *c, double seconds, double step, double epoch), void *c);
-/* In the order of process and time: a census that was searched for comes before a later one that
- * was not. A run file from before evidence was kept has none. */
-int store_each_look(struct store *s,
-                    int (*visit)(void *c, int64_t process, const struct store_look *x), void *c);
+/* In order of process and time. A census that searched for holders comes before a later one that
+ * did not. Run files from before evidence was recorded have none. */
+int store_each_heap_point(struct store *s,
+                          int (*visit)(void *c, int64_t process, const struct store_heap_point *x),
+                          void *c);
 int store_each_census(struct store *s,
                       int (*visit)(void *c, int64_t process, const struct store_census *x),
                       void *c);

@@ -1,4 +1,4 @@
-/* store/thin.c: old samples become blocks, blocks become wider, marks become fewer. */
+/* store/thin.c: thins history: samples become blocks, blocks become wider, marks become fewer. */
 #include "store/thin.h"
 
 #include "store/db.h"
@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* The most stretches of time that become blocks in one call. */
+/* The most stretches of time turned into blocks in one call. */
 #define THIN_STEPS 4
 
 enum { FIRST_SAMPLE, SAMPLES_TO_BLOCKS, DROP_SAMPLES, FIRST_BLOCK, MERGE_BLOCKS, DROP_BLOCKS };
 
-/* Rounding must not carry a mean beyond what it is the mean of. */
+/* Rounding must not carry a mean outside the range of its values. */
 #define MEAN(low, mean, high) "max(" low ", min(" high ", " mean "))"
 
 static const char *const statement_texts[] = {
@@ -68,7 +68,7 @@ static int run(struct thin *t, int statement, int64_t width, int64_t start)
     return db_run(s);
 }
 
-/* Where the stretch of `width` begins that holds `seconds`. */
+/* The start of the stretch of `width` that contains `seconds`. */
 static int64_t stretch(double seconds, int64_t width)
 {
     return (int64_t) floor(seconds / (double) width) * width;
@@ -80,7 +80,7 @@ static bool samples_are_due(const struct thin *t, double end, double now)
     return too_many || end <= now - THIN_SAMPLE_SECONDS;
 }
 
-/* 1: the oldest samples became blocks. 0: none is due. */
+/* 1: the oldest samples became blocks. 0: nothing is due. */
 static int thin_samples(struct thin *t, double now)
 {
     double first;
@@ -101,7 +101,7 @@ static int thin_samples(struct thin *t, double now)
     return 1;
 }
 
-/* 1: the oldest blocks of this width were merged. 0: none is due. */
+/* 1: the oldest blocks of this width were merged. 0: nothing is due. */
 static int thin_blocks(struct thin *t, int64_t width, double now)
 {
     sqlite3_bind_int64(t->statements[FIRST_BLOCK], 1, width);
@@ -121,7 +121,7 @@ static int thin_blocks(struct thin *t, int64_t width, double now)
     return 1;
 }
 
-/* The finest first, so that what is merged is complete. 1: something was done. */
+/* Finest first, so that only complete blocks are merged. 1: something was done. */
 static int thin_finest(struct thin *t, double now)
 {
     int r = thin_samples(t, now);
@@ -142,7 +142,7 @@ int thin_history(struct thin *t, double seconds)
     int r = 1;
     for (int i = 0; i < THIN_STEPS && r == 1; i++)
         r = thin_finest(t, seconds);
-    /* Every stretch ends at a multiple of the least width, and so does what is due. */
+    /* Every stretch ends at a multiple of the smallest width, so the next one is due there. */
     if (r == 0)
         t->next_seconds = (double) (stretch(seconds, THIN_WIDTH) + THIN_WIDTH);
     return r < 0 ? r : 0;
@@ -156,7 +156,7 @@ static double mark_cell(double span)
 
 static int merge_marks(sqlite3 *db, double cell)
 {
-    /* In a cell steps and epochs grow: the largest are those of its end. */
+    /* Steps and epochs grow within a cell, so the largest are those at its end. */
     char *sql = sqlite3_mprintf(
         "CREATE TEMP TABLE kept AS SELECT max(seconds) AS seconds, max(step) AS step,"
         " max(epoch) AS epoch FROM mark GROUP BY CAST(seconds / %!.17g AS INTEGER) ORDER BY 1;"

@@ -15,23 +15,23 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Samples that may wait for a commit; while the disk is full, the last so many. */
+/* Samples that may wait for a commit; while the disk is full, the newest ones are kept. */
 #define WAITING_SAMPLES 16384
-/* Seconds until a file that could not be written is tried again. */
+/* Seconds before another attempt at a file that could not be written. */
 #define RETRY_SECONDS 10
 /*
- * The log goes into the file this often: at first every CHECKPOINT_LEAST seconds, then after
- * 1/CHECKPOINT_STRETCH of the run, but not for more than CHECKPOINT_SHARE of the time, unless that
- * would be later than CHECKPOINT_MOST seconds.
+ * How often the log goes into the file: at first every CHECKPOINT_LEAST seconds, later after
+ * 1/CHECKPOINT_STRETCH of the run, using at most CHECKPOINT_SHARE of the time, but at least every
+ * CHECKPOINT_MOST seconds.
  */
 #define CHECKPOINT_LEAST 2.0
 #define CHECKPOINT_MOST 60.0
 #define CHECKPOINT_STRETCH 16.0
 #define CHECKPOINT_SHARE 0.001
-/* Events of one kind that are kept; the rest is counted. */
+/* Events of one kind that are kept; further ones are only counted. */
 #define EVENTS_OF_A_KIND 256
 #define EVENT_KINDS 32
-/* New marks after which to look whether there are too many. */
+/* New marks between two checks of their number. */
 #define MARKS_TO_LOOK 512
 
 enum {
@@ -53,13 +53,13 @@ enum {
     ROW_STATEMENTS
 };
 
-/* What is not told stays as it was. */
+/* NULL leaves a value as it was. */
 static const char update_terms[] =
     "UPDATE run SET limit_bytes = coalesce(?1, limit_bytes),"
     " limit_source = coalesce(?2, limit_source), plan_steps = coalesce(?3, plan_steps),"
     " epoch_length = coalesce(?4, epoch_length)";
 
-/* None can fail for what it is given: a row that does not fit is left out, not tried for ever. */
+/* No statement can fail because of its values: a row that does not fit is left out, not retried. */
 static const char *const row_texts[ROW_STATEMENTS] = {
     [ROW_RUN] = "INSERT OR IGNORE INTO run VALUES (?,?,?,?,?,?,?,?,?,?,?)",
     [ROW_TERMS] = update_terms,
@@ -90,8 +90,8 @@ struct event_kind {
 };
 
 /*
- * Everything waits in memory and is written by one transaction a commit: a commit that fails is
- * rolled back and tried again later, and no lock is held in between.
+ * Everything waits in memory, and each commit writes it in one transaction. A failed commit is
+ * rolled back and retried later, and no lock is held in between.
  */
 struct writer {
     sqlite3_stmt *rows[ROW_STATEMENTS];
@@ -100,13 +100,13 @@ struct writer {
     size_t sample_count;
     struct thin thin;
     unsigned new_marks;
-    int64_t processes, series, events; /* the last ids given */
+    int64_t processes, series, events; /* the last ids assigned */
     struct event_kind kinds[EVENT_KINDS];
     unsigned kind_count;
     int error; /* of the last commit */
     double retry_seconds;
-    double checkpoint_seconds; /* when the log goes into the file next */
-    bool is_ahead;             /* the log has what the file lacks */
+    double checkpoint_seconds; /* time of the next checkpoint of the log */
+    bool is_ahead;             /* the log has data that the file lacks */
 };
 
 void writer_free(struct writer *w)
@@ -158,7 +158,7 @@ static int write_all(struct store *s, double seconds)
     return r < 0 ? r : db_run(w->rows[ROW_COMMIT]);
 }
 
-/* All that waits, in one transaction; what could not be written goes on waiting. */
+/* Writes everything that waits in one transaction; rows of a failed one go on waiting. */
 static int flush(struct store *s, double seconds)
 {
     struct writer *w = s->writer;
@@ -180,7 +180,7 @@ static int flush(struct store *s, double seconds)
     return 0;
 }
 
-/* flush(), and remembers how it went. A disk that is full may have room in the log again. */
+/* flush(), and remembers the result. A full disk may still have room in the log. */
 static int try_flush(struct store *s, double seconds)
 {
     struct writer *w = s->writer;
@@ -199,8 +199,9 @@ static double now_seconds(void)
 }
 
 /*
- * The file alone is to be the run up to a while ago: it may be copied without its log, or survive
- * it. A passive checkpoint waits for no reader: what one still reads in the log stays there.
+ * The file alone must hold the run up to a short while ago, in case it is copied or survives
+ * without its log. A passive checkpoint never waits for a reader: what one still reads in the log
+ * stays there.
  */
 static void checkpoint(struct store *s, double seconds)
 {
@@ -219,7 +220,7 @@ static void checkpoint(struct store *s, double seconds)
 int store_commit(struct store *s, double seconds)
 {
     struct writer *w = s->writer;
-    /* Somebody else's lock goes away by itself, and soon. */
+    /* Another program's lock is released within moments: try again at once. */
     if (w->error < 0 && w->error != -EBUSY && seconds < w->retry_seconds)
         return w->error;
     int r = try_flush(s, seconds);
@@ -261,7 +262,7 @@ static void add_run(struct writer *w, const struct store_run *run)
     (void) queue_end(q);
 }
 
-/* An id, or NULL where there is none. */
+/* An id, or SQL's NULL for `none`. */
 static void add_id(struct queue *q, int64_t id, int64_t none)
 {
     if (id == none)
@@ -377,7 +378,7 @@ void store_add_mark(struct store *s, double seconds, double step, double epoch)
     w->new_marks += queue_end(q) == 0;
 }
 
-/* The kinds beyond EVENT_KINDS share the last place. */
+/* Kinds beyond EVENT_KINDS share the last slot. */
 static struct event_kind *find_kind(struct writer *w, const char *what)
 {
     for (unsigned i = 0; i < w->kind_count; i++) {
@@ -415,7 +416,7 @@ void store_add_event(struct store *s, double seconds, const char *what, const ch
     (void) queue_end(q);
 }
 
-static void add_look(struct queue *q, int64_t process, const struct store_look *x)
+static void add_heap_point(struct queue *q, int64_t process, const struct store_heap_point *x)
 {
     queue_begin(q, ROW_LOOK);
     queue_integer(q, process);
@@ -429,7 +430,8 @@ static void add_look(struct queue *q, int64_t process, const struct store_look *
     (void) queue_end(q);
 }
 
-void store_set_looks(struct store *s, int64_t process, const struct store_look *looks, size_t count)
+void store_set_heap_points(struct store *s, int64_t process, const struct store_heap_point *points,
+                           size_t count)
 {
     struct queue *q = &s->writer->queue;
     if (process <= 0 || !queue_has_room(q, false))
@@ -438,8 +440,8 @@ void store_set_looks(struct store *s, int64_t process, const struct store_look *
     queue_integer(q, process);
     (void) queue_end(q);
     for (size_t i = 0; i < count; i++)
-        if (isfinite(looks[i].seconds))
-            add_look(q, process, &looks[i]);
+        if (isfinite(points[i].seconds))
+            add_heap_point(q, process, &points[i]);
 }
 
 void store_set_census(struct store *s, int64_t process, const struct store_census *census)
@@ -512,7 +514,7 @@ static int writer_new(sqlite3 *db, struct writer **ret)
     return 0;
 }
 
-/* The file is there, empty and ours. */
+/* Starts the run in the new, empty file. */
 static int begin_file(struct store *s, const char *path, const struct store_run *run)
 {
     int r = db_open(path, SQLITE_OPEN_READWRITE, 0, &s->db);
@@ -526,7 +528,7 @@ static int begin_file(struct store *s, const char *path, const struct store_run 
     return flush(s, 0);
 }
 
-/* What was begun in vain: the file, and what SQLite could not remove beside it. */
+/* Removes the file of a failed start, and what SQLite left beside it. */
 static void remove_files(const char *path)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm"};
@@ -563,7 +565,7 @@ int store_close(struct store *s, double seconds)
     int r = try_flush(s, seconds);
     writer_free(s->writer);
     s->writer = NULL;
-    /* Refused while somebody reads; the last to close then leaves the log behind. */
+    /* Refused while somebody reads; the last one to close then leaves the log behind. */
     (void) db_exec(s->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;");
     store_free(s);
     return r;

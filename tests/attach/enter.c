@@ -28,10 +28,10 @@ static int enter(pid_t pid, const struct attach_options *o)
 {
     struct attach_result result;
     struct buf why = BUF_INIT;
-    int r = attach_enter(pid, o, &result, &why);
+    int r = attach_load(pid, o, &result, &why);
     printf("%d %d %s %.1f %.1f %u %.1f %s\n", r, result.answer,
-           result.python[0] ? result.python : "-", 1e6 * result.stopped,
-           1e6 * result.longest_stop, result.stops, 1e6 * result.waited, buf_text(&why));
+           result.python[0] ? result.python : "-", 1e6 * result.stopped, 1e6 * result.longest_stop,
+           result.stops, 1e6 * result.waited, buf_text(&why));
     fflush(stdout);
     buf_release(&why);
     return r;

@@ -61,10 +61,10 @@ static void write_run(const char *path)
             abort();
     }
     store_add_event(s, 5, "note", "text");
-    store_set_looks(
-        s, p,
-        (struct store_look[]){{1, 9, 5, 1, 9, 3, 1}, {2, 9, 5, 1, 9, 3, 1}, {3, 9, 6, 1, 9, 3, 2}},
-        3);
+    store_set_heap_points(s, p,
+                          (struct store_heap_point[]){
+                              {1, 9, 5, 1, 9, 3, 1}, {2, 9, 5, 1, 9, 3, 1}, {3, 9, 6, 1, 9, 3, 2}},
+                          3);
     store_set_census(
         s, p,
         &(struct store_census){true, 0,
@@ -139,7 +139,7 @@ static int on_event(void *c, double seconds, const char *what, const char *text)
     return 0;
 }
 
-static int on_look(void *c, int64_t process, const struct store_look *x)
+static int on_look(void *c, int64_t process, const struct store_heap_point *x)
 {
     (void) c;
     return x->seconds + (double) process > 1e300 ? -1 : 0;
@@ -179,7 +179,7 @@ static void read_all(struct store *s)
     (void) store_each_sample(s, 1, on_sample, NULL);
     (void) store_each_mark(s, on_mark, NULL);
     (void) store_each_event(s, on_event, NULL);
-    (void) store_each_look(s, on_look, NULL);
+    (void) store_each_heap_point(s, on_look, NULL);
     (void) store_each_census(s, on_census, NULL);
     judge(s);
     store_free(s);

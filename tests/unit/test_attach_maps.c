@@ -127,7 +127,7 @@ TEST(permission__names_the_other_group)
     target.gid[0] = target.gid[1] = target.gid[2] = 50;
     struct permission p = {.self = &self, .target = &target, .pid = 7, .yama = 0};
     CHECK(!says(&p, "belongs to user"));
-    CHECK(says(&p, "runs with group 50, and you run with group 1002"));
+    CHECK(says(&p, "its group is 50 and yours is 1002"));
     CHECK(says(&p, "or run tidemark with that group"));
     CHECK(!says(&p, "as that user"));
 }
@@ -150,17 +150,19 @@ TEST(permission__names_the_exact_setting_of_yama)
     struct permission p = {.self = &self, .target = &target, .pid = 7, .yama = 1};
     CHECK(says(&p, "sudo sysctl kernel.yama.ptrace_scope=0"));
     p.yama = 2;
-    CHECK(says(&p, "kernel.yama.ptrace_scope is 2, which keeps you out of every process"));
+    CHECK(says(&p, "kernel.yama.ptrace_scope is 2, which protects every process"));
     p.yama = 3;
     self.capabilities = ~0ull;
-    CHECK(says(&p, "Start the job under tidemark run instead"));
+    CHECK(says(&p, "Start the job with `tidemark run` instead"));
 }
 
 TEST(permission__knows_a_process_that_closed_itself)
 {
     struct status self = user(1000), target = user(1000);
-    struct permission p = {.self = &self, .target = &target, .yama = -1, .not_dumpable = true};
+    struct permission p = {
+        .self = &self, .target = &target, .pid = 7, .yama = -1, .not_dumpable = true};
     CHECK(says(&p, "PR_SET_DUMPABLE"));
     p.not_dumpable = false;
     CHECK(says(&p, "a security rule of this machine"));
+    CHECK(says(&p, "Could not attach to process 7 (python3): "));
 }

@@ -108,7 +108,7 @@ TEST(gpu__tells_a_library_that_cannot_be_loaded_from_none)
 {
     GPU g = open_with(path, TWO_DEVICES); /* a text file */
     CHECK(opened == -ENOENT && !g);
-    CHECK(strncmp(why, "no NVIDIA driver that can be loaded: ", 37) == 0);
+    CHECK(strncmp(why, "the NVIDIA driver library cannot be loaded: ", 44) == 0);
 }
 
 TEST(gpu__takes_no_library_by_name_from_the_environment)

@@ -152,7 +152,7 @@ TEST(csv__skips_and_counts_bad_lines)
         record_text("step,mem_mb\n1,5\nx,5\n3,abc\n4,7,8\n5,7\n6,\n7,N/A\n# note\n\n");
     CHECK(r->result == 0 && r->series[0].count == 2);
     CHECK(r->summary.skipped == 3 && r->summary.first_skipped == 3);
-    CHECK_TEXT(r->summary.skip_reason, "column 'step': 'x' is no step");
+    CHECK_TEXT(r->summary.skip_reason, "column 'step': 'x' is not a step");
 }
 
 TEST(csv__obeys_the_options)
@@ -216,7 +216,7 @@ TEST(csv__says_why_no_row_could_be_read)
 {
     struct record *r = record_text("step,rss_mb\nx,1\ny,2\n");
     CHECK(r->result == -EINVAL && r->summary.error_line == 2);
-    CHECK(strstr(r->summary.error, "'x' is no step"));
+    CHECK(strstr(r->summary.error, "'x' is not a step"));
 }
 
 static int count_series(void *context, const struct series_info *info,
@@ -298,7 +298,7 @@ TEST(csv__skips_cells_of_another_unit_than_those_before)
     CHECK(r->series[0].value[2] == 7 * 0x1p30);
     CHECK(r->summary.skipped == 1 && r->summary.first_skipped == 3);
     CHECK_TEXT(r->summary.skip_reason,
-               "column 'mem': '6' has no unit, those before it have one (mixed units)");
+               "column 'mem': '6' has no unit, but earlier ones have one (mixed units)");
     r = record_text("step,mem\n1,5\n2,6 GB\n3,7\n");
     CHECK(r->series[0].count == 2 && r->series[0].value[1] == 7 * MB);
     CHECK(strstr(r->summary.skip_reason, "'6 GB' has a unit"));

@@ -166,7 +166,7 @@ static bool finds(enum job_kind job_kind, enum orphan_kind kind, bool hears)
     if (hears && proc_tree_hear_forks(t) < 0)
         abort();
     pid_t orphan = orphan_start(job, kind);
-    bool found = proc_tree_has_grown(t) && is_member(t, orphan) && is_member(t, orphan);
+    bool found = proc_tree_has_arrivals(t) && is_member(t, orphan) && is_member(t, orphan);
     kill(orphan, SIGKILL);
     job_end(job);
     proc_tree_free(t);

@@ -99,7 +99,7 @@ TEST(tree__follows_children_and_their_children)
     CHECK(scan_until(t, 0) == 0);
     CHECK(told.left == 2);
     CHECK(told.last_user);
-    CHECK(proc_tree_seen(t) == 2);
+    CHECK(proc_tree_total_members(t) == 2);
     CHECK(!proc_tree_free(t));
 }
 
@@ -196,7 +196,7 @@ TEST(tree__takes_a_zombie_for_gone_and_counts_it_once)
     CHECK(proc_tree_scan(t) == 0);
     CHECK(told.left == 1 && told.last_left == child);
     CHECK(proc_tree_scan(t) == 0);
-    CHECK(proc_tree_seen(t) == 1);
+    CHECK(proc_tree_total_members(t) == 1);
     waitpid(child, NULL, 0);
 
     pid_t brief = child_start(NULL);
@@ -204,7 +204,7 @@ TEST(tree__takes_a_zombie_for_gone_and_counts_it_once)
     CHECK(proc_tree_scan(t) == 0);
     CHECK(proc_tree_scan(t) == 0);
     CHECK(told.joined == 1);
-    CHECK(proc_tree_seen(t) == 2);
+    CHECK(proc_tree_total_members(t) == 2);
     CHECK(proc_tree_add_root(t, brief, false) == -ESRCH);
     waitpid(brief, NULL, 0);
     CHECK(proc_tree_add_root(t, brief, false) == -ESRCH);
@@ -391,7 +391,7 @@ TEST(tree__survives_who_vanishes_between_list_and_look)
     fake_end(root, 11);
     fake_end(root, 10);
     CHECK(proc_tree_scan(t) == 0);
-    CHECK(proc_tree_seen(t) == 3);
+    CHECK(proc_tree_total_members(t) == 3);
     proc_tree_free(t);
     folder_end(root);
 }
@@ -463,7 +463,7 @@ static bool is_quiet(struct proc_tree *t, pid_t starter, int happens)
             kill(starter, happens);
         if (happens && hear() <= 0)
             return false;
-        if (!proc_tree_has_grown(t))
+        if (!proc_tree_has_arrivals(t))
             return true;
     }
     return false;
@@ -476,14 +476,14 @@ TEST(tree__that_nobody_came_is_known_without_a_scan)
     CHECK(hear() == child);
     struct told told;
     struct proc_tree *t = tree_start("/proc", &told);
-    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_has_arrivals(t));
     CHECK(proc_tree_add_root(t, child, false) == 0);
     CHECK(proc_tree_scan(t) == 1);
     CHECK(is_quiet(t, child, 0));
     kill(child, SIGUSR1);
     CHECK(hear() > 0);
-    CHECK(proc_tree_has_grown(t));
-    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_has_arrivals(t));
+    CHECK(proc_tree_has_arrivals(t));
     CHECK(proc_tree_scan(t) == 2);
     CHECK(is_quiet(t, child, 0));
     CHECK(is_quiet(t, child, SIGUSR2)); /* came and went */
@@ -515,11 +515,11 @@ TEST(tree__somebody_new_in_another_session_is_somebody_new)
     pid_t other = child_start(start_in_another_session);
     pid_t leader = hear();
     CHECK(leader > 0);
-    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_has_arrivals(t));
     CHECK(scan_until(t, 3) == 3);
     kill(leader, SIGUSR1);
     CHECK(hear() > 0);
-    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_has_arrivals(t));
     CHECK(scan_until(t, 4) == 4);
     child_end(other);
     child_end(child);
@@ -549,7 +549,7 @@ TEST(tree__where_the_last_pid_is_not_told_somebody_may_be_new)
     struct told told;
     struct proc_tree *t = tree_start(folder, &told);
     CHECK(proc_tree_scan(t) == 0);
-    CHECK(proc_tree_has_grown(t));
+    CHECK(proc_tree_has_arrivals(t));
     CHECK(!proc_tree_free(t));
     rmdir(folder);
 }

@@ -122,8 +122,8 @@ TEST(roles__know_wrappers_by_name)
             UNIT_FAIL("%s: %s", wrappers[i], found[wrapper].why);
         CHECK(found[trainer].role == ROLE_TRAINER);
     }
-    CHECK_TEXT(found[0].why, "jupyter-lab starts others and waits for them");
-    CHECK_TEXT(found[1].why, "started by jupyter-lab, and wraps nothing itself");
+    CHECK_TEXT(found[0].why, "jupyter-lab starts other programs and waits for them");
+    CHECK_TEXT(found[1].why, "started by jupyter-lab, and not a wrapper itself");
 }
 
 TEST(roles__take_no_script_for_a_wrapper_of_that_name)
@@ -256,7 +256,7 @@ TEST(roles__know_workers_of_every_kind)
     CHECK(found[ptxas].role == ROLE_COMPILE_WORKER);
     CHECK(found[smi].role == ROLE_HELPER && found[shell].role == ROLE_HELPER);
     CHECK_TEXT(found[forked].why, "forked by the trainer without exec");
-    CHECK_TEXT(found[compiler].why, "torch's compile worker compiles, by its arguments");
+    CHECK_TEXT(found[compiler].why, "torch's compile worker compiles code");
 }
 
 TEST(roles__know_workers_of_a_program_in_c)
@@ -405,5 +405,5 @@ TEST(roles__believe_who_counts_steps)
     tree[trainer].counts_steps = true;
     CHECK(role(trainer) == ROLE_TRAINER);
     CHECK(role(worker) == ROLE_DATA_WORKER);
-    CHECK_TEXT(found[trainer].why, "it counts training steps");
+    CHECK_TEXT(found[trainer].why, "it reports training steps");
 }

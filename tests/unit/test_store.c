@@ -201,7 +201,7 @@ TEST(store__gives_back_marks_and_events)
     folder_end(&f);
 }
 
-static int hear_look(void *c, int64_t process, const struct store_look *x)
+static int hear_look(void *c, int64_t process, const struct store_heap_point *x)
 {
     return hear(c, "%d at %g: %g %g %g %g %g %g\n", (int) process, x->seconds, x->anon,
                 x->heap_used, x->heap_free, x->data, x->arenas_used, x->arenas_free);
@@ -217,13 +217,14 @@ TEST(store__keeps_the_last_looks_and_censuses_of_a_process)
 {
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
-    static const struct store_look before[] = {{1, 10, 5, 2, 20, 3, 4}, {2, 11, 6, 2, 20, 3, 4}};
-    static const struct store_look after[] = {{2, 11, 6, 2, 20, 3, 5},
-                                              {3, 12, NAN, NAN, NAN, NAN, NAN}};
-    store_set_looks(s, 1, before, 2);
-    store_set_looks(s, 2, before, 1);
-    store_set_looks(s, 1, after, 2);
-    store_set_looks(s, 0, before, 2);
+    static const struct store_heap_point before[] = {{1, 10, 5, 2, 20, 3, 4},
+                                                     {2, 11, 6, 2, 20, 3, 4}};
+    static const struct store_heap_point after[] = {{2, 11, 6, 2, 20, 3, 5},
+                                                    {3, 12, NAN, NAN, NAN, NAN, NAN}};
+    store_set_heap_points(s, 1, before, 2);
+    store_set_heap_points(s, 2, before, 1);
+    store_set_heap_points(s, 1, after, 2);
+    store_set_heap_points(s, 0, before, 2);
     store_set_census(s, 1, &(struct store_census){true, 7, "holders"});
     store_set_census(s, 1, &(struct store_census){false, 7, "counted"});
     store_set_census(s, 1, &(struct store_census){false, 7, "counted again"});
@@ -231,7 +232,7 @@ TEST(store__keeps_the_last_looks_and_censuses_of_a_process)
     store_set_census(s, 2, &(struct store_census){true, 1ull << 62, "holders"});
     s = reopen(&f, s, 4);
     struct heard h = {0};
-    CHECK(store_each_look(s, hear_look, &h) == 0);
+    CHECK(store_each_heap_point(s, hear_look, &h) == 0);
     CHECK(store_each_census(s, hear_census, &h) == 0);
     CHECK_TEXT(h.text, "1 at 2: 11 6 2 20 3 5\n1 at 3: 12 nan nan nan nan nan\n"
                        "2 at 1: 10 5 2 20 3 4\n"
@@ -255,7 +256,7 @@ TEST(store__reads_looks_of_before_arenas)
     sqlite3_close(db);
     s = open_plain(&f);
     struct heard h = {0};
-    CHECK(store_each_look(s, hear_look, &h) == 0);
+    CHECK(store_each_heap_point(s, hear_look, &h) == 0);
     CHECK_TEXT(h.text, "1 at 1: 10 5 2 20 nan nan\n");
     store_free(s);
     folder_end(&f);
@@ -272,7 +273,7 @@ TEST(store__reads_a_file_without_evidence)
     sqlite3_close(db);
     struct store *s = open_plain(&f);
     struct heard h = {0};
-    CHECK(s && store_each_look(s, hear_look, &h) == 0);
+    CHECK(s && store_each_heap_point(s, hear_look, &h) == 0);
     CHECK(s && store_each_census(s, hear_census, &h) == 0);
     CHECK_TEXT(h.text, "");
     store_free(s);

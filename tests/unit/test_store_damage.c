@@ -45,7 +45,7 @@ TEST(store__says_what_is_no_file)
     struct folder f = folder_begin();
     CHECK_REFUSED(f.file, -ENOENT, "cannot be opened: No such file or directory");
     CHECK_REFUSED(f.path, -EISDIR, "a directory, not a run file");
-    CHECK_REFUSED("/dev/null", -EINVAL, "not a run file: it is no regular file");
+    CHECK_REFUSED("/dev/null", -EINVAL, "not a run file: not a regular file");
     folder_end(&f);
 }
 
@@ -55,7 +55,7 @@ TEST(store__says_what_is_no_run_file)
     write_file(f.file, "", 0);
     CHECK_REFUSED(f.file, -EINVAL, "not a run file: it is empty");
     write_file(f.file, "step,loss\n1,2\n", 14);
-    CHECK_REFUSED(f.file, -EINVAL, "not a run file: it is no SQLite database");
+    CHECK_REFUSED(f.file, -EINVAL, "not a run file: not an SQLite database");
     CHECK(unlink(f.file) == 0);
     change(f.file, "CREATE TABLE sample (a)");
     CHECK_REFUSED(f.file, -EINVAL, "not a run file: an SQLite database of another program");
@@ -77,7 +77,7 @@ TEST(store__says_that_tables_are_missing)
     struct folder f = folder_begin();
     CHECK(store_close(create_plain(&f), 1) == 0);
     change(f.file, "DROP VIEW reading; DROP TABLE mark; CREATE VIEW mark AS SELECT 1 AS seconds");
-    CHECK_REFUSED(f.file, -EBADMSG, "damaged: tables are missing");
+    CHECK_REFUSED(f.file, -EBADMSG, "damaged: some tables are missing");
     folder_end(&f);
 }
 
@@ -146,7 +146,7 @@ static int nothing_event(void *c, double seconds, const char *what, const char *
     return what[0] == '\1' && text[0] == '\1' && seconds > 0;
 }
 
-static int nothing_look(void *c, int64_t process, const struct store_look *x)
+static int nothing_look(void *c, int64_t process, const struct store_heap_point *x)
 {
     (void) c;
     return x->anon == (double) process && x->seconds == x->data;
@@ -173,7 +173,7 @@ static void read_all(const struct folder *f)
     (void) series_total(s, 1);
     (void) store_each_mark(s, nothing_mark, NULL);
     (void) store_each_event(s, nothing_event, NULL);
-    (void) store_each_look(s, nothing_look, NULL);
+    (void) store_each_heap_point(s, nothing_look, NULL);
     (void) store_each_census(s, nothing_census, NULL);
     store_free(s);
 }
