@@ -86,7 +86,7 @@ static int profile(const struct profile *p, const char *command)
     struct live_job job = {
         .pids = &pid,
         .pid_count = 1,
-        .enters = LIVE_ENTERS_ALL,
+        .attach = LIVE_ATTACH_ALL,
         .patience = PATIENCE_SECONDS,
         .term = &term,
     };

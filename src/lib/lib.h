@@ -13,7 +13,7 @@ int watcher_on_any_leak(tidemark_watcher *w, tidemark_leak_callback *call, void 
 enum wire_wanted watcher_wanted(tidemark_watcher *w);
 
 /* Somebody outside watches, and asks for it. */
-bool watcher_is_told_outside(const tidemark_watcher *w);
+bool watcher_is_watched_outside(const tidemark_watcher *w);
 
 /* A census is taken, as of that time: it is at the step that is the last now. */
 void watcher_census_at(tidemark_watcher *w, uint64_t time);

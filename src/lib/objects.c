@@ -10,9 +10,9 @@ enum wire_wanted watcher_wanted(tidemark_watcher *w)
     return w ? wire_wanted(w->ring) : WIRE_CENSUS_NONE;
 }
 
-bool watcher_is_told_outside(const tidemark_watcher *w)
+bool watcher_is_watched_outside(const tidemark_watcher *w)
 {
-    return w && w->told_outside;
+    return w && w->watched_outside;
 }
 
 void watcher_own_shared(tidemark_watcher *w, size_t bytes)
@@ -34,17 +34,17 @@ void watcher_census_by(tidemark_watcher *w, pid_t pid)
     (void) watcher_visit(w, note_counter, &pid);
 }
 
-static int tell_step_at(tidemark_watcher *w, struct visit *v, void *context)
+static int report_step_at(tidemark_watcher *w, struct visit *v, void *context)
 {
     const uint64_t *time = context;
     (void) v;
-    watcher_tell_step(w, *time);
+    watcher_report_step(w, *time);
     return 0;
 }
 
 void watcher_census_at(tidemark_watcher *w, uint64_t time)
 {
-    (void) watcher_visit(w, tell_step_at, &time);
+    (void) watcher_visit(w, report_step_at, &time);
 }
 
 struct census_text {

@@ -246,7 +246,7 @@ static void add_notes(struct buf *out, const struct findings *f, const struct re
 
 /* ---- processes that were entered while they ran ---- */
 
-void report_entry_end(struct buf *out, const struct attached_process *e)
+void report_attach_end(struct buf *out, const struct attached_process *e)
 {
     if (e->ended) {
         buf_adds(out, "it has ended since");
@@ -269,11 +269,11 @@ static void add_stay(struct buf *text, const struct attached_process *e)
     buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
     if (!e->counted && !e->ended && !e->left)
         buf_adds(text, "no objects were counted: ");
-    report_entry_end(text, e);
+    report_attach_end(text, e);
 }
 
-void found_entered(struct buf *out, const struct attached_process *list, size_t count,
-                   const struct report_style *style)
+void found_attached(struct buf *out, const struct attached_process *list, size_t count,
+                    const struct report_style *style)
 {
     for (size_t i = 0; i < count; i++) {
         const struct attached_process *e = &list[i];
@@ -289,7 +289,7 @@ void found_entered(struct buf *out, const struct attached_process *list, size_t 
 void found_counts(struct buf *out, const struct view *v, const struct report_style *style)
 {
     const struct census_view *c = main_census(&v->found);
-    found_entered(out, v->found.entered, v->found.entered_count, style);
+    found_attached(out, v->found.entered, v->found.entered_count, style);
     if (!c)
         return;
     add_tensors(out, v, c, style);

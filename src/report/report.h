@@ -123,7 +123,7 @@ int report_recall(const char *text, size_t len, struct view *ret);
 /* Nothing is owned. */
 struct report_objects {
     const struct wire_census *census;
-    const struct attached_process *entered;
+    const struct attached_process *process;
 };
 
 /* `objects`: types by memory and count, tensors, what they are for. */
@@ -131,7 +131,7 @@ void report_objects_text(struct buf *out, const struct report_objects *o,
                          const struct report_style *style);
 /* What became of a process that was attached to: it has ended, it was left, or what stays in it and
  * why. No full stop. */
-void report_entry_end(struct buf *out, const struct attached_process *e);
+void report_attach_end(struct buf *out, const struct attached_process *e);
 /* Of several processes, with all that were entered or could not be. */
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
                          const struct findings *found);

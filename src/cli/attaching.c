@@ -1,23 +1,26 @@
-/* cli/entering.c: processes of a watched job are entered when that is worth it. */
-#include "cli/entering.h"
+/*
+ * cli/attaching.c: decides which processes of a watched job to attach to, and
+ * announces what came of it. It waits for nobody but at the end.
+ */
+#include "cli/attaching.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LEAVE_SECONDS 3.0
+#define DETACH_SECONDS 3.0
 
-struct entering {
-    struct entering_options options;
+struct attaching {
+    struct attaching_options options;
     struct visit *visit;
-    size_t entered, failed;
-    pid_t named[VISIT_MOST]; /* of which it was said what to type */
+    size_t attached, failed;
+    pid_t named[VISIT_MOST]; /* their command line was announced */
     size_t named_count;
 };
 
-struct entering *entering_new(const struct entering_options *o)
+struct attaching *attaching_new(const struct attaching_options *o)
 {
-    struct entering *e = calloc(1, sizeof(*e));
+    struct attaching *e = calloc(1, sizeof(*e));
     if (!e)
         base_out_of_memory();
     e->options = *o;
@@ -25,7 +28,7 @@ struct entering *entering_new(const struct entering_options *o)
     return e;
 }
 
-struct entering *entering_free(struct entering *e)
+struct attaching *attaching_free(struct attaching *e)
 {
     if (!e)
         return NULL;
@@ -34,8 +37,8 @@ struct entering *entering_free(struct entering *e)
     return NULL;
 }
 
-/* Once for each: a second try is not worth a second line. */
-static bool is_named(struct entering *e, pid_t pid)
+/* One line a process, however often tidemark tries. */
+static bool is_named(struct attaching *e, pid_t pid)
 {
     for (size_t i = 0; i < e->named_count; i++)
         if (e->named[i] == pid)
@@ -45,8 +48,8 @@ static bool is_named(struct entering *e, pid_t pid)
     return false;
 }
 
-/* Where nobody enters, whoever reads it may. */
-static void name_suspects(struct entering *e, struct watch *w)
+/* With --no-inspect the user attaches, if anybody does: this names the command. */
+static void name_suspects(struct attaching *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
     size_t count = watch_worth_entering(w, false, pids, VISIT_MOST);
@@ -58,19 +61,19 @@ static void name_suspects(struct entering *e, struct watch *w)
         watch_name_process(w, pids[i], &line);
         buf_addf(&line, " grows. What holds it is named by: tidemark profile --pid %d\n",
                  (int) pids[i]);
-        e->options.tell(e->options.context, buf_text(&line));
+        e->options.announce(e->options.context, buf_text(&line));
         buf_release(&line);
     }
 }
 
-/* It may be otherwise later. */
+/* A later try may succeed. */
 static bool passes(int error)
 {
     return error == -ETIMEDOUT || error == -EAGAIN || error == -EBUSY;
 }
 
 /* Of what watch could not do: a profile waits for longer, and is said no for the same reasons. */
-static void add_what_to_type(const struct entering *e, struct buf *line, pid_t pid, int error)
+static void add_what_to_type(const struct attaching *e, struct buf *line, pid_t pid, int error)
 {
     if (!e->options.all && passes(error))
         buf_addf(line, " It is tried again in a minute; or: tidemark profile --pid %d", (int) pid);
@@ -79,7 +82,8 @@ static void add_what_to_type(const struct entering *e, struct buf *line, pid_t p
                  (int) pid);
 }
 
-static void note_failure(struct entering *e, struct watch *w, pid_t pid, const char *why, int error)
+static void note_failure(struct attaching *e, struct watch *w, pid_t pid, const char *why,
+                         int error)
 {
     struct buf line = BUF_INIT;
     watch_note_entry(w, &(struct watch_entry){.pid = pid, .why = why, .passes = passes(error)});
@@ -89,11 +93,11 @@ static void note_failure(struct entering *e, struct watch *w, pid_t pid, const c
     buf_addf(&line, " cannot be attached to. %s", why);
     add_what_to_type(e, &line, pid, error);
     buf_addc(&line, '\n');
-    e->options.tell(e->options.context, buf_text(&line));
+    e->options.announce(e->options.context, buf_text(&line));
     buf_release(&line);
 }
 
-static void note(struct entering *e, struct watch *w, const struct visit_result *r)
+static void note(struct attaching *e, struct watch *w, const struct visit_result *r)
 {
     if (r->error < 0) {
         note_failure(e, w, r->pid, r->why, r->error);
@@ -104,7 +108,7 @@ static void note(struct entering *e, struct watch *w, const struct visit_result 
                                               .stopped = r->stopped,
                                               .longest_stop = r->longest_stop,
                                               .stops = r->stops});
-    e->entered++;
+    e->attached++;
     struct buf line = BUF_INIT;
     buf_adds(&line, "tidemark: attached to ");
     watch_name_process(w, r->pid, &line);
@@ -113,11 +117,11 @@ static void note(struct entering *e, struct watch *w, const struct visit_result 
     buf_adds(&line, " (paused ");
     units_add_short_time(&line, r->stopped);
     buf_adds(&line, ")\n");
-    e->options.tell(e->options.context, buf_text(&line));
+    e->options.announce(e->options.context, buf_text(&line));
     buf_release(&line);
 }
 
-static void begin(struct entering *e, struct watch *w)
+static void begin(struct attaching *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
     struct buf why = BUF_INIT;
@@ -134,37 +138,38 @@ static void begin(struct entering *e, struct watch *w)
     buf_release(&why);
 }
 
-void entering_tick(struct entering *e, struct watch *w)
+void attaching_tick(struct attaching *e, struct watch *w)
 {
     struct visit_result r;
-    if (e->options.stays_out) {
+    if (e->options.only_names) {
         name_suspects(e, w);
         return;
     }
     if (visit_has_to_wait(e->visit))
-        e->options.tell(e->options.context, "tidemark: waiting to attach: a process is inside a "
-                                            "long call\n");
+        e->options.announce(e->options.context,
+                            "tidemark: waiting to attach: a process is inside a "
+                            "long call\n");
     while (visit_next(e->visit, &r))
         note(e, w, &r);
     if (!visit_is_busy(e->visit))
         begin(e, w);
 }
 
-size_t entering_count(const struct entering *e)
+size_t attaching_count(const struct attaching *e)
 {
-    return e->entered;
+    return e->attached;
 }
 
-bool entering_is_refused(const struct entering *e)
+bool attaching_is_refused(const struct attaching *e)
 {
-    return e->entered == 0 && e->failed > 0 && !visit_is_busy(e->visit);
+    return e->attached == 0 && e->failed > 0 && !visit_is_busy(e->visit);
 }
 
-void entering_end(struct entering *e, struct watch *w)
+void attaching_end(struct attaching *e, struct watch *w)
 {
     struct visit_result r;
     visit_cancel(e->visit);
     while (visit_await(e->visit, &r))
         note(e, w, &r);
-    watch_leave(w, LEAVE_SECONDS);
+    watch_leave(w, DETACH_SECONDS);
 }
