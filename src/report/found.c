@@ -40,22 +40,20 @@ static void add_finding(struct buf *out, const char *label, const struct finding
     }
 }
 
-/* The sentence without its advice, which stands in the third line of the report. Where the holder
- * has a name the way to it is left to --full. */
+/* The growth without its advice, which is the report's third line. A holder with a name is given by
+ * that name; --full has the path to it. */
 static void add_growth(struct buf *out, const char *label, const struct finding *f,
                        const struct report_style *style)
 {
-    struct buf text = BUF_INIT;
-    const char *begin = f->name && f->gain ? strstr(f->sentence, f->gain) : NULL;
-    if (begin) {
+    struct buf text = BUF_INIT, growth = BUF_INIT;
+    finding_add_growth(&growth, f);
+    const char *gain = f->name && f->gain ? strstr(buf_text(&growth), f->gain) : NULL;
+    if (gain) {
         summary_place(&text, f, 0);
         buf_adds(&text, ": ");
-    } else {
-        begin = f->sentence;
     }
-    size_t len = strlen(begin), tail = f->advice ? strlen(f->advice) : 0;
-    bool ends_so = len > tail + 2 && strcmp(begin + len - tail, f->advice ? f->advice : "") == 0;
-    buf_add(&text, begin, tail > 0 && ends_so ? len - tail - 2 : len);
+    buf_adds(&text, gain ? gain : buf_text(&growth));
+    buf_release(&growth);
     text_fact(out, label, &text, style);
 }
 
