@@ -57,8 +57,8 @@ struct report_runs {
  * causes. A negligible leak is neither. */
 bool report_jobs_leak_alike(const struct report_job *a, const struct report_job *b);
 
-/* `compare`: what the jobs leak, why, and the fix; two curves side by side; what differs; the
- * verdicts once more. Or the first sentence alone. */
+/* `compare`: verdict, why and fix of both jobs; what leaks, what differs; the verdicts once more.
+ * With style->full also the two curves side by side. Or the first sentence alone. */
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
 void report_comparison_headline(struct buf *out, const struct report_runs *runs,
