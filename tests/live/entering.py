@@ -147,7 +147,10 @@ def steps_are_read_from_a_file(b):
     with open(b.folder / "log", "w") as log:
         job = _start(b, LOOP, "prints", stdout=log)
     time.sleep(0.5)
-    answer, _ = _profile(b, job.pid, "--steps", 900)
+    done = _tidemark(b, "profile", job.pid, "--json", b.folder / "answer", "--steps", 900)
+    equal(done.returncode, 0, "status", done.stderr.decode())
+    check("why: " in done.stdout.decode(), "no report beside the file", done.stdout.decode())
+    answer = load_json((b.folder / "answer").read_text())
     equal(answer["job"]["steps_from"], "output", "steps", answer["job"])
     check(answer["job"]["steps"] >= 899, "too few steps", answer["job"])
     check(answer["findings"], "nothing was found", answer["censuses"], answer.get("undecided"))
@@ -235,7 +238,7 @@ def a_wrapper_leads_to_its_trainer(b):
     shell = _start(b, LOOP, wrap=["bash", "wrap.sh"])
     pid = wait_until(lambda: children_of(shell.pid), "the shell's command")[0]
     time.sleep(0.5)
-    answer, said = _profile(b, shell.pid, "--seconds", 2)
+    answer, said = _profile(b, shell.pid, "-", "--seconds", 2)
     equal([e["pid"] for e in answer["entered"]], [pid], "entered")
     check("which wrapper %d has started" % shell.pid in said, "it is not said", said)
     _end(b, shell)
