@@ -67,11 +67,21 @@ void watcher_take_census(tidemark_watcher *w, const char *text, size_t len)
     (void) watcher_visit(w, take_census, &c);
 }
 
+/* Two lines: why, and fix where one is known. */
+static void add_holder(struct buf *out, const struct finding *f)
+{
+    buf_adds(out, "why: ");
+    finding_add_growth(out, f);
+    buf_addc(out, '\n');
+    if (f->advice)
+        buf_addf(out, "fix: %s\n", f->advice);
+}
+
 static void add_holders(struct buf *out, const struct findings *f, unsigned most)
 {
     for (size_t i = 0; i < f->count && most > 0; i++)
         if (f->findings[i].pid == getpid() && f->findings[i].holder) {
-            buf_addf(out, "%s\n", f->findings[i].sentence);
+            add_holder(out, &f->findings[i]);
             most--;
         }
 }
