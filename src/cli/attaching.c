@@ -37,6 +37,13 @@ struct attaching *attaching_free(struct attaching *e)
     return NULL;
 }
 
+/* Releases the line. */
+static void announce(struct attaching *e, struct buf *line)
+{
+    e->options.announce(e->options.context, buf_text(line));
+    buf_release(line);
+}
+
 /* One line a process, however often tidemark tries. */
 static bool is_named(struct attaching *e, pid_t pid)
 {
@@ -54,15 +61,13 @@ static void name_suspects(struct attaching *e, struct watch *w)
     pid_t pids[VISIT_MOST];
     size_t count = watch_worth_entering(w, false, pids, VISIT_MOST);
     for (size_t i = 0; i < count; i++) {
-        struct buf line = BUF_INIT;
+        struct buf name = BUF_INIT, line = BUF_INIT;
         if (is_named(e, pids[i]))
             continue;
-        buf_adds(&line, "tidemark: ");
-        watch_name_process(w, pids[i], &line);
-        buf_addf(&line, " grows. What holds it is named by: tidemark profile --pid %d\n",
-                 (int) pids[i]);
-        e->options.announce(e->options.context, buf_text(&line));
-        buf_release(&line);
+        watch_name_process(w, pids[i], &name);
+        attached_announce_suspect(&line, buf_text(&name), pids[i]);
+        announce(e, &line);
+        buf_release(&name);
     }
 }
 
@@ -72,33 +77,29 @@ static bool passes(int error)
     return error == -ETIMEDOUT || error == -EAGAIN || error == -EBUSY;
 }
 
-/* Of what watch could not do: a profile waits for longer, and is said no for the same reasons. */
-static void add_what_to_type(const struct attaching *e, struct buf *line, pid_t pid, int error)
+/* Only watch points to profile: a profile has waited longer, and is refused for the same reason. */
+static enum attached_remedy remedy_of(const struct attaching *e, int error)
 {
-    if (!e->options.all && passes(error))
-        buf_addf(line, " It is tried again in a minute; or: tidemark profile --pid %d", (int) pid);
-    else if (!e->options.all && error == -EPERM)
-        buf_addf(line, " What holds its growth is named by: sudo tidemark profile --pid %d",
-                 (int) pid);
+    if (e->options.all)
+        return REMEDY_NONE;
+    return passes(error) ? REMEDY_RETRY : error == -EPERM ? REMEDY_ROOT : REMEDY_NONE;
 }
 
 static void note_failure(struct attaching *e, struct watch *w, pid_t pid, const char *why,
                          int error)
 {
-    struct buf line = BUF_INIT;
+    struct buf name = BUF_INIT, line = BUF_INIT;
     watch_note_entry(w, &(struct watch_entry){.pid = pid, .why = why, .passes = passes(error)});
     e->failed++;
-    buf_adds(&line, "tidemark: ");
-    watch_name_process(w, pid, &line);
-    buf_addf(&line, " cannot be attached to. %s", why);
-    add_what_to_type(e, &line, pid, error);
-    buf_addc(&line, '\n');
-    e->options.announce(e->options.context, buf_text(&line));
-    buf_release(&line);
+    watch_name_process(w, pid, &name);
+    attached_announce_failure(&line, buf_text(&name), pid, why, remedy_of(e, error));
+    announce(e, &line);
+    buf_release(&name);
 }
 
 static void note(struct attaching *e, struct watch *w, const struct visit_result *r)
 {
+    struct buf name = BUF_INIT, line = BUF_INIT;
     if (r->error < 0) {
         note_failure(e, w, r->pid, r->why, r->error);
         return;
@@ -109,16 +110,10 @@ static void note(struct attaching *e, struct watch *w, const struct visit_result
                                               .longest_stop = r->longest_stop,
                                               .stops = r->stops});
     e->attached++;
-    struct buf line = BUF_INIT;
-    buf_adds(&line, "tidemark: attached to ");
-    watch_name_process(w, r->pid, &line);
-    if (r->uid != geteuid())
-        buf_addf(&line, " as user %u, with that user's rights to files", (unsigned) r->uid);
-    buf_adds(&line, " (paused ");
-    units_add_short_time(&line, r->stopped);
-    buf_adds(&line, ")\n");
-    e->options.announce(e->options.context, buf_text(&line));
-    buf_release(&line);
+    watch_name_process(w, r->pid, &name);
+    attached_announce(&line, buf_text(&name), r->stopped, r->uid != geteuid() ? (long) r->uid : -1);
+    announce(e, &line);
+    buf_release(&name);
 }
 
 static void begin(struct attaching *e, struct watch *w)
@@ -130,9 +125,9 @@ static void begin(struct attaching *e, struct watch *w)
         return;
     int r = visit_prepare(e->visit, pids[0], &why);
     if (r == 0 && watch_use_rings(w, visit_folder(e->visit)) < 0)
-        buf_adds(&why, "No rings can be made for it.");
+        buf_adds(&why, "The rings could not be created.");
     else if (r == 0 && visit_enter(e->visit, pids, count) < 0)
-        buf_adds(&why, "No thread can be started for it.");
+        buf_adds(&why, "The thread that attaches could not be started.");
     if (why.len > 0)
         note_failure(e, w, pids[0], buf_text(&why), r);
     buf_release(&why);
@@ -145,10 +140,11 @@ void attaching_tick(struct attaching *e, struct watch *w)
         name_suspects(e, w);
         return;
     }
-    if (visit_has_to_wait(e->visit))
-        e->options.announce(e->options.context,
-                            "tidemark: waiting to attach: a process is inside a "
-                            "long call\n");
+    if (visit_has_to_wait(e->visit)) {
+        struct buf line = BUF_INIT;
+        attached_announce_waiting(&line);
+        announce(e, &line);
+    }
     while (visit_next(e->visit, &r))
         note(e, w, &r);
     if (!visit_is_busy(e->visit))

@@ -110,7 +110,7 @@ static void count(struct objects *o)
 static void say_uncounted(const struct attached_process *e)
 {
     struct buf text = BUF_INIT;
-    report_attach_end(&text, e);
+    attached_end(&text, e);
     cli_say("objects: %s was not counted: %s", e->process, buf_text(&text));
     buf_release(&text);
 }

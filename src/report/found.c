@@ -242,44 +242,14 @@ static void add_notes(struct buf *out, const struct findings *f, const struct re
         }
 }
 
-/* ---- processes that were entered while they ran ---- */
-
-void report_attach_end(struct buf *out, const struct attached_process *e)
-{
-    if (e->ended) {
-        buf_adds(out, "it has ended since");
-    } else if (e->left) {
-        buf_adds(out, "detached; only the idle probe library stays loaded");
-    } else {
-        buf_adds(out,
-                 e->counted ? "no safe point came to detach at" : "no safe point came within ");
-        if (!e->counted)
-            units_add_duration(out, e->attached_seconds);
-        buf_adds(out, ": its main thread is inside one long call. The probe and its thread stay in "
-                      "the process until that call returns, then they detach by themselves");
-    }
-}
-
-static void add_stay(struct buf *text, const struct attached_process *e)
-{
-    buf_addf(text, "%s (Python %s), paused for ", e->process, e->python);
-    units_add_short_time(text, e->stopped_seconds);
-    buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
-    if (!e->counted && !e->ended && !e->left)
-        buf_adds(text, "no objects were counted: ");
-    report_attach_end(text, e);
-}
+/* ---- processes that tidemark attached to ---- */
 
 void found_attached(struct buf *out, const struct attached_process *list, size_t count,
                     const struct report_style *style)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct attached_process *e = &list[i];
         struct buf text = BUF_INIT;
-        if (e->python)
-            add_stay(&text, e);
-        else
-            buf_addf(&text, "%s: %s", e->process, e->why);
+        attached_describe(&text, &list[i]);
         text_fact(out, "attach", &text, style);
     }
 }

@@ -129,10 +129,7 @@ struct report_objects {
 /* `objects`: types by memory and count, tensors, what they are for. */
 void report_objects_text(struct buf *out, const struct report_objects *o,
                          const struct report_style *style);
-/* What became of a process that was attached to: it has ended, it was left, or what stays in it and
- * why. No full stop. */
-void report_attach_end(struct buf *out, const struct attached_process *e);
-/* Of several processes, with all that were entered or could not be. */
+/* Of several processes; `found` has all that tidemark attached to or could not attach to. */
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
                          const struct findings *found);
 

@@ -6,6 +6,8 @@
 #ifndef TIDEMARK_WORDS_H
 #define TIDEMARK_WORDS_H
 
+#include "words/account.h"
+#include "words/attached.h"
 #include "words/causes.h"
 #include "words/copies.h"
 #include "words/ending.h"

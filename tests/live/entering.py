@@ -442,7 +442,7 @@ def who_may_not_enter_reads_what_to_type(b):
     b.folder.chmod(0o777)
     job = _start(b, SLOW)
     done = _tidemark(b, "watch", job.pid, "--no-store", "--duration", 56, timeout=120, **who)
-    lines = [x for x in done.stdout.decode().splitlines() if "cannot be attached to" in x]
+    lines = [x for x in done.stdout.decode().splitlines() if "could not attach to" in x]
     check(len(lines) == 1 and "belongs to user 0" in lines[0] and
           lines[0].endswith("sudo tidemark profile --pid %d" % job.pid), "lines", done.stdout.decode())
     (b.folder / "stop").touch()
@@ -470,7 +470,7 @@ def what_is_no_python_is_refused(b):
     for command in ("profile", "objects"):
         done = _tidemark(b, command, job.pid)
         equal(done.returncode, 1, "status of " + command, done.stdout)
-        check(b"cannot be attached to" in done.stderr and b"ython" in done.stderr, "reason",
+        check(b"could not attach to" in done.stderr and b"ython" in done.stderr, "reason",
               done.stderr.decode())
     equal(state_of(job.pid), "S", "the job")
 
@@ -548,7 +548,7 @@ def another_users_process(b):
     time.sleep(0.3)
     done = _tidemark(b, "profile", job.pid, **who)
     equal(done.returncode, 1, "status", done.stdout)
-    check(b"cannot be attached to" in done.stderr or b"there is no" in done.stderr, "reason",
+    check(b"could not attach to" in done.stderr or b"there is no" in done.stderr, "reason",
           done.stderr.decode())
     equal(_libraries(job.pid), set(), "libraries")
     _end(b, job)
