@@ -109,7 +109,7 @@ static void count_objects(struct watcher *w)
 {
     if (!is_ours_to_inspect(w))
         return;
-    if (watcher_is_told_outside(w->inner)) {
+    if (watcher_is_watched_outside(w->inner)) {
         count_for_outside(w);
         return;
     }
@@ -157,7 +157,7 @@ static void search(struct watcher *w)
 
 static void search_unless_known(struct watcher *w)
 {
-    if (is_ours_to_inspect(w) && !watcher_is_told_outside(w->inner) && !is_known(w))
+    if (is_ours_to_inspect(w) && !watcher_is_watched_outside(w->inner) && !is_known(w))
         search(w);
 }
 

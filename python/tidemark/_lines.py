@@ -38,7 +38,7 @@ def below_summary(verdict, ram_delta_bytes=None):
 
 
 def verdict_line(verdict):
-    return f"   Verdict: {verdict.summary}"
+    return f"   verdict: {verdict.summary}"
 
 
 def negligible(step, verdict):

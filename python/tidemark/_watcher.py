@@ -382,8 +382,8 @@ class Watcher(WarnsOnce, _core.Watcher):
         """There is one more since a leak was told, and not yet who holds it."""
         held = self._holders(False).splitlines()
         if held and self.warn_on_leak and self._prints():
-            self._say("\n".join(f"   Held by (known at step {self.step_count}): {sentence}"
-                                for sentence in held))
+            known = f"why (known at step {self.step_count}):"
+            self._say("\n".join(f"   {line.replace('why:', known, 1)}" for line in held))
 
     def _why(self, verdict, may_search=False):
         """Lines for below a verdict: who holds what grows, or where to look; ""."""
@@ -394,11 +394,11 @@ class Watcher(WarnsOnce, _core.Watcher):
             return ""
         held = self._holders(may_search) if _is_memory(verdict.kind) else ""
         if verdict.answer != "leak":
-            return _below(held, "Growing so far")
-        if held:
-            return _below(held, "Held by")
-        look_at = advice(verdict)
-        return f"\n   Look at: {look_at}" if look_at and not _outside.tells_leaks() else ""
+            held = held.replace("why: ", "why: growing so far: ")
+        if held or verdict.answer != "leak":
+            return "".join(f"\n   {line}" for line in held.splitlines())
+        fix = advice(verdict)
+        return f"\n   fix: {fix}" if fix and not _outside.tells_leaks() else ""
 
     @shielded
     def _on_not_finite(self, loss):
@@ -608,10 +608,6 @@ def _what_is_wrong(what, text, most):
         return f"its {what} has {size} bytes, of at most {most}"
     if any(c < " " or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in text):
         return f"its {what} has characters that cannot be printed"
-
-
-def _below(sentences, word):
-    return "".join(f"\n   {word}: {sentence}" for sentence in sentences.splitlines())
 
 
 def _is_memory(kind):

@@ -59,9 +59,6 @@ struct copies {
 
 void copies_judge(const struct copy_facts *facts, struct copies *ret);
 
-/* What was copied, of what, where it ends, and how to share it: a few sentences for a person. */
-void copies_describe(struct buf *out, const struct copy_facts *facts, const struct copies *c);
-
 /* Of what a fork shared, `taken` more is its own now, and it can have copied no more of that than
  * `faulted`. Returns how much was left to it by others in all, where that was `left` before. */
 double copies_left(double left, double taken, double faulted);
@@ -69,17 +66,6 @@ double copies_left(double left, double taken, double faulted);
 /* Whether what a worker has copied still rose over the last quarter of what is known, and how
  * fast. */
 enum copy_trend copies_trend(const struct history *copied, double *ret_rate);
-
-/* ---- texts ---- */
-
-#define ADVICE_TEXTS 8
-#define ADVICE_TEXT_LENGTH 400
-
-/* A few sentences; more than fit are left out. */
-struct advice_texts {
-    char text[ADVICE_TEXTS][ADVICE_TEXT_LENGTH];
-    unsigned count;
-};
 
 /* ---- how much memory it takes ---- */
 
@@ -105,6 +91,42 @@ struct size_facts {
     bool failed; /* the command did: what it would have taken later is not known */
 };
 
+/* Why a size is what it is; words/size.h has the sentences. */
+enum size_reason_kind {
+    SIZE_PEAK,     /* the peak of the run */
+    SIZE_NEEDED,   /* of a device: the peak without what torch only retained */
+    SIZE_COPIED,   /* of the peak: copied by data workers */
+    SIZE_SHARED,   /* of the peak: in /dev/shm */
+    SIZE_UNSEEN,   /* a peak between two samples */
+    SIZE_PLAN,     /* growth to the end of the plan */
+    SIZE_ENDLESS,  /* a leak: no size is enough ... */
+    SIZE_LASTS,    /* ... the capacity lasts until then ... */
+    SIZE_EACH_GB,  /* ... and each GB more for so long; `amount` is on the clock */
+    SIZE_FOR_PLAN, /* of a leak: what the end of the plan takes */
+    SIZE_FAILED,   /* the command failed */
+    SIZE_SHORT,    /* the run is too short */
+    SIZE_EXCEEDS,  /* the minimum exceeds the capacity */
+    SIZE_SPIKE,    /* the margins: the highest spike beyond the usual ones */
+    SIZE_NOISE,
+    SIZE_PLAN_UNCERTAIN,
+    SIZE_PLAN_UNNOTICED,
+    SIZE_NEGLIGIBLE, /* a negligible leak over SEVERITY_FUTURE runs */
+    SIZE_COPIES_TO_COME,
+    SIZE_FILES,
+    SIZE_RETAINED, /* torch's allocator keeps more than tensors take */
+    SIZE_NO_MARGIN,
+};
+
+#define SIZE_REASONS 8u
+
+struct size_reasons {
+    struct size_reason {
+        enum size_reason_kind kind;
+        double amount; /* bytes; NAN: the kind has none */
+    } list[SIZE_REASONS];
+    unsigned count;
+};
+
 struct size {
     enum verdict verdict;
     bool leaks;                  /* and not by a negligible amount: no size is enough */
@@ -112,7 +134,7 @@ struct size {
     double minimum, recommended; /* NAN: no size can be named, and minimum_why says why */
     double grows_until;          /* of a leak: where on its clock the capacity is used up ... */
     double for_plan;             /* ... and what would last to the end of the plan */
-    struct advice_texts minimum_why, recommended_why;
+    struct size_reasons minimum_why, recommended_why;
 };
 
 void size_judge(const struct size_facts *facts, struct size *ret);
@@ -151,9 +173,22 @@ struct setting_facts {
     double fall;                 /* by how much, typically */
 };
 
+enum setting_kind {
+    SETTING_DATASET,         /* workers copy it */
+    SETTING_WORKERS,         /* data workers weigh */
+    SETTING_COMPILE_WORKERS, /* compile workers weigh */
+    SETTING_PINNED,
+    SETTING_ARENAS,          /* malloc retained much until a trim */
+    SETTING_COLLECT_CLEANUP, /* the cleanup's first collection freed much */
+    SETTING_COLLECT,         /* so do most full collections */
+    SETTING_ACCUMULATION,    /* a device is almost full during steps alone */
+    SETTING_EXPANDABLE,      /* torch's reserve is fragmented */
+};
+
+/* One that the run has a reason for; words/settings.h has the sentence. */
 struct setting {
-    const char *name; /* "num_workers" */
-    char why[1200];
+    enum setting_kind kind;
+    unsigned at; /* of the facts' parts or devices */
 };
 
 #define ADVICE_SETTINGS 8

@@ -11,16 +11,17 @@
 static const char help[] =
     "usage: tidemark compare A B [options]\n"
     "\n"
-    "Compares two runs: does each job leak, where and why; then one curve of each:\n"
-    "level, warm-up, rate at the end, spikes, counts; then the differences.\n"
-    "A and B are files as for analyze. 'FILE#NAME' selects the series NAME (a name,\n"
-    "kind or pid); otherwise tidemark compares series of the same kind: those that\n"
-    "leak, then the largest.\n"
+    "Compares two runs: does each job leak, where and why; then what differs between\n"
+    "one curve of each: level, warm-up, rate at the end, counts. A and B are files as\n"
+    "for analyze. 'FILE#NAME' selects the series NAME (a name, kind or pid);\n"
+    "otherwise tidemark compares series of the same kind: those that leak, then the\n"
+    "largest.\n"
     "\n"
     "  --series NAME               as FILE#NAME, for both\n"
     "  --epoch N                   steps of one pass over the data, in both runs\n"
     "  --epoch-a N, --epoch-b N    the same for each\n"
     "  --limit 32GB                the memory there is\n"
+    "  --full                      both curves side by side: every number\n"
     "  --quiet                     print the first sentence alone\n"
     "  --json                      write JSON for programs, see docs/JSON.md\n"
     "  --fail-on-difference        exit 3 unless both leak in the same places or\n"
@@ -215,7 +216,7 @@ int cmd_compare(int argc, char **argv)
     struct compare c = {0};
     const struct option_spec specs[] = {
         LOAD_OPTIONS(&c.load),
-        VIEW_OPTIONS(&c.view),
+        REPORT_OPTIONS(&c.view),
         {"epoch-a", OPTION_NUMBER, &c.epoch_a, "the length of an epoch of A, above 0", NULL},
         {"epoch-b", OPTION_NUMBER, &c.epoch_b, "the length of an epoch of B, above 0", NULL},
         {"json", OPTION_FLAG, &c.json, NULL, NULL},

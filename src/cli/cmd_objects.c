@@ -1,6 +1,6 @@
 /* cli/cmd_objects.c: tidemark objects: what a running Python process holds now. */
+#include "cli/attaching.h"
 #include "cli/cli.h"
-#include "cli/entering.h"
 #include "cli/target.h"
 #include "cli/terminal.h"
 
@@ -31,17 +31,17 @@ static const char help[] =
     "example: tidemark objects --pid 4242\n";
 
 #define PATIENCE_SECONDS 30.0
-#define COUNT_SECONDS 60.0 /* after the last was entered */
-#define LOOK_NS 20000000
+#define COUNT_SECONDS 60.0 /* after the last attach */
+#define POLL_NS 20000000
 
 struct objects {
     struct view_options view;
     bool json;
     struct watch *watch;
-    struct entering *entering;
+    struct attaching *attaching;
     struct timespec began;
-    size_t entered;
-    double entered_at; /* the last of them */
+    size_t attached;
+    double attached_at; /* seconds, of the last */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -59,7 +59,7 @@ static double now(const struct objects *o)
     return (double) (t.tv_sec - o->began.tv_sec) + 1e-9 * (double) (t.tv_nsec - o->began.tv_nsec);
 }
 
-static void tell(void *context, const char *line)
+static void announce(void *context, const char *line)
 {
     struct buf clean = BUF_INIT;
     (void) context;
@@ -68,9 +68,9 @@ static void tell(void *context, const char *line)
     buf_release(&clean);
 }
 
-/* ---- waiting for it ---- */
+/* ---- counting ---- */
 
-/* Every process that was entered has told what it holds. */
+/* Every attached process has delivered its census. */
 static bool is_counted(struct objects *o)
 {
     struct view view;
@@ -86,36 +86,36 @@ static bool is_counted(struct objects *o)
 
 static double deadline(struct objects *o)
 {
-    size_t entered = entering_count(o->entering);
-    if (entered > o->entered) {
-        o->entered = entered;
-        o->entered_at = now(o);
+    size_t attached = attaching_count(o->attaching);
+    if (attached > o->attached) {
+        o->attached = attached;
+        o->attached_at = now(o);
     }
-    return o->entered_at + COUNT_SECONDS + (entered > 0 ? 0 : PATIENCE_SECONDS);
+    return o->attached_at + COUNT_SECONDS + (attached > 0 ? 0 : PATIENCE_SECONDS);
 }
 
 static void count(struct objects *o)
 {
     while (!is_interrupted && now(o) < deadline(o)) {
         watch_tick(o->watch, now(o));
-        entering_tick(o->entering, o->watch);
+        attaching_tick(o->attaching, o->watch);
         if (watch_alive(o->watch) == 0 || is_counted(o))
             return;
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
     }
 }
 
-/* ---- telling it ---- */
+/* ---- the report ---- */
 
 static void say_uncounted(const struct attached_process *e)
 {
     struct buf text = BUF_INIT;
-    report_entry_end(&text, e);
+    attached_end(&text, e);
     cli_say("objects: %s was not counted: %s", e->process, buf_text(&text));
     buf_release(&text);
 }
 
-/* Who was entered and could not be understood (another version's probe is in it) has its reason. */
+/* A process may be attached and still not be understood: it has another version's probe. */
 static bool say_whys(const struct findings *f)
 {
     bool said = false;
@@ -138,7 +138,7 @@ static const char *why_nothing(const struct objects *o)
 
 static void say_nobody(const struct objects *o, const struct findings *f)
 {
-    if (entering_is_refused(o->entering) || say_whys(f) || entering_count(o->entering) > 0)
+    if (attaching_is_refused(o->attaching) || say_whys(f) || attaching_count(o->attaching) > 0)
         return;
     cli_say("objects: nothing was counted: %s", why_nothing(o));
 }
@@ -148,7 +148,7 @@ static int print(struct objects *o)
     struct view view;
     struct buf out = BUF_INIT;
     struct report_style style = terminal_style(&o->view, STDOUT_FILENO);
-    size_t told = 0;
+    size_t counted = 0;
     watch_view_init(o->watch, now(o), &view);
     struct report_objects *list = calloc(view.found.entered_count + 1, sizeof(*list));
     if (!list)
@@ -157,16 +157,16 @@ static int print(struct objects *o)
         const struct attached_process *e = &view.found.entered[i];
         const struct wire_census *c = watch_census(o->watch, (pid_t) e->pid);
         if (c)
-            list[told++] = (struct report_objects){c, e};
+            list[counted++] = (struct report_objects){c, e};
         else if (e->python)
             say_uncounted(e);
     }
     if (o->json)
-        report_objects_json(&out, list, told, &view.found);
-    for (size_t i = 0; i < told && !o->json; i++)
+        report_objects_json(&out, list, counted, &view.found);
+    for (size_t i = 0; i < counted && !o->json; i++)
         report_objects_text(&out, &list[i], &style);
-    int status = told > 0 && terminal_write(&out) == 0 ? STATUS_FINE : STATUS_ERROR;
-    if (told == 0)
+    int status = counted > 0 && terminal_write(&out) == 0 ? STATUS_FINE : STATUS_ERROR;
+    if (counted == 0)
         say_nobody(o, &view.found);
     buf_release(&out);
     free(list);
@@ -174,7 +174,7 @@ static int print(struct objects *o)
     return status;
 }
 
-static int look_at(struct objects *o, pid_t pid)
+static int count_in(struct objects *o, pid_t pid)
 {
     struct watch_options options = {
         .proc_root = "/proc", .no_gpu = true, .wants = WIRE_CENSUS_WHOLE};
@@ -184,20 +184,20 @@ static int look_at(struct objects *o, pid_t pid)
     if (r == 0)
         r = watch_add_root(o->watch, pid, false);
     if (r < 0) {
-        cli_say("objects: process %d cannot be looked at: %s", (int) pid, error_words(-r));
+        cli_say("objects: process %d cannot be watched: %s", (int) pid, error_words(-r));
         watch_free(o->watch);
         return STATUS_ERROR;
     }
-    o->entering = entering_new(
-        &(struct entering_options){.all = true, .patience = PATIENCE_SECONDS, .tell = tell});
+    o->attaching = attaching_new(&(struct attaching_options){
+        .all = true, .patience = PATIENCE_SECONDS, .announce = announce});
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     count(o);
     const struct watch_end end = {.interrupted = true};
     watch_finish(o->watch, now(o), &end);
-    entering_end(o->entering, o->watch);
+    attaching_end(o->attaching, o->watch);
     int status = print(o);
-    entering_free(o->entering);
+    attaching_free(o->attaching);
     watch_free(o->watch);
     return status;
 }
@@ -219,5 +219,5 @@ int cmd_objects(int argc, char **argv)
     bool is_fine = r == 0 && target_check(&t, argv[0], operands) == 0 &&
                    target_find(&t, argv[0], &pid, &arguments) == 0;
     buf_release(&arguments);
-    return is_fine ? look_at(&o, pid) : STATUS_ERROR;
+    return is_fine ? count_in(&o, pid) : STATUS_ERROR;
 }

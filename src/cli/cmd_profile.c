@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "usage: tidemark profile (--pid N | --find PATTERN) [options]\n"
@@ -22,7 +23,8 @@ static const char help[] =
     "  --seconds S             measure S seconds\n"
     "                          (default: 30 s, or until 50 steps, at most 300 s)\n"
     "  --full                  report everything: all series, balance sheet, notes\n"
-    "  --json                  write the answer as JSON to standard output\n"
+    "  --json [FILE]           write the answer as JSON; to standard output, which\n"
+    "                          then carries nothing else, without FILE or with -\n"
     "  -o, --output FILE       keep the run file\n"
     "  --step-regex RE         regular expression for steps in its output, if that is\n"
     "                          a file; its first group captures the step number\n"
@@ -86,7 +88,7 @@ static int profile(const struct profile *p, const char *command)
     struct live_job job = {
         .pids = &pid,
         .pid_count = 1,
-        .enters = LIVE_ENTERS_ALL,
+        .attach = LIVE_ATTACH_ALL,
         .patience = PATIENCE_SECONDS,
         .term = &term,
     };
@@ -100,12 +102,11 @@ static int profile(const struct profile *p, const char *command)
 int cmd_profile(int argc, char **argv)
 {
     struct profile p = {.steps = 0};
-    bool json = false;
     const struct option_spec specs[] = {
         TARGET_OPTIONS(&p.target),
         {"steps", OPTION_NUMBER, &p.steps, "a number of steps above 0", NULL},
         {"seconds", OPTION_NUMBER, &p.seconds, "a number of seconds above 0", NULL},
-        {"json", OPTION_FLAG, &json, NULL, NULL},
+        {"json", OPTION_OUTPUT, &p.live.json, "a file name, or - for standard output", NULL},
         {"output", OPTION_TEXT, &p.live.output, "a file name", NULL},
         {"o", OPTION_TEXT, &p.live.output, "a file name", NULL},
         {"step-regex", OPTION_TEXT, &p.live.step_regex,
@@ -119,7 +120,6 @@ int cmd_profile(int argc, char **argv)
     if (r < 0 || check(&p, argv[0], operands) < 0)
         return STATUS_ERROR;
     p.live.no_store = !p.live.output;
-    p.live.only_json = p.live.quiet = json;
-    p.live.json = json ? "-" : NULL;
+    p.live.only_json = p.live.quiet = p.live.json && strcmp(p.live.json, "-") == 0;
     return live_keep_output(&p.live) < 0 ? STATUS_ERROR : profile(&p, argv[0]);
 }

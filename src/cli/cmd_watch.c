@@ -51,7 +51,7 @@ int cmd_watch(int argc, char **argv)
     struct live_job job = {
         .pids = &pid,
         .pid_count = 1,
-        .enters = no_inspect ? LIVE_NAMES_SUSPECTS : LIVE_ENTERS_SUSPECTS,
+        .attach = no_inspect ? LIVE_NAME_SUSPECTS : LIVE_ATTACH_SUSPECTS,
         .patience = PATIENCE_SECONDS,
     };
     job.argv = target_split(&arguments, &job.argc);

@@ -1,8 +1,8 @@
 /* cli/live.c: a job being watched: the loop that run and watch share. */
 #include "cli/live.h"
 
+#include "cli/attaching.h"
 #include "cli/cli.h"
-#include "cli/entering.h"
 #include "cli/on_leak.h"
 #include "cli/run_file.h"
 #include "input/input.h"
@@ -42,8 +42,6 @@
 
 /* Packets of output read in one go: samples are due as well. */
 #define PACKETS 64
-
-/* Commands of --on-leak that may be under way at once. */
 
 static const char options_help[] =
     "  --step-regex RE         regular expression; its first group captures the step\n"
@@ -87,11 +85,11 @@ struct live {
     struct watch_end end;
     char end_text[80];
     bool ended_by_option;
-    struct on_leak on_leak;    /* commands of --on-leak under way */
-    double kill_at;            /* seconds; NAN: nobody is to be killed */
-    struct entering *entering; /* NULL: nobody is entered */
-    double entered_at;         /* the first was; NAN: none */
-    bool refused;              /* nobody could be entered, and that was all there was to do */
+    struct on_leak on_leak;      /* commands of --on-leak under way */
+    double kill_at;              /* seconds; NAN: nobody is to be killed */
+    struct attaching *attaching; /* NULL: attaches to nobody */
+    double attached_at;          /* seconds, of the first; NAN: none */
+    bool refused;                /* a profile could attach to nobody */
 };
 
 static double seconds_at(const struct live *l, uint64_t time)
@@ -155,7 +153,7 @@ static void clear_row(struct live *l)
 }
 
 /* A line or paragraph for the user, wherever such things go. */
-static void tell(struct live *l, const char *text)
+static void announce(struct live *l, const char *text)
 {
     if (l->options->quiet)
         return;
@@ -170,7 +168,7 @@ static void tell(struct live *l, const char *text)
 }
 
 /* Where it was asked for by name, it is no part of the report. */
-static void tell_of_entering(void *context, const char *line)
+static void announce_attaching(void *context, const char *line)
 {
     struct live *l = context;
     struct buf clean = BUF_INIT;
@@ -179,7 +177,7 @@ static void tell_of_entering(void *context, const char *line)
         clear_row(l);
         write_text(STDERR_FILENO, buf_text(&clean), clean.len);
     } else {
-        tell(l, buf_text(&clean));
+        announce(l, buf_text(&clean));
     }
     buf_release(&clean);
 }
@@ -214,23 +212,23 @@ static void print_line(struct live *l, double seconds)
     buf_adds(&line, "tidemark: ");
     report_status(&line, &status, seconds, &plain);
     buf_addc(&line, '\n');
-    tell(l, buf_text(&line));
+    announce(l, buf_text(&line));
     buf_release(&line);
 }
 
 /* ---- news ---- */
 
-static void tell_ended_helpers(struct live *l)
+static void announce_ended_commands(struct live *l)
 {
     struct buf text = BUF_INIT;
     on_leak_reap(&l->on_leak, &text);
     if (text.len > 0)
-        tell(l, buf_text(&text));
+        announce(l, buf_text(&text));
     buf_release(&text);
 }
 
 /* What is announced of a series: that it leaks, or that it does not after all. */
-static void tell_series(struct live *l, double seconds, const struct news *news)
+static void announce_series(struct live *l, double seconds, const struct news *news)
 {
     struct view view;
     bool is_leak = news->kind == NEWS_LEAK;
@@ -241,7 +239,7 @@ static void tell_series(struct live *l, double seconds, const struct news *news)
             continue;
         struct buf text = BUF_INIT;
         (is_leak ? report_alarm : report_withdrawal)(&text, &view, i, &l->style);
-        tell(l, buf_text(&text));
+        announce(l, buf_text(&text));
         run_file_add_news(l->store, seconds, news->kind, buf_text(&text));
         buf_release(&text);
         if (is_leak && l->options->on_leak && s->answer.severity > SEVERITY_NEGLIGIBLE)
@@ -250,21 +248,21 @@ static void tell_series(struct live *l, double seconds, const struct news *news)
     view_release(&view);
 }
 
-static void tell_news(struct live *l, double seconds)
+static void announce_news(struct live *l, double seconds)
 {
     for (;;) {
         struct news news = watch_next_news(l->watch);
         if (news.kind == NEWS_END)
             return;
         if (news.kind == NEWS_LEAK || news.kind == NEWS_WITHDRAWN) {
-            tell_series(l, seconds, &news);
+            announce_series(l, seconds, &news);
             continue;
         }
         struct buf sentence = BUF_INIT, text = BUF_INIT;
         buf_addf(&sentence, "%s%s", news.kind == NEWS_NEAR_LIMIT ? "MEMORY ALMOST FULL: " : "",
                  news.text);
         report_notice(&text, buf_text(&sentence), &l->style);
-        tell(l, buf_text(&text));
+        announce(l, buf_text(&text));
         run_file_add_news(l->store, seconds, news.kind, news.text);
         buf_release(&sentence);
         buf_release(&text);
@@ -326,14 +324,14 @@ static void end_term(struct live *l, const char *format, double value)
 static void check_term(struct live *l, double seconds)
 {
     const struct live_term *t = l->job->term;
-    if (isnan(l->entered_at)) {
-        bool is_in = entering_count(l->entering) > 0;
-        l->refused = entering_is_refused(l->entering);
+    if (isnan(l->attached_at)) {
+        bool is_in = attaching_count(l->attaching) > 0;
+        l->refused = attaching_is_refused(l->attaching);
         l->over = l->over || l->refused;
-        l->entered_at = is_in ? seconds : (double) NAN;
+        l->attached_at = is_in ? seconds : (double) NAN;
         return;
     }
-    double since = seconds - l->entered_at, steps = watch_steps(l->watch);
+    double since = seconds - l->attached_at, steps = watch_steps(l->watch);
     bool has_time = t->seconds == 0 || since >= t->seconds;
     bool has_steps = t->steps == 0 || steps >= t->steps ||
                      (!(steps > 0) && since >= t->seconds_without) || since >= t->seconds_most;
@@ -396,7 +394,7 @@ static void read_signals(struct live *l)
     while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
         int number = (int) info.ssi_signo;
         if (number == SIGCHLD)
-            tell_ended_helpers(l);
+            announce_ended_commands(l);
         else if (!l->job->relay)
             end_watching(l, "the user stopped watching");
         else if (only_we_have_it(&info))
@@ -437,9 +435,9 @@ static void loop(struct live *l)
         if (seconds >= fmin(l->next_output, next))
             read_output(l, seconds);
         next = watch_tick(l->watch, seconds);
-        tell_news(l, seconds);
-        if (l->entering)
-            entering_tick(l->entering, l->watch);
+        announce_news(l, seconds);
+        if (l->attaching)
+            attaching_tick(l->attaching, l->watch);
         if (l->job->term)
             check_term(l, seconds);
         check_options(l, seconds);
@@ -553,7 +551,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .began = l->began,
         .hears_forks = !l->job->relay, /* the relay has the orphans of its command */
         .no_inspect = l->job->no_inspect,
-        .wants = l->job->enters == LIVE_ENTERS_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
+        .wants = l->job->attach == LIVE_ATTACH_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
         .acts = l->job->acts,
         .note = l->job->note,
     };
@@ -627,9 +625,9 @@ static int conclude(struct live *l)
     if (l->tail_count > 0)
         read_tails(l, seconds);
     watch_finish(l->watch, seconds, &l->end);
-    if (l->entering)
-        entering_end(l->entering, l->watch);
-    tell_news(l, seconds);
+    if (l->attaching)
+        attaching_end(l->attaching, l->watch);
+    announce_news(l, seconds);
     clear_row(l);
     watch_view_init(l->watch, seconds, &view);
     print_report(l, &view);
@@ -641,22 +639,22 @@ static int conclude(struct live *l)
     return status;
 }
 
-static void prepare_entering(struct live *l)
+static void prepare_attaching(struct live *l)
 {
     const struct live_job *job = l->job;
-    if (job->enters == LIVE_STAYS_OUT)
+    if (job->attach == LIVE_NO_ATTACH)
         return;
-    l->entering =
-        entering_new(&(struct entering_options){.all = job->enters == LIVE_ENTERS_ALL,
-                                                .stays_out = job->enters == LIVE_NAMES_SUSPECTS,
-                                                .patience = job->patience,
-                                                .tell = tell_of_entering,
-                                                .context = l});
+    l->attaching =
+        attaching_new(&(struct attaching_options){.all = job->attach == LIVE_ATTACH_ALL,
+                                                  .only_names = job->attach == LIVE_NAME_SUSPECTS,
+                                                  .patience = job->patience,
+                                                  .announce = announce_attaching,
+                                                  .context = l});
 }
 
 static void release(struct live *l)
 {
-    entering_free(l->entering);
+    attaching_free(l->attaching);
     watch_free(l->watch);
     store_free(l->store);
     free(l->store_path);
@@ -716,7 +714,7 @@ int live_keep_output(struct live_options *o)
 
 int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status)
 {
-    struct live l = {.options = o, .job = job, .kill_at = NAN, .entered_at = NAN, .log = -1};
+    struct live l = {.options = o, .job = job, .kill_at = NAN, .attached_at = NAN, .log = -1};
     struct buf command = BUF_INIT, arguments = BUF_INIT;
     l.began = wire_now();
     l.signals = catch_signals(job->relay != NULL);
@@ -733,7 +731,7 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     int r = start_watch(&l, buf_text(&command), buf_text(&arguments));
     if (r == 0) {
         open_tails(&l);
-        prepare_entering(&l);
+        prepare_attaching(&l);
         loop(&l);
         r = l.refused ? STATUS_ERROR : conclude(&l);
         *ret_status = l.ended_by_option ? 0 : l.end.status;

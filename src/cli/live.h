@@ -66,20 +66,20 @@ int live_keep_output(struct live_options *o);
 /* Whether a status line can be shown on a descriptor: a terminal that knows escape sequences. */
 bool live_has_row(const struct live_options *o, int fd);
 
-/* Which processes of a job that runs already are entered, to see who holds what grows. */
-enum live_entry {
-    LIVE_STAYS_OUT,
-    LIVE_NAMES_SUSPECTS,  /* says which it would enter, and what to type */
-    LIVE_ENTERS_SUSPECTS, /* those that seem to leak, when they do */
-    LIVE_ENTERS_ALL,      /* every trainer, at once */
+/* Which processes of a running job to attach to, to find the holders of its growth. */
+enum live_attach {
+    LIVE_NO_ATTACH,
+    LIVE_NAME_SUSPECTS,   /* attaches to nobody; announces the command that would */
+    LIVE_ATTACH_SUSPECTS, /* a process once it is suspect */
+    LIVE_ATTACH_ALL,      /* every trainer, at once */
 };
 
-/* How long a job that was entered is looked at, from then on. */
+/* How long a profile lasts, counted from the first attach. */
 struct live_term {
-    double seconds; /* 0: no matter */
-    double steps;   /* 0: no matter; where none come, `seconds_without` */
-    double seconds_without;
-    double seconds_most; /* whatever has been seen */
+    double seconds;         /* 0: no condition */
+    double steps;           /* 0: no condition */
+    double seconds_without; /* instead of `steps`, where no step comes */
+    double seconds_most;    /* the end in any case */
 };
 
 /* What is to be watched. */
@@ -90,18 +90,18 @@ struct live_job {
     const char *const *argv; /* its command */
     size_t argc;
     off_t output_at[2]; /* `run`: where its standard output and error began, if they are files */
-    enum live_entry enters;
-    double patience;              /* seconds for a process to let us in */
+    enum live_attach attach;
+    double patience;              /* seconds for a process to reach a safe point */
     const struct live_term *term; /* NULL: until it ends */
     const char *rings;            /* `run`: where its processes keep theirs; NULL: nowhere */
-    bool no_inspect;              /* processes do not look at their objects */
+    bool no_inspect;              /* no censuses */
     unsigned acts;                /* enum wire_act */
     const char *note;             /* for the report; NULL: none */
 };
 
 /*
- * Watches until the job ends or the user wants no more, telling what is to be told meanwhile, and
- * reports. *ret_status is the command's wait status under `run`, 0 where it was ended by an option.
+ * Watches until the job ends or the user stops it, announces news meanwhile, and reports.
+ * *ret_status is the command's wait status under `run`, 0 where it was ended by an option.
  * Returns an exit status by --fail-on; STATUS_ERROR: it could not be watched, said.
  */
 int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status);

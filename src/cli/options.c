@@ -41,6 +41,11 @@ static void say_unknown(const struct option_spec *specs, size_t count, const cha
                 command);
 }
 
+static bool is_operand(const char *argument)
+{
+    return argument[0] != '-' || argument[1] == '\0';
+}
+
 static int parse_number(const char *text, double *target)
 {
     char *end;
@@ -70,12 +75,19 @@ static int store(const struct option_spec *spec, const char *value)
     case OPTION_PARSED:
         return spec->parse(value, spec->target);
     case OPTION_TEXT:
+    case OPTION_OUTPUT:
         *(const char **) spec->target = value;
         return value[0] ? 0 : -EINVAL;
     case OPTION_FLAG:
         break;
     }
     return -EINVAL;
+}
+
+/* The argument after an option is its value. */
+static bool has_next_value(const struct option_spec *spec, int argc, char **argv, int i)
+{
+    return i + 1 < argc && (spec->type != OPTION_OUTPUT || is_operand(argv[i + 1]));
 }
 
 /* One option at argv[i]; returns how many arguments it took, or -EINVAL. */
@@ -98,18 +110,18 @@ static int parse_option(const struct option_spec *specs, size_t count, int argc,
         *(bool *) spec->target = true;
         return 1;
     }
-    int taken = value ? 1 : 2;
-    if (!value && i + 1 >= argc) {
+    bool is_next = !value && has_next_value(spec, argc, argv, i);
+    if (!value && !is_next && spec->type != OPTION_OUTPUT) {
         cli_say("%s: --%s: missing value, expected %s", argv[0], spec->name, spec->expected);
         return -EINVAL;
     }
     if (!value)
-        value = argv[i + 1];
+        value = is_next ? argv[i + 1] : "-";
     if (store(spec, value) < 0) {
         cli_say("%s: --%s: got '%s', expected %s", argv[0], spec->name, value, spec->expected);
         return -EINVAL;
     }
-    return taken;
+    return is_next ? 2 : 1;
 }
 
 /* An option at argv[i]; *ret_next is where the next argument stands. */
@@ -123,11 +135,6 @@ static int take_option(const struct option_spec *specs, size_t count, int argc, 
         return taken;
     *ret_next = i + taken;
     return 0;
-}
-
-static bool is_operand(const char *argument)
-{
-    return argument[0] != '-' || argument[1] == '\0';
 }
 
 int options_parse(const struct option_spec *specs, size_t count, int argc, char **argv,

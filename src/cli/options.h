@@ -7,6 +7,7 @@
 enum option_type {
     OPTION_FLAG,   /* target: bool, set to true; takes no value */
     OPTION_TEXT,   /* target: const char *, points into argv */
+    OPTION_OUTPUT, /* the same, a file name; "-" where the next argument is another option */
     OPTION_NUMBER, /* target: double, above 0 */
     OPTION_SIZE,   /* target: double, bytes, above 0 */
     OPTION_PARSED, /* target: whatever `parse` writes */

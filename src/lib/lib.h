@@ -13,7 +13,7 @@ int watcher_on_any_leak(tidemark_watcher *w, tidemark_leak_callback *call, void 
 enum wire_wanted watcher_wanted(tidemark_watcher *w);
 
 /* Somebody outside watches, and asks for it. */
-bool watcher_is_told_outside(const tidemark_watcher *w);
+bool watcher_is_watched_outside(const tidemark_watcher *w);
 
 /* A census is taken, as of that time: it is at the step that is the last now. */
 void watcher_census_at(tidemark_watcher *w, uint64_t time);
@@ -26,8 +26,10 @@ void watcher_own_shared(tidemark_watcher *w, size_t bytes);
 /* A child counts for this process, and is no part of the job; 0: no more. */
 void watcher_census_by(tidemark_watcher *w, pid_t pid);
 
-/* What of this process's memory grows and who holds it: at most `most` sentences, a line each, the
- * one that explains most first; empty: nobody is known. The caller frees it with tidemark_free().
+/*
+ * The holders of this process's growth, at most `most`, by how much they explain: for each a line
+ * "why: ..." and, where the cause is known, a line "fix: ...". Empty: no holder is known. The caller
+ * frees it with tidemark_free().
  */
 int watcher_holders(tidemark_watcher *w, unsigned most, char **ret);
 

@@ -10,9 +10,9 @@ enum wire_wanted watcher_wanted(tidemark_watcher *w)
     return w ? wire_wanted(w->ring) : WIRE_CENSUS_NONE;
 }
 
-bool watcher_is_told_outside(const tidemark_watcher *w)
+bool watcher_is_watched_outside(const tidemark_watcher *w)
 {
-    return w && w->told_outside;
+    return w && w->watched_outside;
 }
 
 void watcher_own_shared(tidemark_watcher *w, size_t bytes)
@@ -34,17 +34,17 @@ void watcher_census_by(tidemark_watcher *w, pid_t pid)
     (void) watcher_visit(w, note_counter, &pid);
 }
 
-static int tell_step_at(tidemark_watcher *w, struct visit *v, void *context)
+static int report_step_at(tidemark_watcher *w, struct visit *v, void *context)
 {
     const uint64_t *time = context;
     (void) v;
-    watcher_tell_step(w, *time);
+    watcher_report_step(w, *time);
     return 0;
 }
 
 void watcher_census_at(tidemark_watcher *w, uint64_t time)
 {
-    (void) watcher_visit(w, tell_step_at, &time);
+    (void) watcher_visit(w, report_step_at, &time);
 }
 
 struct census_text {
@@ -67,11 +67,21 @@ void watcher_take_census(tidemark_watcher *w, const char *text, size_t len)
     (void) watcher_visit(w, take_census, &c);
 }
 
+/* Two lines: why, and fix where one is known. */
+static void add_holder(struct buf *out, const struct finding *f)
+{
+    buf_adds(out, "why: ");
+    finding_add_growth(out, f);
+    buf_addc(out, '\n');
+    if (f->advice)
+        buf_addf(out, "fix: %s\n", f->advice);
+}
+
 static void add_holders(struct buf *out, const struct findings *f, unsigned most)
 {
     for (size_t i = 0; i < f->count && most > 0; i++)
         if (f->findings[i].pid == getpid() && f->findings[i].holder) {
-            buf_addf(out, "%s\n", f->findings[i].sentence);
+            add_holder(out, &f->findings[i]);
             most--;
         }
 }

@@ -35,7 +35,7 @@ const char *tidemark_version(void)
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static tidemark_watcher *all;
-static tidemark_watcher *teller; /* whose steps a watcher outside is told, until it is finished */
+static tidemark_watcher *reporter; /* whose steps a watcher outside is told, until it is finished */
 
 /* fork() waits until nobody is in the middle of anything: the child can free its copy then. */
 static void before_fork(void)
@@ -57,7 +57,7 @@ static void in_child(void)
     for (tidemark_watcher *w = all; w; w = w->next)
         atomic_store(&w->forked, true);
     after_fork();
-    all = teller = NULL;
+    all = reporter = NULL;
 }
 
 static void heed_forks(void)
@@ -85,11 +85,11 @@ static void leave(tidemark_watcher *w)
 }
 
 /* Another one may tell its steps from now on. */
-static void stop_telling(const tidemark_watcher *w)
+static void stop_reporting(const tidemark_watcher *w)
 {
     pthread_mutex_lock(&all_lock);
-    if (teller == w)
-        teller = NULL;
+    if (reporter == w)
+        reporter = NULL;
     pthread_mutex_unlock(&all_lock);
 }
 
@@ -101,9 +101,9 @@ static int open_ring(tidemark_watcher *w)
 {
     const char *directory = secure_getenv(WIRE_DIRECTORY_VARIABLE);
     pthread_mutex_lock(&all_lock);
-    w->told_outside = teller || (directory && wire_open(directory, &w->ring) == 0);
+    w->watched_outside = reporter || (directory && wire_open(directory, &w->ring) == 0);
     if (w->ring)
-        teller = w;
+        reporter = w;
     pthread_mutex_unlock(&all_lock);
     return w->ring ? 0 : wire_open(NULL, &w->ring);
 }
@@ -183,7 +183,7 @@ static void look(tidemark_watcher *w, struct visit *v)
     w->records_read = wire_records(w->ring);
 }
 
-void watcher_tell_step(tidemark_watcher *w, uint64_t time)
+void watcher_report_step(tidemark_watcher *w, uint64_t time)
 {
     if (wire_believed(w->ring) == WIRE_WATCHER)
         wire_put(w->ring, WIRE_STEP, WIRE_WATCHER, 0, time, w->step);
@@ -193,7 +193,7 @@ void watcher_look_now(tidemark_watcher *w, struct visit *v)
 {
     if (w->finished)
         return;
-    watcher_tell_step(w, wire_now());
+    watcher_report_step(w, wire_now());
     look(w, v);
 }
 
@@ -268,7 +268,7 @@ static int start_watch(tidemark_watcher *w, const struct tidemark_options *o)
         .no_gpu = o->no_gpu,
     };
     int r = 0;
-    if (o->run_file && !w->told_outside)
+    if (o->run_file && !w->watched_outside)
         r = run_file_create(o->run_file, &options, &w->store);
     if (w->store)
         buf_adds(&w->run_file, o->run_file);
@@ -283,7 +283,7 @@ static int start_watch(tidemark_watcher *w, const struct tidemark_options *o)
 }
 
 /* For a watcher outside: it cannot know what the program was told. */
-static void tell_terms(tidemark_watcher *w, const struct tidemark_options *o)
+static void report_terms(tidemark_watcher *w, const struct tidemark_options *o)
 {
     uint64_t now = wire_now();
     if (o->epoch > 0)
@@ -309,7 +309,7 @@ static int begin(tidemark_watcher *w, const struct tidemark_options *o)
     r = start_watch(w, o);
     if (r < 0)
         return r;
-    tell_terms(w, o);
+    report_terms(w, o);
     look(w, &v);
     join(w);
     return 0;
@@ -336,7 +336,7 @@ static void give_up(tidemark_watcher *w, const char *run_file)
 {
     const char *begun = w->store ? run_file : NULL;
     leave(w);
-    stop_telling(w);
+    stop_reporting(w);
     release(w);
     if (begun)
         (void) unlink(begun);
@@ -398,37 +398,37 @@ int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret
 /* ---- in the loop ---- */
 
 /* For the eye, beside the memory. */
-static void tell_loss(tidemark_watcher *w, double loss)
+static void report_loss(tidemark_watcher *w, double loss)
 {
     const struct wire_name name = {.kind = "loss", .unit = WIRE_COUNT};
     if (w->loss < 0)
         w->loss = wire_name(w->ring, &name);
     if (w->loss >= 0)
-        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, w->told, loss);
+        wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) w->loss, w->reported, loss);
 }
 
 struct step {
-    uint64_t told;
+    uint64_t reported;
     double loss;
 };
 
-static int step_was_told(tidemark_watcher *w, struct visit *v, void *context)
+static int step_was_reported(tidemark_watcher *w, struct visit *v, void *context)
 {
     const struct step *s = context;
-    w->told = s->told;
-    w->phase_told = 0;
+    w->reported = s->reported;
+    w->activity_changed = 0;
     w->moment++;
     if (isfinite(s->loss))
-        tell_loss(w, s->loss);
-    look_if_due(w, v, s->told);
+        report_loss(w, s->loss);
+    look_if_due(w, v, s->reported);
     return 1;
 }
 
 /* Apart, so that the common case stays small. */
-__attribute__((noinline)) static int take_step(tidemark_watcher *w, uint64_t told, double loss)
+__attribute__((noinline)) static int take_step(tidemark_watcher *w, uint64_t reported, double loss)
 {
-    struct step s = {told, loss};
-    return visit_locked(w, step_was_told, &s);
+    struct step s = {reported, loss};
+    return visit_locked(w, step_was_reported, &s);
 }
 
 int tidemark_step(tidemark_watcher *w, double loss)
@@ -439,9 +439,9 @@ int tidemark_step(tidemark_watcher *w, double loss)
         return -ECHILD;
     pthread_mutex_lock(&w->lock);
     int over = w->lost ? -ENOMEM : w->finished ? -ESHUTDOWN : 0;
-    uint64_t told = over ? 0 : wire_step(w->ring, WIRE_WATCHER, w->step += 1);
-    if (told)
-        return take_step(w, told, loss);
+    uint64_t reported = over ? 0 : wire_step(w->ring, WIRE_WATCHER, w->step += 1);
+    if (reported)
+        return take_step(w, reported, loss);
     pthread_mutex_unlock(&w->lock);
     return over;
 }
@@ -452,7 +452,7 @@ static int end_epoch(tidemark_watcher *w, struct visit *v, void *context)
     if (w->finished)
         return -ESHUTDOWN;
     uint64_t now = wire_now();
-    watcher_tell_step(w, now);
+    watcher_report_step(w, now);
     wire_put(w->ring, WIRE_EPOCH, WIRE_WATCHER, 0, now, w->epochs += 1);
     look_if_due(w, v, now);
     return 0;
@@ -495,18 +495,18 @@ static bool make_name(const char *name, const char *device, enum tidemark_unit u
 static void put_count(tidemark_watcher *w, unsigned name, double value)
 {
     uint64_t now = wire_now();
-    if (now < w->phase_told + COUNT_SPACING) {
-        if (w->counted[name].time < w->phase_told)
+    if (now < w->activity_changed + COUNT_SPACING) {
+        if (w->counted[name].time < w->activity_changed)
             wire_put(w->ring, WIRE_ASIDE, WIRE_WATCHER, name, now, value);
         w->counted[name].time = now;
         return;
     }
-    bool of_step = w->counted[name].moment != w->moment && now < w->told + COUNT_SPACING;
+    bool of_step = w->counted[name].moment != w->moment && now < w->reported + COUNT_SPACING;
     if (!of_step && now < w->counted[name].time + COUNT_SPACING)
         return;
     w->counted[name].moment = w->moment;
     w->counted[name].time = now;
-    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, of_step ? w->told : now, value);
+    wire_put(w->ring, WIRE_SAMPLE, WIRE_WATCHER, name, of_step ? w->reported : now, value);
 }
 
 struct counter {
@@ -539,23 +539,23 @@ int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
 }
 
 /* `tell` begins or ends it, and says when it was told. */
-struct phase_change {
+struct activity_change {
     const char *name;
-    uint64_t (*tell)(struct wire_ring *r, unsigned phase);
+    uint64_t (*report)(struct wire_ring *r, unsigned phase);
 };
 
-static int change_phase(tidemark_watcher *w, struct visit *v, void *context)
+static int change_activity(tidemark_watcher *w, struct visit *v, void *context)
 {
-    const struct phase_change *c = context;
+    const struct activity_change *c = context;
     char known[WIRE_NAME_LENGTH];
     if (w->finished)
         return -ESHUTDOWN;
     if (!c->name || !c->name[0] || !copy_name(known, sizeof(known), c->name))
         return -EINVAL;
-    uint64_t told = c->tell(w->ring, wire_phase(w->ring, known));
-    if (told) {
-        w->phase_told = told;
-        watcher_tell_step(w, told);
+    uint64_t reported = c->report(w->ring, wire_phase(w->ring, known));
+    if (reported) {
+        w->activity_changed = reported;
+        watcher_report_step(w, reported);
         look_if_due(w, v, wire_now());
     }
     return 0;
@@ -563,14 +563,14 @@ static int change_phase(tidemark_watcher *w, struct visit *v, void *context)
 
 int tidemark_phase_begin(tidemark_watcher *w, const char *name)
 {
-    struct phase_change c = {name, wire_phase_begin};
-    return watcher_visit(w, change_phase, &c);
+    struct activity_change c = {name, wire_phase_begin};
+    return watcher_visit(w, change_activity, &c);
 }
 
 int tidemark_phase_end(tidemark_watcher *w, const char *name)
 {
-    struct phase_change c = {name, wire_phase_end};
-    return watcher_visit(w, change_phase, &c);
+    struct activity_change c = {name, wire_phase_end};
+    return watcher_visit(w, change_activity, &c);
 }
 
 /* ---- the end ---- */
@@ -602,7 +602,7 @@ int tidemark_finish(tidemark_watcher *w)
 {
     int r = watcher_visit(w, finish, NULL);
     if (r != -EINVAL && r != -ECHILD)
-        stop_telling(w);
+        stop_reporting(w);
     return r;
 }
 

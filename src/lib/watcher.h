@@ -26,7 +26,7 @@ struct tidemark_watcher {
     tidemark_watcher *next; /* of all that are open; for fork() */
 
     struct wire_ring *ring;
-    bool told_outside; /* somebody outside watches, and records */
+    bool watched_outside; /* somebody outside watches, and records */
     double step, epochs;
     uint64_t began;        /* wire_now() of second 0 */
     uint64_t next_look;    /* wire_now() from which on it may be looked again; 0: never was */
@@ -40,9 +40,9 @@ struct tidemark_watcher {
     double seconds_finished;
 
     /* Counters of the caller's own: when each was last put into the ring. */
-    uint64_t moment;     /* so many steps were worth telling ... */
-    uint64_t told;       /* ... the last of them at this time */
-    uint64_t phase_told; /* when a phase last began or ended, if no step was told since */
+    uint64_t moment;           /* so many steps were worth telling ... */
+    uint64_t reported;         /* ... the last of them at this time */
+    uint64_t activity_changed; /* when a phase last began or ended, if no step was told since */
     struct {
         uint64_t moment, time;
     } counted[WIRE_NAMES];
@@ -78,7 +78,7 @@ typedef int visit_work(tidemark_watcher *w, struct visit *v, void *context);
 int watcher_visit(tidemark_watcher *w, visit_work *work, void *context);
 
 /* Which step it is at that time: the last that was told may be some steps ago. */
-void watcher_tell_step(tidemark_watcher *w, uint64_t time);
+void watcher_report_step(tidemark_watcher *w, uint64_t time);
 
 /* Looks at the memory, as far as that is due, and takes all steps until now into account. */
 void watcher_look_now(tidemark_watcher *w, struct visit *v);

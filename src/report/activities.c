@@ -107,7 +107,7 @@ static void add_phase(struct buf *out, const struct view *v, const struct view_a
                "; up to ");
 }
 
-void phases_text(struct buf *out, const struct view *v, const struct report_style *style)
+void activities_text(struct buf *out, const struct view *v, const struct report_style *style)
 {
     for (size_t i = 0; i < v->phase_count && i < PHASES_MOST; i++) {
         struct buf text = BUF_INIT, clean = BUF_INIT;
@@ -142,7 +142,7 @@ static void add_json_series(struct json *j, const struct view *v,
     json_object_end(j);
 }
 
-void phases_json(struct json *j, const struct view *v)
+void activities_json(struct json *j, const struct view *v)
 {
     if (v->phase_count == 0)
         return;

@@ -6,9 +6,9 @@
 
 /* A line a phase: "evaluate 12 times, 3.1 s each, up to 1.20 GB above the floor, ..."; nothing
  * where none was told. */
-void phases_text(struct buf *out, const struct view *v, const struct report_style *style);
+void activities_text(struct buf *out, const struct view *v, const struct report_style *style);
 
 /* The member "phases"; none where none was told. */
-void phases_json(struct json *j, const struct view *v);
+void activities_json(struct json *j, const struct view *v);
 
 #endif

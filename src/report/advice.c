@@ -47,22 +47,18 @@ static bool is_supported(const struct report_advice *a, const struct judged *j)
 
 /* ---- text: what it is about ---- */
 
-/* What is to be known before any number. */
+static enum size_caveat caveat_of(const struct report_advice *a, const struct judged *j)
+{
+    if (any_leaks(a, j))
+        return CAVEAT_LEAK;
+    return a->ending ? CAVEAT_FAILED : is_supported(a, j) ? CAVEAT_NONE : CAVEAT_SHORT;
+}
+
 static void add_caveat(struct buf *out, const struct report_advice *a, const struct judged *j,
                        const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (any_leaks(a, j))
-        buf_adds(&text, "No amount of memory is enough for a job that leaks: find the leak first. "
-                        "What follows says how long memory lasts.");
-    else if (a->ending)
-        buf_addf(&text,
-                 "This run supports no recommendation: the command failed (%s). One that trains to "
-                 "its end would; what follows is what this one took.",
-                 a->ending);
-    else if (!is_supported(a, j))
-        buf_adds(&text, "This run supports no recommendation: it is too short. A longer one would; "
-                        "what follows is what this one took.");
+    size_caveat(&text, caveat_of(a, j), a->ending);
     if (text.len > 0)
         format_wrapped(out, buf_text(&text), 0, style);
     buf_release(&text);
@@ -167,14 +163,16 @@ static void add_sizes(struct buf *out, const struct advice_facts *e, const struc
 }
 
 /* The sentences of a text one after another, after the name of what they are about. */
-static void add_texts(struct buf *out, const char *label, const char *name,
-                      const struct advice_texts *texts, const struct report_style *style)
+static void add_reasons(struct buf *out, const char *label, const struct size_facts *f,
+                        const struct size_reasons *reasons, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (texts->count > 0)
-        buf_addf(&text, "%s:", name);
-    for (unsigned i = 0; i < texts->count; i++)
-        buf_addf(&text, " %s", texts->text[i]);
+    if (reasons->count > 0)
+        buf_addf(&text, "%s:", f->name);
+    for (unsigned i = 0; i < reasons->count; i++) {
+        buf_addc(&text, ' ');
+        size_describe(&text, &reasons->list[i], f);
+    }
     text_fact(out, label, &text, style);
 }
 
@@ -185,12 +183,11 @@ static void add_size_reasons(struct buf *out, const struct report_advice *a, con
     const char *label = is_supported(a, j) ? "minimum" : "reasons";
     bool first = true;
     for (size_t i = 0; i < e->size_count; i++)
-        add_texts(out, i == 0 ? label : "", e->sizes[i].name, &j->sizes[i].minimum_why, style);
+        add_reasons(out, i == 0 ? label : "", &e->sizes[i], &j->sizes[i].minimum_why, style);
     for (size_t i = 0; i < e->size_count; i++) {
         if (isnan(j->sizes[i].recommended))
             continue;
-        add_texts(out, first ? "margin" : "", e->sizes[i].name, &j->sizes[i].recommended_why,
-                  style);
+        add_reasons(out, first ? "margin" : "", &e->sizes[i], &j->sizes[i].recommended_why, style);
         first = false;
     }
 }
@@ -205,16 +202,7 @@ static void add_parts(struct buf *out, const struct advice_facts *e,
         const struct part_facts *p = &e->parts[i];
         struct buf text = BUF_INIT;
         buf_addf(&text, "%u %s%s: ", p->processes, p->role, p->processes == 1 ? "" : "s");
-        units_add_bytes(&text, p->rss);
-        buf_adds(&text, " by RSS");
-        if (isfinite(p->pss)) {
-            buf_adds(&text, ", ");
-            units_add_bytes(&text, p->pss);
-            buf_addf(&text, " by share, %s; without %s ", p->stable ? "stable" : "not stable",
-                     p->processes == 1 ? "it" : "them");
-            units_add_bytes(&text, p->private_bytes);
-            buf_adds(&text, " less");
-        }
+        size_overhead(&text, p);
         text_fact(out, i == 0 ? "overhead" : "", &text, style);
     }
 }
@@ -224,14 +212,14 @@ static void add_settings(struct buf *out, const struct report_advice *a, const s
 {
     for (unsigned i = 0; i < j->settings.count; i++) {
         struct buf text = BUF_INIT;
-        buf_addf(&text, "%s: ", j->settings.list[i].name);
-        utf8_add_clean(&text, j->settings.list[i].why, style->ascii);
+        buf_addf(&text, "%s: ", setting_name(j->settings.list[i].kind));
+        setting_describe(&text, &j->settings.list[i], &a->evidence->settings);
         text_fact(out, i == 0 ? "settings" : "", &text, style);
     }
     if (j->settings.count > 0 || !is_supported(a, j))
         return;
     struct buf text = BUF_INIT;
-    buf_adds(&text, "nothing to change: this run gives no reason for another setting");
+    buf_adds(&text, setting_none());
     text_fact(out, "settings", &text, style);
 }
 
@@ -251,11 +239,16 @@ void report_advice_text(struct buf *out, const struct report_advice *a,
 
 /* ---- JSON ---- */
 
-static void add_json_texts(struct json *j, const char *key, const struct advice_texts *texts)
+static void add_json_reasons(struct json *j, const char *key, const struct size_facts *f,
+                             const struct size_reasons *reasons)
 {
     json_array_begin(j, key);
-    for (unsigned i = 0; i < texts->count; i++)
-        json_string(j, NULL, texts->text[i]);
+    for (unsigned i = 0; i < reasons->count; i++) {
+        struct buf text = BUF_INIT;
+        size_describe(&text, &reasons->list[i], f);
+        json_string(j, NULL, buf_text(&text));
+        buf_release(&text);
+    }
     json_array_end(j);
 }
 
@@ -280,9 +273,9 @@ static void add_json_size(struct json *j, const struct size_facts *f, const stru
     json_number(j, "files", f->files);
     json_number(j, "capacity", f->capacity);
     json_number(j, "minimum", s->minimum);
-    add_json_texts(j, "minimum_why", &s->minimum_why);
+    add_json_reasons(j, "minimum_why", f, &s->minimum_why);
     json_number(j, "recommended", s->recommended);
-    add_json_texts(j, "recommended_why", &s->recommended_why);
+    add_json_reasons(j, "recommended_why", f, &s->recommended_why);
     json_number(j, steps ? "lasts_until_step" : "lasts_until_seconds", s->grows_until);
     json_number(j, "for_plan", s->for_plan);
     json_object_end(j);
@@ -352,8 +345,11 @@ void report_advice_json(struct buf *out, const struct report_advice *a)
     json_array_begin(&j, "settings");
     for (unsigned i = 0; i < judged->settings.count; i++) {
         json_object_begin(&j, NULL);
-        json_string(&j, "setting", judged->settings.list[i].name);
-        json_string(&j, "why", judged->settings.list[i].why);
+        struct buf why = BUF_INIT;
+        setting_describe(&why, &judged->settings.list[i], &e->settings);
+        json_string(&j, "setting", setting_name(judged->settings.list[i].kind));
+        json_string(&j, "why", buf_text(&why));
+        buf_release(&why);
         json_object_end(&j);
     }
     json_array_end(&j);

@@ -222,6 +222,14 @@ static void add_opening(struct buf *out, const struct report_runs *runs,
     text_answer(out, leaks ? "fix" : "next", &text, style);
 }
 
+static void add_details(struct buf *out, const struct report_style *style)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "both curves side by side with --full");
+    buf_addc(out, '\n');
+    text_fact(out, "details", &text, style);
+}
+
 static void add_ending(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style)
 {
@@ -237,13 +245,18 @@ void report_comparison(struct buf *out, const struct report_runs *runs,
 {
     add_opening(out, runs, style);
     buf_addc(out, '\n');
-    compare_jobs_verdicts(out, runs->job_a, runs->job_b, style);
+    if (style->full)
+        compare_jobs_verdicts(out, runs->job_a, runs->job_b, style);
     add_names(out, "A", &runs->a, style);
     add_names(out, "B", &runs->b, style);
-    buf_addc(out, '\n');
-    add_table(out, runs);
+    if (style->full) {
+        buf_addc(out, '\n');
+        add_table(out, runs);
+    }
     compare_jobs_points(out, runs->job_a, runs->job_b, style);
     add_differences(out, runs->comparison, style);
+    if (!style->full)
+        add_details(out, style);
     add_ending(out, runs, style);
 }
 

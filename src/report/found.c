@@ -40,22 +40,20 @@ static void add_finding(struct buf *out, const char *label, const struct finding
     }
 }
 
-/* The sentence without its advice, which stands in the third line of the report. Where the holder
- * has a name the way to it is left to --full. */
+/* The growth without its advice, which is the report's third line. A holder with a name is given by
+ * that name; --full has the path to it. */
 static void add_growth(struct buf *out, const char *label, const struct finding *f,
                        const struct report_style *style)
 {
-    struct buf text = BUF_INIT;
-    const char *begin = f->name && f->gain ? strstr(f->sentence, f->gain) : NULL;
-    if (begin) {
+    struct buf text = BUF_INIT, growth = BUF_INIT;
+    finding_add_growth(&growth, f);
+    const char *gain = f->name && f->gain ? strstr(buf_text(&growth), f->gain) : NULL;
+    if (gain) {
         summary_place(&text, f, 0);
         buf_adds(&text, ": ");
-    } else {
-        begin = f->sentence;
     }
-    size_t len = strlen(begin), tail = f->advice ? strlen(f->advice) : 0;
-    bool ends_so = len > tail + 2 && strcmp(begin + len - tail, f->advice ? f->advice : "") == 0;
-    buf_add(&text, begin, tail > 0 && ends_so ? len - tail - 2 : len);
+    buf_adds(&text, gain ? gain : buf_text(&growth));
+    buf_release(&growth);
     text_fact(out, label, &text, style);
 }
 
@@ -244,44 +242,14 @@ static void add_notes(struct buf *out, const struct findings *f, const struct re
         }
 }
 
-/* ---- processes that were entered while they ran ---- */
+/* ---- processes that tidemark attached to ---- */
 
-void report_entry_end(struct buf *out, const struct attached_process *e)
-{
-    if (e->ended) {
-        buf_adds(out, "it has ended since");
-    } else if (e->left) {
-        buf_adds(out, "detached; only the idle probe library stays loaded");
-    } else {
-        buf_adds(out,
-                 e->counted ? "no safe point came to detach at" : "no safe point came within ");
-        if (!e->counted)
-            units_add_duration(out, e->attached_seconds);
-        buf_adds(out, ": its main thread is inside one long call. The probe and its thread stay in "
-                      "the process until that call returns, then they detach by themselves");
-    }
-}
-
-static void add_stay(struct buf *text, const struct attached_process *e)
-{
-    buf_addf(text, "%s (Python %s), paused for ", e->process, e->python);
-    units_add_short_time(text, e->stopped_seconds);
-    buf_addf(text, " in %.0f stop%s; ", e->stops, e->stops == 1 ? "" : "s");
-    if (!e->counted && !e->ended && !e->left)
-        buf_adds(text, "no objects were counted: ");
-    report_entry_end(text, e);
-}
-
-void found_entered(struct buf *out, const struct attached_process *list, size_t count,
-                   const struct report_style *style)
+void found_attached(struct buf *out, const struct attached_process *list, size_t count,
+                    const struct report_style *style)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct attached_process *e = &list[i];
         struct buf text = BUF_INIT;
-        if (e->python)
-            add_stay(&text, e);
-        else
-            buf_addf(&text, "%s: %s", e->process, e->why);
+        attached_describe(&text, &list[i]);
         text_fact(out, "attach", &text, style);
     }
 }
@@ -289,7 +257,7 @@ void found_entered(struct buf *out, const struct attached_process *list, size_t 
 void found_counts(struct buf *out, const struct view *v, const struct report_style *style)
 {
     const struct census_view *c = main_census(&v->found);
-    found_entered(out, v->found.entered, v->found.entered_count, style);
+    found_attached(out, v->found.entered, v->found.entered_count, style);
     if (!c)
         return;
     add_tensors(out, v, c, style);

@@ -19,7 +19,7 @@ void found_brief(struct buf *out, const struct findings *f, unsigned most,
 void found_counts(struct buf *out, const struct view *v, const struct report_style *style);
 
 /* Processes that were entered while they ran, or could not be: a line each. */
-void found_entered(struct buf *out, const struct attached_process *list, size_t count,
+void found_attached(struct buf *out, const struct attached_process *list, size_t count,
                    const struct report_style *style);
 
 #endif

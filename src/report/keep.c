@@ -30,7 +30,7 @@ static bool history_is_sane(const struct history *h)
     return true;
 }
 
-static bool phase_is_sane(const struct view_activity *p, size_t series_count)
+static bool activity_is_sane(const struct view_activity *p, size_t series_count)
 {
     for (size_t i = 0; i < p->count; i++) {
         const struct view_activity_series *s = &p->series[i];
@@ -49,7 +49,7 @@ static bool view_is_sane(const struct view *v)
         if (!history_is_sane(&v->series[i].history))
             return false;
     for (size_t i = 0; i < v->phase_count; i++)
-        if (!phase_is_sane(&v->phases[i], v->count))
+        if (!activity_is_sane(&v->phases[i], v->count))
             return false;
     for (size_t i = 0; i < v->found.entered_count; i++)
         if (!v->found.entered[i].python && !v->found.entered[i].why)

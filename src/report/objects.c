@@ -146,7 +146,7 @@ static void add_head(struct buf *out, const struct report_objects *o,
 {
     const struct wire_census *c = o->census;
     struct buf line = BUF_INIT, clean = BUF_INIT;
-    buf_addf(&line, "%s: ", o->entered->process);
+    buf_addf(&line, "%s: ", o->process->process);
     units_add_count(&line, c->objects, 0);
     buf_adds(&line, " Python objects");
     for (unsigned i = 0; i < c->tensors_count; i++) {
@@ -179,8 +179,8 @@ void report_objects_text(struct buf *out, const struct report_objects *o,
     struct buf command = BUF_INIT;
     add_head(out, o, style);
     buf_addc(out, '\n');
-    if (o->entered->command)
-        format_clean_cut(&command, o->entered->command, 3 * format_width(style), style);
+    if (o->process->command)
+        format_clean_cut(&command, o->process->command, 3 * format_width(style), style);
     text_fact(out, "command", &command, style);
     add_purposes(out, c, style);
     add_heap(out, c, style);
@@ -190,7 +190,7 @@ void report_objects_text(struct buf *out, const struct report_objects *o,
     add_large(out, c, style);
     buf_addc(out, '\n');
     add_cost(out, c, style);
-    found_entered(out, o->entered, 1, style);
+    found_attached(out, o->process, 1, style);
 }
 
 /* ---- JSON ---- */
@@ -272,9 +272,9 @@ static void add_json_process(struct json *j, const struct report_objects *o)
 {
     const struct wire_census *c = o->census;
     json_object_begin(j, NULL);
-    json_integer(j, "pid", o->entered->pid);
-    json_string(j, "process", o->entered->process);
-    json_string(j, "command", o->entered->command);
+    json_integer(j, "pid", o->process->pid);
+    json_string(j, "process", o->process->process);
+    json_string(j, "command", o->process->command);
     json_number(j, "objects", c->objects);
     json_bool(j, "complete", c->complete);
     add_json_types(j, c);

@@ -57,8 +57,8 @@ struct report_runs {
  * causes. A negligible leak is neither. */
 bool report_jobs_leak_alike(const struct report_job *a, const struct report_job *b);
 
-/* `compare`: what the jobs leak, why, and the fix; two curves side by side; what differs; the
- * verdicts once more. Or the first sentence alone. */
+/* `compare`: verdict, why and fix of both jobs; what leaks, what differs; the verdicts once more.
+ * With style->full also the two curves side by side. Or the first sentence alone. */
 void report_comparison(struct buf *out, const struct report_runs *runs,
                        const struct report_style *style);
 void report_comparison_headline(struct buf *out, const struct report_runs *runs,
@@ -123,16 +123,13 @@ int report_recall(const char *text, size_t len, struct view *ret);
 /* Nothing is owned. */
 struct report_objects {
     const struct wire_census *census;
-    const struct attached_process *entered;
+    const struct attached_process *process;
 };
 
 /* `objects`: types by memory and count, tensors, what they are for. */
 void report_objects_text(struct buf *out, const struct report_objects *o,
                          const struct report_style *style);
-/* What became of a process that was attached to: it has ended, it was left, or what stays in it and
- * why. No full stop. */
-void report_entry_end(struct buf *out, const struct attached_process *e);
-/* Of several processes, with all that were entered or could not be. */
+/* Of several processes; `found` has all that tidemark attached to or could not attach to. */
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
                          const struct findings *found);
 

@@ -380,7 +380,7 @@ static void add_all(struct buf *out, const struct view *v, const struct run_job 
     buf_addc(out, '\n');
     add_command(out, v, style);
     add_watched(out, v, style);
-    phases_text(out, v, style);
+    activities_text(out, v, style);
     add_ending(out, v, style);
     add_limit(out, v, style);
     add_patterns(out, v, style);
@@ -413,7 +413,7 @@ static void add_run(struct buf *out, const struct view *v, const char *run_file,
                     const struct report_style *style)
 {
     const struct attached_process *in_vain = first_in_vain(v);
-    found_entered(out, in_vain, in_vain != NULL, style);
+    found_attached(out, in_vain, in_vain != NULL, style);
     add_watched(out, v, style);
     add_ending(out, v, style);
     add_details(out, run_file, style);
@@ -548,7 +548,7 @@ void report_run_json(struct buf *out, const struct view *v)
     report_json_all_series(&j, &job.job);
     report_json_found(&j, &v->found);
     report_json_patterns(&j, v->patterns, v->pattern_count);
-    phases_json(&j, v);
+    activities_json(&j, v);
     json_array_begin(&j, "balance");
     for (size_t i = 0; i < v->row_count; i++)
         add_json_row(&j, &v->rows[i], proc_role_name(v->rows[i].role));

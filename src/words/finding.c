@@ -286,7 +286,8 @@ static char *sentence(const struct finding_facts *f)
         add_count(&b, f);
         add_bytes(&b, f);
     } else {
-        buf_addf(&b, "%s: %s", f->process, f->evidence ? f->evidence : f->cause->name);
+        const char *named = f->cause ? f->cause->name : "its memory grows";
+        buf_addf(&b, "%s: %s", f->process, f->evidence ? f->evidence : named);
     }
     if (f->cause) {
         buf_adds(&b, ": ");
@@ -365,6 +366,15 @@ static void add_also(const struct finding_facts *f, struct finding *ret)
         if (text)
             ret->also[ret->also_count++] = text;
     }
+}
+
+/* The advice is the end of the sentence, after ": ". */
+void finding_add_growth(struct buf *out, const struct finding *f)
+{
+    const char *end = f->advice ? f->advice : "";
+    size_t len = strlen(f->sentence), tail = strlen(end);
+    bool has_advice = tail > 0 && len > tail + 2 && strcmp(f->sentence + len - tail, end) == 0;
+    buf_add(out, f->sentence, has_advice ? len - tail - 2 : len);
 }
 
 void finding_words(const struct finding_facts *f, struct finding *ret)

@@ -120,6 +120,9 @@ struct finding_facts {
 /* Fills in the texts. */
 void finding_words(const struct finding_facts *f, struct finding *ret);
 
+/* The sentence without its advice: what grows, its holder, how fast. */
+void finding_add_growth(struct buf *out, const struct finding *f);
+
 /* What one of its items is: "tuple of tensor float32 [1024, 1024] cpu". */
 void finding_words_add_item(struct buf *out, const struct wire_census_growing *g);
 

@@ -6,13 +6,18 @@
 #ifndef TIDEMARK_WORDS_H
 #define TIDEMARK_WORDS_H
 
+#include "words/account.h"
+#include "words/attached.h"
 #include "words/causes.h"
+#include "words/copies.h"
 #include "words/ending.h"
 #include "words/finding.h"
 #include "words/format.h"
 #include "words/headline.h"
 #include "words/news.h"
 #include "words/report_job.h"
+#include "words/settings.h"
+#include "words/size.h"
 #include "words/summary.h"
 
 #endif

@@ -100,7 +100,7 @@ def _is_told(b, how, type_name, least, most):
     equal(answer["verdict"], "no_leak", "verdict", said)
     (note,) = _notes(answer)
     check("Files.samples, a %s with about" % type_name in note, "the attribute", note)
-    check("no leak" in note and "self.samples: one array for each field" in note,
+    check("not a leak" in note and "self.samples: one array for each field" in note,
           "the end and the fix", note)
     check(re.search("(?m)^tidemark: 2 " + TOLD, said), "told as it happens", said)
     copies = _advice(b, file)["copies"]

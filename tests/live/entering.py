@@ -147,7 +147,10 @@ def steps_are_read_from_a_file(b):
     with open(b.folder / "log", "w") as log:
         job = _start(b, LOOP, "prints", stdout=log)
     time.sleep(0.5)
-    answer, _ = _profile(b, job.pid, "--steps", 900)
+    done = _tidemark(b, "profile", job.pid, "--json", b.folder / "answer", "--steps", 900)
+    equal(done.returncode, 0, "status", done.stderr.decode())
+    check("why: " in done.stdout.decode(), "no report beside the file", done.stdout.decode())
+    answer = load_json((b.folder / "answer").read_text())
     equal(answer["job"]["steps_from"], "output", "steps", answer["job"])
     check(answer["job"]["steps"] >= 899, "too few steps", answer["job"])
     check(answer["findings"], "nothing was found", answer["censuses"], answer.get("undecided"))
@@ -235,7 +238,7 @@ def a_wrapper_leads_to_its_trainer(b):
     shell = _start(b, LOOP, wrap=["bash", "wrap.sh"])
     pid = wait_until(lambda: children_of(shell.pid), "the shell's command")[0]
     time.sleep(0.5)
-    answer, said = _profile(b, shell.pid, "--seconds", 2)
+    answer, said = _profile(b, shell.pid, "-", "--seconds", 2)
     equal([e["pid"] for e in answer["entered"]], [pid], "entered")
     check("which wrapper %d has started" % shell.pid in said, "it is not said", said)
     _end(b, shell)
@@ -439,7 +442,7 @@ def who_may_not_enter_reads_what_to_type(b):
     b.folder.chmod(0o777)
     job = _start(b, SLOW)
     done = _tidemark(b, "watch", job.pid, "--no-store", "--duration", 56, timeout=120, **who)
-    lines = [x for x in done.stdout.decode().splitlines() if "cannot be attached to" in x]
+    lines = [x for x in done.stdout.decode().splitlines() if "could not attach to" in x]
     check(len(lines) == 1 and "belongs to user 0" in lines[0] and
           lines[0].endswith("sudo tidemark profile --pid %d" % job.pid), "lines", done.stdout.decode())
     (b.folder / "stop").touch()
@@ -467,7 +470,7 @@ def what_is_no_python_is_refused(b):
     for command in ("profile", "objects"):
         done = _tidemark(b, command, job.pid)
         equal(done.returncode, 1, "status of " + command, done.stdout)
-        check(b"cannot be attached to" in done.stderr and b"ython" in done.stderr, "reason",
+        check(b"could not attach to" in done.stderr and b"ython" in done.stderr, "reason",
               done.stderr.decode())
     equal(state_of(job.pid), "S", "the job")
 
@@ -545,7 +548,7 @@ def another_users_process(b):
     time.sleep(0.3)
     done = _tidemark(b, "profile", job.pid, **who)
     equal(done.returncode, 1, "status", done.stdout)
-    check(b"cannot be attached to" in done.stderr or b"there is no" in done.stderr, "reason",
+    check(b"could not attach to" in done.stderr or b"there is no" in done.stderr, "reason",
           done.stderr.decode())
     equal(_libraries(job.pid), set(), "libraries")
     _end(b, job)

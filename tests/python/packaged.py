@@ -81,7 +81,7 @@ def check_install(python, wheel, folder):
                f"tidemark.integrations.{name} needs {name}")
     (folder / "train.py").write_text(PROGRAM)
     expect(run(place / "python", "train.py", cwd=folder), "Step     20 | loss=0.5000",
-           "✓ Epoch 1 complete", "Verdict:")
+           "✓ Epoch 1 complete", "verdict:")
     expect(run(place / "python", "-m", "tidemark", "train.py", cwd=folder), "Step     20",
            "20 steps counted by the program itself")
     expect(run(place / "tidemark", "run", "--", place / "python", "train.py", cwd=folder), " 20 ")

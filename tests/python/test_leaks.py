@@ -66,10 +66,10 @@ class KnownTruth(Case):
         self.assertEqual(len(warned), 1, said)
         self.assertAlmostEqual(float(warned[0][1]), 64, delta=2)
         self.assertEqual(said.count("WARNING"), 1, said)  # once
-        held = (r"Held by(?: \(known at step \d+\))?: list `kept`, a global: \+1\.\d\d items a step "
-                r"\(bytearray\), about 6\d\.\d KB of host memory a step: ")
+        held = (r"why(?: \(known at step \d+\))?: list `kept`, a global: \+1\.\d\d items a step "
+                r"\(bytearray\), about 6\d\.\d KB of host memory a step\n   fix: \S")
         self.assertRegex(first_epoch, held)
-        self.assertRegex(said[said.index("Epoch 2 Summary"):], r"Verdict: LEAK.*\n   " + held)
+        self.assertRegex(said[said.index("Epoch 2 Summary"):], r"verdict: LEAK.*\n   " + held)
         self.assertIn("cause: growing-container", said)
         told = re.findall(r"told: (\S+) (\d+)", said)
         self.assertEqual([kind for kind, _ in told], ["host.anon"])
@@ -99,7 +99,7 @@ class KnownTruth(Case):
                 self.assertIn("answer: leak", done.stdout)
                 # The probe searches for the watcher outside, and the one inside reads what it found.
                 self.assertRegex(done.stdout[done.stdout.index("Epoch 2 Summary"):],
-                                 r"\n   Held by: list `kept`, a global: \+1\.\d\d items a step")
+                                 r"\n   why: list `kept`, a global: \+1\.\d\d items a step")
                 self.assertEqual("`kept`" in " ".join(done.stderr.split()), bool(outside),
                                  done.stderr)
 
@@ -107,12 +107,12 @@ class KnownTruth(Case):
         code, said = run_python(OPEN)
         self.assertEqual(code, 0, said)
         self.assertNotIn("WARNING", said)
-        self.assertRegex(said, r"Verdict: INCONCLUSIVE.*\n   Growing so far: list `kept`, a global: "
+        self.assertRegex(said, r"verdict: INCONCLUSIVE.*\n   why: growing so far: list `kept`, a global: "
                                r"\+1\.0\d items a step")
 
     def test_its_fixed_twin_is_not(self):
         code, said = run_python(PROGRAM, "fixed")
-        self.assertNotIn("Held by", said)
+        self.assertNotIn("why: list", said)
         self.assertRegex(said, r"(?m)^cause:$")
         self.assertEqual(code, 0, said)
         self.assertNotIn("WARNING", said)
@@ -154,12 +154,12 @@ class Warnings(Case):
             tidemark.Watcher(**options)._on_leaks([leak])
         return out.getvalue()
 
-    def test_a_leak_is_warned_of_with_what_to_look_at(self):
+    def test_a_leak_is_warned_of_with_its_fix(self):
         self.assertEqual(
             self.said(),
             "⚠️  WARNING: step 0: LEAK (low): torch.allocated cuda:0 grows 512 B/step\n"
-            "   Look at: one small tensor a step is kept, the size of a loss: where losses are "
-            "collected, collect loss.item()\n")
+            "   fix: collect loss.item() where losses are collected: every step keeps one small "
+            "tensor, the size of a loss\n")
 
     def test_not_where_it_is_not_wanted(self):
         self.assertEqual(self.said(warn_on_leak=False), "")
@@ -207,5 +207,5 @@ class Warnings(Case):
         self.assertIn(".item()", advice(Verdict("leak", kind="torch.allocated", rate=512.0)))
         self.assertIn(".detach()", advice(Verdict("leak", kind="torch.allocated", rate=70000.0)))
         self.assertIn("graph", advice(Verdict("leak", kind="host.anon", rate=15000.0)))
-        self.assertIn("closed", advice(Verdict("leak", kind="fds", rate=1.0)))
+        self.assertIn("never closes", advice(Verdict("leak", kind="fds", rate=1.0)))
         self.assertIsNone(advice(Verdict("leak", kind="replay.entries", rate=1.0)))

@@ -71,7 +71,7 @@ class TheDocuments(Case):
         lines = document(name)
         self.assertGreater(len(lines), 30)
         said = replay(lines).splitlines()
-        ours = [line for line in said if line.startswith(("   RAM delta:", "   Verdict:"))]
+        ours = [line for line in said if line.startswith(("   RAM delta:", "   verdict:"))]
         self.assertEqual(len(ours), 4)
         self.assertEqual([line for line in said if line and line not in ours], lines)
 
@@ -87,7 +87,7 @@ class TheDocuments(Case):
         self.assertEqual(block[0], "=" * 60)
         self.assertEqual(block[1], "Epoch 2 Summary:")
         self.assertEqual(block[4], "=" * 60)
-        self.assertTrue(block[5].startswith("   RAM delta:") or block[5].startswith("   Verdict:"))
+        self.assertTrue(block[5].startswith("   RAM delta:") or block[5].startswith("   verdict:"))
 
 
 class Lines(Case):

@@ -79,7 +79,7 @@ class Printing(Case):
             w.epoch_end()
         self.assertEqual(out.getvalue().splitlines()[0], "✓ Epoch 1 complete - baselines set")
         self.assertIn("Epoch 2 Summary:\n   Loss (avg): 0.5000 [stable]\n====", out.getvalue())
-        self.assertRegex(out.getvalue(), r"=\n   RAM delta: [+-]\d+\.\dMB\n   Verdict: \S.*\n$")
+        self.assertRegex(out.getvalue(), r"=\n   RAM delta: [+-]\d+\.\dMB\n   verdict: \S.*\n$")
 
     def test_output_by_a_logger(self):
         w = tidemark.Watcher(print_every=2, logger="a.training")
@@ -307,7 +307,7 @@ class Life(Case):
         with output() as out:
             with tidemark.watch(print_every=50) as w:
                 steps(w, 10)
-        self.assertRegex(out.getvalue(), r"^   Verdict: INCONCLUSIVE")
+        self.assertRegex(out.getvalue(), r"^   verdict: INCONCLUSIVE")
         self.assertTrue(w.closed)
 
     def test_answers(self):

@@ -1,6 +1,6 @@
 /* tests/unit/test_copies.c: what data workers copy, and what is said about it. */
-#include "advice/advice.h"
 #include "unit.h"
+#include "words/copies.h"
 
 #define MB (1024.0 * 1024)
 
@@ -68,10 +68,11 @@ TEST(copies__a_list_that_is_copied_is_named)
     CHECK(matters(&f));
     CHECK_TEXT(
         said(&f),
-        "2 data workers of trainer 7 have copied 52.0 MB each (104 MB in all) since the "
-        "fork, of 200 MB that were shared then: Files.samples, a list with about 46.0 MB of "
-        "Python objects, is copied page by page as reading writes reference counts. It grows "
-        "no more: no leak. To share it, keep it as one numpy array, torch tensor or Arrow "
+        "2 data workers of trainer 7 have copied 52.0 MB each (104 MB in all) of the 200 MB they "
+        "shared at the fork. It is mostly Files.samples, a list with about 46.0 MB of Python "
+        "objects: reading an object writes its reference count, which copies its page. It does "
+        "not grow any more: not a leak. To share it, keep it as one numpy array, torch tensor or "
+        "Arrow "
         "table (self.samples: one array for each field, not of objects), or use fewer workers.");
 }
 
@@ -102,11 +103,11 @@ TEST(copies__growth_ends_at_the_size_of_the_list_at_most)
     copies_judge(&f, &c);
     CHECK(c.matter);
     CHECK_NEAR(c.ends_at, 106.5 * MB, 0);
-    CHECK(strstr(said(&f), "It still grows by 1.00 MB/step each, up to about 106 MB each at most, "
-                           "if each reads every object of it: no leak."));
+    CHECK(strstr(said(&f), "It still grows by 1.00 MB/step each, to at most about 106 MB each, "
+                           "when each has read every object: not a leak."));
     f.workers = f.measured = 1;
     f.all = f.each = 40 * MB;
-    CHECK(strstr(said(&f), "1.00 MB/step, up to about 106 MB at most, if it reads every object"));
+    CHECK(strstr(said(&f), "1.00 MB/step, to at most about 106 MB, when it has read every object"));
 }
 
 /* Read in order, or in part: it stays where it is, and nothing else is promised. */
@@ -116,7 +117,7 @@ TEST(copies__what_stands_is_not_said_to_go_on)
     struct copy_facts f = two_named(56 * MB, 100 * MB);
     copies_judge(&f, &c);
     CHECK(isnan(c.ends_at));
-    CHECK(strstr(said(&f), "It grows no more: no leak. To share it"));
+    CHECK(strstr(said(&f), "It does not grow any more: not a leak. To share it"));
 }
 
 TEST(copies__the_end_is_never_more_than_was_shared)
@@ -138,7 +139,7 @@ TEST(copies__what_nobody_names_ends_at_what_was_shared)
     copies_judge(&f, &c);
     CHECK(c.matter && !c.named);
     CHECK_NEAR(c.ends_at, 200 * MB, 0);
-    CHECK(strstr(said(&f), "1.00 MB/step each, up to 200 MB each at most: no leak."));
+    CHECK(strstr(said(&f), "1.00 MB/step each, to at most 200 MB each: not a leak."));
 }
 
 /* Watched from outside, nobody tells what it is: so much may be the dataset, or the interpreter. */
@@ -149,8 +150,8 @@ TEST(copies__without_a_probe_the_way_to_know_is_said)
     f.inherited = 400 * MB;
     copies_judge(&f, &c);
     CHECK(!c.matter && c.may_matter);
-    CHECK(strstr(said(&f), "whether part of this is the dataset can be told from inside, if the "
-                           "job is started with 'tidemark run'."));
+    CHECK(strstr(said(&f), "Whether part of this is the dataset is only known if the job is "
+                           "started with 'tidemark run'."));
     CHECK(!strstr(said(&f), "numpy"));
     f.probed = true;
     copies_judge(&f, &c);
@@ -158,7 +159,7 @@ TEST(copies__without_a_probe_the_way_to_know_is_said)
     f = two_workers(130 * MB);
     copies_judge(&f, &c);
     CHECK(c.matter && !c.may_matter);
-    CHECK(strstr(said(&f), "Which attribute of the dataset it is can be told from inside"));
+    CHECK(strstr(said(&f), "Which attribute of the dataset it is is only known"));
     f = two_workers(10 * MB);
     copies_judge(&f, &c);
     CHECK(!c.matter && !c.may_matter);
@@ -169,13 +170,14 @@ TEST(copies__too_few_looks_say_nothing_about_growth)
     struct copy_facts f = two_named(52 * MB, 46 * MB);
     f.trend = COPIES_UNKNOWN;
     CHECK(!strstr(said(&f), "grow"));
-    CHECK(strstr(said(&f), "That is about all of it: no leak."));
+    CHECK(strstr(said(&f), "That is almost all of it: not a leak."));
     f = two_workers(130 * MB);
     f.trend = COPIES_UNKNOWN;
-    CHECK(strstr(said(&f), "More than was shared it cannot become: no leak."));
+    CHECK(strstr(said(&f), "It cannot exceed what was shared at the fork: not a leak."));
     f = two_named(20 * MB, 46 * MB);
     f.trend = COPIES_UNKNOWN;
-    CHECK(strstr(said(&f), "It ends at about 52.5 MB each at most, if each reads every object"));
+    CHECK(
+        strstr(said(&f), "It ends at about 52.5 MB at most each, when each has read every object"));
 }
 
 TEST(copies__what_is_known_of_one_is_not_multiplied)
@@ -184,9 +186,9 @@ TEST(copies__what_is_known_of_one_is_not_multiplied)
     f.measured = 1;
     f.all = f.each;
     CHECK(matters(&f));
-    CHECK(strstr(said(&f), "2 data workers of trainer 7 have copied 52.0 MB each since the fork"));
+    CHECK(strstr(said(&f), "2 data workers of trainer 7 have copied 52.0 MB each of the"));
     f.workers = 1;
-    CHECK(strstr(said(&f), "the data worker of trainer 7 has copied 52.0 MB since the fork"));
+    CHECK(strstr(said(&f), "the data worker of trainer 7 has copied 52.0 MB of the"));
 }
 
 TEST(copies__spawned_workers_are_told_by_what_they_were_given)

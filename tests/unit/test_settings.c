@@ -1,6 +1,6 @@
 /* tests/unit/test_settings.c: advice on settings, and none without a reason. */
-#include "advice/advice.h"
 #include "unit.h"
+#include "words/settings.h"
 
 #define MB (1024.0 * 1024)
 #define GB (1024 * MB)
@@ -19,11 +19,18 @@ static struct setting_facts no_facts(void)
 /* The reason for a setting; NULL: it is not advised. */
 static const char *advised(const struct setting_facts *f, const char *name)
 {
-    static struct settings s;
+    static char text[2048];
+    struct settings s;
     settings_judge(f, &s);
-    for (unsigned i = 0; i < s.count; i++)
-        if (strcmp(s.list[i].name, name) == 0)
-            return s.list[i].why;
+    for (unsigned i = 0; i < s.count; i++) {
+        struct buf why = BUF_INIT;
+        if (strcmp(setting_name(s.list[i].kind), name) != 0)
+            continue;
+        setting_describe(&why, &s.list[i], f);
+        snprintf(text, sizeof(text), "%s", buf_text(&why));
+        buf_release(&why);
+        return text;
+    }
     return NULL;
 }
 
@@ -50,7 +57,7 @@ TEST(settings__workers_that_weigh_are_told)
     f.parts = &part;
     f.part_count = 1;
     const char *why = advised(&f, "num_workers");
-    CHECK(why && strstr(why, "4 data workers have 1.00 GB for themselves (256 MB each), 25 %"));
+    CHECK(why && strstr(why, "4 data workers have 1.00 GB of private memory (256 MB each), 25 %"));
     part.private_bytes = 100 * MB;
     CHECK(count_advised(&f) == 0);
     part.private_bytes = NAN;
@@ -64,7 +71,7 @@ TEST(settings__compile_workers_are_told_with_what_they_hold)
     f.parts = &part;
     f.part_count = 1;
     const char *why = advised(&f, "TORCHINDUCTOR_COMPILE_THREADS=1");
-    CHECK(why && strstr(why, "8.00 GB by RSS, 1.10 GB by share, 900 MB of that for themselves"));
+    CHECK(why && strstr(why, "8.00 GB by RSS, 1.10 GB by share, 900 MB of that private"));
     part.private_bytes = 10 * MB;
     CHECK(count_advised(&f) == 0);
 }
@@ -101,7 +108,8 @@ TEST(settings__the_hosts_memory)
     f.pinned = 600 * MB;
     CHECK(strstr(advised(&f, "pin_memory"), "600 MB of pinned host memory"));
     f.freed_by_trim = 700 * MB;
-    CHECK(strstr(advised(&f, "MALLOC_ARENA_MAX"), "malloc_trim of the cleanup gave 700 MB back"));
+    CHECK(
+        strstr(advised(&f, "MALLOC_ARENA_MAX"), "first malloc_trim returned 700 MB of free heap"));
     f.freed_by_gc = 800 * MB;
     CHECK(strstr(advised(&f, "gc.collect()"), "freed 800 MB"));
 }
@@ -125,7 +133,8 @@ TEST(settings__a_device_nearly_full_during_steps)
     f.devices[0] = (struct device_facts){"cuda:0", 20 * GB, 70 * GB, 72 * GB, 76 * GB, 80 * GB};
     f.device_count = 1;
     const char *why = advised(&f, "gradient accumulation");
-    CHECK(why && strstr(why, "cuda:0 is 95 % full, and 50.0 GB of the 70.0 GB"));
+    CHECK(why &&
+          strstr(why, "cuda:0 is 95 % full. Tensors took 70.0 GB at the peak, 50.0 GB of that"));
     f.devices[0].used = 60 * GB;
     CHECK(count_advised(&f) == 0);
     f.devices[0].used = 76 * GB;
@@ -139,7 +148,7 @@ TEST(settings__an_allocator_that_keeps_far_more_than_was_ever_used)
     f.devices[0] = (struct device_facts){"cuda:0", 10 * GB, 30 * GB, 45 * GB, 46 * GB, 80 * GB};
     f.device_count = 1;
     const char *why = advised(&f, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
-    CHECK(why && strstr(why, "torch kept 45.0 GB of cuda:0") && strstr(why, "15.0 GB lie"));
+    CHECK(why && strstr(why, "torch reserved 45.0 GB of cuda:0") && strstr(why, "15.0 GB lie"));
     f.devices[0].reserved = 31 * GB;
     CHECK(count_advised(&f) == 0);
 }

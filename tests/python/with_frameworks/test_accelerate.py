@@ -28,5 +28,5 @@ class Loop(Case):
                     model(torch.randn(4, 16, device=accelerator.device))
                 w.epoch_end()
         self.assertEqual((w.step_count, w.epoch_count), (8, 2))
-        for part in ("Step      4 | loss=", "✓ Epoch 1 complete", "Verdict: "):
+        for part in ("Step      4 | loss=", "✓ Epoch 1 complete", "verdict: "):
             self.assertIn(part, out.getvalue())

@@ -1,8 +1,9 @@
-/* advice/words.h: short texts by value, so that several can stand in one sentence. Private. */
-#ifndef TIDEMARK_ADVICE_WORDS_H
-#define TIDEMARK_ADVICE_WORDS_H
+/* words/amounts.h: short texts by value, so that one format takes several of them. Private. */
+#ifndef TIDEMARK_WORDS_AMOUNTS_H
+#define TIDEMARK_WORDS_AMOUNTS_H
 
-#include "advice/advice.h"
+#include "base/base.h"
+#include "verdict/verdict.h"
 
 struct words {
     char text[160];
@@ -18,8 +19,5 @@ struct words words_joined(const char *format, ...) __attribute__((format(printf,
 
 /* "step 40", "12 min into the run". */
 struct words words_of_position(double at, double start, enum series_clock clock);
-
-void texts_add(struct advice_texts *t, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,5 +1,5 @@
-/* advice/words.c: short texts by value. */
-#include "advice/words.h"
+/* words/amounts.c: short texts by value. */
+#include "words/amounts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,14 +55,4 @@ struct words words_of_duration(double seconds)
     struct buf b = BUF_INIT;
     units_add_duration(&b, seconds);
     return words_of(&b);
-}
-
-void texts_add(struct advice_texts *t, const char *format, ...)
-{
-    if (t->count == ADVICE_TEXTS)
-        return;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(t->text[t->count++], ADVICE_TEXT_LENGTH, format, args);
-    va_end(args);
 }

@@ -1,0 +1,30 @@
+/* cli/attaching.h: attaches to processes of a watched job when that is worth it. */
+#ifndef TIDEMARK_CLI_ATTACHING_H
+#define TIDEMARK_CLI_ATTACHING_H
+
+#include "launch/launch.h"
+#include "watch/watch.h"
+
+struct attaching_options {
+    bool all;        /* every trainer, at once; else a process once it is suspect */
+    bool only_names; /* attaches to nobody; names the suspects and the command to type */
+    double patience; /* seconds each main thread has to reach a safe point */
+    void (*announce)(void *context, const char *line);
+    void *context;
+};
+
+struct attaching;
+
+struct attaching *attaching_new(const struct attaching_options *o);
+struct attaching *attaching_free(struct attaching *e); /* accepts NULL, returns NULL */
+
+/* Begins what is worth beginning, and announces the results since the last call. Never waits. */
+void attaching_tick(struct attaching *e, struct watch *w);
+
+size_t attaching_count(const struct attaching *e);    /* attached so far */
+bool attaching_is_refused(const struct attaching *e); /* every attempt failed */
+
+/* After watch_finish(): cancels attempts under way and detaches from all. */
+void attaching_end(struct attaching *e, struct watch *w);
+
+#endif
