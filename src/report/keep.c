@@ -43,7 +43,7 @@ static bool activity_is_sane(const struct view_activity *p, size_t series_count)
 
 static bool view_is_sane(const struct view *v)
 {
-    if (v->limit > 0 && !v->limit_source)
+    if ((v->limit > 0 && !v->limit_source) || v->warning_count > v->note_count)
         return false;
     for (size_t i = 0; i < v->count; i++)
         if (!history_is_sane(&v->series[i].history))

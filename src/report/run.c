@@ -337,9 +337,10 @@ static void add_sections(struct buf *out, const struct view *v, const struct run
 
 /* ---- what else ---- */
 
-static void add_notes(struct buf *out, const struct view *v, const struct report_style *style)
+static void add_notes(struct buf *out, const struct view *v, unsigned count,
+                      const struct report_style *style)
 {
-    for (unsigned i = 0; i < v->note_count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct buf text = BUF_INIT;
         utf8_add_clean(&text, v->notes[i], style->ascii);
         text_fact(out, i == 0 ? "note" : "", &text, style);
@@ -394,7 +395,7 @@ static void add_all(struct buf *out, const struct view *v, const struct run_job 
     add_sections(out, v, j, style);
     buf_addc(out, '\n');
     found_counts(out, v, style);
-    add_notes(out, v, style);
+    add_notes(out, v, v->note_count, style);
     add_cost(out, v, style);
 }
 
@@ -416,6 +417,7 @@ static void add_run(struct buf *out, const struct view *v, const char *run_file,
     found_attached(out, in_vain, in_vain != NULL, style);
     add_watched(out, v, style);
     add_ending(out, v, style);
+    add_notes(out, v, v->warning_count, style);
     add_details(out, run_file, style);
 }
 
@@ -442,6 +444,10 @@ static void add_short(struct buf *out, const struct view *v, const struct run_jo
     else if (isfinite(v->steps))
         summary_next(&text, &j->job, style);
     text_answer(out, v->ending ? "ended" : "next", &text, style);
+    for (unsigned i = 0; i < v->warning_count; i++) {
+        buf_adds(&text, v->notes[i]);
+        text_answer(out, "note", &text, style);
+    }
 }
 
 void report_run_text(struct buf *out, const struct view *v, const char *run_file,

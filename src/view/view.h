@@ -100,6 +100,7 @@ struct view {
     char *unread;            /* why processes could not be read; NULL: all were */
     char *notes[VIEW_NOTES]; /* what else the user should know, a sentence each */
     unsigned note_count;
+    unsigned warning_count; /* so many of them, the first, are in the short report, too */
     struct view_pattern patterns[VIEW_PATTERNS]; /* the one that moved most first */
     unsigned pattern_count;
 };

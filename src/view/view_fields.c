@@ -224,6 +224,7 @@ static const struct field_entry view_list[] = {
     FIELD_PLAIN(view, ending),
     FIELD_PLAIN(view, unread),
     FIELD_SEVERAL(view, notes, note_count, .type = FIELD_TEXT),
+    FIELD_PLAIN(view, warning_count),
     FIELD_SEVERAL(view, patterns, pattern_count, .type = FIELD_STRUCT, .of = &view_pattern_fields),
 };
 const struct field_table view_fields = FIELDS(view, view_list);

@@ -127,9 +127,6 @@ static void add_cleanup_notes(const struct job *j, struct view *v)
     add_cleanup(j, "trim", &text);
     if (text.len > 0)
         add_note(v, "cleanup:%s", buf_text(&text));
-    if (isfinite(sum_told(j, "cleanup.refused")))
-        add_note(v, "TIDEMARK_CLEANUP could not be understood: the job ran as if it were not set. "
-                    "It is written like every=10,gc=1,trim=0");
     buf_release(&text);
 }
 
@@ -213,22 +210,33 @@ static void add_end_notes(const struct watch *w, struct view *v)
                  alive == 1 ? "s" : "");
 }
 
+/* What the user asked for or counts on, and tidemark did not do: a short report that hides it would
+ * mislead. */
+static void add_warnings(const struct watch *w, struct view *v)
+{
+    add_foreign_notes(w, v);
+    if (w->options.note)
+        add_note(v, "%s", w->options.note);
+    if (isfinite(sum_told(&w->job, "cleanup.refused")))
+        add_note(v, "TIDEMARK_CLEANUP could not be understood: the job ran as if it were not set. "
+                    "It is written like every=10,gc=1,trim=0");
+    v->warning_count = v->note_count;
+}
+
 static void add_notes(struct watch *w, struct view *v)
 {
     struct buf shared = BUF_INIT, copies = BUF_INIT;
     const struct buf *elsewhere = &sampler_surroundings(w->sampler)->elsewhere;
+    add_warnings(w, v);
     if (v->unread)
         add_note(v, "processes of the job are missing here that could not be read: %s", v->unread);
     if (elsewhere->len > 0)
         add_note(v, "%s", buf_text(elsewhere));
     add_clock_note(&w->job, v);
-    add_foreign_notes(w, v);
     shared_describe(w->sampler, &shared);
     add_text_note(v, &shared);
     workers_describe(&w->job, &copies);
     add_text_note(v, &copies);
-    if (w->options.note)
-        add_note(v, "%s", w->options.note);
     add_gpu_notes(w, v);
     add_shares_notes(w, v);
     add_cleanup_notes(&w->job, v);

@@ -79,7 +79,7 @@ def leaking_training_leaks_at_its_true_rate(p):
 
 def run_file_is_shown_and_judged_like_any_other(p):
     r = p.run(p.train, "--epochs", EPOCHS, "--leak", "--run-file", "run.tide")
-    shown = p.show()
+    shown = p.show("--full")
     check(shown.returncode == 0, shown.stderr)
     check("LEAK" in shown.stdout and "examples/train" in shown.stdout, "not the report", shown.stdout)
     again = p.run(p.tidemark, "analyze", "--quiet", "run.tide")

@@ -15,7 +15,7 @@ def _evaluating(b, *arguments, options=()):
     if not (package / "tidemark" / "_core.abi3.so").exists():
         raise Skipped("the Python package is not built")
     answer = b.folder / "answer.json"
-    command = b.under(b.workload("evaluates.py", *arguments), "--json", answer, *options)
+    command = b.under(b.workload("evaluates.py", *arguments), "--json", answer, "--full", *options)
     done = b.run(command, env={**os.environ, "PYTHONPATH": str(package)})
     said = done.stderr.decode()
     equal(done.returncode, 0, "status", said)
@@ -56,7 +56,7 @@ def spikes_of_an_evaluation_have_its_name(b):
     check("  phases    evaluate 12 times, " in said, "report", said)
     check("all given back: %d of %d during\n" % ((spikes["count"],) * 2) in said
           or "all given back:\n" in said, "reasons", said)
-    shown = b.run([str(b.tidemark), "show", str(file)]).stdout.decode()
+    shown = b.run([str(b.tidemark), "show", "--full", str(file)]).stdout.decode()
     check("  phases    evaluate 12 times, " in shown, "show", shown)
     again = load_json(b.run([str(b.tidemark), "show", "--json", str(file)]).stdout.decode())
     equal(again["phases"], answer["phases"], "phases of the run file")

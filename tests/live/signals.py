@@ -51,7 +51,7 @@ def _count(b, number, send, child=True):
     once = "[(%d, 1)]" % number
     wanted = {"parent": once, "child": once if child else "[]"}
     equal(_counts(b), wanted, "signals of number %d" % number)
-    check(b"watched" in said, "there is no report", said.decode())
+    check(b"INCONCLUSIVE" in said, "there is no report", said.decode())
 
 
 def to_tidemark_alone(b):
@@ -77,7 +77,7 @@ def interrupt_key(b):
     terminal.read()
     equal(terminal.status(), 5, "status", terminal.text)
     equal(_counts(b), {"parent": "[(2, 1)]", "child": "[(2, 1)]"}, "interrupts")
-    check("watched" in terminal.text, "there is no report", terminal.text)
+    check("INCONCLUSIVE" in terminal.text, "there is no report", terminal.text)
 
 
 def interrupt_key_ends_a_program(b):
@@ -88,7 +88,7 @@ def interrupt_key_ends_a_program(b):
     terminal.read()
     equal(terminal.status(), -signal.SIGINT, "status", terminal.text)
     check("KeyboardInterrupt" in terminal.text, "the program said nothing", terminal.text)
-    check("watched" in terminal.text, "there is no report", terminal.text)
+    check("INCONCLUSIVE" in terminal.text, "there is no report", terminal.text)
 
 
 def quit_key(b):
@@ -124,7 +124,7 @@ def stop_key_in_a_shell(b):
     terminal.keys("fg\n")
     terminal.read("tick %d\r" % (before + 20))
     terminal.keys("\x03")
-    terminal.read("watched")
+    terminal.read("INCONCLUSIVE")
     terminal.keys("echo status $?\n")
     terminal.read("status 130")
 

@@ -145,7 +145,7 @@ def settings_come_in_turns(b):
     for name, told in variables.items():
         log = (keep / ("round-2-%s.log" % name)).read_text()
         equal(log.split("\n")[0], told, "variable of " + name, log)
-        shown = b.run([str(b.tidemark), "show", str(keep / ("round-2-%s.tide" % name))])
+        shown = b.run([str(b.tidemark), "show", "--full", str(keep / ("round-2-%s.tide" % name))])
         check(b"40 steps" in shown.stdout, "run file of " + name, shown.stdout)
 
 

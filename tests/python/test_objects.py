@@ -475,8 +475,8 @@ class Programs(Case):
                     time.sleep(0.01)
             print("steps:", w.step_count)
             """)
-        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "--no-store", "--",
-                               sys.executable, "-c", program],
+        done = subprocess.run([sys.executable, "-m", "tidemark", "run", "--no-store", "--full",
+                               "--", sys.executable, "-c", program],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stdout), (0, "steps: 300\n"), done.stderr)
         self.assertRegex(done.stderr, r"inspect +\d+ census")

@@ -254,6 +254,7 @@ static void fill_view(struct view *v)
     memset(v, 0, sizeof *v);
     fill(&view_fields, (char *) v, &filler);
     /* What the members have to do with each other. */
+    v->warning_count = v->note_count;
     for (size_t i = 0; i < v->phase_count; i++)
         for (size_t k = 0; k < v->phases[i].count; k++) {
             v->phases[i].series[k].series = k;

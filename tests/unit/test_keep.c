@@ -268,6 +268,37 @@ TEST(keep__knows_long_and_odd_texts)
     CHECK(survives(&v));
 }
 
+/* ---- warnings ---- */
+
+/* Does a report begin a fact with this? */
+static bool notes(const struct view *v, const struct report_style *style, const char *what)
+{
+    struct buf text = BUF_INIT;
+    report_run_text(&text, v, NULL, style);
+    bool found = strstr(buf_text(&text), what) != NULL;
+    buf_release(&text);
+    return found;
+}
+
+/* The first note is one; also where a run was too short for more than two lines. */
+TEST(keep__a_warning_is_in_the_short_report_too)
+{
+    static const struct report_style brief = {.width = 80}, full = {.width = 80, .full = true};
+    static const char note[] = "note      no GPU series", answer[] = "\nnote: no GPU series";
+    struct view v = make_view();
+    CHECK(!notes(&v, &brief, note) && notes(&v, &full, note));
+    v.warning_count = 1;
+    CHECK(notes(&v, &brief, note) && notes(&v, &full, note));
+    v.ended = true;
+    v.seconds = 1;
+    v.answer.verdict = VERDICT_INCONCLUSIVE;
+    CHECK(notes(&v, &brief, answer));
+    v.warning_count = 0;
+    CHECK(!notes(&v, &brief, "no GPU series"));
+    v.warning_count = 1;
+    CHECK(survives(&v));
+}
+
 /* ---- phases ---- */
 
 /* Whether the report says this, wherever its lines end. */
@@ -409,6 +440,7 @@ TEST(keep__refuses_what_no_view_has)
         "\"rows\": [{\"label\": \"x\", \"grows\": 1}]",
         "\"total\": {\"label\": \"x\"}, \"rows\": 1",
         "\"notes\": [1]",
+        "\"notes\": [\"a\"], \"warning_count\": 2",
         "\"limit\": 5",
         "\"seconds\": \"five\"",
         "\"found\": {\"entered\": [{\"process\": \"neither entered nor refused\"}]}",
