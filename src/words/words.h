@@ -15,5 +15,6 @@
 #include "words/reasons.h"
 #include "words/report_job.h"
 #include "words/summary.h"
+#include "words/tradeoff.h"
 
 #endif
