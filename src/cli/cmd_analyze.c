@@ -89,6 +89,7 @@ static int print_batch_line(void *context, struct loaded_series *s)
     struct buf out = BUF_INIT;
 
     engine_answer(s->engine, &answer);
+    reasons_write(&answer, s->info.unit, s->info.clock);
     report_batch(&out, &s->info, &answer);
     int r = terminal_write(&out);
     buf_release(&out);

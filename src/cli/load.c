@@ -417,6 +417,7 @@ static void add_loaded(struct judgement *j, const struct loaded_series *s)
 {
     struct answer *a = &j->answers[j->job.count];
     engine_answer(s->engine, a);
+    reasons_write(a, s->info.unit, s->info.clock);
     j->series[j->job.count++] = (struct report_series){
         .info = &s->info,
         .answer = a,

@@ -522,13 +522,13 @@ static double confidence_of(const struct engine *e, const struct conclusion *c,
                             const struct answer *a)
 {
     double excess = e->alarm.growth.z / engine_threshold(e);
-    switch (c->reason) {
-    case REASON_GROWS:
+    switch (c->basis) {
+    case BASIS_GROWS:
         return fmin(0.999, 0.99 + 0.0045 * fmax(0, excess - 1));
-    case REASON_PREVIOUS_RUN:
+    case BASIS_PREVIOUS_RUN:
         return 0.8;
-    case REASON_NO_RISE:
-    case REASON_PLAN_COVERED:
+    case BASIS_NO_RISE:
+    case BASIS_PLAN_COVERED:
         return 0.9 + 0.09 * fmin(1, (a->last_at - a->first_at) / (5 * e->horizon));
     default:
         return NAN;
@@ -550,27 +550,27 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
 {
     double length = e->last_at - e->first_at;
     double spacing = e->samples > 1 ? length / (double) (e->samples - 1) : 1;
-    switch (c->reason) {
-    case REASON_TOO_SHORT: {
+    switch (c->basis) {
+    case BASIS_TOO_SHORT: {
         double few = fmax(0, LEAST_SAMPLES - (double) e->samples) * spacing;
         bool grows = a->phase_count > 0 &&
                      (a->phases[a->phase_count - 1].name == PHASE_GROWING || engine_suspects(e));
         return fmax(few, grows ? growth_needs(e, a) : e->horizon - (e->samples ? length : 0));
     }
-    case REASON_ROUNDED:
+    case BASIS_ROUNDED:
         return length;
-    case REASON_ROSE_LATELY:
+    case BASIS_ROSE_LATELY:
         return growth_needs(e, a);
-    case REASON_JUST_STOPPED:
+    case BASIS_JUST_STOPPED:
         return fmax(ACQUITTAL * e->horizon - (e->last_at - c->stopped_at), 0.25 * e->horizon);
-    case REASON_NEW_MAXIMUM:
+    case BASIS_NEW_MAXIMUM:
         return fmax(4 * spacing, 0.25 * e->horizon);
-    case REASON_WEAK_GROWTH:
+    case BASIS_WEAK_GROWTH:
         /* The error of a slope falls with the power 3/2 of the time. */
         return c->weak.span * fmax(0.1, pow(engine_threshold(e) / c->weak.z, 2.0 / 3) - 1);
-    case REASON_STAIRS:
+    case BASIS_STAIRS:
         return stairs_acquit(&c->stairs) - e->last_at;
-    case REASON_PLAN_TOO_LONG: {
+    case BASIS_PLAN_TOO_LONG: {
         double headroom = 0.1 * (a->limit - e->last_value);
         double excess = a->rate_high * (a->plan - a->last_at) / fmax(headroom, 1);
         return length * fmin(10, pow(fmax(1, excess), 2.0 / 3) - 1 + 0.1);
@@ -623,14 +623,14 @@ void engine_answer(const struct engine *e, struct answer *ret)
     struct conclusion c;
     conclude(e, &floor, last, stands, &c);
     a->verdict = c.verdict;
-    if (c.reason == REASON_NO_RISE && last->name != PHASE_SHRINKING)
+    if (c.basis == BASIS_NO_RISE && last->name != PHASE_SHRINKING)
         settle_end(&floor, e->horizon, a);
     a->suspect = a->verdict != VERDICT_LEAK && engine_suspects(e);
     fill_warm_up(a);
     fill_rates(e, last, a->verdict == VERDICT_LEAK ? &leak.growth : NULL, a);
     if (a->verdict == VERDICT_LEAK)
         fill_onset(e, standing, leak.onset, a);
-    if (c.reason == REASON_PLAN_COVERED)
+    if (c.basis == BASIS_PLAN_COVERED)
         a->rate_upper = fmax(0, a->rate_high);
     else if (a->verdict == VERDICT_NO_LEAK)
         a->rate_upper = fmax(rate_bound(e, &floor, last, a->warm_up_end), a->rate);

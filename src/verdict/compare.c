@@ -5,10 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Two numbers of one sign are alike if neither is so many times the other. */
+/* Two numbers of one sign are alike if neither is this many times the other. */
 #define ALIKE 1.5
 
-/* Warm-ups, in epochs, that differ by no more than this end at the same share of the data. */
+/* Warm-ups that differ by at most this many epochs end at the same share of the data. */
 #define EPOCHS_APART 0.25
 
 static bool alike(double a, double b)
@@ -30,11 +30,11 @@ __attribute__((format(printf, 2, 3))) static void differ(struct comparison *c, c
 static const char *said(const struct answer *a)
 {
     if (a->verdict == VERDICT_LEAK)
-        return a->severity == SEVERITY_NEGLIGIBLE ? "a negligible leak" : "a leak";
-    return a->verdict == VERDICT_NO_LEAK ? "no leak" : verdict_name(a->verdict);
+        return a->severity == SEVERITY_NEGLIGIBLE ? "has a negligible leak" : "leaks";
+    return a->verdict == VERDICT_NO_LEAK ? "does not leak" : "is inconclusive";
 }
 
-/* How a run goes, without its size: does it warm up, and what does it do in the end. */
+/* The shape of a run, whatever its size: whether it settles or grows at the end. */
 enum course { COURSE_SETTLES, COURSE_GROWS, COURSE_OPEN };
 
 static enum course course_of(const struct answer *a)
@@ -43,7 +43,7 @@ static enum course course_of(const struct answer *a)
         return COURSE_GROWS;
     if (a->verdict == VERDICT_NO_LEAK)
         return COURSE_SETTLES;
-    /* Inconclusive after its warm-up: it has settled as far as one can see. */
+    /* Inconclusive after a warm-up: settled, as far as the run shows. */
     return isnan(a->warm_up_end) ? COURSE_OPEN : COURSE_SETTLES;
 }
 
@@ -51,7 +51,7 @@ static void compare_warm_up(const struct answer *a, const struct answer *b, stru
 {
     bool warm_a = !isnan(a->warm_up_end), warm_b = !isnan(b->warm_up_end);
     if (warm_a != warm_b) {
-        differ(c, "%s has a warm-up, %s has none.", warm_a ? "A" : "B", warm_a ? "B" : "A");
+        differ(c, "%s has a warm-up, %s does not.", warm_a ? "A" : "B", warm_a ? "B" : "A");
         return;
     }
     if (!warm_a)
@@ -84,7 +84,7 @@ static void compare_level(const struct answer *a, const struct answer *b, enum s
     buf_release(&text);
 }
 
-/* Rates count by what they would add over as long a stretch again, against the level. */
+/* A rate matters if over another run of this length it would add 1 % of the level. */
 static bool rate_matters(const struct answer *a)
 {
     return fabs(a->rate * (a->last_at - a->first_at)) > 0.01 * fabs(a->floor_last);
@@ -98,11 +98,11 @@ static void compare_rate(const struct answer *a, const struct answer *b, struct 
         return;
     const char *faster = a->rate > b->rate ? "A" : "B", *other = a->rate > b->rate ? "B" : "A";
     if (fmin(a->rate, b->rate) > 0)
-        differ(c, "In the end %s grows faster.", faster);
+        differ(c, "At the end %s grows faster.", faster);
     else if (fmax(a->rate, b->rate) > 0)
-        differ(c, "In the end %s still grows, %s does not.", faster, other);
+        differ(c, "At the end %s still grows, %s does not.", faster, other);
     else
-        differ(c, "In the end %s falls faster.", a->rate < b->rate ? "A" : "B");
+        differ(c, "At the end %s falls faster.", a->rate < b->rate ? "A" : "B");
 }
 
 static void compare_spikes(const struct answer *a, const struct answer *b, struct comparison *c)
@@ -116,8 +116,8 @@ static void compare_spikes(const struct answer *a, const struct answer *b, struc
 static void summarise_open(const struct answer *open, const char *name, struct comparison *c)
 {
     bool grew = open->phase_count > 0 && open->phases[open->phase_count - 1].name == PHASE_GROWING;
-    snprintf(c->summary, sizeof c->summary, "%s %s: whether both behave alike cannot be said.",
-             name, grew ? "was cut off while it grew" : "is too short");
+    snprintf(c->summary, sizeof c->summary, "%s %s to say whether both behave alike.", name,
+             grew ? "was cut off while it grew: too early" : "is too short");
 }
 
 static void summarise(const struct answer *a, const struct answer *b, struct comparison *c)
@@ -129,10 +129,10 @@ static void summarise(const struct answer *a, const struct answer *b, struct com
     else if (!c->same_pattern)
         snprintf(c->summary, sizeof c->summary, "Not the same pattern.");
     else if (c->same_warm_up_epochs && course_of(a) == COURSE_SETTLES)
-        snprintf(
-            c->summary, sizeof c->summary,
-            "The same pattern: both warm up for %.1f and %.1f passes over the data and settle.",
-            a->warm_up_epochs, b->warm_up_epochs);
+        snprintf(c->summary, sizeof c->summary,
+                 "The same pattern: A warms up for %.1f and B for %.1f passes over the data, then "
+                 "both settle.",
+                 a->warm_up_epochs, b->warm_up_epochs);
     else
         snprintf(c->summary, sizeof c->summary, "The same pattern.");
 }
@@ -143,7 +143,7 @@ void answers_compare(const struct answer *a, const struct answer *b, enum series
     *ret = (struct comparison){.level_ratio = NAN};
     enum course ca = course_of(a), cb = course_of(b);
     if (ca != cb)
-        differ(ret, "A is %s, B is %s.", said(a), said(b));
+        differ(ret, "A %s, B %s.", said(a), said(b));
     compare_warm_up(a, b, ret);
     bool both_warm = isnan(a->warm_up_end) == isnan(b->warm_up_end);
     ret->same_pattern = ca == cb && ca != COURSE_OPEN && both_warm;

@@ -110,7 +110,7 @@ bool engine_stairs_leak(const struct engine *e, struct stairs *ret)
            e->last_at - ret->at[ret->count] <= STAIRS_LATE * ret->usual_interval;
 }
 
-/* ---- reasons not to say "no leak" ---- */
+/* ---- what stands against "no leak" ---- */
 
 /* The floor of now is the lowest value of the last so many horizons. */
 #define LATELY 0.25
@@ -269,40 +269,40 @@ static double stop_of(const struct engine *e, const struct floor_line *f)
     return fmin(level_since(f), e->alarm.set ? e->last_at : e->stopped_at);
 }
 
-/* What looks like growth, beside the floor of now; REASON_NO_RISE: nothing does. */
-static enum reason reason_of_growth(const struct engine *e, const struct floor_line *f,
-                                    const struct phase *last, struct growth *ret_weak,
-                                    struct stairs *ret_stairs)
+/* What looks like growth, beside the floor of now; BASIS_NO_RISE: nothing does. */
+static enum basis basis_of_growth(const struct engine *e, const struct floor_line *f,
+                                  const struct phase *last, struct growth *ret_weak,
+                                  struct stairs *ret_stairs)
 {
     if (grows_weakly(e, ret_weak) || climbs_slowly(e, f, last, ret_weak))
-        return REASON_WEAK_GROWTH;
-    return may_climb_on(e, ret_stairs) ? REASON_STAIRS : REASON_NO_RISE;
+        return BASIS_WEAK_GROWTH;
+    return may_climb_on(e, ret_stairs) ? BASIS_STAIRS : BASIS_NO_RISE;
 }
 
-static enum reason reason_without_leak(const struct engine *e, const struct floor_line *f,
-                                       const struct phase *last, struct growth *ret_weak,
-                                       struct stairs *ret_stairs)
+static enum basis basis_without_leak(const struct engine *e, const struct floor_line *f,
+                                     const struct phase *last, struct growth *ret_weak,
+                                     struct stairs *ret_stairs)
 {
     double first_step = e->options.clock == CLOCK_STEP; /* from 1 to 150 there are 150 of them */
     bool is_short =
         e->samples < LEAST_SAMPLES || e->last_at - e->first_at + first_step < e->horizon;
-    enum reason growth = reason_of_growth(e, f, last, ret_weak, ret_stairs);
-    bool excused = !e->options.plan_told || growth == REASON_NO_RISE;
+    enum basis growth = basis_of_growth(e, f, last, ret_weak, ret_stairs);
+    bool excused = !e->options.plan_told || growth == BASIS_NO_RISE;
     if (has_plan(e) && last->name != PHASE_START && plan_covered(e, last) && excused)
-        return REASON_PLAN_COVERED;
+        return BASIS_PLAN_COVERED;
     if (is_short)
-        return REASON_TOO_SHORT;
+        return BASIS_TOO_SHORT;
     if (only_rounding(e))
-        return REASON_ROUNDED;
+        return BASIS_ROUNDED;
     if (rose_lately(e, f))
-        return REASON_ROSE_LATELY;
+        return BASIS_ROSE_LATELY;
     if (at_new_maximum(e, f))
-        return REASON_NEW_MAXIMUM;
+        return BASIS_NEW_MAXIMUM;
     if (e->last_at - stop_of(e, f) < ACQUITTAL * e->horizon)
-        return REASON_JUST_STOPPED;
-    if (growth != REASON_NO_RISE)
+        return BASIS_JUST_STOPPED;
+    if (growth != BASIS_NO_RISE)
         return growth;
-    return has_plan(e) && !fits_plan(e, last) ? REASON_PLAN_TOO_LONG : REASON_NO_RISE;
+    return has_plan(e) && !fits_plan(e, last) ? BASIS_PLAN_TOO_LONG : BASIS_NO_RISE;
 }
 
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
@@ -310,17 +310,17 @@ void conclude(const struct engine *e, const struct floor_line *f, const struct p
 {
     *ret = (struct conclusion){.verdict = VERDICT_LEAK, .stopped_at = NAN};
     if (e->alarm.set && stands) {
-        ret->reason = REASON_GROWS;
+        ret->basis = BASIS_GROWS;
         return;
     }
     if (!e->alarm.set && standing_alarm(e)) {
-        ret->reason = REASON_PREVIOUS_RUN;
+        ret->basis = BASIS_PREVIOUS_RUN;
         return;
     }
-    ret->reason = e->alarm.set ? REASON_JUST_STOPPED
-                               : reason_without_leak(e, f, last, &ret->weak, &ret->stairs);
-    if (ret->reason == REASON_JUST_STOPPED)
+    ret->basis = e->alarm.set ? BASIS_JUST_STOPPED
+                              : basis_without_leak(e, f, last, &ret->weak, &ret->stairs);
+    if (ret->basis == BASIS_JUST_STOPPED)
         ret->stopped_at = stop_of(e, f);
-    bool fine = ret->reason == REASON_PLAN_COVERED || ret->reason == REASON_NO_RISE;
+    bool fine = ret->basis == BASIS_PLAN_COVERED || ret->basis == BASIS_NO_RISE;
     ret->verdict = fine ? VERDICT_NO_LEAK : VERDICT_INCONCLUSIVE;
 }

@@ -30,27 +30,28 @@ void floor_line_take(const struct engine *e, struct floor_line *ret);
 unsigned phases_find(const struct engine *e, const struct floor_line *f, const struct alarm *leak,
                      struct phase ret_phases[ANSWER_PHASES]);
 
-enum reason {
-    REASON_GROWS,         /* leak: the test holds */
-    REASON_PREVIOUS_RUN,  /* leak: the run before the restart leaked, this one is too young */
-    REASON_TOO_SHORT,     /* inconclusive: less than a horizon, or too few samples */
-    REASON_ROUNDED,       /* inconclusive: the growth is one or two units of rounding */
-    REASON_ROSE_LATELY,   /* inconclusive: the floor rose within the last horizon */
-    REASON_NEW_MAXIMUM,   /* inconclusive: the last samples are the highest of all */
-    REASON_JUST_STOPPED,  /* inconclusive: it leaked, and stopped only lately */
-    REASON_WEAK_GROWTH,   /* inconclusive: it seems to grow, the evidence is too thin */
-    REASON_STAIRS,        /* inconclusive: it rose several times, and may do so again */
-    REASON_PLAN_TOO_LONG, /* inconclusive: what cannot be excluded would matter by the plan's end */
-    REASON_PLAN_COVERED,  /* no leak: whatever grows does not matter for this plan */
-    REASON_NO_RISE,       /* no leak: no rise of the floor for a horizon or longer */
+/* What a conclusion rests on. */
+enum basis {
+    BASIS_GROWS,         /* leak: the test holds */
+    BASIS_PREVIOUS_RUN,  /* leak: the run before the restart leaked, this one is too young */
+    BASIS_TOO_SHORT,     /* inconclusive: less than a horizon, or too few samples */
+    BASIS_ROUNDED,       /* inconclusive: the growth is one or two units of rounding */
+    BASIS_ROSE_LATELY,   /* inconclusive: the floor rose within the last horizon */
+    BASIS_NEW_MAXIMUM,   /* inconclusive: the last samples are the highest of all */
+    BASIS_JUST_STOPPED,  /* inconclusive: it leaked, and stopped only lately */
+    BASIS_WEAK_GROWTH,   /* inconclusive: it seems to grow, the evidence is too thin */
+    BASIS_STAIRS,        /* inconclusive: it rose several times, and may do so again */
+    BASIS_PLAN_TOO_LONG, /* inconclusive: what cannot be excluded would matter by the plan's end */
+    BASIS_PLAN_COVERED,  /* no leak: whatever grows does not matter for this plan */
+    BASIS_NO_RISE,       /* no leak: no rise of the floor for a horizon or longer */
 };
 
 struct conclusion {
     enum verdict verdict;
-    enum reason reason;
-    struct growth weak;   /* REASON_WEAK_GROWTH */
-    struct stairs stairs; /* REASON_STAIRS */
-    double stopped_at;    /* REASON_JUST_STOPPED: since when the floor is level */
+    enum basis basis;
+    struct growth weak;   /* BASIS_WEAK_GROWTH */
+    struct stairs stairs; /* BASIS_STAIRS */
+    double stopped_at;    /* BASIS_JUST_STOPPED: since when the floor is level */
 };
 
 /*

@@ -48,6 +48,7 @@ const struct field_table answer_forecast_fields = FIELDS(answer_forecast, foreca
 static const struct field_entry needs_list[] = {
     FIELD_PLAIN(answer_needs, at_least, .shown = "steps", .flags = FIELD_ON_STEPS),
     FIELD_PLAIN(answer_needs, seconds),
+    FIELD_AS(answer_needs, is_first_reason, .type = FIELD_NOT_KEPT),
     FIELD_AS(answer_needs, why, .type = FIELD_LINE),
 };
 const struct field_table answer_needs_fields = FIELDS(answer_needs, needs_list);
@@ -119,6 +120,7 @@ static const struct field_entry answer_list[] = {
     FIELD_INSIDE(answer, needs, answer_needs_fields),
     FIELD_INSIDE(answer, naive, naive_fields),
     FIELD_INSIDE(answer, spikes, spikes_fields),
+    FIELD_SEVERAL(answer, reasons, reason_count, .type = FIELD_NOT_KEPT),
     FIELD_SEVERAL(answer, why, why_count, .type = FIELD_LINE, .flags = FIELD_EVEN_EMPTY),
     FIELD_PLAIN(answer, warm_up_epochs, .flags = FIELD_HIDDEN),
 };
@@ -127,6 +129,12 @@ const struct field_table answer_fields = FIELDS(answer, answer_list);
 void answer_clear(struct answer *a)
 {
     fields_clear(&answer_fields, a);
+}
+
+void answer_add_reason(struct answer *a, struct reason reason)
+{
+    if (a->reason_count < ANSWER_WHY)
+        a->reasons[a->reason_count++] = reason;
 }
 
 static const struct field_entry job_list[] = {

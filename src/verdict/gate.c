@@ -105,18 +105,16 @@ static bool is_too_short(const struct gate_limits *l, const struct answer *a, do
     char *line = ret->line;
     size_t size = sizeof ret->line;
     if (a->samples == 0 || steps_seen(a) < l->min_steps)
-        snprintf(line, size, "too short: %.0f %ss were seen, at least %.0f are asked",
-                 steps_seen(a), unit, fmax(l->min_steps, 1));
+        snprintf(line, size, "too short: %.0f %ss; at least %.0f are required", steps_seen(a), unit,
+                 fmax(l->min_steps, 1));
     else if (!isnan(l->max_rate) && isnan(a->rate))
-        snprintf(line, size, "too short: it takes three samples to tell a rate");
+        snprintf(line, size, "too short: a rate needs three samples");
     else if (!isnan(l->max_rise) && isnan(rise))
-        snprintf(line, size,
-                 "too short: fewer than two samples to measure the rise by; it ends at %s %.0f",
-                 unit, a->last_at);
+        snprintf(line, size, "too short: the rise needs two samples; the run ends at %s %.0f", unit,
+                 a->last_at);
     else if (still_warming_up(a) && a->last_at <= l->max_warm_up)
-        snprintf(line, size,
-                 "too short: it still grows at %s %.0f, and the warm-up may last until %.0f", unit,
-                 a->last_at, l->max_warm_up);
+        snprintf(line, size, "too short: still growing at %s %.0f; the warm-up may last until %.0f",
+                 unit, a->last_at, l->max_warm_up);
     else
         return false;
     ret->exit_status = GATE_TOO_SHORT;
@@ -136,7 +134,8 @@ void gate_check(const struct gate_limits *limits, const struct answer *a,
     check_limit(&g, "rise of the floor", rise, limits->max_rise, add_value);
     check_warm_up(&g, limits, a);
     if (g.broken.len + g.held.len == 0)
-        buf_addf(&g.held, "%.0f %ss seen", steps_seen(a), clock == CLOCK_STEP ? "step" : "second");
+        buf_addf(&g.held, "%.0f %ss measured", steps_seen(a),
+                 clock == CLOCK_STEP ? "step" : "second");
     bool broke = g.broken.len > 0;
     ret->exit_status = broke ? GATE_BROKEN : GATE_FINE;
     snprintf(ret->line, sizeof ret->line, "%s", buf_text(broke ? &g.broken : &g.held));

@@ -2,7 +2,6 @@
 #include "verdict/verdict.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* A series with fewer samples, unless they grow, is no reason to leave the job undecided. */
 #define COUNTS 10
@@ -146,10 +145,6 @@ void answers_share_limit(struct answer *const *answers, size_t count)
         a->forecast.limit_at = limit_reached(a->last_at, headroom, all.rate);
         a->forecast.limit_seconds =
             (a->forecast.limit_at - a->last_at) * a->rate / a->rate_per_second;
-        if (a->why_count < ANSWER_WHY)
-            snprintf(a->why[a->why_count++], ANSWER_WHY_LENGTH,
-                     "%u processes that leak share the limit: the time to it counts the growth of "
-                     "all.",
-                     all.count);
+        answer_add_reason(a, (struct reason){.kind = REASON_SHARED_LIMIT, .count = all.count});
     }
 }

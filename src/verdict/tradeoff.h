@@ -114,8 +114,4 @@ void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows);
 size_t tradeoff_best(const struct tradeoff *t, const struct tradeoff_row *rows,
                      enum tradeoff_dimension dimension);
 
-/* What was found, in a few sentences, each exactly what was measured. */
-void tradeoff_add_summary(struct buf *out, const struct tradeoff *t,
-                          const struct tradeoff_row *rows);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "stat/stat.h"
+#include "verdict/reason.h"
 #include "verdict/tradeoff.h"
 
 #include <stdbool.h>
@@ -210,6 +211,7 @@ struct answer {
     struct answer_needs {
         double at_least; /* more clock units until it can be said */
         double seconds;
+        bool is_first_reason; /* the first reason says what is missing */
         char why[ANSWER_WHY_LENGTH];
     } needs;
 
@@ -227,12 +229,20 @@ struct answer {
         unsigned during_count;
     } spikes;
 
+    struct reason reasons[ANSWER_WHY]; /* the first says most */
+    unsigned reason_count;
+
+    /* The reasons and needs.why as sentences: reasons_write() of words/ writes them, a run file
+     * keeps them. */
     char why[ANSWER_WHY][ANSWER_WHY_LENGTH];
     unsigned why_count;
 };
 
 /* Everything absent, inconclusive. */
 void answer_clear(struct answer *a);
+
+/* A reason beyond the last that there is room for is dropped. */
+void answer_add_reason(struct answer *a, struct reason reason);
 
 /* Every member, in the order of docs/JSON.md. */
 extern const struct field_table answer_fields, answer_forecast_fields, answer_needs_fields;

@@ -224,15 +224,6 @@ struct filling {
     struct track **tracks;
 };
 
-/* Why it is told beside the process's own memory. */
-static void explain_heap_used(struct answer *a)
-{
-    if (a->verdict != VERDICT_NO_LEAK && a->why_count < ANSWER_WHY)
-        snprintf(a->why[a->why_count++], ANSWER_WHY_LENGTH,
-                 "This is what malloc has given out: the process itself does not grow while that "
-                 "fills what lay free in its heap.");
-}
-
 static void add_series(struct job *j, struct subject *s, void *context)
 {
     struct filling *f = context;
@@ -251,8 +242,8 @@ static void add_series(struct job *j, struct subject *s, void *context)
     if (j->limit > 0 && !isnan(series->answer.limit) && job_shares_limit(j, s->track))
         series->answer.limit_shared = j->limit;
     series->part = part_by_now(j, s, &series->answer);
-    if (strcmp(s->track->kind, HEAP_USED) == 0)
-        explain_heap_used(&series->answer);
+    if (strcmp(s->track->kind, HEAP_USED) == 0 && series->answer.verdict != VERDICT_NO_LEAK)
+        answer_add_reason(&series->answer, (struct reason){.kind = REASON_HEAP_USED});
     view_fill_info(j, s, &series->info);
     copy_history(history, &series->history);
 }
@@ -299,11 +290,18 @@ static void judge(struct view *v)
     free(parts);
 }
 
+static void write_reasons(struct view *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        reasons_write(&v->series[i].answer, v->series[i].info.unit, v->series[i].info.clock);
+}
+
 void view_judge(struct job *j, struct view *v)
 {
     struct filling f = {.view = v};
     each_subject(j, add_series, &f);
     share_limits(v);
+    write_reasons(v);
     judge(v);
     view_activities(j, f.tracks, v);
     free(f.tracks);

@@ -15,9 +15,11 @@
 #include "words/format.h"
 #include "words/headline.h"
 #include "words/news.h"
+#include "words/reasons.h"
 #include "words/report_job.h"
 #include "words/settings.h"
 #include "words/size.h"
 #include "words/summary.h"
+#include "words/tradeoff.h"
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef TIDEMARK_TEST_RUNS_H
 #define TIDEMARK_TEST_RUNS_H
 
-#include "verdict/verdict.h"
+#include "verdict/engine.h"
+#include "words/words.h"
 
 #include "answers.h"
 #include "random.h"
@@ -49,6 +50,7 @@ static inline struct answer ask(const struct engine *e)
     struct answer a;
     memset(&a, 0, sizeof a);
     engine_answer(e, &a);
+    reasons_write(&a, e->options.unit, e->options.clock);
     return a;
 }
 

@@ -122,8 +122,8 @@ TEST(activities__spikes_have_the_name_of_their_phase)
     CHECK(a->spikes.count == 12 && a->spikes.during_count == 1);
     CHECK_TEXT(a->spikes.during[0].name, "evaluate");
     CHECK(a->spikes.during[0].count == 12);
-    CHECK_TEXT(a->why[a->why_count - 1], "Above the floor there are spikes of about 200 MB, all "
-                                         "given back: 12 of 12 during evaluate.");
+    CHECK_TEXT(a->why[a->why_count - 1], "Spikes rise about 200 MB above the floor and all "
+                                         "fall back: 12 of 12 during evaluate.");
     report_run_text(&text, &v, NULL, &(struct report_style){.width = 100, .full = true});
     CHECK(strstr(buf_text(&text),
                  "\n  phases    evaluate 12 times, 0.2 s each; up to 200 MB above "

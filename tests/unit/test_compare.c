@@ -73,8 +73,9 @@ TEST(compare__sees_through_the_size)
     CHECK(c.same_pattern && c.same_warm_up_epochs);
     CHECK_NEAR(c.level_ratio, 9566.0 / 17032, 0.01);
     CHECK(says(&c, "A ends at 16.6 GB, B at 9.34 GB."));
-    CHECK_TEXT(c.summary, "The same pattern: both warm up for 1.0 and 1.1 passes over the data and "
-                          "settle.");
+    CHECK_TEXT(c.summary,
+               "The same pattern: A warms up for 1.0 and B for 1.1 passes over the data, "
+               "then both settle.");
 }
 
 TEST(compare__tells_a_leak_from_a_plateau)
@@ -82,10 +83,10 @@ TEST(compare__tells_a_leak_from_a_plateau)
     struct answer a = settled(5 * GB, NAN), b = leaking(5 * GB, 3 * MB);
     struct comparison c = compare(&a, &b);
     CHECK(!c.same_pattern);
-    CHECK(says(&c, "A is no leak, B is a leak.") && says(&c, "In the end B still grows"));
+    CHECK(says(&c, "A does not leak, B leaks.") && says(&c, "At the end B still grows"));
     b.severity = SEVERITY_NEGLIGIBLE;
     c = compare(&a, &b);
-    CHECK(!c.same_pattern && says(&c, "A is no leak, B is a negligible leak."));
+    CHECK(!c.same_pattern && says(&c, "A does not leak, B has a negligible leak."));
     CHECK_TEXT(c.summary, "Not the same pattern.");
 }
 
@@ -103,7 +104,7 @@ TEST(compare__compares_paces)
 {
     struct answer a = leaking(5 * GB, 3 * MB), b = leaking(5 * GB, 1 * MB);
     struct comparison c = compare(&a, &b);
-    CHECK(c.same_pattern && says(&c, "In the end A grows faster."));
+    CHECK(c.same_pattern && says(&c, "At the end A grows faster."));
     /* What falls does not grow. */
     a = settled(5 * GB, NAN);
     b = settled(5 * GB, NAN);
@@ -134,9 +135,9 @@ TEST(compare__misses_a_warm_up)
 {
     struct answer a = settled(5 * GB, 1), b = settled(5 * GB, NAN);
     struct comparison c = compare(&a, &b);
-    CHECK(!c.same_pattern && says(&c, "A has a warm-up, B has none."));
+    CHECK(!c.same_pattern && says(&c, "A has a warm-up, B does not."));
     c = compare(&b, &a);
-    CHECK(!c.same_pattern && says(&c, "B has a warm-up, A has none."));
+    CHECK(!c.same_pattern && says(&c, "B has a warm-up, A does not."));
 }
 
 TEST(compare__compares_spikes)
@@ -172,7 +173,7 @@ TEST(compare__survives_runs_without_samples)
     struct comparison c = compare(&nothing, &something);
     CHECK(!c.same_pattern && isnan(c.level_ratio) && c.summary[0]);
     CHECK(!says(&c, "?") && !says(&c, "nan"));
-    CHECK_TEXT(c.summary, "A is too short: whether both behave alike cannot be said.");
+    CHECK_TEXT(c.summary, "A is too short to say whether both behave alike.");
     c = compare(&nothing, &nothing);
     CHECK(!c.same_pattern && c.summary[0] && !says(&c, "?") && !says(&c, "nan"));
 }

@@ -680,9 +680,8 @@ TEST(engine__peaks_beside_the_samples_have_names)
     CHECK(a.spikes.during[0].count == 11 && a.spikes.during[1].count == 1);
     CHECK_NEAR(a.spikes.height, 200 * MB, MB);
     CHECK_NEAR(a.max, 300 * MB, MB);
-    CHECK_TEXT(a.why[a.why_count - 1],
-               "Above the floor there are spikes of about 200 MB, all given "
-               "back: 11 of 12 during evaluate, 1 during save.");
+    CHECK_TEXT(a.why[a.why_count - 1], "Spikes rise about 200 MB above the floor and all fall "
+                                       "back: 11 of 12 during evaluate, 1 during save.");
 }
 
 /* Nothing is judged by them. */

@@ -134,7 +134,7 @@ static value_at *const runs[] = {flat,     constant,     zero,    leak,         
 
 #define RUNS (sizeof runs / sizeof runs[0])
 
-static enum reason reason_of(const struct engine *e, const struct answer *a)
+static enum basis basis_of(const struct engine *e, const struct answer *a)
 {
     struct floor_line floor;
     struct conclusion c;
@@ -142,11 +142,11 @@ static enum reason reason_of(const struct engine *e, const struct answer *a)
     const struct phase none = {.name = PHASE_START};
     conclude(e, &floor, a->phase_count > 0 ? &a->phases[a->phase_count - 1] : &none, e->alarm.set,
              &c);
-    return c.reason;
+    return c.basis;
 }
 
-/* The reasons that have been given in any of the tests below. */
-static bool given[REASON_NO_RISE + 1];
+/* The bases that answers had in any of the tests below. */
+static bool met[BASIS_NO_RISE + 1];
 
 static bool explains_all_through(struct engine *e, double from, double to, value_at *value)
 {
@@ -156,7 +156,7 @@ static bool explains_all_through(struct engine *e, double from, double to, value
         if (at > from + 30 && fmod(at, 7) != 0)
             continue;
         struct answer a = ask(e);
-        given[reason_of(e, &a)] = true;
+        met[basis_of(e, &a)] = true;
         if (!all_are_sentences(&a)) {
             printf("  at %g\n", at);
             return false;
@@ -222,12 +222,12 @@ TEST(explain__speaks_after_restarts)
     }
 }
 
-TEST(explain__has_given_every_reason)
+TEST(explain__has_met_every_basis)
 {
-    for (int reason = 0; reason <= REASON_NO_RISE; reason++) {
-        if (!given[reason])
-            printf("  never given: reason %d\n", reason);
-        CHECK(given[reason]);
+    for (int basis = 0; basis <= BASIS_NO_RISE; basis++) {
+        if (!met[basis])
+            printf("  never met: basis %d\n", basis);
+        CHECK(met[basis]);
     }
 }
 
@@ -254,14 +254,14 @@ TEST(explain__names_one_pass_over_the_data_only_where_it_is_one)
 TEST(explain__says_for_which_plan_it_holds)
 {
     struct answer a = JUDGE_MB(BY_STEP(.plan = 250, .limit = 32 * GB), test_run_mb);
-    CHECK(says(&a, "Until the plan's end at step 250 at most "));
-    CHECK(says(&a, "is not proven to stop"));
+    CHECK(says(&a, "By the plan's end at step 250 it adds at most "));
+    CHECK(says(&a, "This holds for that plan only"));
     /* What falls need not be proven to stop. */
     a = judge(BY_STEP(.plan = 1000, .limit = 32 * GB), 1, 700, 1, falling);
     CHECK(a.verdict == VERDICT_NO_LEAK);
-    CHECK(says(&a, "Until the plan's end at step 1,000 at most 0 B can be added"));
+    CHECK(says(&a, "By the plan's end at step 1,000 it adds at most 0 B;"));
     for (unsigned i = 0; i < a.why_count; i++)
-        CHECK(!strstr(a.why[i], "is not proven to stop"));
+        CHECK(!strstr(a.why[i], "This holds for that plan only"));
 }
 
 TEST(explain__knows_a_limit_that_is_passed)

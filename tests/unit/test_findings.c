@@ -21,10 +21,8 @@ struct self {
 static bool self_start(struct self *s, bool no_inspect)
 {
     /* Patience depends on what is left of the limit: it is the same on every machine. */
-    struct watch_options options = {.proc_root = "/proc",
-                                    .interval = 1,
-                                    .no_inspect = no_inspect,
-                                    .limit_bytes = 0x1p35};
+    struct watch_options options = {
+        .proc_root = "/proc", .interval = 1, .no_inspect = no_inspect, .limit_bytes = 0x1p35};
     return wire_open(NULL, &s->ring) == 0 && watch_new(&options, &s->watch) == 0 &&
            watch_add_root(s->watch, getpid(), false) == 0 && watch_add_ring(s->watch, s->ring) == 0;
 }
@@ -518,8 +516,8 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
     const struct view_series *series = &v.series[v.answer.deciding];
     CHECK_TEXT(series->info.kind, "host.anon");
     CHECK(!series->answer.suspect && series->answer.severity == SEVERITY_NONE);
-    CHECK_TEXT(series->answer.why[0], "It has grown by 1.95 MB, and no Python object holds it: "
-                                      "libraries keep up to 4.00 MB of their first thousands of "
+    CHECK_TEXT(series->answer.why[0], "It has grown by 1.95 MB, and no Python object holds it; "
+                                      "libraries keep up to 4.00 MB in their first thousands of "
                                       "calls.");
     CHECK_NEAR(series->answer.needs.at_least, 1050, 20);
     CHECK_NEAR(series->answer.needs.seconds, 10.5, 0.2);
@@ -610,7 +608,7 @@ TEST(findings__a_leak_into_what_lies_free_is_one)
     CHECK_TEXT(v.series[v.answer.deciding].info.kind, "heap.used");
     const struct answer *a = &v.series[v.answer.deciding].answer;
     CHECK_NEAR(a->rate, 16384, 100);
-    CHECK(strstr(a->why[a->why_count - 1], "This is what malloc has given out"));
+    CHECK(strstr(a->why[a->why_count - 1], "This is malloc's in-use memory"));
     CHECK(v.found.count == 1);
     CHECK_TEXT(v.found.findings[0].holder, "list 'batches'");
     CHECK_NEAR(v.found.findings[0].share, 1, 0.01);

@@ -111,7 +111,7 @@ TEST(gate__counts_the_steps_of_a_resumed_run_from_where_it_was_resumed)
     CHECK(check_engine(e, LIMITS(.min_steps = 120), CLOCK_STEP).exit_status == 4);
     struct gate_result r = check_engine(e, LIMITS(.min_steps = 20), CLOCK_STEP);
     CHECK(r.exit_status == 0);
-    CHECK_TEXT(r.line, "20 steps seen");
+    CHECK_TEXT(r.line, "20 steps measured");
     engine_free(e);
 }
 
@@ -120,15 +120,14 @@ TEST(gate__does_not_pass_what_it_has_not_seen)
     struct gate_limits l = LIMITS(.max_rise = 500 * MB, .window_from = 900, .window_to = 1200);
     struct gate_result r = CHECK_MB(run_2_mb, l);
     CHECK(r.exit_status == 4);
-    CHECK_TEXT(r.line,
-               "too short: fewer than two samples to measure the rise by; it ends at step 240");
+    CHECK_TEXT(r.line, "too short: the rise needs two samples; the run ends at step 240");
 }
 
 TEST(gate__wants_as_many_steps_as_were_asked)
 {
     struct gate_result r = CHECK_MB(run_1_mb, LIMITS(.min_steps = 120, .max_rate = 1));
     CHECK(r.exit_status == 4);
-    CHECK_TEXT(r.line, "too short: 70 steps were seen, at least 120 are asked");
+    CHECK_TEXT(r.line, "too short: 70 steps; at least 120 are required");
     CHECK(CHECK_MB(run_2_mb, LIMITS(.min_steps = 240)).exit_status == 0);
     CHECK(CHECK_MB(run_2_mb, LIMITS(.min_steps = 241)).exit_status == 4);
 }
@@ -136,7 +135,7 @@ TEST(gate__wants_as_many_steps_as_were_asked)
 TEST(gate__waits_for_a_warm_up_that_may_still_end_in_time)
 {
     struct gate_result r = CHECK_MB(run_1_mb, LIMITS(.max_warm_up = 100));
-    CHECK(r.exit_status == 4 && strstr(r.line, "too short: it still grows at step 70"));
+    CHECK(r.exit_status == 4 && strstr(r.line, "too short: still growing at step 70"));
     r = CHECK_MB(run_1_mb, LIMITS(.max_warm_up = 60));
     CHECK(r.exit_status == 3);
     CHECK_TEXT(r.line, "warm-up until step 70 exceeds step 60");
@@ -174,8 +173,7 @@ TEST(gate__finds_a_rise_untold_where_nothing_follows_the_warm_up)
     struct gate_result r;
     gate_check(&l, &a, &h, SERIES_BYTES, CLOCK_STEP, &r);
     CHECK(r.exit_status == 4);
-    CHECK_TEXT(r.line,
-               "too short: fewer than two samples to measure the rise by; it ends at step 30");
+    CHECK_TEXT(r.line, "too short: the rise needs two samples; the run ends at step 30");
     history_release(&h);
 }
 

@@ -34,7 +34,8 @@ TEST(settle__little_in_each_process_of_a_job_may_end_soon)
     enum ledger_rule rule;
     struct answer a = sum_of(5, 7.5 * MB, &rule);
     CHECK(rule == RULE_LITTLE && a.verdict == VERDICT_INCONCLUSIVE && !a.suspect);
-    CHECK(strstr(a.why[0], "libraries keep up to 20.0 MB of their first thousands of calls"));
+    CHECK(a.reasons[0].kind == REASON_LIBRARIES);
+    CHECK_NEAR(a.reasons[0].bound, 20 * MB, 1);
     CHECK_NEAR(a.needs.at_least, 1667, 20);
     a = sum_of(5, 25 * MB, &rule);
     CHECK(rule == RULE_LASTING && a.verdict == VERDICT_LEAK);

@@ -221,11 +221,12 @@ TEST(summary__growth_that_is_excused_says_why)
     m.series.answer.warm_up_end = NAN;
     m.series.answer.phases[1].name = PHASE_GROWING;
     m.series.answer.phases[1].rate = 64 * KB;
-    strcpy(m.series.answer.why[0], "A container with a bound fills: it ends when it is full.");
+    strcpy(m.series.answer.why[0],
+           "A bounded container is filling; the growth ends when it is full.");
     m.series.answer.why_count = 1;
     CHECK_TEXT(verdict_of(&m),
                "NO LEAK: Run 2: a bounded cache fills, growing 64.0 KB/step at 17.0 GB");
-    CHECK_TEXT(why_of(&m), "a container with a bound fills: it ends when it is full");
+    CHECK_TEXT(why_of(&m), "a bounded container is filling; the growth ends when it is full");
     CHECK_TEXT(end_of(&m, &plain), "NO LEAK: Run 2, now at 17.0 GB");
     made_series_release(&m.series);
 }

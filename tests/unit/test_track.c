@@ -272,7 +272,7 @@ TEST(track__growth_of_a_counter_that_cannot_leak_is_no_leak)
         struct answer a = answer(&f);
         CHECK(a.verdict == VERDICT_NO_LEAK);
         CHECK(a.pattern == patterns[k]);
-        CHECK(!a.suspect && a.why_count == 1);
+        CHECK(!a.suspect && a.reason_count == 1);
         track_release(&f.track);
     }
 }
@@ -295,7 +295,7 @@ TEST(track__the_ledger_judges_what_the_engine_saw)
     struct fixture f;
     struct answer a = grown_by(&f, &open), plain;
     CHECK(a.verdict == VERDICT_INCONCLUSIVE && a.suspect && a.severity == SEVERITY_NONE);
-    CHECK(isnan(a.alarm_at) && strstr(a.why[0], "lasted 1.0 horizons"));
+    CHECK(isnan(a.alarm_at) && a.reasons[0].kind == REASON_UNEXPLAINED && a.reasons[0].value == 1);
     CHECK_NEAR(a.needs.at_least, 2 * a.horizon, 1);
     CHECK(!track_leaks(&f.track) && track_is_wary(&f.track));
     track_engine_answer(&f.track, &f.terms, &plain);

@@ -1,5 +1,5 @@
 /* tests/unit/test_tradeoff.c: settings of a job: what is real, what is noise, what is too few. */
-#include "verdict/verdict.h"
+#include "words/tradeoff.h"
 
 #include "random.h"
 #include "unit.h"
@@ -192,7 +192,7 @@ TEST(tradeoff__what_cleanup_takes_is_told_where_step_times_scatter)
         m.runs[i].values[TRADEOFF_CLEANUP_SHARE] = m.runs[i].setting == 1 ? 0.013 : NAN;
     tradeoff_compare(&m.t, m.rows);
     CHECK(finding(&m, 1, TRADEOFF_CLEANUP_SHARE) == FINDING_ABSENT);
-    CHECK(strstr(summary(&m), "is within noise (by its own clock 1.3 %)."));
+    CHECK(strstr(summary(&m), "is within noise (cleanup itself takes 1.3 %)."));
 }
 
 TEST(tradeoff__two_rounds_are_too_few)

@@ -1,5 +1,5 @@
-/* verdict/tradeoff_summary.c: what the settings of a job change, in sentences. */
-#include "verdict/verdict.h"
+/* words/tradeoff.c: what the settings of a job change, in sentences. */
+#include "words/tradeoff.h"
 
 #include <math.h>
 
@@ -81,7 +81,7 @@ static void add_memory(struct buf *out, const struct tradeoff_row *row, bool les
         *joint = ", and";
 }
 
-/* What cleanup takes is known by its own clock also where step times scatter by more. */
+/* Cleanup times itself, so its share is known even where step times scatter by more. */
 static void add_time(struct buf *out, const struct tradeoff_row *row, const char *joint)
 {
     const struct tradeoff_cell *time = &row->cells[TRADEOFF_STEP_SECONDS];
@@ -93,7 +93,7 @@ static void add_time(struct buf *out, const struct tradeoff_row *row, const char
     } else if (time->finding == FINDING_NOISE) {
         buf_addf(out, "%s its cost in step time is within noise", joint);
         if (isfinite(own)) {
-            buf_adds(out, " (by its own clock ");
+            buf_adds(out, " (cleanup itself takes ");
             units_add_percent(out, own);
             buf_addc(out, ')');
         }
@@ -112,7 +112,7 @@ static void add_sentence(struct buf *out, const struct tradeoff_setting *setting
     buf_addc(out, '.');
 }
 
-/* What the noise would have hidden: the floor may have fallen by so much, if it has. */
+/* The most by which the floor may have fallen within the noise. */
 static double hidden(const struct tradeoff *t, const struct tradeoff_row *rows)
 {
     double most = NAN;
@@ -133,7 +133,7 @@ static void add_nothing_freed(struct buf *out, const struct tradeoff *t,
                               const struct tradeoff_row *rows, bool all_tested)
 {
     double bytes = hidden(t, rows);
-    buf_adds(out, all_tested ? "No setting frees" : "None of those with enough repeats frees");
+    buf_adds(out, all_tested ? "No setting frees" : "No setting with enough repeats frees");
     buf_adds(out, " anything beyond the noise");
     if (bytes > 0) {
         buf_adds(out, " (the floor falls by at most ");
