@@ -49,7 +49,7 @@ static bool is_named(struct entering *e, pid_t pid)
 static void name_suspects(struct entering *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
-    size_t count = watch_worth_entering(w, false, pids, VISIT_MOST);
+    size_t count = watch_worth_attaching(w, false, pids, VISIT_MOST);
     for (size_t i = 0; i < count; i++) {
         struct buf line = BUF_INIT;
         if (is_named(e, pids[i]))
@@ -121,7 +121,7 @@ static void begin(struct entering *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
     struct buf why = BUF_INIT;
-    size_t count = watch_worth_entering(w, e->options.all, pids, VISIT_MOST);
+    size_t count = watch_worth_attaching(w, e->options.all, pids, VISIT_MOST);
     if (count == 0)
         return;
     int r = visit_prepare(e->visit, pids[0], &why);
@@ -166,5 +166,5 @@ void entering_end(struct entering *e, struct watch *w)
     visit_cancel(e->visit);
     while (visit_await(e->visit, &r))
         note(e, w, &r);
-    watch_leave(w, LEAVE_SECONDS);
+    watch_detach(w, LEAVE_SECONDS);
 }

@@ -439,7 +439,7 @@ bool track_is_wary(const struct track *t)
     return !track_is_excused(t, &kind) && track_grows(t);
 }
 
-bool track_is_told_soon(const struct track *t)
+bool track_will_be_announced(const struct track *t)
 {
     return !track_is_silent(t) && !t->quiet && track_is_wary(t);
 }

@@ -128,7 +128,7 @@ bool track_grows(const struct track *t); /* by its engine alone, whatever explai
 bool track_is_wary(const struct track *t);
 
 /* It leaks, or may turn out to: as it is, and not as a witness or a negligible leak. */
-bool track_is_told_soon(const struct track *t);
+bool track_will_be_announced(const struct track *t);
 
 /* Its growth is explained by such a part. */
 bool track_is_excused(const struct track *t, enum ledger_kind *ret);

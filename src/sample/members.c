@@ -47,7 +47,7 @@
 #define OWN_SHARE 0.99
 
 /* A process that has told nothing from inside for so long is looked at from outside again. */
-#define TOLD_SECONDS 3.0
+#define REPORTED_SECONDS 3.0
 
 /* A process that lives less long has no series of its own: it is part of the job's sums. Helpers
  * come and go; what is forked and goes on as it is works for the job. */
@@ -112,7 +112,7 @@ static struct member_reading *new_reading(struct proc *proc, double now)
     if (!r)
         base_out_of_memory();
     r->proc = proc;
-    r->anon_told = r->fds = NAN;
+    r->anon_reported = r->fds = NAN;
     r->counts_seconds = r->changed_seconds = now;
     return r;
 }
@@ -193,8 +193,8 @@ static void catch_up(struct sampler *sam, struct member *m)
                                              MEMBER_VSIZE};
     for (unsigned i = 0; m->has_tracks && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct track *t = &m->tracks[kinds[i]];
-        bool is_told = kinds[i] == MEMBER_ANON && isfinite(m->reading->anon_told);
-        if (m->seen_seconds > t->last_seconds && !is_told)
+        bool is_reported = kinds[i] == MEMBER_ANON && isfinite(m->reading->anon_reported);
+        if (m->seen_seconds > t->last_seconds && !is_reported)
             sampler_push(sam, t, m->seen_seconds, t->last);
     }
 }
@@ -477,7 +477,7 @@ static void push_status(struct sampler *sam, struct member *m, double seconds)
 {
     const struct proc_status *s = &m->now;
     /* Told from inside it is of the same place in every step: better than any moment of ours. */
-    if (!(seconds - m->reading->anon_told < TOLD_SECONDS))
+    if (!(seconds - m->reading->anon_reported < REPORTED_SECONDS))
         push(sam, m, MEMBER_ANON, seconds, member_held(m));
     else
         see_anon(sam, m);
@@ -498,8 +498,8 @@ static void push_same(struct sampler *sam, struct member *m, double seconds)
     for (unsigned i = 0; m->moves && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct track *t = &m->tracks[kinds[i]];
         bool is_anon = kinds[i] == MEMBER_ANON,
-             is_told = seconds - m->reading->anon_told < TOLD_SECONDS;
-        if (t->moves && !(is_anon && is_told))
+             is_reported = seconds - m->reading->anon_reported < REPORTED_SECONDS;
+        if (t->moves && !(is_anon && is_reported))
             sampler_push(sam, t, seconds, is_anon ? member_held(m) : t->last);
     }
     if (sam->job->activities.count > 0)
@@ -601,7 +601,7 @@ static void tick(struct sampler *sam, struct member *m, double seconds)
         look_at_shares(sam, m, seconds);
 }
 
-void members_look(struct sampler *sam)
+void members_sample_memory(struct sampler *sam)
 {
     double anon = 0;
     for (size_t i = 0; i < sam->job->member_count; i++) {

@@ -130,7 +130,7 @@ double machine_oom_kills(const char *proc_root);
 
 /* What the driver says now of a process of the job: its memory on all devices, and how busy the
  * busiest of those is, 0 to 1. NAN: not known. */
-void machine_look_at_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy);
+void machine_sample_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy);
 
 /* What the job has left behind in /dev/shm. False: nothing worth a word. */
 bool shared_describe(const struct sampler *sam, struct buf *out);

@@ -260,8 +260,8 @@ static void gather_device_shares(struct job *j, struct process_facts *p)
     struct device_growth all = {.is_censused = true};
     if (!(p->facts.allocated_rate > 0))
         return;
-    for (size_t i = 0; i < p->member->told_count; i++)
-        add_device(j, p, &p->member->told[i], &all);
+    for (size_t i = 0; i < p->member->reported_count; i++)
+        add_device(j, p, &p->member->reported[i], &all);
     for (size_t i = 0; i < p->facts.growth_count; i++)
         p->growths[i].device_share = share_of(all.by[i], all.whole);
     p->facts.device_unexplained =
@@ -765,19 +765,20 @@ void view_findings(struct job *j, struct view *v)
             look_at(j, v, m, p);
     }
     free(p);
-    j->cause_told = j->cause_told || (v->found.count > 0 && v->found.findings[0].holder);
+    j->cause_announced = j->cause_announced || (v->found.count > 0 && v->found.findings[0].holder);
 }
 
 void view_review_findings(struct job *j)
 {
     struct view v = {0};
-    if (!(j->leak_told || job_any_attached_climbs(j)) || j->cause_told || !j->holders_known)
+    if (!(j->leak_announced || job_any_attached_climbs(j)) || j->cause_announced ||
+        !j->holders_known)
         return;
     j->holders_known = false;
     view_judge(j, &v);
     view_findings(j, &v);
-    if (j->cause_told)
-        job_add_news(j, NEWS_CAUSE, 0, "%s: %s", j->leak_told ? "cause" : "growing so far",
+    if (j->cause_announced)
+        job_add_news(j, NEWS_CAUSE, 0, "%s: %s", j->leak_announced ? "cause" : "growing so far",
                      v.found.findings[0].sentence);
     view_release(&v);
 }

@@ -8,8 +8,8 @@
 /* A warm-up lasts so many horizons at most, and brings most of all that ever came. */
 #define FADED_HORIZONS 1.2
 
-/* In the order in which they are told where they moved alike. */
-static const enum pattern told[] = {
+/* In the order in which they are named where they moved alike. */
+static const enum pattern look_alikes[] = {
     PATTERN_ALLOCATOR_RETENTION, PATTERN_BOUNDED_CACHE, PATTERN_COPY_ON_WRITE, PATTERN_SAWTOOTH,
     PATTERN_PAGE_CACHE,          PATTERN_SPIKES,        PATTERN_WARM_UP,
 };
@@ -256,8 +256,8 @@ void view_patterns(struct job *j, struct view *v)
     unsigned count = 0;
     if (v->answer.verdict == VERDICT_LEAK)
         return;
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-        struct candidate c = find(v, told[i]);
+    for (size_t i = 0; i < sizeof(look_alikes) / sizeof(look_alikes[0]); i++) {
+        struct candidate c = find(v, look_alikes[i]);
         unsigned at = count;
         if (!c.series)
             continue;

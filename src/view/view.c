@@ -35,7 +35,7 @@ static bool was_outlived(const struct job *j, const struct member *m)
 static bool tensors_rise(const struct subject *s)
 {
     return strcmp(s->track->kind, "py.tensors") == 0 && s->track->is_accounted &&
-           track_is_wary(s->track) && evidence_tensors_rise(s->member->evidence);
+           track_is_wary(s->track) && evidence_tensors_grow(s->member->evidence);
 }
 
 static enum job_part part_of(const struct job *j, const struct subject *s)
@@ -46,7 +46,8 @@ static enum job_part part_of(const struct job *j, const struct subject *s)
     if (strcmp(kind, "torch.allocated") == 0)
         return PART_MAIN;
     if (strcmp(kind, "gpu.used") == 0)
-        return s->member && member_told(s->member, "torch.allocated") ? PART_BYSTANDER : PART_MAIN;
+        return s->member && member_reported(s->member, "torch.allocated") ? PART_BYSTANDER
+                                                                          : PART_MAIN;
     if (!s->member)
         return s->track == &j->sums[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
     bool is_main =
@@ -121,7 +122,7 @@ static bool is_worth_showing(const struct job *j, const struct subject *s)
     if (t == &s->member->tracks[MEMBER_PRIVATE] && !is_copied(s->member))
         return false;
     bool memory = t == &s->member->tracks[MEMBER_ANON] && j->member_count <= STILL_SHOWN;
-    return t->moves || memory || member_has_told(s->member, t) ||
+    return t->moves || memory || member_has_reported(s->member, t) ||
            (member_is_trainer(s->member) && track_is_judged(t));
 }
 
@@ -198,8 +199,8 @@ static void each_subject(struct job *j, void (*visit)(struct job *j, struct subj
             s.track = &m->gpu[k];
             visit(j, &s, c);
         }
-        for (size_t k = 0; k < m->told_count; k++, s.id++) {
-            s.track = &m->told[k];
+        for (size_t k = 0; k < m->reported_count; k++, s.id++) {
+            s.track = &m->reported[k];
             visit(j, &s, c);
         }
     }

@@ -88,12 +88,12 @@ static unsigned count_without_pss(const struct job *j)
 }
 
 /* The last value of a told counter, over all devices and processes; NAN: nobody tells it. */
-static double sum_told(const struct job *j, const char *kind)
+static double sum_reported(const struct job *j, const char *kind)
 {
     double sum = NAN;
     for (size_t i = 0; i < j->member_count; i++)
-        for (size_t k = 0; k < j->members[i]->told_count; k++) {
-            const struct track *t = &j->members[i]->told[k];
+        for (size_t k = 0; k < j->members[i]->reported_count; k++) {
+            const struct track *t = &j->members[i]->reported[k];
             if (strcmp(t->kind, kind) == 0 && t->samples > 0)
                 sum = (isfinite(sum) ? sum : 0) + t->last;
         }
@@ -104,9 +104,9 @@ static void add_cleanup(const struct job *j, const char *action, struct buf *out
 {
     char kind[64];
     snprintf(kind, sizeof(kind), "cleanup.%s.freed", action);
-    double freed = sum_told(j, kind);
+    double freed = sum_reported(j, kind);
     snprintf(kind, sizeof(kind), "cleanup.%s.seconds", action);
-    double seconds = sum_told(j, kind);
+    double seconds = sum_reported(j, kind);
     if (!isfinite(freed) || !isfinite(seconds))
         return;
     buf_addf(out, "%s %s freed ", out->len > 0 ? ";" : "", action);
@@ -127,7 +127,7 @@ static void add_cleanup_notes(const struct job *j, struct view *v)
     add_cleanup(j, "trim", &text);
     if (text.len > 0)
         add_note(v, "cleanup:%s", buf_text(&text));
-    if (isfinite(sum_told(j, "cleanup.refused")))
+    if (isfinite(sum_reported(j, "cleanup.refused")))
         add_note(v, "TIDEMARK_CLEANUP could not be understood: the job ran as if it were not set. "
                     "It is written like every=10,gc=1,trim=0");
     buf_release(&text);

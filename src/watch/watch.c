@@ -99,10 +99,10 @@ static void check_limit(struct watch *w)
     struct job *j = &w->job;
     double used = machine_used(w->sampler), share = used / j->limit;
     if (share < NEAR_LIMIT_OVER)
-        w->near_limit_told = false;
-    if (!(share >= NEAR_LIMIT) || w->near_limit_told)
+        w->near_limit_announced = false;
+    if (!(share >= NEAR_LIMIT) || w->near_limit_announced)
         return;
-    w->near_limit_told = true;
+    w->near_limit_announced = true;
     struct buf text = BUF_INIT;
     units_add_bytes(&text, used);
     buf_adds(&text, " of ");
@@ -245,9 +245,9 @@ void watch_signal(struct watch *w, int number)
     sampler_signal(w->sampler, number);
 }
 
-void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy)
+void watch_sample_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy)
 {
-    machine_look_at_gpu(w->sampler, pid, ret_bytes, ret_busy);
+    machine_sample_gpu(w->sampler, pid, ret_bytes, ret_busy);
 }
 
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out)
