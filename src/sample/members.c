@@ -23,9 +23,12 @@
  * share of it. */
 #define OWN_TIME_SHARE 0.0002
 
-/* Reading all shares together may hold processes up for so much of the time, and so take no more of
- * a core either, after a first burst: enough for the processes of an ordinary job, and a bound for
- * one of thousands, whose rounds take longer instead. */
+/*
+ * All readings of shares together may take this share of a core, after a first burst: enough for
+ * the processes of an ordinary job, and a bound for one of thousands, whose rounds take longer
+ * instead. CPU time counts, not the wall clock: on a busy machine a reading waits for a core ten
+ * times as long as it works, and a budget that counts the wait would leave young forks unread.
+ */
 #define SHARES_SHARE 0.005
 #define SHARES_BURST 0.1
 
@@ -391,11 +394,11 @@ static double shares_spacing(const struct sampler *sam, const struct member *m, 
     return m->forked && !sam->job->is_inside ? fmin(spacing, young) : spacing;
 }
 
-/* Half of what may be spent is for those that were never read. */
+/* Half of the budget is for processes whose shares were never read. */
 static bool can_afford_shares(const struct sampler *sam, const struct member *m, double seconds)
 {
     double allowed = SHARES_BURST + SHARES_SHARE * seconds;
-    return sam->stall_seconds < (isnan(m->shares.seconds) ? allowed : allowed / 2);
+    return sam->shares_spent < (isnan(m->shares.seconds) ? allowed : allowed / 2);
 }
 
 static void read_shares(struct sampler *sam, struct member *m, double seconds)
@@ -408,6 +411,7 @@ static void read_shares(struct sampler *sam, struct member *m, double seconds)
     double took = monotonic() - begin;
     cpu = sampler_cpu_seconds() - cpu;
     sam->stall_seconds += took;
+    sam->shares_spent += cpu;
     sam->shares_cpu += cpu;
     sam->next_round = sam->job->is_inside ? seconds + took / OWN_TIME_SHARE : 0;
     m->reading->shares_rest = shares_spacing(sam, m, seconds, took, cpu);

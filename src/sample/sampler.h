@@ -279,7 +279,8 @@ struct sampler {
     int unread;           /* -EMFILE, -ENFILE: that has kept us from a process; 0: never */
     double next_round;    /* of reading the shares of a process, from inside; 0: any time */
     double shares_cpu;    /* of this tick, for shares */
-    double stall_seconds; /* what the readings of shares may have held up */
+    double shares_spent;  /* CPU seconds of all readings of shares */
+    double stall_seconds; /* wall clock of the same: it held the job up for at most so long */
 };
 
 /* A value of a track: recorded, judged, and seen by its activities. */
