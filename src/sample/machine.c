@@ -98,7 +98,6 @@ void machine_release(struct sampler *sam)
     gpu_free(sam->machine.gpu);
     cgroup_free(sam->machine.cgroup);
     proc_survey_free(sam->machine.survey_first);
-    buf_release(&sam->machine.around.elsewhere);
     shared_release(sam);
 }
 
@@ -329,18 +328,10 @@ static void name_grower(struct sampler *sam, const struct proc_survey *now, doub
         g.now - g.before < (1 - ELSEWHERE_SHARE) / 2 * system ||
         proc_tree_claims(sam->tree, g.id.pid))
         return;
-    struct buf text = BUF_INIT;
-    buf_adds(&text, "the system uses ");
-    units_add_bytes(&text, system);
-    buf_adds(&text, " more than at the start, this job ");
-    units_add_bytes(&text, fmax(tree, 0));
-    buf_addf(&text, ": pid %d (%s) grew by ", (int) g.id.pid, g.comm);
-    units_add_bytes(&text, g.now - g.before);
-    buf_addf(&text, "; if that is the training, watch it: tidemark watch --pid %d", (int) g.id.pid);
-    if (sam->machine.around.elsewhere.len == 0)
-        job_add_news(sam->job, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
-    buf_release(&sam->machine.around.elsewhere);
-    sam->machine.around.elsewhere = text;
+    struct elsewhere_facts *f = &sam->machine.around.elsewhere;
+    *f = (struct elsewhere_facts){
+        .pid = (int) g.id.pid, .grew = g.now - g.before, .system = system, .job = tree};
+    snprintf(f->command, sizeof(f->command), "%s", g.comm);
 }
 
 static void look_elsewhere(struct sampler *sam)

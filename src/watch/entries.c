@@ -142,7 +142,12 @@ void entries_view(const struct watch *w, struct findings *ret)
     for (size_t i = 0; i < w->entry_count; i++) {
         const struct process_entry *e = &w->entries[i];
         struct attached_process *x = &ret->entered[ret->entered_count++];
-        const char *why = sampler_is_foreign(w->sampler, e->id) ? "It " RINGS_FOREIGN "." : e->why;
+        struct buf foreign = BUF_INIT;
+        if (sampler_is_foreign(w->sampler, e->id)) {
+            note_foreign_probe(&foreign, NULL);
+            buf_addc(&foreign, '.');
+        }
+        const char *why = foreign.len > 0 ? buf_text(&foreign) : e->why;
         *x = (struct attached_process){
             .pid = e->id.pid,
             .process = strdup(e->label),
@@ -159,6 +164,7 @@ void entries_view(const struct watch *w, struct findings *ret)
         };
         if (!x->process || !x->command || (!x->python && !x->why))
             base_out_of_memory();
+        buf_release(&foreign);
     }
 }
 

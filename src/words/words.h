@@ -12,6 +12,7 @@
 #include "words/format.h"
 #include "words/headline.h"
 #include "words/news.h"
+#include "words/notes.h"
 #include "words/report_job.h"
 #include "words/summary.h"
 
