@@ -8,11 +8,13 @@
 
 #include "words/causes.h"
 #include "words/ending.h"
+#include "words/evidence.h"
 #include "words/finding.h"
 #include "words/format.h"
 #include "words/headline.h"
 #include "words/news.h"
 #include "words/notes.h"
+#include "words/patterns.h"
 #include "words/report_job.h"
 #include "words/summary.h"
 
