@@ -119,6 +119,10 @@ const struct track *member_reported(const struct member *m, const char *kind);
 struct track *member_heap(struct member *m); /* malloc's in-use bytes; NULL: not told */
 bool member_has_reported(const struct member *m, const struct track *t);
 
+/* Data workers or ranks that one process started: they run the same code. */
+bool member_is_sibling(const struct member *a, const struct member *b);
+bool member_owns(const struct member *m, const struct track *t);
+
 bool member_leaks(const struct member *m);             /* one of its series does ... */
 bool member_is_wary(const struct member *m);           /* ... or is suspect */
 bool member_climbs(const struct member *m);            /* what it holds, for most of a minute */

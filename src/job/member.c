@@ -193,6 +193,20 @@ bool member_has_reported(const struct member *m, const struct track *t)
     return m->reported_count > 0 && t >= m->reported && t < m->reported + m->reported_count;
 }
 
+bool member_owns(const struct member *m, const struct track *t)
+{
+    return member_has_reported(m, t) ||
+           (m->has_tracks && t >= m->tracks && t < m->tracks + MEMBER_KINDS) ||
+           (m->gpu_count > 0 && t >= m->gpu && t < m->gpu + m->gpu_count);
+}
+
+bool member_is_sibling(const struct member *a, const struct member *b)
+{
+    bool may_have = a->role.role == ROLE_DATA_WORKER || a->role.role == ROLE_RANK;
+    return a != b && may_have && a->role.role == b->role.role && a->parent.pid > 0 &&
+           proc_id_equal(a->parent, b->parent);
+}
+
 bool member_fills(const struct member *m)
 {
     enum ledger_kind kind;

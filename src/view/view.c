@@ -223,6 +223,7 @@ static void copy_history(const struct history *from, struct history *ret)
 struct filling {
     struct view *view;
     struct track **tracks;
+    const struct member **members; /* whose they are; NULL: the job's own */
 };
 
 /* Why it is told beside the process's own memory. */
@@ -242,9 +243,11 @@ static void add_series(struct job *j, struct subject *s, void *context)
         return;
     v->series = reallocarray(v->series, v->count + 1, sizeof(*v->series));
     f->tracks = reallocarray(f->tracks, v->count + 1, sizeof(struct track *));
-    if (!v->series || !f->tracks)
+    f->members = reallocarray(f->members, v->count + 1, sizeof(const struct member *));
+    if (!v->series || !f->tracks || !f->members)
         base_out_of_memory();
     f->tracks[v->count] = s->track;
+    f->members[v->count] = s->member;
     struct view_series *series = &v->series[v->count++];
     const struct history *history;
     series->id = s->id;
@@ -300,14 +303,48 @@ static void judge(struct view *v)
     free(parts);
 }
 
+static bool grows(const struct answer *a)
+{
+    return a->verdict == VERDICT_LEAK || a->suspect;
+}
+
+static bool are_alike(const struct filling *f, size_t a, size_t b)
+{
+    const struct view_series *x = &f->view->series[a], *y = &f->view->series[b];
+    return f->members[a] && f->members[b] && member_is_sibling(f->members[a], f->members[b]) &&
+           strcmp(x->info.kind, y->info.kind) == 0 && x->info.clock == y->info.clock &&
+           grows(&y->answer) && track_grows_alike(&x->answer, &y->answer);
+}
+
+/* A process counts once, on however many devices it grows. */
+static void find_groups(const struct filling *f)
+{
+    for (size_t i = 0; i < f->view->count; i++) {
+        struct view_series *s = &f->view->series[i];
+        const struct member *last = NULL;
+        s->group = (struct series_group){1, s->answer.rate, s->answer.rate};
+        for (size_t k = 0; grows(&s->answer) && k < f->view->count; k++) {
+            double rate = f->view->series[k].answer.rate;
+            if (!are_alike(f, i, k) || f->members[k] == last)
+                continue;
+            last = f->members[k];
+            s->group.processes++;
+            s->group.low = fmin(s->group.low, rate);
+            s->group.high = fmax(s->group.high, rate);
+        }
+    }
+}
+
 void view_judge(struct job *j, struct view *v)
 {
     struct filling f = {.view = v};
     each_subject(j, add_series, &f);
     share_limits(v);
     judge(v);
+    find_groups(&f);
     view_activities(j, f.tracks, v);
     free(f.tracks);
+    free(f.members);
 }
 
 /* ---- the status line ---- */

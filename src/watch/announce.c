@@ -90,13 +90,13 @@ static bool is_to_be_announced(const struct job *j, const struct track *t)
     return (!t->alarmed || t->quiet) && track_leaks(t) && !is_announced_by_another(j, t);
 }
 
-/* An alarm stays set for a while after the growth has stopped: who looks late finds that. */
-static enum severity severity_by_now(struct job *j, struct track *t)
+/* An alarm stays set for a while after the growth has stopped: the answer by now knows that. */
+static struct answer answer_by_now(struct job *j, struct track *t)
 {
     struct answer a;
     const struct history *history;
     track_answer(t, &j->terms, &a, &history);
-    return a.severity;
+    return a;
 }
 
 /* The process's memory and its heap: a leak of one is a leak of the other. NULL: it has none. */
@@ -115,12 +115,55 @@ static void note_announced(struct job *j, struct track *t, bool quiet)
 {
     struct track *partner = partner_of(j, t);
     t->alarmed = true;
+    t->announced = j->now;
     t->quiet = quiet;
     if (partner) {
         partner->alarmed = true;
+        partner->announced = j->now;
         partner->quiet = quiet;
     }
     j->leak_announced = j->leak_announced || !quiet;
+}
+
+/* ---- growth of several processes that is the same ---- */
+
+static double horizon_seconds(const struct answer *a)
+{
+    double span = a->last_at - a->first_at;
+    return span > 0 ? a->horizon * (a->last_seconds - a->first_seconds) / span : 0;
+}
+
+/* A leak that was announced within a horizon of this one, in a process that runs the same code. */
+struct announced_alike {
+    struct track *track;
+    const struct member *member; /* whose it is */
+    struct answer answer;        /* of it */
+    bool found;
+};
+
+static void compare_announced(struct job *j, struct track *other, void *c)
+{
+    struct announced_alike *x = c;
+    bool is_louder = other->quiet && x->answer.severity > SEVERITY_NEGLIGIBLE;
+    if (!other->alarmed || is_louder || strcmp(other->kind, x->track->kind) != 0 ||
+        j->now - other->announced > horizon_seconds(&x->answer) ||
+        track_clock(other, &j->terms) != track_clock(x->track, &j->terms))
+        return;
+    struct answer a = answer_by_now(j, other);
+    x->found = x->found || (x->answer.severity <= a.severity && track_grows_alike(&x->answer, &a));
+}
+
+/* Two workers of one loader leak by the same line: the first announcement speaks for both, unless
+ * the second is worse. */
+static bool was_announced_alike(struct job *j, struct track *t, const struct answer *a)
+{
+    struct announced_alike x = {.track = t, .answer = *a};
+    for (size_t i = 0; i < j->member_count && !x.member; i++)
+        x.member = member_owns(j->members[i], t) ? j->members[i] : NULL;
+    for (size_t i = 0; i < j->member_count && x.member; i++)
+        if (member_is_sibling(x.member, j->members[i]))
+            member_each_track(j, j->members[i], compare_announced, &x);
+    return x.found;
 }
 
 static void announce_leak(struct job *j, struct track *t, void *c)
@@ -129,13 +172,14 @@ static void announce_leak(struct job *j, struct track *t, void *c)
     if ((t->quiet && seconds < t->next_look) || !is_to_be_announced(j, t))
         return;
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
-    if (severity_by_now(j, t) == SEVERITY_NONE)
+    if (answer_by_now(j, t).severity == SEVERITY_NONE)
         return;
     settle_growth(j); /* by what has been read since it last was */
-    enum severity severity = severity_by_now(j, t);
-    if (!is_to_be_announced(j, t) || severity == SEVERITY_NONE)
+    struct answer a = answer_by_now(j, t);
+    if (!is_to_be_announced(j, t) || a.severity == SEVERITY_NONE)
         return;
-    bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_announced_quietly(j, t);
+    bool quiet = a.severity == SEVERITY_NEGLIGIBLE;
+    bool is_news = !(quiet && is_announced_quietly(j, t)) && !was_announced_alike(j, t, &a);
     note_announced(j, t, quiet);
     if (!is_news)
         return;
@@ -155,14 +199,6 @@ static void withdraw(struct job *j, struct track *t, struct track *partner)
     job_add_news(j, NEWS_WITHDRAWN, n.number, "%s", t->kind);
 }
 
-static bool is_acquitted(struct job *j, struct track *t)
-{
-    struct answer a;
-    const struct history *history;
-    track_answer(t, &j->terms, &a, &history);
-    return a.verdict == VERDICT_NO_LEAK;
-}
-
 /* While it is open whether it leaks, what was announced stands; and it is not withdrawn of a heap,
  * which nobody may have been shown. */
 static void announce_withdrawal(struct job *j, struct track *t, void *c)
@@ -173,7 +209,7 @@ static void announce_withdrawal(struct job *j, struct track *t, void *c)
         (partner && track_grows(partner)))
         return;
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
-    if (is_acquitted(j, t))
+    if (answer_by_now(j, t).verdict == VERDICT_NO_LEAK)
         withdraw(j, t, partner);
 }
 
