@@ -59,7 +59,7 @@ static bool is_named(struct attaching *e, pid_t pid)
 static void name_suspects(struct attaching *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
-    size_t count = watch_worth_entering(w, false, pids, VISIT_MOST);
+    size_t count = watch_worth_attaching(w, false, pids, VISIT_MOST);
     for (size_t i = 0; i < count; i++) {
         struct buf name = BUF_INIT, line = BUF_INIT;
         if (is_named(e, pids[i]))
@@ -120,7 +120,7 @@ static void begin(struct attaching *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
     struct buf why = BUF_INIT;
-    size_t count = watch_worth_entering(w, e->options.all, pids, VISIT_MOST);
+    size_t count = watch_worth_attaching(w, e->options.all, pids, VISIT_MOST);
     if (count == 0)
         return;
     int r = visit_prepare(e->visit, pids[0], &why);
@@ -167,5 +167,5 @@ void attaching_end(struct attaching *e, struct watch *w)
     visit_cancel(e->visit);
     while (visit_await(e->visit, &r))
         note(e, w, &r);
-    watch_leave(w, DETACH_SECONDS);
+    watch_detach(w, DETACH_SECONDS);
 }

@@ -23,10 +23,10 @@ static unsigned find_name(const struct activities *p, const char *name)
 }
 
 /* As it can stand in a report, cut to whole characters; the caller's. */
-static char *clean(const char *told)
+static char *clean(const char *reported)
 {
     struct buf text = BUF_INIT;
-    utf8_add_clean(&text, told, false);
+    utf8_add_clean(&text, reported, false);
     size_t len = text.len < WIRE_NAME_LENGTH ? text.len : WIRE_NAME_LENGTH - 1;
     while (len < text.len && ((unsigned char) buf_text(&text)[len] & 0xc0) == 0x80)
         len--;
@@ -38,9 +38,9 @@ static char *clean(const char *told)
 }
 
 /* The last place is for "other". */
-unsigned activities_place(struct activities *p, const char *told)
+unsigned activities_place(struct activities *p, const char *reported)
 {
-    char *name = clean(told);
+    char *name = clean(reported);
     unsigned i = find_name(p, name);
     if (i == p->count && p->count >= WIRE_PHASES - 1) {
         free(name);
@@ -118,8 +118,8 @@ static void change_member(struct member *m, unsigned phase, bool begins)
         change_track(&m->tracks[MEMBER_ANON], &c);
     for (size_t i = 0; i < m->gpu_count; i++)
         change_track(&m->gpu[i], &c);
-    for (size_t i = 0; i < m->told_count; i++)
-        change_track(&m->told[i], &c);
+    for (size_t i = 0; i < m->reported_count; i++)
+        change_track(&m->reported[i], &c);
 }
 
 static void change_job(struct job *j, unsigned phase, bool begins)

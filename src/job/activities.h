@@ -34,7 +34,7 @@ struct activities {
 void activities_release(struct activities *a);
 
 /* Its place among the names. What a process calls it is cleaned first. */
-unsigned activities_place(struct activities *a, const char *told);
+unsigned activities_place(struct activities *a, const char *reported);
 
 /* A process begins or ends one. */
 void job_change_activity(struct job *j, struct member *m, unsigned activity, bool begins);

@@ -139,7 +139,7 @@ static void note_tensors(struct evidence *e, const struct wire_census *c)
     e->tensors[0] = count;
 }
 
-bool evidence_tensors_rise(const struct evidence *e)
+bool evidence_tensors_grow(const struct evidence *e)
 {
     for (unsigned i = 0; i + 1 < EVIDENCE_TENSORS; i++)
         if (!(e->tensors[i] > e->tensors[i + 1]))
@@ -183,7 +183,8 @@ static bool is_too_near(const struct evidence *e)
     return false;
 }
 
-void evidence_add_look(struct member *m, double seconds, double in_use, double free, double asked)
+void evidence_add_heap_point(struct member *m, double seconds, double in_use, double free,
+                             double asked)
 {
     struct evidence *e = evidence_of(m);
     unsigned at = e->heap_count;
@@ -205,7 +206,7 @@ void evidence_add_look(struct member *m, double seconds, double in_use, double f
     memmove(&e->heap[at + 1], &e->heap[at], (e->heap_count - at) * sizeof(e->heap[0]));
     e->heap[at] = (struct heap_point){seconds, in_use, free, anon, asked, NAN, NAN};
     e->heap_count++;
-    e->has_new_looks = true;
+    e->has_new_heap_points = true;
 }
 
 /* Only the census has it: it belongs to the look of the same moment. */
@@ -215,7 +216,7 @@ static void note_arenas(struct evidence *e, double seconds, const struct wire_ce
         if (fabs(e->heap[i].seconds - seconds) <= HEAP_SAME_SECONDS) {
             e->heap[i].arenas_used = c->arenas_in_use;
             e->heap[i].arenas_free = c->arenas_free;
-            e->has_new_looks = true;
+            e->has_new_heap_points = true;
         }
 }
 
@@ -271,13 +272,13 @@ bool evidence_take(struct job *j, struct member *m, struct wire_census *c)
     j->holders_known = j->holders_known || has_own;
     if (!c->ended) { /* at its end a process gives back what it had */
         double seconds = evidence_seconds(j, c->time);
-        evidence_add_look(m, seconds, c->heap_in_use, c->heap_free, c->asked);
+        evidence_add_heap_point(m, seconds, c->heap_in_use, c->heap_free, c->asked);
         note_arenas(e, seconds, c);
     }
     return has_own;
 }
 
-void evidence_restore_look(struct member *m, const struct heap_point *look)
+void evidence_restore_heap_point(struct member *m, const struct heap_point *look)
 {
     struct evidence *e = evidence_of(m);
     if (e->heap_count < HEAP_POINTS)

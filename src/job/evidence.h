@@ -34,7 +34,7 @@ struct evidence {
     struct heap_point heap[HEAP_POINTS];
     unsigned heap_count;
     double heap_spacing;              /* seconds between two points at least, but for the last */
-    bool has_new_looks;               /* the run file lacks some */
+    bool has_new_heap_points;         /* the run file lacks some */
     double tensors[EVIDENCE_TENSORS]; /* of the last censuses, the newest first; NAN: none */
 };
 
@@ -44,7 +44,8 @@ struct evidence *evidence_of(struct member *m);     /* made where there is none 
 /* A look at the heap, and what the process has asked the kernel for at that moment. A step maps and
  * unmaps more than it keeps: seen from outside, at any other moment, that would be the growth of
  * nothing. NAN: not known. The ring and the census report the same, and either may come first. */
-void evidence_add_look(struct member *m, double seconds, double in_use, double free, double asked);
+void evidence_add_heap_point(struct member *m, double seconds, double in_use, double free,
+                             double asked);
 
 /* ---- censuses ---- */
 
@@ -53,14 +54,14 @@ void evidence_add_look(struct member *m, double seconds, double in_use, double f
 bool evidence_take(struct job *j, struct member *m, struct wire_census *c);
 
 /* From a run file. As wire_census_parse(); `origin`: second 0 of its times. */
-void evidence_restore_look(struct member *m, const struct heap_point *look);
+void evidence_restore_heap_point(struct member *m, const struct heap_point *look);
 int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, const char *text);
 
 /* The process has ended: the steps of its points are those of its own time. */
 void evidence_end(struct job *j, struct member *m);
 
 /* There were more tensors at each of the last censuses, by some. */
-bool evidence_tensors_rise(const struct evidence *e);
+bool evidence_tensors_grow(const struct evidence *e);
 /* Its objects were not only counted at its very beginning. There is a census. */
 bool evidence_is_of_late(const struct job *j, const struct member *m);
 

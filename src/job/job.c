@@ -164,7 +164,7 @@ void job_each_moving_track(struct job *j, bool of_ended, job_visit visit, void *
             continue;
         visit_moving(j, m->tracks, m->has_tracks ? MEMBER_KINDS : 0, visit, c);
         visit_moving(j, m->gpu, m->gpu_count, visit, c);
-        visit_moving(j, m->told, m->told_count, visit, c);
+        visit_moving(j, m->reported, m->reported_count, visit, c);
     }
 }
 
@@ -174,8 +174,8 @@ void member_each_track(struct job *j, struct member *m, job_visit visit, void *c
         visit(j, &m->tracks[k], c);
     for (size_t k = 0; k < m->gpu_count; k++)
         visit(j, &m->gpu[k], c);
-    for (size_t k = 0; k < m->told_count; k++)
-        visit(j, &m->told[k], c);
+    for (size_t k = 0; k < m->reported_count; k++)
+        visit(j, &m->reported[k], c);
 }
 
 double job_held(const struct job *j)

@@ -81,8 +81,8 @@ struct member {
     struct track tracks[MEMBER_KINDS];
     struct track *gpu; /* one a device, or NULL */
     size_t gpu_count;
-    struct track *told; /* counters that it reports from inside, or NULL */
-    size_t told_count;
+    struct track *reported; /* counters that it reports from inside, or NULL */
+    size_t reported_count;
     bool counts_steps;
     struct activity_scope activities;
 
@@ -93,7 +93,7 @@ struct member {
 
     struct evidence *evidence; /* what was measured inside; NULL: nothing */
     bool is_attached;          /* tidemark attached to it, or tried to */
-    bool copies_told;          /* of what its data workers copy */
+    bool copies_announced;     /* of what its data workers copy */
 
     struct member_reading *reading; /* owned by sample/; NULL: nobody reads it */
 };
@@ -115,16 +115,21 @@ double member_pss(const struct member *m);      /* as last read, moved on by wha
 bool member_shares_are_due(const struct member *m, double now); /* and wait for their turn */
 
 /* The first of its counters of that kind that it reports from inside; NULL: none. */
-const struct track *member_told(const struct member *m, const char *kind);
+const struct track *member_reported(const struct member *m, const char *kind);
 struct track *member_heap(struct member *m); /* malloc's in-use bytes; NULL: not told */
-bool member_has_told(const struct member *m, const struct track *t);
+bool member_has_reported(const struct member *m, const struct track *t);
 
-bool member_leaks(const struct member *m);           /* one of its series does ... */
-bool member_is_wary(const struct member *m);         /* ... or is suspect */
-bool member_climbs(const struct member *m);          /* what it holds, for most of a minute */
-bool member_is_told_soon(const struct member *m);    /* its memory is a leak, or may be one */
-bool member_is_told_quietly(const struct member *m); /* ... was announced as a negligible one */
-bool member_fills(const struct member *m);           /* some of its growth has a bound */
+/* Data workers or ranks that one process started: they run the same code. */
+bool member_is_sibling(const struct member *a, const struct member *b);
+bool member_owns(const struct member *m, const struct track *t);
+
+bool member_leaks(const struct member *m);             /* one of its series does ... */
+bool member_is_wary(const struct member *m);           /* ... or is suspect */
+bool member_climbs(const struct member *m);            /* what it holds, for most of a minute */
+bool member_will_be_announced(const struct member *m); /* its memory is a leak, or may be one */
+bool member_is_announced_quietly(
+    const struct member *m);               /* ... was announced as a negligible one */
+bool member_fills(const struct member *m); /* some of its growth has a bound */
 /* It is part of the job's sum as it is now: a process that has ended is no more. */
 bool member_is_in_sum(const struct member *m, const struct track *sum);
 
@@ -169,7 +174,7 @@ struct job {
     bool is_inside;      /* the job watches itself */
     bool is_profiled;    /* the user asked what grows, be it a leak or not */
 
-    bool leak_told, cause_told;
+    bool leak_announced, cause_announced;
     bool holders_known; /* a search has found holders, and nobody looked at them yet */
 
     struct news news[JOB_NEWS];

@@ -48,10 +48,10 @@ struct member *member_free(struct member *m)
         track_release(&m->tracks[i]);
     for (size_t i = 0; i < m->gpu_count; i++)
         track_release(&m->gpu[i]);
-    for (size_t i = 0; i < m->told_count; i++)
-        track_release(&m->told[i]);
+    for (size_t i = 0; i < m->reported_count; i++)
+        track_release(&m->reported[i]);
     free(m->gpu);
-    free(m->told);
+    free(m->reported);
     evidence_free(m->evidence);
     free(m->command);
     free(m);
@@ -138,8 +138,8 @@ static bool any_track(const struct member *m, bool (*holds)(const struct track *
     for (size_t i = 0; i < m->gpu_count; i++)
         if (holds(&m->gpu[i]))
             return true;
-    for (size_t i = 0; i < m->told_count; i++)
-        if (holds(&m->told[i]))
+    for (size_t i = 0; i < m->reported_count; i++)
+        if (holds(&m->reported[i]))
             return true;
     return false;
 }
@@ -154,33 +154,33 @@ bool member_climbs(const struct member *m)
     return climb_is_even(&m->climb, LEAST_RISE);
 }
 
-const struct track *member_told(const struct member *m, const char *kind)
+const struct track *member_reported(const struct member *m, const char *kind)
 {
-    for (size_t i = 0; i < m->told_count; i++)
-        if (strcmp(m->told[i].kind, kind) == 0)
-            return &m->told[i];
+    for (size_t i = 0; i < m->reported_count; i++)
+        if (strcmp(m->reported[i].kind, kind) == 0)
+            return &m->reported[i];
     return NULL;
 }
 
 struct track *member_heap(struct member *m)
 {
-    for (size_t i = 0; i < m->told_count; i++)
-        if (strcmp(m->told[i].kind, HEAP_USED) == 0)
-            return &m->told[i];
+    for (size_t i = 0; i < m->reported_count; i++)
+        if (strcmp(m->reported[i].kind, HEAP_USED) == 0)
+            return &m->reported[i];
     return NULL;
 }
 
-bool member_is_told_quietly(const struct member *m)
+bool member_is_announced_quietly(const struct member *m)
 {
-    const struct track *heap = member_told(m, HEAP_USED);
+    const struct track *heap = member_reported(m, HEAP_USED);
     return (m->has_tracks && m->tracks[MEMBER_ANON].quiet) || (heap && heap->quiet);
 }
 
-bool member_is_told_soon(const struct member *m)
+bool member_will_be_announced(const struct member *m)
 {
-    const struct track *heap = member_told(m, HEAP_USED);
-    return (m->has_tracks && track_is_told_soon(&m->tracks[MEMBER_ANON])) ||
-           (heap && track_is_told_soon(heap));
+    const struct track *heap = member_reported(m, HEAP_USED);
+    return (m->has_tracks && track_will_be_announced(&m->tracks[MEMBER_ANON])) ||
+           (heap && track_will_be_announced(heap));
 }
 
 bool member_leaks(const struct member *m)
@@ -188,18 +188,32 @@ bool member_leaks(const struct member *m)
     return any_track(m, track_leaks);
 }
 
-bool member_has_told(const struct member *m, const struct track *t)
+bool member_has_reported(const struct member *m, const struct track *t)
 {
-    return m->told_count > 0 && t >= m->told && t < m->told + m->told_count;
+    return m->reported_count > 0 && t >= m->reported && t < m->reported + m->reported_count;
+}
+
+bool member_owns(const struct member *m, const struct track *t)
+{
+    return member_has_reported(m, t) ||
+           (m->has_tracks && t >= m->tracks && t < m->tracks + MEMBER_KINDS) ||
+           (m->gpu_count > 0 && t >= m->gpu && t < m->gpu + m->gpu_count);
+}
+
+bool member_is_sibling(const struct member *a, const struct member *b)
+{
+    bool may_have = a->role.role == ROLE_DATA_WORKER || a->role.role == ROLE_RANK;
+    return a != b && may_have && a->role.role == b->role.role && a->parent.pid > 0 &&
+           proc_id_equal(a->parent, b->parent);
 }
 
 bool member_fills(const struct member *m)
 {
     enum ledger_kind kind;
     bool any = track_is_excused(&m->tracks[MEMBER_ANON], &kind) && kind == LEDGER_HOLDER;
-    for (size_t i = 0; i < m->told_count; i++)
-        any = any || (strcmp(m->told[i].kind, "torch.allocated") == 0 &&
-                      track_is_excused(&m->told[i], &kind) && kind == LEDGER_HOLDER);
+    for (size_t i = 0; i < m->reported_count; i++)
+        any = any || (strcmp(m->reported[i].kind, "torch.allocated") == 0 &&
+                      track_is_excused(&m->reported[i], &kind) && kind == LEDGER_HOLDER);
     return any;
 }
 

@@ -12,6 +12,9 @@
 
 /* A counter that stayed this close to where it began stands still; of bytes that somebody counts
  * exactly every one matters. */
+/* Workers of one loader, or ranks of one job, do the same and grow within this factor. */
+#define ALIKE_FACTOR 2
+
 #define STILL_BYTES (512.0 * 1024)
 #define STILL_COUNT 1.0
 
@@ -439,7 +442,7 @@ bool track_is_wary(const struct track *t)
     return !track_is_excused(t, &kind) && track_grows(t);
 }
 
-bool track_is_told_soon(const struct track *t)
+bool track_will_be_announced(const struct track *t)
 {
     return !track_is_silent(t) && !t->quiet && track_is_wary(t);
 }
@@ -461,6 +464,12 @@ double track_rise(const struct answer *a)
     const struct phase *last = &a->phases[a->phase_count - 1], *first = track_growing_since(a);
     double since = isnan(a->onset_at) ? last->from : a->onset_at;
     return fmax(a->rate * (a->last_at - since), last->level_to - first->level_from);
+}
+
+bool track_grows_alike(const struct answer *a, const struct answer *b)
+{
+    return a->rate > 0 && b->rate > 0 &&
+           fmax(a->rate, b->rate) <= ALIKE_FACTOR * fmin(a->rate, b->rate);
 }
 
 double track_horizons(const struct track *t, const struct answer *a)

@@ -53,7 +53,8 @@ struct track {
     double stored_limit;             /* what the run file was last told */
     const char *stored_reading;
     bool moves;
-    bool alarmed;     /* that it leaks has been told */
+    bool alarmed;     /* its leak was announced, alone or with those that leak alike ... */
+    double announced; /* ... at this second */
     bool quiet;       /* ... as a negligible leak, once more if it comes to matter ... */
     double next_look; /* ... which is looked for from this second on */
     bool asked;       /* somebody wants to see just this one */
@@ -128,7 +129,7 @@ bool track_grows(const struct track *t); /* by its engine alone, whatever explai
 bool track_is_wary(const struct track *t);
 
 /* It leaks, or may turn out to: as it is, and not as a witness or a negligible leak. */
-bool track_is_told_soon(const struct track *t);
+bool track_will_be_announced(const struct track *t);
 
 /* Its growth is explained by such a part. */
 bool track_is_excused(const struct track *t, enum ledger_kind *ret);
@@ -149,6 +150,9 @@ bool track_is_judged(const struct track *t);
 /* The first of the phases that grow, one after the other, to the last of all; of a leak the last.
  * There is one. */
 const struct phase *track_growing_since(const struct answer *a);
+
+/* Two growths on one clock that may be the same: their rates are within a factor of two. */
+bool track_grows_alike(const struct answer *a, const struct answer *b);
 
 /* For so many horizons the growth of that answer lasts, or was seen where it is no leak. */
 double track_horizons(const struct track *t, const struct answer *a);

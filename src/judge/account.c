@@ -152,8 +152,8 @@ static void hear(struct job *j, struct track *t, struct account *a)
 /* The process itself does not grow while what malloc gives out fills its free heap. */
 static void hear_heap(struct job *j, struct member *m, struct account *a)
 {
-    for (size_t i = 0; i < m->told_count && a->engine.verdict != VERDICT_LEAK; i++) {
-        struct track *t = &m->told[i];
+    for (size_t i = 0; i < m->reported_count && a->engine.verdict != VERDICT_LEAK; i++) {
+        struct track *t = &m->reported[i];
         struct answer heap;
         if (strcmp(t->kind, HEAP_USED) != 0 || !track_grows(t))
             continue;
@@ -305,7 +305,7 @@ static void account_device(struct job *j, struct member *m, struct track *t, str
  * not has stopped. */
 static bool is_seen_in_memory(struct job *j, struct member *m)
 {
-    const struct track *heap = member_told(m, HEAP_USED);
+    const struct track *heap = member_reported(m, HEAP_USED);
     struct account a;
     if (!heap)
         return true;

@@ -25,7 +25,7 @@ static void judge_memory(struct job *j, struct member *m)
         track_judge(heap, &a.judgement);
 }
 
-static bool is_told_account(const struct track *t)
+static bool is_reported_account(const struct track *t)
 {
     return strcmp(t->kind, "torch.allocated") == 0 || strcmp(t->kind, "py.tensors") == 0;
 }
@@ -66,9 +66,9 @@ static void settle_member(struct job *j, struct member *m, bool all)
 {
     if (all || any_grows(m))
         judge_memory(j, m);
-    for (size_t i = 0; i < m->told_count && m->evidence->census; i++)
-        if (is_told_account(&m->told[i]) && (all || track_grows(&m->told[i])))
-            judge(j, m, &m->told[i]);
+    for (size_t i = 0; i < m->reported_count && m->evidence->census; i++)
+        if (is_reported_account(&m->reported[i]) && (all || track_grows(&m->reported[i])))
+            judge(j, m, &m->reported[i]);
 }
 
 static void settle(struct job *j, bool all)

@@ -28,8 +28,8 @@ void watcher_census_by(tidemark_watcher *w, pid_t pid);
 
 /*
  * The holders of this process's growth, at most `most`, by how much they explain: for each a line
- * "why: ..." and, where the cause is known, a line "fix: ...". Empty: no holder is known. The caller
- * frees it with tidemark_free().
+ * "why: ..." and, where the cause is known, a line "fix: ...". Empty: no holder is known. The
+ * caller frees it with tidemark_free().
  */
 int watcher_holders(tidemark_watcher *w, unsigned most, char **ret);
 

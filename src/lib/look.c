@@ -48,7 +48,7 @@ static void look_around(tidemark_watcher *w)
     double cpu = cpu_used(w);
     s->cpu_used = isnan(cpu) ? s->cpu_used : cpu;
     s->system_used = system_used();
-    watch_look_at_gpu(w->watch, getpid(), &s->gpu_bytes, &s->gpu_used);
+    watch_sample_gpu(w->watch, getpid(), &s->gpu_bytes, &s->gpu_used);
     uint64_t end = wire_now(), rest = REST * (end - begin);
     w->next_surroundings = end + (rest < MOST_REST ? rest : MOST_REST);
 }

@@ -115,7 +115,7 @@ double facts_most_at_a_time(const struct job *j, double (*value)(const struct me
 
 static double pinned_by(const struct member *m)
 {
-    const struct track *t = member_told(m, "torch.pinned");
+    const struct track *t = member_reported(m, "torch.pinned");
     return t && t->samples > 0 ? t->max : NAN;
 }
 
@@ -125,8 +125,8 @@ static double freed_at_first(const struct job *j, const char *kind)
 {
     double sum = NAN;
     for (size_t i = 0; i < j->member_count; i++)
-        for (size_t k = 0; k < j->members[i]->told_count; k++) {
-            const struct track *t = &j->members[i]->told[k];
+        for (size_t k = 0; k < j->members[i]->reported_count; k++) {
+            const struct track *t = &j->members[i]->reported[k];
             if (strcmp(t->kind, kind) == 0 && !t->device && t->samples > 0)
                 sum = add_known(sum, t->first);
         }
@@ -205,7 +205,7 @@ static int find_falls(struct advice_facts *e, struct recording *r)
     int result = 0;
     for (size_t i = 0; i < j->member_count && result == 0; i++) {
         const struct member *m = j->members[i];
-        const struct track *counter = member_told(m, "py.collections");
+        const struct track *counter = member_reported(m, "py.collections");
         struct points collections = {0}, anon = {0};
         if (!counter || !member_is_trainer(m) || e->settings.collections > 0)
             continue;

@@ -25,11 +25,12 @@ static bool is_of(const struct track *t, const char *kind, const char *device)
            strcmp(t->device, device) == 0;
 }
 
-static const struct track *told_there(const struct member *m, const char *kind, const char *device)
+static const struct track *reported_there(const struct member *m, const char *kind,
+                                          const char *device)
 {
-    for (size_t i = 0; i < m->told_count; i++)
-        if (is_of(&m->told[i], kind, device))
-            return &m->told[i];
+    for (size_t i = 0; i < m->reported_count; i++)
+        if (is_of(&m->reported[i], kind, device))
+            return &m->reported[i];
     return NULL;
 }
 
@@ -44,8 +45,8 @@ static const struct track *used_there(const struct member *m, const char *driver
 static size_t torch_devices(const struct member *m)
 {
     size_t count = 0;
-    for (size_t i = 0; i < m->told_count; i++)
-        count += is_of(&m->told[i], "torch.allocated", m->told[i].device);
+    for (size_t i = 0; i < m->reported_count; i++)
+        count += is_of(&m->reported[i], "torch.allocated", m->reported[i].device);
     return count;
 }
 
@@ -53,9 +54,9 @@ static size_t torch_devices(const struct member *m)
 static size_t torch_order(const struct member *m, const char *torch)
 {
     size_t count = 0;
-    for (size_t i = 0; i < m->told_count; i++)
-        count += is_of(&m->told[i], "torch.allocated", m->told[i].device) &&
-                 strverscmp(m->told[i].device, torch) < 0;
+    for (size_t i = 0; i < m->reported_count; i++)
+        count += is_of(&m->reported[i], "torch.allocated", m->reported[i].device) &&
+                 strverscmp(m->reported[i].device, torch) < 0;
     return count;
 }
 
@@ -109,7 +110,7 @@ static const char *driver_of(const struct job *j, const struct member *m, const 
                                 : torches == 1       ? largest_of_driver(m)
                                 : drivers == torches ? driver_in_order(m, torch_order(m, torch))
                                                      : NULL;
-    const struct track *reserved = told_there(m, "torch.reserved", torch);
+    const struct track *reserved = reported_there(m, "torch.reserved", torch);
     return found && (!reserved || found->max >= reserved->max) ? found->device : NULL;
 }
 
@@ -130,7 +131,7 @@ static bool is_ambiguous(const struct job *j, const struct member *m, const char
 {
     for (size_t i = 0; i < j->member_count; i++) {
         const struct member *other = j->members[i];
-        if (other != m && told_there(other, "torch.allocated", torch) &&
+        if (other != m && reported_there(other, "torch.allocated", torch) &&
             !driver_of(j, other, torch) &&
             (member_was_there(other, m->joined) || member_was_there(m, other->joined)))
             return true;
@@ -165,9 +166,9 @@ static void add_places_of(const struct job *j, const struct member *m, struct pl
     for (size_t i = 0; i < m->gpu_count; i++)
         if (m->gpu[i].samples > 0 && m->gpu[i].device)
             add_place(places, count, &(struct place){.driver = m->gpu[i].device});
-    for (size_t i = 0; i < m->told_count; i++) {
-        const char *torch = m->told[i].device;
-        if (!is_of(&m->told[i], "torch.allocated", torch))
+    for (size_t i = 0; i < m->reported_count; i++) {
+        const char *torch = m->reported[i].device;
+        if (!is_of(&m->reported[i], "torch.allocated", torch))
             continue;
         struct place p = {.driver = driver_of(j, m, torch), .torch = torch};
         if (!p.driver && is_ambiguous(j, m, torch))
@@ -195,8 +196,8 @@ static const struct track *track_at(const struct job *j, const struct place *p,
 {
     if (strcmp(kind, "gpu.used") == 0)
         return p->driver ? used_there(m, p->driver) : NULL;
-    for (size_t i = 0; i < m->told_count; i++) {
-        const struct track *t = &m->told[i];
+    for (size_t i = 0; i < m->reported_count; i++) {
+        const struct track *t = &m->reported[i];
         if (is_of(t, kind, t->device) && is_at(j, p, m, t->device))
             return t;
     }
@@ -279,7 +280,7 @@ static bool is_series_of(const struct job *j, const struct place *p, const struc
         return p->driver && !whole && strcmp(s->info.device, p->driver) == 0;
     for (size_t i = 0; i < j->member_count; i++)
         if (j->members[i]->id.pid == s->info.pid &&
-            told_there(j->members[i], "torch.allocated", s->info.device) &&
+            reported_there(j->members[i], "torch.allocated", s->info.device) &&
             is_at(j, p, j->members[i], s->info.device))
             return true;
     return false;

@@ -199,9 +199,9 @@ int recording_measure(struct recording *r, double most_steps, struct measured_ru
         run.values[m] = NAN;
     int e = recording_each_mark(r, add_mark, &c);
     /* The first mark stands behind a step. */
-    run.steps_told = c.count > 0 ? c.made[c.count - 1].steps + 1 : 0;
-    if (e == 0 && run.steps_told >= MEASURE_LEAST_STEPS) {
-        double to = run.steps_told - 1;
+    run.steps_reported = c.count > 0 ? c.made[c.count - 1].steps + 1 : 0;
+    if (e == 0 && run.steps_reported >= MEASURE_LEAST_STEPS) {
+        double to = run.steps_reported - 1;
         if (most_steps > 0)
             to = fmin(to, most_steps - 1);
         double from = floor(WARM_UP_SHARE * to);

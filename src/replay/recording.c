@@ -155,8 +155,8 @@ static struct track *other_track(struct recording *r, const struct entry *e)
 {
     struct member *m = member_of(r, e->process);
     bool gpu = strcmp(e->kind, "gpu.used") == 0;
-    struct track **tracks = !m ? &r->job.devices : gpu ? &m->gpu : &m->told;
-    size_t *count = !m ? &r->job.device_count : gpu ? &m->gpu_count : &m->told_count;
+    struct track **tracks = !m ? &r->job.devices : gpu ? &m->gpu : &m->reported;
+    size_t *count = !m ? &r->job.device_count : gpu ? &m->gpu_count : &m->reported_count;
     if (!*tracks)
         *tracks = other_tracks(r->count);
     struct track *t = &(*tracks)[(*count)++];
@@ -217,7 +217,7 @@ static void find_judged(struct recording *r)
             j->gpu_has_pids || (e->subject.member && strcmp(e->kind, "gpu.used") == 0);
         const struct member *m = e->subject.member;
         bool sums_one = t == &j->sums[JOB_ANON] && j->most_processes < 2;
-        bool is_shown = t->use == TRACK_SHOWN && m && member_has_told(m, t);
+        bool is_shown = t->use == TRACK_SHOWN && m && member_has_reported(m, t);
         e->shown.judged = (track_is_judged(t) && !sums_one) || is_shown;
     }
 }
@@ -230,7 +230,7 @@ static int add_look(void *context, int64_t process, const struct store_heap_poin
     const struct heap_point look = {x->seconds, x->heap_used,   x->heap_free,  x->anon,
                                     x->data,    x->arenas_used, x->arenas_free};
     if (m)
-        evidence_restore_look(m, &look);
+        evidence_restore_heap_point(m, &look);
     return 0;
 }
 

@@ -77,8 +77,8 @@ bool recording_account(struct recording *r, size_t index, struct account *ret);
  * inside, is compared with the rest of the time. NAN: not recorded.
  */
 struct measured_run {
-    double steps;      /* made in the time that is measured; 0: the run told too few */
-    double steps_told; /* in the whole run; the last few may not have been */
+    double steps;          /* made in the time that is measured; 0: the run told too few */
+    double steps_reported; /* in the whole run; the last few may not have been */
     double values[TRADEOFF_MEASURES];
 };
 

@@ -34,6 +34,7 @@ void report_alarm(struct buf *out, const struct view *v, size_t series,
     run_job_init(&j, v);
     j.job.answer = &answer;
     j.job.found = &found;
+    j.job.group = &v->series[series].group;
     summary_verdict(&text, &j.job, style);
     if (a->severity != SEVERITY_NEGLIGIBLE) {
         buf_adds(&text, ". ");

@@ -20,6 +20,6 @@ void found_counts(struct buf *out, const struct view *v, const struct report_sty
 
 /* Processes that were entered while they ran, or could not be: a line each. */
 void found_attached(struct buf *out, const struct attached_process *list, size_t count,
-                   const struct report_style *style);
+                    const struct report_style *style);
 
 #endif

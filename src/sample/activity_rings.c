@@ -17,7 +17,7 @@
 
 void activities_open(struct sampler *sam)
 {
-    sam->looks = (struct activity_looks){.next = INFINITY, .ended_rank = INT_MAX};
+    sam->looks = (struct activity_sampling){.next = INFINITY, .ended_rank = INT_MAX};
 }
 
 /* ---- told ---- */
@@ -120,7 +120,7 @@ static int rank_of(const struct ring *r)
 
 void activities_lose(struct sampler *sam, struct ring *r, double seconds)
 {
-    struct activity_looks *p = &sam->looks;
+    struct activity_sampling *p = &sam->looks;
     for (unsigned i = 0; i < WIRE_PHASES; i++)
         if (r->activities[i].is_in)
             change(sam, r, i, seconds, false);
@@ -135,7 +135,7 @@ void activities_lose(struct sampler *sam, struct ring *r, double seconds)
 void sampler_count_activities(struct sampler *sam)
 {
     struct activity_total *totals = sam->job->activities.totals;
-    const struct activity_looks *p = &sam->looks;
+    const struct activity_sampling *p = &sam->looks;
     int lowest = p->ended_rank;
     for (size_t i = 0; i < sam->rings.count; i++)
         if (has_activities(sam->rings.list[i]) && rank_of(sam->rings.list[i]) < lowest)
@@ -151,21 +151,21 @@ void sampler_count_activities(struct sampler *sam)
 
 /* ---- looking ---- */
 
-bool activities_may_look(const struct sampler *sam, double seconds)
+bool activities_may_sample(const struct sampler *sam, double seconds)
 {
     return sam->looks.spent <= RUN_SECONDS + RUN_SHARE * seconds;
 }
 
-void activities_look(struct sampler *sam, double seconds)
+void activities_sample(struct sampler *sam, double seconds)
 {
-    struct activity_looks *p = &sam->looks;
+    struct activity_sampling *p = &sam->looks;
     if (seconds < p->next)
         return;
     p->next = INFINITY;
-    if (!activities_may_look(sam, seconds))
+    if (!activities_may_sample(sam, seconds))
         return;
     double before = sampler_cpu_seconds();
-    members_look(sam);
+    members_sample_memory(sam);
     double cost = sampler_cpu_seconds() - before;
     p->spent += cost;
     if (sam->job->activities.scope.count > 0)

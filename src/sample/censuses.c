@@ -91,14 +91,14 @@ static void store_looks(struct sampler *sam, struct member *m)
                                              p->asked,   p->arenas_used, p->arenas_free};
     }
     store_set_heap_points(sam->options.store, m->stored, looks, e->heap_count);
-    e->has_new_looks = false;
+    e->has_new_heap_points = false;
 }
 
 void censuses_store(struct sampler *sam, struct member *m)
 {
     if (!sam->options.store || !m->evidence || m->stored == 0)
         return;
-    if (m->evidence->has_new_looks)
+    if (m->evidence->has_new_heap_points)
         store_looks(sam, m);
     store_text(sam, m, &m->reading->searched_text, true);
     store_text(sam, m, &m->reading->last_text, false);
@@ -182,7 +182,7 @@ static bool is_suspect(const struct sampler *sam, const struct member *m)
     bool is_worker = m && m->role.role == ROLE_DATA_WORKER;
     return (track_is_wary(&sam->job->sums[JOB_ANON]) && !is_worker) ||
            (m && (member_is_wary(m) || (member_climbs(m) && m->is_attached))) ||
-           (m && m->evidence && evidence_tensors_rise(m->evidence));
+           (m && m->evidence && evidence_tensors_grow(m->evidence));
 }
 
 void censuses_want(struct sampler *sam)

@@ -98,7 +98,6 @@ void machine_release(struct sampler *sam)
     gpu_free(sam->machine.gpu);
     cgroup_free(sam->machine.cgroup);
     proc_survey_free(sam->machine.survey_first);
-    buf_release(&sam->machine.around.elsewhere);
     shared_release(sam);
 }
 
@@ -163,15 +162,15 @@ static bool is_cuda(const struct member *m, const char *name, size_t device)
 }
 
 /* What torch has there, and what nobody has. */
-static void limit_told(struct sampler *sam, size_t device, double headroom)
+static void limit_reported(struct sampler *sam, size_t device, double headroom)
 {
     for (size_t i = 0; i < sam->job->member_count; i++) {
         struct member *m = sam->job->members[i];
-        if (m->told_count > 0 && !m->reading->cuda && member_is_alive(m))
+        if (m->reported_count > 0 && !m->reading->cuda && member_is_alive(m))
             find_cuda(sam, m);
-        for (size_t k = 0; k < m->told_count; k++)
-            if (is_cuda(m, m->told[k].device, device) && isfinite(headroom))
-                m->told[k].limit = m->told[k].last + headroom;
+        for (size_t k = 0; k < m->reported_count; k++)
+            if (is_cuda(m, m->reported[k].device, device) && isfinite(headroom))
+                m->reported[k].limit = m->reported[k].last + headroom;
     }
 }
 
@@ -190,10 +189,10 @@ void machine_attribute_gpu(struct sampler *sam)
 {
     for (size_t i = 0; i < sam->job->member_count; i++) {
         struct member *m = sam->job->members[i];
-        if (m->gpu_count == 0 || !member_told(m, "torch.reserved"))
+        if (m->gpu_count == 0 || !member_reported(m, "torch.reserved"))
             continue;
         double used = growth(m->gpu, m->gpu_count, "gpu.used");
-        bool torch = growth(m->told, m->told_count, "torch.reserved") > used / 2;
+        bool torch = growth(m->reported, m->reported_count, "torch.reserved") > used / 2;
         const struct ledger_judgement reserved = ledger_excuse(LEDGER_RESERVED);
         for (size_t k = 0; k < m->gpu_count; k++)
             track_judge(&m->gpu[k], torch ? &reserved : NULL);
@@ -261,7 +260,7 @@ void machine_read_gpu(struct sampler *sam, double seconds)
         if (gpu_read_device(sam->machine.gpu, i, &load) < 0)
             continue;
         double headroom = load.total_bytes - load.used_bytes;
-        limit_told(sam, i, headroom);
+        limit_reported(sam, i, headroom);
         if (read_processes(sam, i, seconds, headroom))
             sam->job->gpu_has_pids = true;
         if (sam->job->gpu_has_pids)
@@ -291,7 +290,7 @@ static double bytes_of(struct sampler *sam, size_t device, pid_t pid)
 
 /* Where the driver does not say who uses a device, every one may be it. What an instance of a
  * device holds is part of what the device does. */
-void machine_look_at_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy)
+void machine_sample_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy)
 {
     *ret_bytes = *ret_busy = NAN;
     for (size_t i = 0; sam->machine.gpu && i < gpu_device_count(sam->machine.gpu); i++) {
@@ -329,18 +328,10 @@ static void name_grower(struct sampler *sam, const struct proc_survey *now, doub
         g.now - g.before < (1 - ELSEWHERE_SHARE) / 2 * system ||
         proc_tree_claims(sam->tree, g.id.pid))
         return;
-    struct buf text = BUF_INIT;
-    buf_adds(&text, "the system uses ");
-    units_add_bytes(&text, system);
-    buf_adds(&text, " more than at the start, this job ");
-    units_add_bytes(&text, fmax(tree, 0));
-    buf_addf(&text, ": pid %d (%s) grew by ", (int) g.id.pid, g.comm);
-    units_add_bytes(&text, g.now - g.before);
-    buf_addf(&text, "; if that is the training, watch it: tidemark watch --pid %d", (int) g.id.pid);
-    if (sam->machine.around.elsewhere.len == 0)
-        job_add_news(sam->job, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
-    buf_release(&sam->machine.around.elsewhere);
-    sam->machine.around.elsewhere = text;
+    struct elsewhere_facts *f = &sam->machine.around.elsewhere;
+    *f = (struct elsewhere_facts){
+        .pid = (int) g.id.pid, .grew = g.now - g.before, .system = system, .job = tree};
+    snprintf(f->command, sizeof(f->command), "%s", g.comm);
 }
 
 static void look_elsewhere(struct sampler *sam)
@@ -365,7 +356,7 @@ static void look_elsewhere(struct sampler *sam)
     proc_survey_free(now);
 }
 
-double machine_look_elsewhere(struct sampler *sam, double seconds)
+double machine_survey(struct sampler *sam, double seconds)
 {
     look_elsewhere(sam);
     return seconds + fmin(fmax(seconds, SURVEY_LEAST), SURVEY_MOST);

@@ -23,9 +23,12 @@
  * share of it. */
 #define OWN_TIME_SHARE 0.0002
 
-/* Reading all shares together may hold processes up for so much of the time, and so take no more of
- * a core either, after a first burst: enough for the processes of an ordinary job, and a bound for
- * one of thousands, whose rounds take longer instead. */
+/*
+ * All readings of shares together may take this share of a core, after a first burst: enough for
+ * the processes of an ordinary job, and a bound for one of thousands, whose rounds take longer
+ * instead. CPU time counts, not the wall clock: on a busy machine a reading waits for a core ten
+ * times as long as it works, and a budget that counts the wait would leave young forks unread.
+ */
 #define SHARES_SHARE 0.005
 #define SHARES_BURST 0.1
 
@@ -47,7 +50,7 @@
 #define OWN_SHARE 0.99
 
 /* A process that has told nothing from inside for so long is looked at from outside again. */
-#define TOLD_SECONDS 3.0
+#define REPORTED_SECONDS 3.0
 
 /* A process that lives less long has no series of its own: it is part of the job's sums. Helpers
  * come and go; what is forked and goes on as it is works for the job. */
@@ -112,7 +115,7 @@ static struct member_reading *new_reading(struct proc *proc, double now)
     if (!r)
         base_out_of_memory();
     r->proc = proc;
-    r->anon_told = r->fds = NAN;
+    r->anon_reported = r->fds = NAN;
     r->counts_seconds = r->changed_seconds = now;
     return r;
 }
@@ -193,8 +196,8 @@ static void catch_up(struct sampler *sam, struct member *m)
                                              MEMBER_VSIZE};
     for (unsigned i = 0; m->has_tracks && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct track *t = &m->tracks[kinds[i]];
-        bool is_told = kinds[i] == MEMBER_ANON && isfinite(m->reading->anon_told);
-        if (m->seen_seconds > t->last_seconds && !is_told)
+        bool is_reported = kinds[i] == MEMBER_ANON && isfinite(m->reading->anon_reported);
+        if (m->seen_seconds > t->last_seconds && !is_reported)
             sampler_push(sam, t, m->seen_seconds, t->last);
     }
 }
@@ -391,11 +394,11 @@ static double shares_spacing(const struct sampler *sam, const struct member *m, 
     return m->forked && !sam->job->is_inside ? fmin(spacing, young) : spacing;
 }
 
-/* Half of what may be spent is for those that were never read. */
+/* Half of the budget is for processes whose shares were never read. */
 static bool can_afford_shares(const struct sampler *sam, const struct member *m, double seconds)
 {
     double allowed = SHARES_BURST + SHARES_SHARE * seconds;
-    return sam->stall_seconds < (isnan(m->shares.seconds) ? allowed : allowed / 2);
+    return sam->shares_spent < (isnan(m->shares.seconds) ? allowed : allowed / 2);
 }
 
 static void read_shares(struct sampler *sam, struct member *m, double seconds)
@@ -408,6 +411,7 @@ static void read_shares(struct sampler *sam, struct member *m, double seconds)
     double took = monotonic() - begin;
     cpu = sampler_cpu_seconds() - cpu;
     sam->stall_seconds += took;
+    sam->shares_spent += cpu;
     sam->shares_cpu += cpu;
     sam->next_round = sam->job->is_inside ? seconds + took / OWN_TIME_SHARE : 0;
     m->reading->shares_rest = shares_spacing(sam, m, seconds, took, cpu);
@@ -477,7 +481,7 @@ static void push_status(struct sampler *sam, struct member *m, double seconds)
 {
     const struct proc_status *s = &m->now;
     /* Told from inside it is of the same place in every step: better than any moment of ours. */
-    if (!(seconds - m->reading->anon_told < TOLD_SECONDS))
+    if (!(seconds - m->reading->anon_reported < REPORTED_SECONDS))
         push(sam, m, MEMBER_ANON, seconds, member_held(m));
     else
         see_anon(sam, m);
@@ -498,8 +502,8 @@ static void push_same(struct sampler *sam, struct member *m, double seconds)
     for (unsigned i = 0; m->moves && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct track *t = &m->tracks[kinds[i]];
         bool is_anon = kinds[i] == MEMBER_ANON,
-             is_told = seconds - m->reading->anon_told < TOLD_SECONDS;
-        if (t->moves && !(is_anon && is_told))
+             is_reported = seconds - m->reading->anon_reported < REPORTED_SECONDS;
+        if (t->moves && !(is_anon && is_reported))
             sampler_push(sam, t, seconds, is_anon ? member_held(m) : t->last);
     }
     if (sam->job->activities.count > 0)
@@ -601,7 +605,7 @@ static void tick(struct sampler *sam, struct member *m, double seconds)
         look_at_shares(sam, m, seconds);
 }
 
-void members_look(struct sampler *sam)
+void members_sample_memory(struct sampler *sam)
 {
     double anon = 0;
     for (size_t i = 0; i < sam->job->member_count; i++) {

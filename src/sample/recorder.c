@@ -171,11 +171,14 @@ int recorder_error(const struct sampler *sam)
 
 static void report_error(struct job *j, int before, int now)
 {
+    struct buf text = BUF_INIT;
     if (now < 0 && before == 0)
-        job_add_news(j, NEWS_STORE, 0, "the run file cannot be written (%s): watching goes on",
-                     strerror(-now));
+        note_store_failed(&text, strerror(-now));
     else if (now == 0 && before < 0)
-        job_add_news(j, NEWS_STORE, 0, "the run file is written again, with a gap");
+        note_store_works_again(&text);
+    if (text.len > 0)
+        job_add_news(j, NEWS_STORE, 0, "%s", buf_text(&text));
+    buf_release(&text);
 }
 
 void recorder_commit(struct sampler *sam, double seconds)

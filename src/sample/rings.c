@@ -420,17 +420,17 @@ static size_t place(struct member *m, const struct wire_name *name)
 {
     char *kind = clean(name->kind), *device = clean(name->device);
     size_t i = 0;
-    while (i < m->told_count && !is_track_of(&m->told[i], kind, device))
+    while (i < m->reported_count && !is_track_of(&m->reported[i], kind, device))
         i++;
-    if (i < m->told_count) {
+    if (i < m->reported_count) {
         free(kind);
         free(device);
         return i + 1;
     }
-    m->told = reallocarray(m->told, m->told_count + 1, sizeof(*m->told));
-    if (!m->told)
+    m->reported = reallocarray(m->reported, m->reported_count + 1, sizeof(*m->reported));
+    if (!m->reported)
         base_out_of_memory();
-    struct track *t = &m->told[m->told_count++];
+    struct track *t = &m->reported[m->reported_count++];
     track_init(t, kind, name->unit == WIRE_BYTES ? SERIES_BYTES : SERIES_COUNT, use_of(name));
     if (strcmp(kind, "torch.reserved") == 0)
         track_excuse(t, LEDGER_RESERVED);
@@ -439,7 +439,7 @@ static size_t place(struct member *m, const struct wire_name *name)
         t->device = device;
     else
         free(device);
-    return m->told_count;
+    return m->reported_count;
 }
 
 /* The series of a counter; NULL: there is none. */
@@ -455,9 +455,9 @@ static struct track *track_of(struct sampler *sam, struct ring *r, unsigned numb
         member_start_tracks(sam, m);
     if (strcmp(name.kind, "host.anon") == 0 && !name.device[0])
         return &m->tracks[MEMBER_ANON];
-    if (r->told[number] == 0)
-        r->told[number] = place(m, &name);
-    return &m->told[r->told[number] - 1];
+    if (r->reported[number] == 0)
+        r->reported[number] = place(m, &name);
+    return &m->reported[r->reported[number] - 1];
 }
 
 /* The process's own memory comes with what of it is swapped out: that cannot be seen from inside.
@@ -471,7 +471,7 @@ static double whole(const struct member *m, const struct track *t, double value)
 /* Of the moment at which the process told its last counter. */
 static double asked_at(const struct member *m, double seconds)
 {
-    const struct track *t = member_told(m, HEAP_ASKED);
+    const struct track *t = member_reported(m, HEAP_ASKED);
     bool is_of_then = t && fabs(t->last_seconds - seconds) <= HEAP_SAME_SECONDS;
     return is_of_then ? t->last : (double) NAN;
 }
@@ -484,11 +484,11 @@ static void take_sample(struct sampler *sam, struct ring *r, double seconds,
         return;
     double at = fmax(seconds, t->last_seconds);
     if (t == &r->member->tracks[MEMBER_ANON])
-        r->member->reading->anon_told = at;
+        r->member->reading->anon_reported = at;
     member_push(sam, r->member, t, at, whole(r->member, t, x->value));
-    const struct track *used = member_told(r->member, HEAP_USED);
+    const struct track *used = member_reported(r->member, HEAP_USED);
     if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the others, with them */
-        evidence_add_look(r->member, at, used->last, x->value, asked_at(r->member, at));
+        evidence_add_heap_point(r->member, at, used->last, x->value, asked_at(r->member, at));
 }
 
 static void take_aside(struct sampler *sam, struct ring *r, const struct wire_record *x)

@@ -85,9 +85,6 @@ void sampler_wake_at(struct sampler *sam, double steps);
 void sampler_hang_up(struct sampler *sam);
 bool sampler_has_detached(const struct sampler *sam, struct proc_id id);
 
-#define RINGS_FOREIGN                                                                              \
-    "still has the probe of another tidemark version loaded. Restart it, or use that version"
-
 /* Nothing that this process reports can be read: it has the probe of another version loaded. */
 bool sampler_is_foreign(const struct sampler *sam, struct proc_id id);
 const struct proc_id *sampler_foreign(const struct sampler *sam, size_t *ret_count);
@@ -115,11 +112,11 @@ const char *sampler_steps_from(const struct sampler *sam); /* "output", "optimiz
 struct surroundings {
     struct proc_meminfo memory_first, memory_now;
     struct cgroup_memory cgroup_first, cgroup_now;
-    double shm_first, shm_used;   /* in /dev/shm, by all jobs */
-    double oom_kills_first;       /* of the machine; NAN: the kernel does not count them */
-    bool has_gpu;                 /* the driver answers ... */
-    char gpu_why[GPU_WHY_LENGTH]; /* ... or why not */
-    struct buf elsewhere;         /* who grows while the job does not; empty: nobody */
+    double shm_first, shm_used;       /* in /dev/shm, by all jobs */
+    double oom_kills_first;           /* of the machine; NAN: the kernel does not count them */
+    bool has_gpu;                     /* the driver answers ... */
+    char gpu_why[GPU_WHY_LENGTH];     /* ... or why not */
+    struct elsewhere_facts elsewhere; /* the process that grows while the job does not */
 };
 
 const struct surroundings *sampler_surroundings(const struct sampler *sam);
@@ -130,10 +127,10 @@ double machine_oom_kills(const char *proc_root);
 
 /* What the driver says now of a process of the job: its memory on all devices, and how busy the
  * busiest of those is, 0 to 1. NAN: not known. */
-void machine_look_at_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy);
+void machine_sample_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy);
 
-/* What the job has left behind in /dev/shm. False: nothing worth a word. */
-bool shared_describe(const struct sampler *sam, struct buf *out);
+/* What the job has left behind in /dev/shm. The name is valid until the next tick. */
+void shared_gather_notes(const struct sampler *sam, struct shm_notes *ret);
 
 /* Shares that are due and were read longer ago are late, in seconds. */
 #define SHARES_LATE 30.0

@@ -128,7 +128,7 @@ void sampler_finish(struct sampler *sam, double seconds)
     rings_read(sam, seconds);
     machine_tick(sam, seconds, true);
     machine_attribute_gpu(sam);
-    machine_look_elsewhere(sam, seconds);
+    machine_survey(sam, seconds);
     members_finish(sam);
     job_each_track(sam->job, finish_track, sam);
 }

@@ -17,8 +17,8 @@ struct member_reading {
     struct buf arguments;
     size_t *cuda; /* the driver's numbers of its devices cuda:0, cuda:1, ...; NULL: not asked */
     size_t cuda_count;
-    double anon_told;   /* when it last told host.anon itself; NAN: never */
-    bool is_seen_aside; /* between two ticks, and not pushed yet */
+    double anon_reported; /* when it last told host.anon itself; NAN: never */
+    bool is_seen_aside;   /* between two ticks, and not pushed yet */
     double fds;
     double counts_seconds, next_counts; /* when fds, threads or swap were last others */
     double shares_rest;                 /* to the next reading of its shares */
@@ -38,7 +38,7 @@ void members_joined(void *context, struct proc_member *m);
 void members_left(void *context, struct proc_member *m);
 void members_tick(struct sampler *sam, double seconds);
 /* Only at the memory, and only for what is in an activity. */
-void members_look(struct sampler *sam);
+void members_sample_memory(struct sampler *sam);
 void members_judge_roles(struct sampler *sam, double seconds);
 void members_finish(struct sampler *sam);
 void members_release(struct sampler *sam);
@@ -59,11 +59,11 @@ struct ring_activity {
 struct ring {
     struct wire_reader *reader;
     struct proc_id id;
-    char *file;              /* in the directory of rings; NULL: `own` */
-    struct wire_ring *own;   /* of this very process; NULL: `file` */
-    struct member *member;   /* NULL: not met yet */
-    size_t told[WIRE_NAMES]; /* which of the member's told tracks, from 1; 0: not known yet */
-    struct stat census;      /* the file that was last read; st_size 0: none */
+    char *file;                  /* in the directory of rings; NULL: `own` */
+    struct wire_ring *own;       /* of this very process; NULL: `file` */
+    struct member *member;       /* NULL: not met yet */
+    size_t reported[WIRE_NAMES]; /* which of the member's told tracks, from 1; 0: not known yet */
+    struct stat census;          /* the file that was last read; st_size 0: none */
 
     enum wire_source source, epoch_source;
     double step, first_seconds; /* when it told its first step */
@@ -138,9 +138,9 @@ struct step_count {
     double printed; /* so many were made by the output; NAN: it tells none */
 
     /* As long as the output counts and an optimizer steps beside it. */
-    bool prints_each;                 /* every step is printed */
-    double told_first, told_at;       /* of the optimizer; NAN: none yet */
-    double printed_first, printed_at; /* steps of the output then */
+    bool prints_each;                   /* every step is printed */
+    double reported_first, reported_at; /* of the optimizer; NAN: none yet */
+    double printed_first, printed_at;   /* steps of the output then */
 };
 
 void steps_init(struct step_count *s);
@@ -154,7 +154,7 @@ void steps_ask(struct sampler *sam); /* the leader, to wake us when it is time *
 
 /* ---- activities: activity_rings.c ---- */
 
-struct activity_looks {
+struct activity_sampling {
     struct activity_total ended[WIRE_PHASES]; /* told by processes that have ended ... */
     int ended_rank; /* ... of this rank, the lowest that was; INT_MAX: none */
     double since;   /* when the last one began */
@@ -172,8 +172,9 @@ void activities_take(struct sampler *sam, struct ring *r, double seconds,
 /* The process has ended, whatever it was doing. */
 void activities_lose(struct sampler *sam, struct ring *r, double seconds);
 /* In an activity, and at its ends, the memory is looked at more often, where that is due. */
-void activities_look(struct sampler *sam, double seconds);
-bool activities_may_look(const struct sampler *sam, double seconds); /* it has cost little so far */
+void activities_sample(struct sampler *sam, double seconds);
+bool activities_may_sample(const struct sampler *sam,
+                           double seconds); /* it has cost little so far */
 
 /* ---- the machine: machine.c ---- */
 
@@ -191,7 +192,7 @@ void machine_tick(struct sampler *sam, double seconds, bool finally);
 void machine_read_gpu(struct sampler *sam, double seconds);
 void machine_attribute_gpu(struct sampler *sam);
 /* Returns when to look again. */
-double machine_look_elsewhere(struct sampler *sam, double seconds);
+double machine_survey(struct sampler *sam, double seconds);
 
 /* ---- /dev/shm: shared.c ---- */
 
@@ -267,7 +268,7 @@ struct sampler {
     struct progress *progress;
     struct step_count steps;
     struct rings rings;
-    struct activity_looks looks;
+    struct activity_sampling looks;
     struct machine machine;
     struct shm shm;
     struct recorder recorder;
@@ -278,7 +279,8 @@ struct sampler {
     int unread;           /* -EMFILE, -ENFILE: that has kept us from a process; 0: never */
     double next_round;    /* of reading the shares of a process, from inside; 0: any time */
     double shares_cpu;    /* of this tick, for shares */
-    double stall_seconds; /* what the readings of shares may have held up */
+    double shares_spent;  /* CPU seconds of all readings of shares */
+    double stall_seconds; /* wall clock of the same: it held the job up for at most so long */
 };
 
 /* A value of a track: recorded, judged, and seen by its activities. */

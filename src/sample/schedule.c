@@ -128,7 +128,7 @@ static void look_at_gpu(struct sampler *sam, double seconds)
 {
     struct schedule *s = &sam->schedule;
     bool is_due = seconds >= s->next_gpu;
-    if (!is_due && !(sam->looks.changed && activities_may_look(sam, seconds)))
+    if (!is_due && !(sam->looks.changed && activities_may_sample(sam, seconds)))
         return;
     double before = sampler_cpu_seconds();
     machine_read_gpu(sam, seconds);
@@ -201,7 +201,7 @@ static bool read_processes(struct sampler *sam, double seconds)
         tick(sam, seconds);
     if (sam->wants_scan)
         scan(sam, seconds);
-    activities_look(sam, seconds);
+    activities_sample(sam, seconds);
     return ticks;
 }
 
@@ -218,7 +218,7 @@ struct sampled sampler_tick(struct sampler *sam, double seconds)
         look_at_gpu(sam, seconds);
     done.reviewed = look_around(sam, seconds);
     if (seconds >= s->next_survey)
-        s->next_survey = machine_look_elsewhere(sam, seconds);
+        s->next_survey = machine_survey(sam, seconds);
     done.next = next_call(sam, seconds);
     return done;
 }

@@ -431,38 +431,15 @@ void shared_tick(struct sampler *sam, double seconds, bool finally)
     push_growth(sam, seconds, size);
 }
 
-static void describe_left(const struct sampler *sam, struct buf *out)
+void shared_gather_notes(const struct sampler *sam, struct shm_notes *ret)
 {
-    const struct shm_file *first;
-    double bytes;
-    size_t count = shm_files_left(&sam->shm.files, &bytes, &first);
-    if (count == 0 || bytes < LEAST_RISE)
-        return;
-    units_add_bytes(out, bytes);
-    buf_addf(out,
-             " of this job are left behind in " SHM_PATH ", in %zu file%s that no process of "
-             "it maps or has open: " SHM_PATH "/",
-             count, count == 1 ? "" : "s");
-    utf8_add_clean(out, first->name, false);
-    buf_addf(out, "%s. What is not unlinked stays until somebody deletes it",
-             count == 1 ? "" : " and others");
-}
-
-static void describe_unknown(const struct sampler *sam, struct buf *out)
-{
-    double bytes = shm_files_bytes(&sam->shm.files, SHM_UNKNOWN, NULL);
-    if (bytes < LEAST_RISE)
-        return;
-    buf_adds(out, out->len > 0 ? ". " : "");
-    units_add_bytes(out, bytes);
-    buf_adds(out, " came into " SHM_PATH " in files that no process maps or has open: this job can "
-                  "have written them, and so can another, so they count for none. "
-                  "ls -lt " SHM_PATH " shows them");
-}
-
-bool shared_describe(const struct sampler *sam, struct buf *out)
-{
-    describe_left(sam, out);
-    describe_unknown(sam, out);
-    return out->len > 0;
+    const struct shm_file *first = NULL;
+    double left, unknown = shm_files_bytes(&sam->shm.files, SHM_UNKNOWN, NULL);
+    size_t count = shm_files_left(&sam->shm.files, &left, &first);
+    *ret = (struct shm_notes){
+        .left = count > 0 && left >= LEAST_RISE ? left : (double) NAN,
+        .left_count = count,
+        .left_first = first ? first->name : NULL,
+        .unknown = unknown >= LEAST_RISE ? unknown : (double) NAN,
+    };
 }

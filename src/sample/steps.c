@@ -24,7 +24,7 @@ void steps_init(struct step_count *s)
                              .origin = NAN,
                              .wake_at = INFINITY,
                              .printed = NAN,
-                             .told_first = NAN,
+                             .reported_first = NAN,
                              .printed_first = NAN};
 }
 
@@ -93,7 +93,7 @@ static void follow(struct sampler *sam, struct ring *r, double seconds, const st
     double reached = sam->job->clock.now.step, step = x->value;
     if (s->source == WIRE_NOBODY) {
         sam->job->clock.epoch = NAN;
-        begin_count(sam, seconds, step, step > s->told_first ? step - s->told_first : 0);
+        begin_count(sam, seconds, step, step > s->reported_first ? step - s->reported_first : 0);
     } else if (x->source != s->source) {
         if (!(step >= reached && is_together(step, reached)))
             begin_count(sam, seconds, step, made(s, s->last) - 1);
@@ -136,17 +136,17 @@ static bool prints_its_rounds(struct sampler *sam, double seconds, const struct 
     double printed = printed_at(sam, seconds);
     if (s->source != WIRE_NOBODY || x->source != WIRE_OPTIMIZER || !s->prints_each)
         return false;
-    if (isnan(s->told_first)) {
-        s->told_first = s->told_at = x->value;
+    if (isnan(s->reported_first)) {
+        s->reported_first = s->reported_at = x->value;
         s->printed_first = s->printed_at = printed;
     }
     if (printed > s->printed_at) {
         s->printed_at = printed;
-        s->told_at = x->value;
+        s->reported_at = x->value;
     }
-    double told = x->value - s->told_first;
-    return x->value - s->told_at < SILENT_STEPS &&
-           (told < COMPARED_STEPS || printed - s->printed_first >= ROUNDS_LEAST * told);
+    double reported = x->value - s->reported_first;
+    return x->value - s->reported_at < SILENT_STEPS &&
+           (reported < COMPARED_STEPS || printed - s->printed_first >= ROUNDS_LEAST * reported);
 }
 
 static void take_step(struct sampler *sam, struct ring *r, double seconds,

@@ -260,8 +260,8 @@ static void gather_device_shares(struct job *j, struct process_facts *p)
     struct device_growth all = {.is_censused = true};
     if (!(p->facts.allocated_rate > 0))
         return;
-    for (size_t i = 0; i < p->member->told_count; i++)
-        add_device(j, p, &p->member->told[i], &all);
+    for (size_t i = 0; i < p->member->reported_count; i++)
+        add_device(j, p, &p->member->reported[i], &all);
     for (size_t i = 0; i < p->facts.growth_count; i++)
         p->growths[i].device_share = share_of(all.by[i], all.whole);
     p->facts.device_unexplained =
@@ -391,27 +391,21 @@ static void add_evidence(struct finding *f, const char *text)
         f->evidence[f->evidence_count++] = copy(text);
 }
 
-static void add_point(struct buf *text, double value, enum series_unit unit, double at,
-                      enum series_clock clock)
-{
-    series_add_value(text, value, unit);
-    if (isnan(at))
-        return;
-    buf_adds(text, " at ");
-    series_add_position(text, at, 0, clock);
-}
-
-/* "1,024 -> 3,072 items between step 100 and step 2,100, at each of 8 censuses more". */
+/* Where it was counted: "from 20 at step 20 to 500 at step 499". */
 static void add_points(struct finding *f, const struct process_facts *p, const struct rise *r,
                        bool is_bytes)
 {
     struct buf text = BUF_INIT;
-    enum series_unit unit = is_bytes ? SERIES_BYTES : SERIES_COUNT;
-    buf_adds(&text, "from ");
-    add_point(&text, r->first, unit, r->from, p->clock);
-    buf_adds(&text, " to ");
-    add_point(&text, r->last, unit, r->to, p->clock);
-    buf_addf(&text, ", more at each of %u censuses", r->points);
+    const struct census_points points = {
+        .first = r->first,
+        .last = r->last,
+        .from = r->from,
+        .to = r->to,
+        .unit = is_bytes ? SERIES_BYTES : SERIES_COUNT,
+        .clock = p->clock,
+        .censuses = r->points,
+    };
+    evidence_words_points(&text, &points);
     add_evidence(f, buf_text(&text));
     buf_release(&text);
 }
@@ -471,9 +465,7 @@ static void describe_growth(const struct process_facts *p, const struct causes *
     add_points(f, p, &p->rises[i], c->growth->growing->form == WIRE_CENSUS_SIZE);
     if (c->growth->growing->view > 0) {
         struct buf text = BUF_INIT;
-        buf_adds(&text, "each is a view, and keeps ");
-        units_add_bytes(&text, c->growth->growing->view);
-        buf_adds(&text, " more than it shows: x.clone() would not");
+        evidence_words_view(&text, c->growth->growing->view);
         add_evidence(f, buf_text(&text));
         buf_release(&text);
     }
@@ -542,12 +534,7 @@ static void add_cache(struct findings *all, const struct process_facts *p, unsig
     double full = r->to + (g->bound - r->last) / r->rate;
     f.full_step = p->clock == CLOCK_STEP ? full : (double) NAN;
     struct buf text = BUF_INIT;
-    buf_adds(&text, "it has ");
-    units_add_count(&text, r->last, 0);
-    buf_adds(&text, " of at most ");
-    units_add_count(&text, g->bound, 0);
-    buf_adds(&text, " items and is full at about ");
-    series_add_position(&text, ceil(full), 0, p->clock);
+    evidence_words_bound(&text, r->last, g->bound, full, p->clock);
     add_evidence(&f, buf_text(&text));
     buf_release(&text);
     append(&all->caches, &all->cache_count, &f);
@@ -592,52 +579,21 @@ static void copy_tensors(const struct wire_census *c, struct census_view *ret)
 /* Less than this is what any program gives back. */
 #define LEAST_GIVEN_BACK 0x1p20
 
-static void add_note(struct census_view *x, struct buf *text)
+static void add_tried(struct census_view *x, enum tried what, const struct wire_census_act *a)
 {
-    if (x->note_count < FINDING_TEXTS)
-        x->notes[x->note_count++] = copy(buf_text(text));
-    buf_release(text);
-}
-
-static void begin_note(struct buf *text, const char *what, const struct wire_census_act *a)
-{
-    buf_addf(text, "%s, tried ", what);
-    units_add_count(text, a->times, 0);
-    buf_adds(text, a->times > 1 ? " times, " : " time, ");
-}
-
-static void end_note(struct buf *text, const struct wire_census_act *a, const char *if_so,
-                     const char *if_not)
-{
-    if (a->bytes >= LEAST_GIVEN_BACK) {
-        buf_adds(text, "gave back ");
-        units_add_bytes(text, a->bytes);
-        buf_addf(text, ": %s", if_so);
-    } else {
-        buf_addf(text, "gave back nothing: %s", if_not);
+    struct buf text = BUF_INIT;
+    const struct tried_facts facts = {
+        .what = what,
+        .times = a->times,
+        .objects = a->objects,
+        .bytes = a->bytes,
+        .gave_back = a->bytes >= LEAST_GIVEN_BACK,
+    };
+    if (a->times > 0 && x->note_count < FINDING_TEXTS) {
+        evidence_words_tried(&text, &facts);
+        x->notes[x->note_count++] = copy(buf_text(&text));
     }
-}
-
-static void note_acts(struct census_view *x, const struct wire_census *c)
-{
-    if (c->gc.times > 0) {
-        struct buf text = BUF_INIT;
-        begin_note(&text, "a full collection (--probe gc)", &c->gc);
-        if (c->gc.objects > 0) {
-            buf_adds(&text, "found ");
-            units_add_count(&text, c->gc.objects, 0);
-            buf_adds(&text, " objects that nobody could reach and ");
-        }
-        end_note(&text, &c->gc, "cycles had waited for the collector",
-                 "what grows can be reached, or is native");
-        add_note(x, &text);
-    }
-    if (c->trim.times > 0) {
-        struct buf text = BUF_INIT;
-        begin_note(&text, "malloc_trim() (--probe trim)", &c->trim);
-        end_note(&text, &c->trim, "malloc kept what the program had freed", "what grows is in use");
-        add_note(x, &text);
-    }
+    buf_release(&text);
 }
 
 static void add_census(struct findings *all, const struct member *m)
@@ -663,61 +619,43 @@ static void add_census(struct findings *all, const struct member *m)
     copy_tensors(c, x);
     for (unsigned i = 0; i < c->note_count && x->note_count < FINDING_TEXTS; i++)
         x->notes[x->note_count++] = copy(c->notes[i]);
-    note_acts(x, c);
+    add_tried(x, TRIED_GC, &c->gc);
+    add_tried(x, TRIED_TRIM, &c->trim);
 }
 
 /* ---- all of it ---- */
 
-/* A worker that is no torch's makes no batches, by which one would be looked into. */
-static void say_worker(struct findings *all, const struct process_facts *p)
+static void add_not_found(struct findings *all, const struct process_facts *p, enum not_found why)
 {
-    const struct member *m = p->member;
-    if (!p->leaks || m->role.role != ROLE_DATA_WORKER || (m->evidence && m->evidence->census))
-        return;
+    const struct wire_census *c = p->member->evidence ? p->member->evidence->census : NULL;
     struct buf text = BUF_INIT;
-    buf_addf(&text,
-             "what holds it in %s is not known: its objects were not counted, which is done at the "
-             "batches of a DataLoader's worker. If it is one, see what the dataset keeps in "
-             "__getitem__ and what its transforms do, or train with num_workers=0 for some hundred "
-             "steps; if it is a pool's or a manager's, see what it is sent and keeps",
-             p->label);
+    evidence_words_not_found(&text, why, p->label, c ? c->in_a_row : 0, RISE_LEAST_POINTS);
     add_undecided(all, buf_text(&text));
     buf_release(&text);
 }
 
+/* A worker that is not torch's makes no batches, at which its objects would be counted. */
+static bool is_uncounted_worker(const struct process_facts *p)
+{
+    const struct member *m = p->member;
+    return p->leaks && m->role.role == ROLE_DATA_WORKER && !(m->evidence && m->evidence->census);
+}
+
 /* A short run is over before its objects were counted often enough. */
-static void say_too_short(const struct job *j, struct findings *all, const struct process_facts *p)
+static void explain_no_finding(const struct job *j, struct findings *all,
+                               const struct process_facts *p)
 {
     const struct evidence *f = p->member->evidence;
-    struct buf text = BUF_INIT;
     if (!p->leaks || !f || !f->census)
         return;
     if (f->census->in_a_row < RISE_LEAST_POINTS)
-        buf_addf(&text,
-                 "what holds it is not known: the objects of %s were counted %.0f time%s in a row, "
-                 "and it takes %u; a longer run would tell",
-                 p->label, f->census->in_a_row, f->census->in_a_row == 1 ? "" : "s",
-                 RISE_LEAST_POINTS);
+        add_not_found(all, p, NOT_FOUND_FEW);
     else if (f->census->ended)
-        buf_addf(
-            &text,
-            "what holds it is not known: the objects of %s were counted twice before it ended, "
-            "and what it held is gone by then; a longer run would tell",
-            p->label);
+        add_not_found(all, p, NOT_FOUND_ENDED);
     else if (!evidence_is_of_late(j, p->member))
-        buf_addf(
-            &text,
-            "what holds it is not known: the objects of %s were counted at its beginning only; "
-            "a longer run would tell",
-            p->label);
+        add_not_found(all, p, NOT_FOUND_EARLY);
     else if (!account_knows_graphs(p->member, &p->host.evidence))
-        buf_addf(&text,
-                 "what holds it is not known: tensors of %s have graphs behind them, and whether "
-                 "these grow was not seen often enough; a longer run would tell",
-                 p->label);
-    if (text.len > 0)
-        add_undecided(all, buf_text(&text));
-    buf_release(&text);
+        add_not_found(all, p, NOT_FOUND_GRAPHS);
 }
 
 static void look_at(struct job *j, struct view *v, struct member *m, struct process_facts *p)
@@ -745,8 +683,9 @@ static void look_at(struct job *j, struct view *v, struct member *m, struct proc
     for (unsigned i = 0; i < causes.undecided_count; i++)
         add_undecided(&v->found, causes.undecided[i]);
     if (causes.count == 0)
-        say_too_short(j, &v->found, p);
-    say_worker(&v->found, p);
+        explain_no_finding(j, &v->found, p);
+    if (is_uncounted_worker(p))
+        add_not_found(&v->found, p, NOT_FOUND_WORKER);
     add_caches(j, &v->found, p);
 }
 
@@ -765,19 +704,20 @@ void view_findings(struct job *j, struct view *v)
             look_at(j, v, m, p);
     }
     free(p);
-    j->cause_told = j->cause_told || (v->found.count > 0 && v->found.findings[0].holder);
+    j->cause_announced = j->cause_announced || (v->found.count > 0 && v->found.findings[0].holder);
 }
 
 void view_review_findings(struct job *j)
 {
     struct view v = {0};
-    if (!(j->leak_told || job_any_attached_climbs(j)) || j->cause_told || !j->holders_known)
+    if (!(j->leak_announced || job_any_attached_climbs(j)) || j->cause_announced ||
+        !j->holders_known)
         return;
     j->holders_known = false;
     view_judge(j, &v);
     view_findings(j, &v);
-    if (j->cause_told)
-        job_add_news(j, NEWS_CAUSE, 0, "%s: %s", j->leak_told ? "cause" : "growing so far",
+    if (j->cause_announced)
+        job_add_news(j, NEWS_CAUSE, 0, "%s: %s", j->leak_announced ? "cause" : "growing so far",
                      v.found.findings[0].sentence);
     view_release(&v);
 }

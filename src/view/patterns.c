@@ -8,8 +8,8 @@
 /* A warm-up lasts so many horizons at most, and brings most of all that ever came. */
 #define FADED_HORIZONS 1.2
 
-/* In the order in which they are told where they moved alike. */
-static const enum pattern told[] = {
+/* In the order in which they are named where they moved alike. */
+static const enum pattern look_alikes[] = {
     PATTERN_ALLOCATOR_RETENTION, PATTERN_BOUNDED_CACHE, PATTERN_COPY_ON_WRITE, PATTERN_SAWTOOTH,
     PATTERN_PAGE_CACHE,          PATTERN_SPIKES,        PATTERN_WARM_UP,
 };
@@ -147,17 +147,16 @@ static void describe(struct buf *out, const struct candidate *c)
 {
     const struct answer *a = &c->series->answer;
     bool returns = c->pattern == PATTERN_SAWTOOTH || c->pattern == PATTERN_SPIKES;
-    buf_addf(out, "%s: %s, ", pattern_name(c->pattern), c->series->info.name);
-    buf_adds(out, returns ? "again and again from " : "from ");
-    units_add_bytes(out, returns ? a->floor_last : a->floor_first);
-    buf_adds(out, " to ");
-    units_add_bytes(out, returns ? a->max : level_after(c));
-    if (returns)
-        buf_adds(out, " and back");
-    if (a->verdict == VERDICT_INCONCLUSIVE)
-        buf_adds(out, ", ever slower");
-    if (c->others > 0)
-        buf_addf(out, ", and %u other series", c->others);
+    const struct pattern_facts facts = {
+        .pattern = c->pattern,
+        .series = c->series->info.name,
+        .low = returns ? a->floor_last : a->floor_first,
+        .high = returns ? a->max : level_after(c),
+        .returns = returns,
+        .slows = a->verdict == VERDICT_INCONCLUSIVE,
+        .others = c->others,
+    };
+    pattern_describe(out, &facts);
 }
 
 static void add(struct view *v, enum pattern pattern, struct buf *text)
@@ -185,10 +184,7 @@ static void name_copies(struct job *j, struct view *v)
         most.facts.spawned)
         return;
     struct buf text = BUF_INIT;
-    buf_addf(&text, "%s: %u data worker%s of %s, ", pattern_name(PATTERN_COPY_ON_WRITE),
-             most.facts.workers, most.facts.workers == 1 ? "" : "s", most.parent);
-    units_add_bytes(&text, most.facts.all);
-    buf_adds(&text, " in all");
+    pattern_describe_copies(&text, most.facts.workers, most.parent, most.facts.all);
     add(v, PATTERN_COPY_ON_WRITE, &text);
 }
 
@@ -240,12 +236,7 @@ static void name_swings(const struct job *j, struct view *v)
             continue;
         struct buf text = BUF_INIT;
         member_label(m, label);
-        buf_addf(&text, "%s: what is in use of malloc's memory in %s, again and again from ",
-                 pattern_name(PATTERN_SAWTOOTH), label);
-        units_add_bytes(&text, s.low);
-        buf_adds(&text, " to ");
-        units_add_bytes(&text, s.high);
-        buf_adds(&text, " and back");
+        pattern_describe_heap(&text, label, s.low, s.high);
         add(v, PATTERN_SAWTOOTH, &text);
     }
 }
@@ -256,8 +247,8 @@ void view_patterns(struct job *j, struct view *v)
     unsigned count = 0;
     if (v->answer.verdict == VERDICT_LEAK)
         return;
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-        struct candidate c = find(v, told[i]);
+    for (size_t i = 0; i < sizeof(look_alikes) / sizeof(look_alikes[0]); i++) {
+        struct candidate c = find(v, look_alikes[i]);
         unsigned at = count;
         if (!c.series)
             continue;

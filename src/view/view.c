@@ -35,7 +35,7 @@ static bool was_outlived(const struct job *j, const struct member *m)
 static bool tensors_rise(const struct subject *s)
 {
     return strcmp(s->track->kind, "py.tensors") == 0 && s->track->is_accounted &&
-           track_is_wary(s->track) && evidence_tensors_rise(s->member->evidence);
+           track_is_wary(s->track) && evidence_tensors_grow(s->member->evidence);
 }
 
 static enum job_part part_of(const struct job *j, const struct subject *s)
@@ -46,7 +46,8 @@ static enum job_part part_of(const struct job *j, const struct subject *s)
     if (strcmp(kind, "torch.allocated") == 0)
         return PART_MAIN;
     if (strcmp(kind, "gpu.used") == 0)
-        return s->member && member_told(s->member, "torch.allocated") ? PART_BYSTANDER : PART_MAIN;
+        return s->member && member_reported(s->member, "torch.allocated") ? PART_BYSTANDER
+                                                                          : PART_MAIN;
     if (!s->member)
         return s->track == &j->sums[JOB_ANON] ? PART_TOTAL : PART_BYSTANDER;
     bool is_main =
@@ -121,7 +122,7 @@ static bool is_worth_showing(const struct job *j, const struct subject *s)
     if (t == &s->member->tracks[MEMBER_PRIVATE] && !is_copied(s->member))
         return false;
     bool memory = t == &s->member->tracks[MEMBER_ANON] && j->member_count <= STILL_SHOWN;
-    return t->moves || memory || member_has_told(s->member, t) ||
+    return t->moves || memory || member_has_reported(s->member, t) ||
            (member_is_trainer(s->member) && track_is_judged(t));
 }
 
@@ -198,8 +199,8 @@ static void each_subject(struct job *j, void (*visit)(struct job *j, struct subj
             s.track = &m->gpu[k];
             visit(j, &s, c);
         }
-        for (size_t k = 0; k < m->told_count; k++, s.id++) {
-            s.track = &m->told[k];
+        for (size_t k = 0; k < m->reported_count; k++, s.id++) {
+            s.track = &m->reported[k];
             visit(j, &s, c);
         }
     }
@@ -222,6 +223,7 @@ static void copy_history(const struct history *from, struct history *ret)
 struct filling {
     struct view *view;
     struct track **tracks;
+    const struct member **members; /* whose they are; NULL: the job's own */
 };
 
 static void add_series(struct job *j, struct subject *s, void *context)
@@ -232,9 +234,11 @@ static void add_series(struct job *j, struct subject *s, void *context)
         return;
     v->series = reallocarray(v->series, v->count + 1, sizeof(*v->series));
     f->tracks = reallocarray(f->tracks, v->count + 1, sizeof(struct track *));
-    if (!v->series || !f->tracks)
+    f->members = reallocarray(f->members, v->count + 1, sizeof(const struct member *));
+    if (!v->series || !f->tracks || !f->members)
         base_out_of_memory();
     f->tracks[v->count] = s->track;
+    f->members[v->count] = s->member;
     struct view_series *series = &v->series[v->count++];
     const struct history *history;
     series->id = s->id;
@@ -296,6 +300,38 @@ static void write_reasons(struct view *v)
         reasons_write(&v->series[i].answer, v->series[i].info.unit, v->series[i].info.clock);
 }
 
+static bool grows(const struct answer *a)
+{
+    return a->verdict == VERDICT_LEAK || a->suspect;
+}
+
+static bool are_alike(const struct filling *f, size_t a, size_t b)
+{
+    const struct view_series *x = &f->view->series[a], *y = &f->view->series[b];
+    return f->members[a] && f->members[b] && member_is_sibling(f->members[a], f->members[b]) &&
+           strcmp(x->info.kind, y->info.kind) == 0 && x->info.clock == y->info.clock &&
+           grows(&y->answer) && track_grows_alike(&x->answer, &y->answer);
+}
+
+/* A process counts once, on however many devices it grows. */
+static void find_groups(const struct filling *f)
+{
+    for (size_t i = 0; i < f->view->count; i++) {
+        struct view_series *s = &f->view->series[i];
+        const struct member *last = NULL;
+        s->group = (struct series_group){1, s->answer.rate, s->answer.rate};
+        for (size_t k = 0; grows(&s->answer) && k < f->view->count; k++) {
+            double rate = f->view->series[k].answer.rate;
+            if (!are_alike(f, i, k) || f->members[k] == last)
+                continue;
+            last = f->members[k];
+            s->group.processes++;
+            s->group.low = fmin(s->group.low, rate);
+            s->group.high = fmax(s->group.high, rate);
+        }
+    }
+}
+
 void view_judge(struct job *j, struct view *v)
 {
     struct filling f = {.view = v};
@@ -303,8 +339,10 @@ void view_judge(struct job *j, struct view *v)
     share_limits(v);
     write_reasons(v);
     judge(v);
+    find_groups(&f);
     view_activities(j, f.tracks, v);
     free(f.tracks);
+    free(f.members);
 }
 
 /* ---- the status line ---- */

@@ -25,6 +25,7 @@ struct view_series {
     struct answer answer;
     struct history history;
     enum job_part part;
+    struct series_group group; /* of processes that grow alike */
 };
 
 /* A line of the balance sheet: a process, or all of one role. Bytes; NAN: not known. */

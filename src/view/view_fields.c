@@ -132,12 +132,20 @@ static const char *part_word(unsigned part)
     return part <= PART_TOTAL ? words[part] : NULL;
 }
 
+static const struct field_entry group_list[] = {
+    FIELD_PLAIN(series_group, processes),
+    FIELD_PLAIN(series_group, low),
+    FIELD_PLAIN(series_group, high),
+};
+static const struct field_table group_fields = FIELDS(series_group, group_list);
+
 static const struct field_entry series_list[] = {
     FIELD_PLAIN(view_series, id),
     FIELD_INSIDE(view_series, info, series_info_fields),
     FIELD_AS(view_series, part, .type = FIELD_WORD, .word = part_word),
     FIELD_INSIDE(view_series, answer, answer_fields),
     FIELD_INSIDE(view_series, history, history_fields),
+    FIELD_INSIDE(view_series, group, group_fields),
 };
 static const struct field_table series_fields = FIELDS(view_series, series_list);
 

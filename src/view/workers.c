@@ -188,8 +188,8 @@ static bool read_kind(const char *kind, struct worker_copies *ret)
 static void find_attribute(const struct member *parent, struct worker_copies *ret)
 {
     struct copy_facts *f = &ret->facts;
-    for (size_t i = 0; i < parent->told_count; i++) {
-        const struct track *t = &parent->told[i];
+    for (size_t i = 0; i < parent->reported_count; i++) {
+        const struct track *t = &parent->reported[i];
         if (strncmp(t->kind, DATASET_KIND, strlen(DATASET_KIND)) != 0 || t->samples == 0)
             continue;
         f->objects_all += t->max; /* the dataset of a validation is told by the same name */
@@ -211,7 +211,7 @@ bool workers_gather(struct job *j, const struct member *parent, bool spawned,
     find_amounts(j, parent, &ret->facts);
     if (ret->facts.workers == 0)
         return false;
-    ret->facts.probed = parent->told_count > 0;
+    ret->facts.probed = parent->reported_count > 0;
     find_attribute(parent, ret);
     copies_judge(&ret->facts, &ret->judged);
     return true;
@@ -226,14 +226,14 @@ void workers_review(struct job *j)
     size_t count = find_parents(j, parents);
     for (size_t i = 0; i < count; i++) {
         struct member *m = parents[i];
-        for (int spawned = 0; spawned <= 1 && !m->copies_told; spawned++) {
+        for (int spawned = 0; spawned <= 1 && !m->copies_announced; spawned++) {
             if (!workers_gather(j, m, spawned, &found) || !found.judged.matter)
                 continue;
             struct buf text = BUF_INIT;
             copies_describe(&text, &found.facts, &found.judged);
             job_add_news(j, NEWS_COPIES, 0, "%s", buf_text(&text));
             buf_release(&text);
-            m->copies_told = true;
+            m->copies_announced = true;
         }
     }
     free(parents);

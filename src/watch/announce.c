@@ -39,7 +39,7 @@ static struct member *member_of_heap(const struct job *j, const struct track *t)
     if (strcmp(t->kind, HEAP_USED) != 0)
         return NULL;
     for (size_t i = 0; i < j->member_count; i++)
-        if (j->members[i]->has_tracks && member_told(j->members[i], HEAP_USED) == t)
+        if (j->members[i]->has_tracks && member_reported(j->members[i], HEAP_USED) == t)
             return j->members[i];
     return NULL;
 }
@@ -48,55 +48,55 @@ static struct member *member_of_heap(const struct job *j, const struct track *t)
 static const struct member *member_of_tensors(const struct job *j, const struct track *t)
 {
     for (size_t i = 0; i < j->member_count && strcmp(t->kind, "py.tensors") == 0; i++)
-        if (member_has_told(j->members[i], t))
+        if (member_has_reported(j->members[i], t))
             return j->members[i];
     return NULL;
 }
 
 /* In the process or on a device: what its tensors take. */
-static bool memory_is_told_soon(const struct member *m)
+static bool memory_will_be_announced(const struct member *m)
 {
-    bool soon = track_is_told_soon(&m->tracks[MEMBER_ANON]);
-    for (size_t i = 0; i < m->told_count; i++)
-        soon = soon ||
-               (strcmp(m->told[i].kind, "torch.allocated") == 0 && track_is_told_soon(&m->told[i]));
+    bool soon = track_will_be_announced(&m->tracks[MEMBER_ANON]);
+    for (size_t i = 0; i < m->reported_count; i++)
+        soon = soon || (strcmp(m->reported[i].kind, "torch.allocated") == 0 &&
+                        track_will_be_announced(&m->reported[i]));
     return soon;
 }
 
 /* The sum is announced only where none of its parts is on the way to be, and a heap or a number of
  * tensors where the memory itself is not. Negligible parts do not speak for a sum that may be more.
  */
-static bool is_told_by_another(const struct job *j, const struct track *t)
+static bool is_announced_by_another(const struct job *j, const struct track *t)
 {
     const struct member *m = member_of_heap(j, t), *counts = member_of_tensors(j, t);
     if (m)
-        return track_is_told_soon(&m->tracks[MEMBER_ANON]);
+        return track_will_be_announced(&m->tracks[MEMBER_ANON]);
     if (counts)
-        return memory_is_told_soon(counts);
-    return t == &j->sums[JOB_ANON] && any_alive(j, member_is_told_soon);
+        return memory_will_be_announced(counts);
+    return t == &j->sums[JOB_ANON] && any_alive(j, member_will_be_announced);
 }
 
 /* That it is negligible is known. */
-static bool is_told_quietly(const struct job *j, const struct track *t)
+static bool is_announced_quietly(const struct job *j, const struct track *t)
 {
     const struct member *m = member_of_heap(j, t);
     if (t->quiet || (m && m->tracks[MEMBER_ANON].quiet))
         return true;
-    return t == &j->sums[JOB_ANON] && any_alive(j, member_is_told_quietly);
+    return t == &j->sums[JOB_ANON] && any_alive(j, member_is_announced_quietly);
 }
 
-static bool is_to_be_told(const struct job *j, const struct track *t)
+static bool is_to_be_announced(const struct job *j, const struct track *t)
 {
-    return (!t->alarmed || t->quiet) && track_leaks(t) && !is_told_by_another(j, t);
+    return (!t->alarmed || t->quiet) && track_leaks(t) && !is_announced_by_another(j, t);
 }
 
-/* An alarm stays set for a while after the growth has stopped: who looks late finds that. */
-static enum severity severity_by_now(struct job *j, struct track *t)
+/* An alarm stays set for a while after the growth has stopped: the answer by now knows that. */
+static struct answer answer_by_now(struct job *j, struct track *t)
 {
     struct answer a;
     const struct history *history;
     track_answer(t, &j->terms, &a, &history);
-    return a.severity;
+    return a;
 }
 
 /* The process's memory and its heap: a leak of one is a leak of the other. NULL: it has none. */
@@ -111,32 +111,76 @@ static struct track *partner_of(const struct job *j, const struct track *t)
     return NULL;
 }
 
-static void note_told(struct job *j, struct track *t, bool quiet)
+static void note_announced(struct job *j, struct track *t, bool quiet)
 {
     struct track *partner = partner_of(j, t);
     t->alarmed = true;
+    t->announced = j->now;
     t->quiet = quiet;
     if (partner) {
         partner->alarmed = true;
+        partner->announced = j->now;
         partner->quiet = quiet;
     }
-    j->leak_told = j->leak_told || !quiet;
+    j->leak_announced = j->leak_announced || !quiet;
 }
 
-static void look_for_leak(struct job *j, struct track *t, void *c)
+/* ---- growth of several processes that is the same ---- */
+
+static double horizon_seconds(const struct answer *a)
+{
+    double span = a->last_at - a->first_at;
+    return span > 0 ? a->horizon * (a->last_seconds - a->first_seconds) / span : 0;
+}
+
+/* A leak that was announced within a horizon of this one, in a process that runs the same code. */
+struct announced_alike {
+    struct track *track;
+    const struct member *member; /* whose it is */
+    struct answer answer;        /* of it */
+    bool found;
+};
+
+static void compare_announced(struct job *j, struct track *other, void *c)
+{
+    struct announced_alike *x = c;
+    bool is_louder = other->quiet && x->answer.severity > SEVERITY_NEGLIGIBLE;
+    if (!other->alarmed || is_louder || strcmp(other->kind, x->track->kind) != 0 ||
+        j->now - other->announced > horizon_seconds(&x->answer) ||
+        track_clock(other, &j->terms) != track_clock(x->track, &j->terms))
+        return;
+    struct answer a = answer_by_now(j, other);
+    x->found = x->found || (x->answer.severity <= a.severity && track_grows_alike(&x->answer, &a));
+}
+
+/* Two workers of one loader leak by the same line: the first announcement speaks for both, unless
+ * the second is worse. */
+static bool was_announced_alike(struct job *j, struct track *t, const struct answer *a)
+{
+    struct announced_alike x = {.track = t, .answer = *a};
+    for (size_t i = 0; i < j->member_count && !x.member; i++)
+        x.member = member_owns(j->members[i], t) ? j->members[i] : NULL;
+    for (size_t i = 0; i < j->member_count && x.member; i++)
+        if (member_is_sibling(x.member, j->members[i]))
+            member_each_track(j, j->members[i], compare_announced, &x);
+    return x.found;
+}
+
+static void announce_leak(struct job *j, struct track *t, void *c)
 {
     double seconds = *(const double *) c;
-    if ((t->quiet && seconds < t->next_look) || !is_to_be_told(j, t))
+    if ((t->quiet && seconds < t->next_look) || !is_to_be_announced(j, t))
         return;
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
-    if (severity_by_now(j, t) == SEVERITY_NONE)
+    if (answer_by_now(j, t).severity == SEVERITY_NONE)
         return;
     settle_growth(j); /* by what has been read since it last was */
-    enum severity severity = severity_by_now(j, t);
-    if (!is_to_be_told(j, t) || severity == SEVERITY_NONE)
+    struct answer a = answer_by_now(j, t);
+    if (!is_to_be_announced(j, t) || a.severity == SEVERITY_NONE)
         return;
-    bool quiet = severity == SEVERITY_NEGLIGIBLE, is_news = !quiet || !is_told_quietly(j, t);
-    note_told(j, t, quiet);
+    bool quiet = a.severity == SEVERITY_NEGLIGIBLE;
+    bool is_news = !(quiet && is_announced_quietly(j, t)) && !was_announced_alike(j, t, &a);
+    note_announced(j, t, quiet);
     if (!is_news)
         return;
     struct numbered n = {.wanted = t};
@@ -155,17 +199,9 @@ static void withdraw(struct job *j, struct track *t, struct track *partner)
     job_add_news(j, NEWS_WITHDRAWN, n.number, "%s", t->kind);
 }
 
-static bool is_acquitted(struct job *j, struct track *t)
-{
-    struct answer a;
-    const struct history *history;
-    track_answer(t, &j->terms, &a, &history);
-    return a.verdict == VERDICT_NO_LEAK;
-}
-
 /* While it is open whether it leaks, what was announced stands; and it is not withdrawn of a heap,
  * which nobody may have been shown. */
-static void look_for_withdrawal(struct job *j, struct track *t, void *c)
+static void announce_withdrawal(struct job *j, struct track *t, void *c)
 {
     double seconds = *(const double *) c;
     struct track *partner = partner_of(j, t);
@@ -173,12 +209,12 @@ static void look_for_withdrawal(struct job *j, struct track *t, void *c)
         (partner && track_grows(partner)))
         return;
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
-    if (is_acquitted(j, t))
+    if (answer_by_now(j, t).verdict == VERDICT_NO_LEAK)
         withdraw(j, t, partner);
 }
 
 void announce(struct job *j, double seconds)
 {
-    job_each_moving_track(j, true, look_for_leak, &seconds);
-    job_each_moving_track(j, true, look_for_withdrawal, &seconds);
+    job_each_moving_track(j, true, announce_leak, &seconds);
+    job_each_moving_track(j, true, announce_withdrawal, &seconds);
 }

@@ -45,7 +45,7 @@ static bool is_worth_it(const struct watch *w, const struct member *m, bool all)
            (is_lead && track_is_wary(&w->job.sums[JOB_ANON]));
 }
 
-size_t watch_worth_entering(struct watch *w, bool all, pid_t *ret, size_t most)
+size_t watch_worth_attaching(struct watch *w, bool all, pid_t *ret, size_t most)
 {
     size_t count = 0;
     for (size_t i = 0; i < w->job.member_count && count < most; i++) {
@@ -112,7 +112,7 @@ static bool has_ended(const struct watch *w, const struct process_entry *e)
 }
 
 /* True: nobody is waited for any more. */
-static bool look_who_left(struct watch *w)
+static bool find_detached(struct watch *w)
 {
     bool all = true;
     for (size_t i = 0; i < w->entry_count; i++) {
@@ -124,13 +124,13 @@ static bool look_who_left(struct watch *w)
     return all;
 }
 
-void watch_leave(struct watch *w, double seconds)
+void watch_detach(struct watch *w, double seconds)
 {
     double waited = 0;
     if (w->entry_count == 0)
         return;
     sampler_hang_up(w->sampler);
-    for (; !look_who_left(w) && waited < seconds; waited += 1e-6 * AWAITED_MICROSECONDS)
+    for (; !find_detached(w) && waited < seconds; waited += 1e-6 * AWAITED_MICROSECONDS)
         usleep(AWAITED_MICROSECONDS);
 }
 
@@ -142,7 +142,12 @@ void entries_view(const struct watch *w, struct findings *ret)
     for (size_t i = 0; i < w->entry_count; i++) {
         const struct process_entry *e = &w->entries[i];
         struct attached_process *x = &ret->entered[ret->entered_count++];
-        const char *why = sampler_is_foreign(w->sampler, e->id) ? "It " RINGS_FOREIGN "." : e->why;
+        struct buf foreign = BUF_INIT;
+        if (sampler_is_foreign(w->sampler, e->id)) {
+            note_foreign_probe(&foreign, NULL);
+            buf_addc(&foreign, '.');
+        }
+        const char *why = foreign.len > 0 ? buf_text(&foreign) : e->why;
         *x = (struct attached_process){
             .pid = e->id.pid,
             .process = strdup(e->label),
@@ -159,6 +164,7 @@ void entries_view(const struct watch *w, struct findings *ret)
         };
         if (!x->process || !x->command || (!x->python && !x->why))
             base_out_of_memory();
+        buf_release(&foreign);
     }
 }
 

@@ -35,7 +35,7 @@ struct watch {
     bool joined_late;
     double next_commit;
     double cpu_seconds; /* of all ticks */
-    bool near_limit_told;
+    bool near_limit_announced, elsewhere_announced;
 };
 
 /* entries.c */

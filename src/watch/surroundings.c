@@ -3,7 +3,6 @@
 #include "watch/state.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,19 +63,12 @@ static void describe_end(const struct watch *w, struct view *v)
 
 /* ---- notes ---- */
 
-static void add_note(struct view *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add_note(struct view *v, const char *format, ...)
+/* Takes the sentence over; an empty one is no note. */
+static void add_note(struct view *v, struct buf *text)
 {
-    if (v->note_count == VIEW_NOTES)
-        return;
-    struct buf text = BUF_INIT;
-    va_list args;
-    va_start(args, format);
-    buf_vaddf(&text, format, args);
-    va_end(args);
-    v->notes[v->note_count++] = copy(buf_text(&text));
-    buf_release(&text);
+    if (text->len > 0 && v->note_count < VIEW_NOTES)
+        v->notes[v->note_count++] = copy(buf_text(text));
+    buf_release(text);
 }
 
 static unsigned count_without_pss(const struct job *j)
@@ -87,156 +79,142 @@ static unsigned count_without_pss(const struct job *j)
     return count;
 }
 
-/* The last value of a told counter, over all devices and processes; NAN: nobody tells it. */
-static double sum_told(const struct job *j, const char *kind)
+/* The last value of a reported counter, over all devices and processes; NAN: nobody reports it. */
+static double sum_reported(const struct job *j, const char *kind)
 {
     double sum = NAN;
     for (size_t i = 0; i < j->member_count; i++)
-        for (size_t k = 0; k < j->members[i]->told_count; k++) {
-            const struct track *t = &j->members[i]->told[k];
+        for (size_t k = 0; k < j->members[i]->reported_count; k++) {
+            const struct track *t = &j->members[i]->reported[k];
             if (strcmp(t->kind, kind) == 0 && t->samples > 0)
                 sum = (isfinite(sum) ? sum : 0) + t->last;
         }
     return sum;
 }
 
-static void add_cleanup(const struct job *j, const char *action, struct buf *out)
-{
-    char kind[64];
-    snprintf(kind, sizeof(kind), "cleanup.%s.freed", action);
-    double freed = sum_told(j, kind);
-    snprintf(kind, sizeof(kind), "cleanup.%s.seconds", action);
-    double seconds = sum_told(j, kind);
-    if (!isfinite(freed) || !isfinite(seconds))
-        return;
-    buf_addf(out, "%s %s freed ", out->len > 0 ? ";" : "", action);
-    if (freed > 0)
-        units_add_bytes(out, freed);
-    else
-        buf_adds(out, "nothing");
-    buf_addf(out, " in %.3g s", seconds);
-}
-
-/* What the probe was asked to clean up (probe/cleanup.h), and what came of it. */
+/* What the probe was asked to clean up (probe/cleanup.h), and what each action freed. */
 static void add_cleanup_notes(const struct job *j, struct view *v)
 {
+    static const char *const actions[] = {"zero_grad", "gc", "empty_cache", "trim"};
     struct buf text = BUF_INIT;
-    add_cleanup(j, "zero_grad", &text);
-    add_cleanup(j, "gc", &text);
-    add_cleanup(j, "empty_cache", &text);
-    add_cleanup(j, "trim", &text);
-    if (text.len > 0)
-        add_note(v, "cleanup:%s", buf_text(&text));
-    buf_release(&text);
+    bool first = true;
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        char kind[64];
+        snprintf(kind, sizeof(kind), "cleanup.%s.freed", actions[i]);
+        double freed = sum_reported(j, kind);
+        snprintf(kind, sizeof(kind), "cleanup.%s.seconds", actions[i]);
+        double seconds = sum_reported(j, kind);
+        if (!isfinite(freed) || !isfinite(seconds))
+            continue;
+        if (first)
+            note_cleanup_begin(&text);
+        note_cleanup_action(&text, first, actions[i], freed, seconds);
+        first = false;
+    }
+    add_note(v, &text);
 }
 
 /* Why there is no step clock. */
 static void add_clock_note(const struct job *j, struct view *v)
 {
+    struct buf text = BUF_INIT;
     if (clock_runs(&j->clock))
         return;
-    if (clock_first(&j->clock))
-        add_note(v, "all its steps were told at one moment: nothing was seen between them");
-    else if (j->is_inside)
-        add_note(v, "no steps were told: judged by time");
-    else
-        add_note(v, "no steps were found in the output: judged by time. If it tells them, "
-                    "--step-regex 'step ([0-9]+)' says how; tidemark.Watcher counts any loop's");
+    note_no_clock(&text, clock_first(&j->clock) ? NO_CLOCK_ONE_MOMENT
+                         : j->is_inside         ? NO_CLOCK_INSIDE
+                                                : NO_CLOCK_OUTPUT);
+    add_note(v, &text);
 }
 
-/* Of those that were attached to their entries say it. */
+/* Processes that tidemark attached to have an entry, which says it. */
 static void add_foreign_notes(const struct watch *w, struct view *v)
 {
     size_t count;
     const struct proc_id *foreign = sampler_foreign(w->sampler, &count);
     for (size_t i = 0; i < count; i++) {
-        struct buf name = BUF_INIT;
+        struct buf name = BUF_INIT, text = BUF_INIT;
         job_name_process(&w->job, foreign[i].pid, &name);
         if (!entries_have(w, foreign[i]))
-            add_note(v, "%s " RINGS_FOREIGN, buf_text(&name));
+            note_foreign_probe(&text, buf_text(&name));
+        add_note(v, &text);
         buf_release(&name);
     }
-}
-
-/* A text that is empty says nothing. Releases it. */
-static void add_text_note(struct view *v, struct buf *text)
-{
-    if (text->len > 0)
-        add_note(v, "%s", buf_text(text));
-    buf_release(text);
 }
 
 static void add_gpu_notes(const struct watch *w, struct view *v)
 {
     const struct surroundings *around = sampler_surroundings(w->sampler);
+    struct buf none = BUF_INIT, blind = BUF_INIT;
     bool is_blind = false;
     if (around->gpu_why[0] && !around->has_gpu)
-        add_note(v, "no GPU series: %s", around->gpu_why);
+        note_no_gpu(&none, around->gpu_why);
     for (size_t i = 0; i < w->job.device_count; i++)
         is_blind = is_blind || view_device_is_used(&w->job, &w->job.devices[i]);
     if (is_blind)
-        add_note(v, "the driver names no process of this job: GPU memory is of whole devices");
+        note_gpu_without_pids(&blind);
+    add_note(v, &none);
+    add_note(v, &blind);
 }
 
 static void add_shares_notes(const struct watch *w, struct view *v)
 {
     unsigned without = count_without_pss(&w->job);
     const struct sheet *s = &w->sheet;
+    struct buf forbidden = BUF_INIT, unread = BUF_INIT, late = BUF_INIT;
     if (without > 0)
-        add_note(v,
-                 "the shares (PSS) of %u process%s cannot be read: resident memory stands in, and "
-                 "counts what they share once for each",
-                 without, without == 1 ? "" : "es");
+        note_shares_forbidden(&forbidden, without);
     if (s->unread > 0)
-        add_note(v,
-                 "the shares (PSS) of %u of %u processes were not read: reading so many would hold "
-                 "the job up. A fork without them counts what it allocated itself",
-                 s->unread, s->total.processes);
+        note_shares_unread(&unread, s->unread, s->total.processes);
     if (s->late > 0)
-        add_note(
-            v,
-            "the shares (PSS) of %u of %u processes were read up to %.0f s ago: reading so many "
-            "more often would hold the job up. Since then they move with what each allocates",
-            s->late, s->total.processes, s->late_most);
+        note_shares_late(&late, s->late, s->total.processes, s->late_most);
+    add_note(v, &forbidden);
+    add_note(v, &unread);
+    add_note(v, &late);
 }
 
 static void add_end_notes(const struct watch *w, struct view *v)
 {
-    size_t alive = w->job.alive;
+    struct buf store = BUF_INIT, running = BUF_INIT;
     if (recorder_error(w->sampler) < 0)
-        add_note(v, "the run file lacks the end: %s", store_words(recorder_error(w->sampler)));
-    if (isfinite(w->job.ended) && w->end.known && alive > 0)
-        add_note(v, "%zu process%s of the job still run%s", alive, alive == 1 ? "" : "es",
-                 alive == 1 ? "s" : "");
+        note_store_incomplete(&store, store_words(recorder_error(w->sampler)));
+    if (isfinite(w->job.ended) && w->end.known && w->job.alive > 0)
+        note_still_running(&running, w->job.alive);
+    add_note(v, &store);
+    add_note(v, &running);
 }
 
 /* What the user asked for or counts on, and tidemark did not do: a short report that hides it would
  * mislead. */
 static void add_warnings(const struct watch *w, struct view *v)
 {
+    struct buf asked = BUF_INIT, refused = BUF_INIT;
     add_foreign_notes(w, v);
-    if (w->options.note)
-        add_note(v, "%s", w->options.note);
-    if (isfinite(sum_told(&w->job, "cleanup.refused")))
-        add_note(v, "TIDEMARK_CLEANUP could not be understood: the job ran as if it were not set. "
-                    "It is written like every=10,gc=1,trim=0");
+    buf_adds(&asked, w->options.note ? w->options.note : "");
+    if (isfinite(sum_reported(&w->job, "cleanup.refused")))
+        note_cleanup_refused(&refused);
+    add_note(v, &asked);
+    add_note(v, &refused);
     v->warning_count = v->note_count;
 }
 
 static void add_notes(struct watch *w, struct view *v)
 {
-    struct buf shared = BUF_INIT, copies = BUF_INIT;
-    const struct buf *elsewhere = &sampler_surroundings(w->sampler)->elsewhere;
+    struct buf unread = BUF_INIT, other = BUF_INIT, left = BUF_INIT, copies = BUF_INIT;
+    const struct elsewhere_facts *elsewhere = &sampler_surroundings(w->sampler)->elsewhere;
+    struct shm_notes shm;
     add_warnings(w, v);
     if (v->unread)
-        add_note(v, "processes of the job are missing here that could not be read: %s", v->unread);
-    if (elsewhere->len > 0)
-        add_note(v, "%s", buf_text(elsewhere));
-    add_clock_note(&w->job, v);
-    shared_describe(w->sampler, &shared);
-    add_text_note(v, &shared);
+        note_unread(&unread, v->unread);
+    if (elsewhere->pid != 0)
+        note_elsewhere(&other, elsewhere);
+    shared_gather_notes(w->sampler, &shm);
+    note_shm(&left, &shm);
     workers_describe(&w->job, &copies);
-    add_text_note(v, &copies);
+    add_note(v, &unread);
+    add_note(v, &other);
+    add_clock_note(&w->job, v);
+    add_note(v, &left);
+    add_note(v, &copies);
     add_gpu_notes(w, v);
     add_shares_notes(w, v);
     add_cleanup_notes(&w->job, v);

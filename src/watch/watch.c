@@ -99,15 +99,12 @@ static void check_limit(struct watch *w)
     struct job *j = &w->job;
     double used = machine_used(w->sampler), share = used / j->limit;
     if (share < NEAR_LIMIT_OVER)
-        w->near_limit_told = false;
-    if (!(share >= NEAR_LIMIT) || w->near_limit_told)
+        w->near_limit_announced = false;
+    if (!(share >= NEAR_LIMIT) || w->near_limit_announced)
         return;
-    w->near_limit_told = true;
+    w->near_limit_announced = true;
     struct buf text = BUF_INIT;
-    units_add_bytes(&text, used);
-    buf_adds(&text, " of ");
-    units_add_bytes(&text, j->limit);
-    buf_addf(&text, " (%s) are in use, %.0f %%", j->limit_source, 100 * share);
+    note_near_limit(&text, used, j->limit, j->limit_source);
     job_add_news(j, NEWS_NEAR_LIMIT, 0, "%s", buf_text(&text));
     buf_release(&text);
 }
@@ -136,6 +133,19 @@ static void take_sheet(struct watch *w, double seconds)
         w->held_first = w->sheet.total.anon + w->sheet.total.shmem;
 }
 
+/* Once: the process that grows may change, the advice does not. */
+static void announce_elsewhere(struct watch *w)
+{
+    const struct elsewhere_facts *f = &sampler_surroundings(w->sampler)->elsewhere;
+    if (f->pid == 0 || w->elsewhere_announced)
+        return;
+    w->elsewhere_announced = true;
+    struct buf text = BUF_INIT;
+    note_elsewhere(&text, f);
+    job_add_news(&w->job, NEWS_ELSEWHERE, 0, "%s", buf_text(&text));
+    buf_release(&text);
+}
+
 /* What surrounds the job was read anew. */
 static void review(struct watch *w, double seconds)
 {
@@ -155,6 +165,7 @@ static double do_what_is_due(struct watch *w, double seconds)
     if (done.has_evidence)
         settle_growth(&w->job);
     view_review_findings(&w->job);
+    announce_elsewhere(w);
     if (done.reviewed)
         review(w, seconds);
     if (done.ticked)
@@ -245,9 +256,9 @@ void watch_signal(struct watch *w, int number)
     sampler_signal(w->sampler, number);
 }
 
-void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy)
+void watch_sample_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy)
 {
-    machine_look_at_gpu(w->sampler, pid, ret_bytes, ret_busy);
+    machine_sample_gpu(w->sampler, pid, ret_bytes, ret_busy);
 }
 
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out)

@@ -114,7 +114,7 @@ void watch_status(struct watch *w, struct view_status *ret);
  * What the driver says now of a process of the job: its memory on all devices, and how busy the
  * busiest of those is, 0 to 1. NAN: not known.
  */
-void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy);
+void watch_sample_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy);
 
 /* ---- going into processes that run already ---- */
 
@@ -123,7 +123,7 @@ void watch_look_at_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *re
  * leaks or is suspect, or whose memory has risen evenly for most of a minute, and where that is the
  * sum of all, the trainers; `all`: every trainer and rank. Returns how many.
  */
-size_t watch_worth_entering(struct watch *w, bool all, pid_t *ret, size_t most);
+size_t watch_worth_attaching(struct watch *w, bool all, pid_t *ret, size_t most);
 
 /* Where the rings of processes are that were not started with one: takes the fifo over. Does
  * nothing where there is such a place already. -errno. */
@@ -144,6 +144,6 @@ void watch_note_entry(struct watch *w, const struct watch_entry *e);
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out);
 
 /* After watch_finish(): all that were entered shall be left, which is waited for so long. */
-void watch_leave(struct watch *w, double seconds);
+void watch_detach(struct watch *w, double seconds);
 
 #endif

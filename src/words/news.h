@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 enum news_kind {
-    NEWS_LEAK,       /* a series has turned to leak: once for each, and once more where it was
+    NEWS_LEAK,       /* a series has turned to leak: once for each, or for the processes
+                        that run the same code and leak alike, and once more where it was
                         negligible then and no longer is */
     NEWS_WITHDRAWN,  /* a series that was announced as a leak has turned out to be none */
     NEWS_NEAR_LIMIT, /* memory is nearly used up, whatever the verdict */

@@ -24,11 +24,18 @@ struct report_series {
     const struct history *history;
 };
 
+/* Processes of one role and one parent whose series of one kind grow alike. */
+struct series_group {
+    unsigned processes; /* with the series itself: 1, it alone */
+    double low, high;   /* rates */
+};
+
 struct report_job {
     const struct report_series *series;
     size_t count;
     const struct job_answer *answer;
-    const char *source; /* file name; NULL: absent */
+    const char *source;               /* file name; NULL: absent */
+    const struct series_group *group; /* of the deciding series; NULL: it alone */
     bool watched;       /* a running job: the one series that matters most is always named */
     const char *unread; /* why a running job's processes could not be read; NULL: they were */
     const struct findings *found; /* what was found to grow; NULL: nobody looked */

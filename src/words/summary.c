@@ -25,6 +25,12 @@ static void add_subject(struct buf *out, const struct report_job *job,
     utf8_add_clean(out, alone ? format_label(s->info) : s->info->name, style->ascii);
 }
 
+/* "host.anon of 2 data workers". */
+static void add_group(struct buf *out, const struct report_job *job, const struct report_series *s)
+{
+    buf_addf(out, "%s of %u %ss", s->info->kind, job->group->processes, s->info->role);
+}
+
 /* "; limit in 82 s": where it is near enough to matter. */
 static void add_limit(struct buf *out, const struct report_series *s)
 {
@@ -54,11 +60,19 @@ void summary_verdict(struct buf *out, const struct report_job *job,
         headline_nothing(out, job);
         return;
     }
-    add_subject(out, job, s, style);
+    bool in_group = job->group && job->group->processes > 1 && s->info->role;
+    if (in_group)
+        add_group(out, job, s);
+    else
+        add_subject(out, job, s, style);
     switch (job->answer->verdict) {
     case VERDICT_LEAK:
         buf_addc(out, ' ');
         headline_growth(out, s);
+        if (in_group) {
+            buf_adds(out, " each");
+            format_rate_bounds(out, s->answer->rate, job->group->low, job->group->high, s->info);
+        }
         add_limit(out, s);
         break;
     case VERDICT_NO_LEAK:

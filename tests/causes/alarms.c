@@ -313,8 +313,8 @@ static void read_all(struct replay *r, struct recording *recording, struct store
             read_samples(r, recording, &m->tracks[k], m);
         for (size_t k = 0; k < m->gpu_count; k++)
             read_samples(r, recording, &m->gpu[k], m);
-        for (size_t k = 0; k < m->told_count; k++)
-            read_samples(r, recording, &m->told[k], m);
+        for (size_t k = 0; k < m->reported_count; k++)
+            read_samples(r, recording, &m->reported[k], m);
         keep_evidence(m, &r->evidence[i]);
         r->ended[i] = m->ended;
     }

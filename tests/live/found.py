@@ -175,6 +175,6 @@ def what_a_collection_gives_back_is_told(b):
     command = [sys.executable, str(b.folder / "cycles.py")]
     said = b.run(b.under(command, "--probe", "gc", "--full")).stderr.decode()
     words = " ".join(said.split())
-    check("a full collection (--probe gc), tried 1 time, found" in words, "tried", said)
-    check("objects that nobody could reach and gave back" in words, "given back", said)
-    check("cycles had waited for the collector" in words, "meaning", said)
+    check("gc.collect() (--probe gc), tried 1 time, found" in words, "tried", said)
+    check("unreachable objects and gave back" in words, "given back", said)
+    check("reference cycles were waiting for the collector" in words, "meaning", said)

@@ -93,7 +93,7 @@ def cleanup_is_told(b):
     good, wrong = said.values()
     check(re.search(r"cleanup: gc freed [45]\d\.?\d* MB in [\d.e-]+ s", good), "freed", good)
     check("trim" not in good.partition("cleanup: ")[2], "only what was done", good)
-    check("TIDEMARK_CLEANUP could not be understood" in wrong, "refused", wrong)
+    check("TIDEMARK_CLEANUP is not valid" in wrong, "refused", wrong)
 
 
 def a_resumed_job_and_a_better_source(b):

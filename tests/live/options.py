@@ -67,7 +67,7 @@ def steps_in_one_piece(b):
     command = ["sh", "-c", "sleep 0.5; seq -f 'step %.0f' 400; sleep 0.5"]
     said = b.run(b.under(command, "--full")).stderr.decode()
     check("400 steps read from its output" in said, "steps", said)
-    check("told at one moment" in said and "no steps were found" not in said, "note", said)
+    check("reported at one moment" in said and "no steps were found" not in said, "note", said)
 
 
 def ended_by_an_option(b):

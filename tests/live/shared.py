@@ -128,5 +128,5 @@ def segments_that_the_job_leaves_behind(b):
         text = "import os, sys\nsys.argv[3] += '.%d' % os.getpid()\n" + FILLER
         answer, done = _watched(b, *python(text, "left", 900, mark))
     equal((done.returncode, answer["verdict"]), (3, "leak"), "status", done.stderr.decode())
-    notes = [n for n in answer["notes"] if "left behind in /dev/shm" in n]
+    notes = [n for n in answer["notes"] if "behind in /dev/shm" in n]
     check(len(notes) == 1 and "/dev/shm/" + mark in notes[0], "note", answer["notes"])

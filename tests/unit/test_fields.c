@@ -86,6 +86,7 @@ TEST(fields__every_member_is_in_its_table)
     CHECK_COMPLETE(view, view);
     CHECK_COMPLETE(view_series, series);
     CHECK_COMPLETE(series_info, inside(series, "info"));
+    CHECK_COMPLETE(series_group, inside(series, "group"));
     CHECK_COMPLETE(history, inside(series, "history"));
     CHECK_COMPLETE(history_block, inside(inside(series, "history"), "blocks"));
     CHECK_COMPLETE(job_answer, inside(view, "answer"));

@@ -74,7 +74,7 @@ TEST(measure__leaves_the_first_fifth_out_of_step_time)
     add_steps(&f, 1, 20, 5, flat);
     add_steps(&f, 21, 101, 0.25, flat);
     struct measured_run run = measure(&f, 0);
-    CHECK(run.steps_told == 101 && run.steps == 80);
+    CHECK(run.steps_reported == 101 && run.steps == 80);
     CHECK_NEAR(run.values[TRADEOFF_STEP_SECONDS], 0.25, 1e-9);
 }
 
@@ -95,7 +95,7 @@ TEST(measure__looks_at_no_more_steps_than_asked_for)
     add_steps(&f, 1, 51, 0.5, flat);
     add_steps(&f, 52, 90, 9, climbs);
     struct measured_run run = measure(&f, 51);
-    CHECK(run.steps == 40 && run.steps_told == 90);
+    CHECK(run.steps == 40 && run.steps_reported == 90);
     CHECK_NEAR(run.values[TRADEOFF_STEP_SECONDS], 0.5, 1e-9);
     CHECK_NEAR(run.values[TRADEOFF_PEAK], 100 * MB, 1);
 }
@@ -105,12 +105,12 @@ TEST(measure__too_few_steps_measure_nothing)
     struct made_file f = make_file();
     add_steps(&f, 1, MEASURE_LEAST_STEPS - 1, 1, flat);
     struct measured_run run = measure(&f, 0);
-    CHECK(run.steps == 0 && run.steps_told == MEASURE_LEAST_STEPS - 1);
+    CHECK(run.steps == 0 && run.steps_reported == MEASURE_LEAST_STEPS - 1);
     CHECK(isnan(run.values[TRADEOFF_STEP_SECONDS]) && isnan(run.values[TRADEOFF_FLOOR]));
 
     f = make_file();
     run = measure(&f, 0);
-    CHECK(run.steps == 0 && run.steps_told == 0);
+    CHECK(run.steps == 0 && run.steps_reported == 0);
 }
 
 TEST(measure__forgets_what_somebody_else_counted_before)
@@ -120,7 +120,7 @@ TEST(measure__forgets_what_somebody_else_counted_before)
     store_add_mark(f.store, f.seconds, NAN, NAN);
     add_steps(&f, 1, 101, 0.25, flat);
     struct measured_run run = measure(&f, 0);
-    CHECK(run.steps_told == 101);
+    CHECK(run.steps_reported == 101);
     CHECK_NEAR(run.values[TRADEOFF_STEP_SECONDS], 0.25, 1e-9);
 }
 
@@ -129,7 +129,7 @@ TEST(measure__counts_on_where_training_begins_anew)
     struct made_file f = make_file();
     add_steps(&f, 1, 51, 0.5, flat);
     add_steps(&f, 1, 51, 0.5, flat);
-    CHECK(measure(&f, 0).steps_told == 101);
+    CHECK(measure(&f, 0).steps_reported == 101);
 }
 
 TEST(measure__a_value_that_stood_still_was_not_written_again)

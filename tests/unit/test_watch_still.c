@@ -83,15 +83,24 @@ struct job {
     double seconds;
 };
 
-static bool job_start(struct job *j)
+static bool job_begin(struct job *j)
 {
-    struct watch_options options = {.proc_root = "/proc", .interval = 1, .no_gpu = true};
     *j = (struct job){0};
     if (pipe(orders) < 0 || pipe(touches) < 0 || pipe(replies) < 0)
         return false;
     j->pid = child_start(obey);
-    return hear() == j->pid && watch_new(&options, &j->watch) == 0 &&
-           watch_add_root(j->watch, j->pid, false) == 0;
+    return hear() == j->pid;
+}
+
+static bool job_watch(struct job *j, const char *proc_root)
+{
+    struct watch_options options = {.proc_root = proc_root, .interval = 1, .no_gpu = true};
+    return watch_new(&options, &j->watch) == 0 && watch_add_root(j->watch, j->pid, false) == 0;
+}
+
+static bool job_start(struct job *j)
+{
+    return job_begin(j) && job_watch(j, "/proc");
 }
 
 static void job_end(struct job *j)
@@ -223,4 +232,104 @@ TEST(still__shares_are_read_again_only_when_pages_were_touched)
     CHECK(later - pss > 0.9 * (double) BLOCK);
     CHECK(stall_later > stall);
     job_end(&j);
+}
+
+/* ---- a machine so busy that every reading of shares waits for a core ---- */
+
+#define WAIT_MICROSECONDS 100000
+
+static char busy_root[64];
+static pid_t busy_pid;
+
+static void busy_name(char ret[128], const char *file)
+{
+    snprintf(ret, 128, "%s/%d/%s", busy_root, (int) busy_pid, file);
+}
+
+/* The file as the kernel would give it now. */
+static void refresh(int fd, const char *real)
+{
+    char text[4096];
+    int from = open(real, O_RDONLY);
+    ssize_t n = from < 0 ? -1 : read(from, text, sizeof text);
+    if (from >= 0)
+        close(from);
+    if (n > 0 && (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t) n, 0) != n))
+        _exit(1);
+}
+
+/* A lease holds up whoever opens the file, until it is given back. */
+static void serve_late(void)
+{
+    char name[128], real[64];
+    sigset_t breaks;
+    int caught;
+    busy_name(name, "smaps_rollup");
+    snprintf(real, sizeof real, "/proc/%d/smaps_rollup", (int) busy_pid);
+    int fd = open(name, O_RDWR | O_CREAT, 0600);
+    sigemptyset(&breaks);
+    sigaddset(&breaks, SIGIO);
+    sigprocmask(SIG_BLOCK, &breaks, NULL);
+    refresh(fd, real);
+    for (bool first = true;; first = false) {
+        while (fcntl(fd, F_SETLEASE, F_WRLCK) < 0) { /* the last reader is still there */
+            if (errno != EAGAIN)
+                _exit(1);
+            usleep(1000);
+        }
+        if (first)
+            reply(getpid());
+        sigwait(&breaks, &caught);
+        usleep(WAIT_MICROSECONDS);
+        refresh(fd, real);
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    }
+}
+
+/* The process as /proc has it, but for its shares. Returns who serves them; -1: it failed. */
+static pid_t make_busy(pid_t pid)
+{
+    static const char *const files[] = {"stat",    "status", "statm", "cmdline",
+                                        "environ", "task",   "fd",    "io"};
+    char name[128], real[64];
+    busy_pid = pid;
+    snprintf(name, sizeof name, "%s/%d", busy_root, (int) pid);
+    bool done = mkdir(name, 0700) == 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        busy_name(name, files[i]);
+        snprintf(real, sizeof real, "/proc/%d/%s", (int) pid, files[i]);
+        done = done && symlink(real, name) == 0;
+    }
+    pid_t server = done ? child_start(serve_late) : -1;
+    return done && hear() == server ? server : -1;
+}
+
+/* The budget of readings is of work, not of waiting: a young fork is read again all the same. */
+TEST(still__what_a_fork_copies_is_read_on_a_busy_machine)
+{
+    struct job j;
+    double pss, later, stall;
+    folder_start(busy_root);
+    CHECK(job_begin(&j));
+    pid_t server = make_busy(j.pid);
+    CHECK(order('m') == j.pid);
+    pid_t child = order('c');
+    CHECK(child > 0);
+    pid_t child_server = make_busy(child);
+    CHECK(server > 0 && child_server > 0);
+    CHECK(job_watch(&j, busy_root));
+    pass(&j, 4);
+    look_at_sheet(&j, &pss, &stall);
+    CHECK(pss > (double) BLOCK && pss < 1.5 * (double) BLOCK);
+    CHECK(stall > 1e-6 * WAIT_MICROSECONDS);
+    CHECK(order('t') == child);
+    pass(&j, 16);
+    look_at_sheet(&j, &later, &stall);
+    /* Of what was shared the child has all now, and not half; its parent is read later. */
+    CHECK(later - pss > 0.4 * (double) BLOCK);
+    job_end(&j);
+    child_end(child);
+    child_end(server);
+    child_end(child_server);
+    folder_end(busy_root);
 }
