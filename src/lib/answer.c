@@ -1,4 +1,4 @@
-/* lib/answer.c: what the watcher says: verdicts, news of leaks, reports. */
+/* lib/answer.c: verdicts, announced leaks and reports of a watcher. */
 #include "lib/lib.h"
 #include "lib/watcher.h"
 
@@ -110,7 +110,7 @@ static void fill_job(const struct view *view, struct tidemark_verdict *ret)
     take_sentence(ret, &line);
 }
 
-/* ---- asked for ---- */
+/* ---- on request ---- */
 
 void answer_look(tidemark_watcher *w, struct visit *v, struct view *ret)
 {
@@ -230,7 +230,7 @@ void tidemark_free(void *text)
     free(text);
 }
 
-/* ---- told by itself ---- */
+/* ---- announced ---- */
 
 struct listener {
     tidemark_leak_callback *call;

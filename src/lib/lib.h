@@ -9,21 +9,21 @@
 /* As tidemark_on_leak(), and for negligible leaks too. */
 int watcher_on_any_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 
-/* What is worth finding out about the program's objects by now. */
+/* Which census is worth taking by now. */
 enum wire_wanted watcher_wanted(tidemark_watcher *w);
 
-/* Somebody outside watches, and asks for it. */
+/* A watcher outside asks for censuses itself. */
 bool watcher_is_watched_outside(const tidemark_watcher *w);
 
-/* A census is taken, as of that time: it is at the step that is the last now. */
+/* A census begins, as of that time: it belongs to the step that is the last now. */
 void watcher_census_at(tidemark_watcher *w, uint64_t time);
 
-/* What has been found out, as wire/census.h describes it. */
+/* The census, as wire/census.h describes it. */
 void watcher_take_census(tidemark_watcher *w, const char *text, size_t len);
 
 /* See wire_own_shared(). */
 void watcher_own_shared(tidemark_watcher *w, size_t bytes);
-/* A child counts for this process, and is no part of the job; 0: no more. */
+/* This child takes the census and is no part of the job; 0: no child does. */
 void watcher_census_by(tidemark_watcher *w, pid_t pid);
 
 /*

@@ -1,4 +1,4 @@
-/* lib/look.c: what a line about this moment is made of. */
+/* lib/look.c: the values of a step line: memory, processor and GPU at this moment. */
 #include "lib/watcher.h"
 
 #include <errno.h>

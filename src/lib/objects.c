@@ -1,4 +1,4 @@
-/* lib/objects.c: what the interpreter of this process holds, as it has found out itself. */
+/* lib/objects.c: this process's censuses, and the holders they name. */
 #include "lib/lib.h"
 #include "lib/watcher.h"
 

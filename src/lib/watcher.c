@@ -1,4 +1,4 @@
-/* lib/watcher.c: a watcher's life: opened, told of steps, closed; threads and forks. */
+/* lib/watcher.c: a watcher from open to close: steps, counters, activities; threads and forks. */
 #include "lib/watcher.h"
 
 #include <errno.h>
@@ -8,22 +8,21 @@
 #include <unistd.h>
 
 /*
- * Of the time that the training thread has, looking takes no more than this share. Samples are
- * taken with the steps, and the ring keeps them: a look only judges them, so it can wait until the
- * time that has gone by has paid for it, and many at once are cheaper. What it will take nobody
- * knows before the first: that one comes after FIRST_REST. One that took long (somebody else had
- * the processor, or the disk) does not blind us for longer than MOST_REST: what is dear has budgets
- * of its own in the watch.
+ * A look reads the ring and judges. It takes at most LOOK_SHARE of the training thread's time.
+ * Steps put their samples into the ring, so a look can wait until enough time has passed to pay for
+ * it, and many samples at once are cheaper. The cost of the first look is not known: it comes after
+ * FIRST_REST. A slow look (another process had the processor or the disk) delays the next one by
+ * MOST_REST at most: expensive readings have budgets of their own in the watch.
  */
 #define LOOK_SHARE 0.0004
 #define LEAST_REST 2.5e8
 #define FIRST_REST 1e9
 #define MOST_REST 5e9
 
-/* So many records, and the ring is read, paid for or not: none shall be lost. */
+/* With so many unread records a look comes at once, so that the ring loses none. */
 #define MOST_UNREAD (WIRE_SLOTS / 4 * 3)
 
-/* A counter between steps that are worth telling, or where there are none: no more often. */
+/* Nanoseconds between two samples of a counter that no step separates. */
 #define COUNT_SPACING UINT64_C(10000000)
 
 const char *tidemark_version(void)
@@ -35,9 +34,9 @@ const char *tidemark_version(void)
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 static tidemark_watcher *all;
-static tidemark_watcher *reporter; /* whose steps a watcher outside is told, until it is finished */
+static tidemark_watcher *reporter; /* whose steps the watcher outside gets, until it is finished */
 
-/* fork() waits until nobody is in the middle of anything: the child can free its copy then. */
+/* fork() waits until no call is under way, so that the child can free its copies. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&all_lock);
@@ -84,7 +83,7 @@ static void leave(tidemark_watcher *w)
     pthread_mutex_unlock(&all_lock);
 }
 
-/* Another one may tell its steps from now on. */
+/* From now on another watcher may report its steps. */
 static void stop_reporting(const tidemark_watcher *w)
 {
     pthread_mutex_lock(&all_lock);
@@ -94,8 +93,8 @@ static void stop_reporting(const tidemark_watcher *w)
 }
 
 /*
- * A step is told once: the first watcher has the ring that is seen outside, others have rings of
- * their own. A directory that does not work any more means that nobody is outside.
+ * A step is reported once: the first watcher has the ring that is read from outside, the others
+ * have rings of their own. A directory that no longer works means that nobody watches from outside.
  */
 static int open_ring(tidemark_watcher *w)
 {
@@ -167,7 +166,7 @@ double watcher_seconds(const tidemark_watcher *w)
     return w->finished ? w->seconds_finished : 1e-9 * (double) (wire_now() - w->began);
 }
 
-/* Does what is due, and says when to come again. */
+/* Samples and judges what is due, and sets when the next look may come. */
 static void look(tidemark_watcher *w, struct visit *v)
 {
     bool is_first = w->next_look == 0;
@@ -210,7 +209,7 @@ static bool is_amount(double value)
     return value >= 0 && isfinite(value);
 }
 
-/* What a newer program says and we do not know must not be missed. */
+/* A newer program may set an option that this library does not know: that is an error. */
 static int read_options(const struct tidemark_options *from, struct tidemark_options *ret)
 {
     *ret = (struct tidemark_options){.size = sizeof(*ret)};
@@ -282,7 +281,7 @@ static int start_watch(tidemark_watcher *w, const struct tidemark_options *o)
     return r;
 }
 
-/* For a watcher outside: it cannot know what the program was told. */
+/* A watcher outside cannot know these options. */
 static void report_terms(tidemark_watcher *w, const struct tidemark_options *o)
 {
     uint64_t now = wire_now();
@@ -292,7 +291,7 @@ static void report_terms(tidemark_watcher *w, const struct tidemark_options *o)
         wire_put(w->ring, WIRE_PLAN, WIRE_WATCHER, 0, now, o->plan_steps);
 }
 
-/* Not yet known to anybody else: no lock is needed. */
+/* No other thread knows the watcher yet: no lock is needed. */
 static int begin(tidemark_watcher *w, const struct tidemark_options *o)
 {
     struct visit v = {0};
@@ -397,7 +396,7 @@ int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret
 
 /* ---- in the loop ---- */
 
-/* For the eye, beside the memory. */
+/* Shown beside the memory, never judged. */
 static void report_loss(tidemark_watcher *w, double loss)
 {
     const struct wire_name name = {.kind = "loss", .unit = WIRE_COUNT};
@@ -424,7 +423,7 @@ static int step_was_reported(tidemark_watcher *w, struct visit *v, void *context
     return 1;
 }
 
-/* Apart, so that the common case stays small. */
+/* Not inlined: the common case, a step that is not recorded, stays small. */
 __attribute__((noinline)) static int take_step(tidemark_watcher *w, uint64_t reported, double loss)
 {
     struct step s = {reported, loss};
@@ -476,7 +475,7 @@ static bool copy_name(char *ret, size_t size, const char *text)
     return true;
 }
 
-/* What the kernel counts is read by the watcher itself, and called so. */
+/* Names with "host." are the watcher's own. */
 static bool make_name(const char *name, const char *device, enum tidemark_unit unit,
                       struct wire_name *ret)
 {
@@ -488,9 +487,9 @@ static bool make_name(const char *name, const char *device, enum tidemark_unit u
 }
 
 /*
- * Once for every step that was told, and at its time: between the two we may have looked at the
- * memory for long. Else now and then, so that the ring holds what matters. What comes right after
- * the beginning or the end of a phase is of that moment.
+ * One sample for each reported step, with the step's time: a long look may lie between the two.
+ * Without a step, one sample every COUNT_SPACING, so that the ring does not overflow. A value right
+ * after an activity began or ended belongs to that moment.
  */
 static void put_count(tidemark_watcher *w, unsigned name, double value)
 {
@@ -538,7 +537,7 @@ int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
     return watcher_visit(w, count, &c);
 }
 
-/* `tell` begins or ends it, and says when it was told. */
+/* `report` begins or ends it, and returns the time. */
 struct activity_change {
     const char *name;
     uint64_t (*report)(struct wire_ring *r, unsigned phase);

@@ -15,9 +15,9 @@ struct surroundings {
 };
 
 /*
- * A program that watches itself does what `tidemark run` does from outside, with the same code: a
- * struct watch over its own process and children, fed by its own ring, recorded in a run file. What
- * is here is the border only: when there is time to look, locks, forks, and the caller's peace.
+ * A program that watches itself runs the code of `tidemark run`: a struct watch over its own
+ * process and children, fed by its own ring, recorded in a run file. This file is the border only:
+ * when a look is affordable, locks, forks, and what the caller must not notice (errno, locale).
  */
 struct tidemark_watcher {
     atomic_bool forked; /* this process is a child of the one that opened it */
@@ -26,10 +26,10 @@ struct tidemark_watcher {
     tidemark_watcher *next; /* of all that are open; for fork() */
 
     struct wire_ring *ring;
-    bool watched_outside; /* somebody outside watches, and records */
+    bool watched_outside; /* `tidemark run` watches from outside, and records */
     double step, epochs;
     uint64_t began;        /* wire_now() of second 0 */
-    uint64_t next_look;    /* wire_now() from which on it may be looked again; 0: never was */
+    uint64_t next_look;    /* wire_now() from which on the next look may come; 0: there was none */
     uint64_t records_read; /* of the ring, by the last look */
 
     struct watch *watch;
@@ -39,14 +39,14 @@ struct tidemark_watcher {
     bool finished;
     double seconds_finished;
 
-    /* Counters of the caller's own: when each was last put into the ring. */
-    uint64_t moment;           /* so many steps were worth telling ... */
+    /* The caller's own counters: when each was last put into the ring. */
+    uint64_t moment;           /* steps that were reported ... */
     uint64_t reported;         /* ... the last of them at this time */
-    uint64_t activity_changed; /* when a phase last began or ended, if no step was told since */
+    uint64_t activity_changed; /* when an activity last began or ended; 0: a step came since */
     struct {
         uint64_t moment, time;
     } counted[WIRE_NAMES];
-    int loss; /* its number among the ring's names; negative: not named yet */
+    int loss; /* its number among the ring's names; negative: none yet */
 
     tidemark_leak_callback *on_leak;
     void *on_leak_context;
@@ -63,7 +63,7 @@ struct tidemark_watcher {
 
 /* One call from outside: what it found. */
 struct visit {
-    struct tidemark_verdict *leaks; /* to be told when the lock is free */
+    struct tidemark_verdict *leaks; /* for the callback, once the lock is free */
     size_t leak_count;
 };
 
@@ -71,23 +71,24 @@ typedef int visit_work(tidemark_watcher *w, struct visit *v, void *context);
 
 /*
  * Does the work of one call from outside with the lock held and the C locale set; then releases
- * both, restores the caller's errno and tells the leaks. Returns what `work` returns. -EINVAL: no
- * watcher; -ECHILD: not this process's; -ENOMEM: memory ran out in `work` or in an earlier call,
- * and the watcher is lost (base/failure.h).
+ * both, restores the caller's errno and calls back for the leaks. Returns what `work` returns.
+ * -EINVAL: no watcher; -ECHILD: not this process's; -ENOMEM: memory ran out in `work` or in an
+ * earlier call, and the watcher is lost (base/failure.h).
  */
 int watcher_visit(tidemark_watcher *w, visit_work *work, void *context);
 
-/* Which step it is at that time: the last that was told may be some steps ago. */
+/* Reports the present step, as of `time`: the last one reported may be some steps ago. */
 void watcher_report_step(tidemark_watcher *w, uint64_t time);
 
-/* Looks at the memory, as far as that is due, and takes all steps until now into account. */
+/* Samples what is due and judges, with all steps until now. */
 void watcher_look_now(tidemark_watcher *w, struct visit *v);
 
 double watcher_seconds(const tidemark_watcher *w); /* since it was opened, until it was finished */
 
 /* ---- answers ---- */
 
-/* News of the watch: leaks join those of the visit, all of it the events of the run file. */
+/* Takes the news of the watch: leaks join those of the visit, and all are events of the run file.
+ */
 void answer_take_news(tidemark_watcher *w, struct visit *v, double seconds);
 
 /* Everything that is known by now. The caller releases the view. */

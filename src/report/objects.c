@@ -134,9 +134,9 @@ static void add_heap(struct buf *out, const struct wire_census *c, const struct 
     struct buf text = BUF_INIT;
     if (isfinite(c->heap_in_use) && isfinite(c->heap_free)) {
         units_add_bytes(&text, c->heap_in_use);
-        buf_adds(&text, " given out by malloc, ");
+        buf_adds(&text, " in use by malloc's count, ");
         units_add_bytes(&text, c->heap_free);
-        buf_adds(&text, " free and kept by it");
+        buf_adds(&text, " of free heap memory");
     }
     text_fact(out, "heap", &text, style);
 }

@@ -101,59 +101,6 @@ static void add_seen(struct buf *out, const struct report_series *s,
     text_fact(out, "seen", &text, style);
 }
 
-static void add_levels(struct buf *out, const struct report_series *s,
-                       const struct report_style *style)
-{
-    const struct answer *a = s->answer;
-    struct buf text = BUF_INIT;
-    buf_adds(&text, "min ");
-    series_add_value(&text, a->min, s->info->unit);
-    buf_adds(&text, ", mean ");
-    series_add_value(&text, a->mean, s->info->unit);
-    buf_adds(&text, ", max ");
-    series_add_value(&text, a->max, s->info->unit);
-    buf_adds(&text, "; floor ");
-    format_change(&text, a->floor_first, a->floor_last, s->info->unit, style);
-    text_fact(out, "level", &text, style);
-}
-
-/* How high, how often, and whether it came down again. */
-static void add_spikes(struct buf *out, const struct report_series *s,
-                       const struct report_style *style)
-{
-    const struct answer *a = s->answer;
-    if (a->spikes.count == 0)
-        return;
-    struct buf text = BUF_INIT;
-    units_add_count(&text, a->spikes.count, 0);
-    buf_addf(&text, ", %s", a->spikes.count == 1 ? "" : "typically ");
-    series_add_value(&text, a->spikes.height, s->info->unit);
-    buf_addf(&text, " above the floor; %s",
-             a->spikes.recovered ? "each came down again" : "the last has not come down yet");
-    text_fact(out, "spikes", &text, style);
-}
-
-/* When the engine first grew wary, knowing only what had come by then. */
-static void add_alarm(struct buf *out, const struct report_series *s,
-                      const struct report_style *style)
-{
-    const struct answer *a = s->answer;
-    struct buf text = BUF_INIT;
-    if (isfinite(a->alarm_at)) {
-        buf_adds(&text, a->verdict == VERDICT_LEAK ? "first called a leak at "
-                                                   : "called a leak for a while, from ");
-        format_position_words(&text, a->alarm_at, s);
-        text_fact(out, "alarm", &text, style);
-    } else if (a->suspect) {
-        buf_adds(&text, "grows, but not yet for long enough to be judged");
-        if (isfinite(a->suspect_at)) {
-            buf_adds(&text, "; noticed at ");
-            format_position_words(&text, a->suspect_at, s);
-        }
-        text_fact(out, "suspect", &text, style);
-    }
-}
-
 void text_reason(struct buf *out, const char *label, const char *reason,
                  const struct report_style *style)
 {
@@ -171,142 +118,33 @@ static void add_reasons(struct buf *out, const struct answer *a, const struct re
         text_reason(out, i == 0 ? "why" : "", a->why[i], style);
 }
 
-static void add_naive(struct buf *out, const struct report_series *s,
-                      const struct report_style *style)
+/* A word and what words/details.h says of the series. */
+static void add_fact(struct buf *out, const char *label, details_writer write,
+                     const struct report_series *s, const struct report_style *style)
 {
-    const struct answer *a = s->answer;
-    if (!a->naive.misleads)
-        return;
     struct buf text = BUF_INIT;
-    buf_addf(&text, "averaged over all %s this looks like ",
-             s->info->clock == CLOCK_STEP ? "steps" : "the time");
-    format_rate(&text, a->naive.rate, s->info);
-    if (isfinite(a->naive.warm_up_share))
-        buf_addf(&text, "; %.0f %% of the growth was warm-up", 100 * a->naive.warm_up_share);
-    text_fact(out, "beware", &text, style);
+    write(&text, s);
+    text_fact(out, label, &text, style);
 }
 
-/* Whether the reasons say it already. */
-static bool is_reason(const struct answer *a, const char *sentence)
+static void add_levels(struct buf *out, const struct report_series *s,
+                       const struct report_style *style)
 {
-    for (unsigned i = 0; i < a->why_count; i++) {
-        if (strcmp(a->why[i], sentence) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_needs(struct buf *out, const struct report_series *s,
-                      const struct report_style *style)
-{
-    const struct answer *a = s->answer;
-    if (a->verdict != VERDICT_INCONCLUSIVE)
-        return;
     struct buf text = BUF_INIT;
-    if (isfinite(a->needs.at_least) && a->needs.at_least > 0) {
-        format_more(&text, a->needs.at_least, s->info->clock);
-        if (s->info->clock == CLOCK_STEP && isfinite(a->needs.seconds)) {
-            buf_adds(&text, " (");
-            units_add_duration(&text, a->needs.seconds);
-            buf_addc(&text, ')');
-        }
-    }
-    if (a->needs.why[0] && !is_reason(a, a->needs.why)) {
-        buf_adds(&text, text.len > 0 ? ": " : "");
-        utf8_add_clean(&text, a->needs.why, style->ascii);
-    }
-    text_fact(out, "needs", &text, style);
+    details_levels(&text, s, style);
+    text_fact(out, "level", &text, style);
 }
 
 /* ---- the forecast ---- */
-
-static void plan_forecast(struct buf *text, const struct report_series *s)
-{
-    const struct answer *a = s->answer;
-    if (!isfinite(a->plan) || !isfinite(a->forecast.plan_value))
-        return;
-    buf_adds(text, "about ");
-    series_add_value(text, a->forecast.plan_value, s->info->unit);
-    format_bounds(text, a->forecast.plan_value, a->forecast.plan_low, a->forecast.plan_high,
-                  s->info->unit);
-    buf_adds(text, " at the plan's end, ");
-    format_position_words(text, a->plan, s);
-}
-
-/* The interval, counted from the last sample: a position would look too precise. */
-static void limit_bounds(struct buf *text, const struct report_series *s)
-{
-    const struct answer *a = s->answer;
-    double low = a->forecast.limit_low - a->last_at, high = a->forecast.limit_high - a->last_at;
-    if (isnan(low) || isnan(high))
-        return;
-    struct buf first = BUF_INIT, last = BUF_INIT;
-    series_add_length(&first, low, true, s->info->clock);
-    if (isfinite(high))
-        series_add_length(&last, high, true, s->info->clock);
-    if (last.len == 0) {
-        buf_addf(text, " (%s or more)", buf_text(&first));
-    } else if (strcmp(buf_text(&first), buf_text(&last)) != 0) {
-        buf_adds(text, " (");
-        format_range(text, buf_text(&first), buf_text(&last), "to");
-        buf_addc(text, ')');
-    }
-    buf_release(&first);
-    buf_release(&last);
-}
-
-static void limit_forecast(struct buf *text, const struct report_series *s)
-{
-    const struct answer *a = s->answer;
-    double at = a->forecast.limit_at;
-    if (isnan(at) && a->floor_last >= a->limit) {
-        buf_adds(text, "is already above the limit of ");
-        series_add_value(text, answer_limit(a), s->info->unit);
-    }
-    if (!isfinite(a->limit) || isnan(at))
-        return;
-    if (!isfinite(at)) {
-        buf_adds(text, "does not reach the limit of ");
-        series_add_value(text, answer_limit(a), s->info->unit);
-        buf_adds(text, isfinite(a->forecast.plan_value) ? " by then" : "");
-        return;
-    }
-    buf_adds(text, "reaches the limit of ");
-    series_add_value(text, answer_limit(a), s->info->unit);
-    buf_adds(text, " in about ");
-    series_add_length(text, at - a->last_at, true, s->info->clock);
-    limit_bounds(text, s);
-    if (s->info->clock == CLOCK_STEP && isfinite(a->forecast.limit_seconds)) {
-        buf_adds(text, ", ");
-        units_add_duration(text, a->forecast.limit_seconds);
-        buf_adds(text, " from the end");
-    }
-}
-
-/* Without plan and limit: what the rate of a leak means in a size one has a feeling for. */
-static void rate_forecast(struct buf *text, const struct report_series *s)
-{
-    const struct answer *a = s->answer;
-    if (a->verdict != VERDICT_LEAK || !(a->rate > 0))
-        return;
-    bool bytes = s->info->unit == SERIES_BYTES;
-    double amount = bytes ? 1024.0 * 1024 * 1024 : 10000;
-    buf_addf(text, "%s more takes about ", bytes ? "1 GB" : "10,000");
-    series_add_length(text, amount / a->rate, true, s->info->clock);
-    if (s->info->clock == CLOCK_STEP && a->rate_per_second > 0) {
-        buf_adds(text, ", ");
-        units_add_duration(text, amount / a->rate_per_second);
-    }
-}
 
 static void add_forecast(struct buf *out, const struct report_series *s,
                          const struct report_style *style)
 {
     struct buf plan = BUF_INIT, limit = BUF_INIT;
-    plan_forecast(&plan, s);
-    limit_forecast(&limit, s);
+    details_plan(&plan, s);
+    details_limit(&limit, s);
     if (plan.len == 0 && limit.len == 0)
-        rate_forecast(&limit, s);
+        details_pace(&limit, s);
     const char *label = plan.len > 0 ? "" : "forecast";
     text_fact(out, "forecast", &plan, style);
     text_fact(out, label, &limit, style);
@@ -400,12 +238,12 @@ static void add_body(struct buf *out, const struct report_series *s,
     add_phases(out, s, style);
     add_seen(out, s, style);
     add_levels(out, s, style);
-    add_spikes(out, s, style);
-    add_alarm(out, s, style);
+    add_fact(out, "spikes", details_spikes, s, style);
+    add_fact(out, isfinite(s->answer->alarm_at) ? "alarm" : "suspect", details_alarm, s, style);
     add_forecast(out, s, style);
     add_reasons(out, s->answer, style);
-    add_naive(out, s, style);
-    add_needs(out, s, style);
+    add_fact(out, "beware", details_naive, s, style);
+    add_fact(out, "needs", details_needs, s, style);
 }
 
 void text_section(struct buf *out, const struct report_series *s, const struct report_style *style)

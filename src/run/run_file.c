@@ -1,4 +1,4 @@
-/* run/run_file.c: the run file of a watched job: how it begins, what is told in it, how it ends. */
+/* run/run_file.c: the run file of a watched job: its beginning, its events, its end. */
 #include "run/run.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ void run_add_arguments(struct buf *out, const char *const *argv, size_t argc)
     buf_release(&redacted);
 }
 
-static double if_told(double value)
+static double if_given(double value)
 {
     return value > 0 ? value : NAN;
 }
@@ -44,12 +44,12 @@ int run_file_create(const char *path, const struct watch_options *o, struct stor
         .title = o->command,
         .host = host,
         .started = (double) now.tv_sec + 1e-9 * (double) now.tv_nsec,
-        .limit_bytes = if_told(o->limit_bytes),
+        .limit_bytes = if_given(o->limit_bytes),
         .limit_source = o->limit_bytes > 0 ? "--limit" : NULL,
-        .plan_steps = if_told(o->plan_steps),
-        .plan_seconds = if_told(o->plan_seconds),
-        .horizon = if_told(o->horizon),
-        .epoch_length = if_told(o->epoch),
+        .plan_steps = if_given(o->plan_steps),
+        .plan_seconds = if_given(o->plan_seconds),
+        .horizon = if_given(o->horizon),
+        .epoch_length = if_given(o->epoch),
     };
     return store_create(path, &run, ret);
 }

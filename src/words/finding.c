@@ -1,4 +1,4 @@
-/* words/finding.c: what grows and who holds it, in words for a person. */
+/* words/finding.c: a growth, its holder, its rate and its fix, in one sentence. */
 #include "words/finding.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #define PATH_COLUMNS 48u /* a longer path of a file is cut to its last two parts */
 
-/* From outside: nothing in it may drive a terminal. The buffer is released. */
+/* The text, cleaned: it comes from outside and may not drive a terminal. Releases the buffer. */
 static char *taken(struct buf *b)
 {
     struct buf clean = BUF_INIT;
@@ -30,7 +30,7 @@ static char *copied(const char *text)
 
 /* ---- where it is ---- */
 
-/* As one would name it from here. */
+/* Relative to the current folder, or its last two parts. */
 static const char *short_path(const char *path)
 {
     char here[4096];
@@ -73,7 +73,7 @@ static void add_where(struct buf *out, const struct finding_facts *f,
     buf_adds(out, named ? ")" : "");
 }
 
-/* ---- who holds it ---- */
+/* ---- the holder ---- */
 
 static void add_file(struct buf *out, const struct finding_facts *f,
                      const struct wire_census_holder *h)
@@ -154,7 +154,7 @@ void finding_words_add_item(struct buf *out, const struct wire_census_growing *g
     add_things(out, g, 0);
 }
 
-/* Where the word "tensor" stands before, or goes without saying. */
+/* Without the word "tensor", where the context has it. */
 static void add_item_or_tensor(struct buf *out, const struct wire_census_growing *g)
 {
     bool is_tensor = g->item_depth > 0 && is_seen_tensor(&g->item[0]);
@@ -163,7 +163,7 @@ static void add_item_or_tensor(struct buf *out, const struct wire_census_growing
     add_things(out, g, is_tensor ? 1 : 0);
 }
 
-/* The beginning: what it is that grows, and where. */
+/* The beginning of the sentence: what grows, and its holder. */
 static void add_subject(struct buf *out, const struct finding_facts *f)
 {
     const struct wire_census_growing *g = f->growing;
@@ -184,10 +184,11 @@ static void add_subject(struct buf *out, const struct finding_facts *f)
     else if (!is_lru)
         buf_adds(out, g->what.type[0] ? g->what.type : "an object");
     if (!h)
-        buf_adds(out, ", not known who holds it");
+        buf_adds(out, ", holder not known");
     else if (is_unheld)
-        buf_adds(out, h->kind == WIRE_HOLDER_NATIVE ? " that nothing in Python holds"
-                                                    : " that only hold each other");
+        buf_adds(out, h->kind == WIRE_HOLDER_NATIVE
+                          ? " that nothing in Python holds"
+                          : " referenced only by each other (a reference cycle)");
     if (!h || is_unheld)
         return;
     buf_adds(out, is_lru && is_one ? "" : is_one ? " " : ", held by ");

@@ -1,4 +1,4 @@
-/* words/finding.h: what grows in the processes of a job and who holds it, as a person reads it. */
+/* words/finding.h: findings (growth and its holder) and what else censuses show, in words. */
 #ifndef TIDEMARK_WORDS_FINDING_H
 #define TIDEMARK_WORDS_FINDING_H
 
@@ -14,40 +14,40 @@
 #define FINDINGS_MOST 8u
 
 /*
- * Something that grows in a process, what holds it and how to mend it. Texts are owned by the
- * view; NULL and NAN: not known. Where the job tells no steps, "per step" is not known.
+ * A growth in a process, its holder, and the fix. The view owns the texts; NULL and NAN: not known.
+ * Without steps, nothing "per step" is known.
  */
 struct finding {
     int64_t pid;
-    unsigned processes; /* in so many the same was found; the numbers are of the first */
-    char *sentence;     /* all of it for a person */
+    unsigned processes; /* that have the same finding; the numbers are of the first */
+    char *sentence;     /* all of it in one sentence; never NULL */
     char *what;         /* "tensor float32 [] cuda:0" */
     char *holder;       /* "list 'loss_history'" */
-    char *name;         /* of the holder, as one says it: "loss_history", "Net.outputs" */
+    char *name;         /* of the holder, as its author calls it: "loss_history", "Net.outputs" */
     char *kind;         /* of the holder: "local", "global", "attribute", ... */
     char *gain;         /* "+1.00 tensors a step (float32 [] cpu)" */
     char *where;        /* "train_with_leak (demo.py:31)" */
     char *file;
-    char *cause;        /* of a cache NULL, as the next two: nothing is wrong with it */
-    char *fix, *advice; /* what to write instead; the same with its reason */
+    char *cause;        /* NULL for a cache, as the next two: nothing is wrong with it */
+    char *fix, *advice; /* what to write instead; the same and its reason */
     double line;
     double count_per_step, count_per_second;
     double bytes_per_step, bytes_per_second; /* on the host and on devices */
     double host_bytes_per_step, device_bytes_per_step;
-    double share;     /* of the growth that it explains, 0 to 1 */
+    double share;     /* of the growth that this explains, 0 to 1 */
     double points;    /* censuses that saw it grow */
-    double bound;     /* of a cache: how many items it takes */
-    double full_step; /* and where it is full at this rate */
+    double bound;     /* of a cache: its most items */
+    double full_step; /* of a cache: the step at which it is full, at this rate */
     char *evidence[FINDING_TEXTS];
     unsigned evidence_count;
-    char *also[FINDING_TEXTS]; /* who else holds it */
+    char *also[FINDING_TEXTS]; /* its other holders */
     unsigned also_count;
 };
 
 #define CENSUS_VIEW_DEVICES 8u
 #define CENSUS_VIEW_PURPOSES 16u
 
-/* What a process holds, by its last census, and what it took to count it. NAN: not known. */
+/* What a process holds by its last census, and what the censuses cost. NAN: not known. */
 struct census_view {
     int64_t pid;
     char *process; /* "trainer 4242" */
@@ -65,36 +65,37 @@ struct census_view {
     unsigned purpose_count;
     double censuses, searches;
     double pause_seconds, longest_pause_seconds, child_seconds;
-    char *notes[FINDING_TEXTS]; /* what could not be done */
+    char *notes[FINDING_TEXTS]; /* what a census could not do */
     unsigned note_count;
 };
 
-/* A process that was entered while it ran, or could not be. NULL: not so; NAN: not known. */
+/* A running process that tidemark attached to, or could not attach to. NULL: not so; NAN: not
+ * known. */
 struct attached_process {
     int64_t pid;
-    char *process;                                       /* "trainer 4242" */
-    char *command;                                       /* redacted */
-    char *python;                                        /* its version; NULL: it was not entered */
-    char *why;                                           /* why not, and what to do */
-    double stops, stopped_seconds, longest_stop_seconds; /* it stood still */
-    double attached_seconds;                             /* from attaching to the last look */
-    bool counted; /* it has counted its objects at least once: it came to a safe point */
-    bool left;    /* all that was brought in is out again, but for the library */
-    bool ended;   /* it has ended meanwhile */
+    char *process; /* "trainer 4242" */
+    char *command; /* redacted */
+    char *python;  /* its version; NULL: not attached */
+    char *why;     /* why it could not attach, and what to do */
+    double stops, stopped_seconds, longest_stop_seconds; /* pauses */
+    double attached_seconds;                             /* from attaching to the last sample */
+    bool counted; /* it took a census: it came to a safe point */
+    bool left;    /* detached: only the library stays loaded */
+    bool ended;   /* the process has ended */
 };
 
 struct findings {
-    struct finding *findings; /* the one that speaks loudest first */
+    struct finding *findings; /* by the share they explain, largest first */
     size_t count;
-    struct finding *caches; /* what fills and has a bound */
+    struct finding *caches; /* bounded caches that fill */
     size_t cache_count;
     struct census_view *censuses;
     size_t census_count;
     struct attached_process *entered;
     size_t entered_count;
-    char *undecided[FINDING_TEXTS]; /* what cannot be told, and what would tell */
+    char *undecided[FINDING_TEXTS]; /* what is not known, and what would settle it */
     unsigned undecided_count;
-    bool so_far; /* nothing is proven to leak yet: this grows so far */
+    bool so_far; /* no leak is proven: these are growing so far */
 };
 
 struct field_table;
@@ -105,13 +106,13 @@ void findings_release(struct findings *f);
 
 /* ---- put into words ---- */
 
-/* What is known of something that grows; NULL and NAN: not known. */
+/* What is known of a growth; NULL and NAN: not known. */
 struct finding_facts {
-    const struct wire_census_growing *growing; /* NULL: seen from the counters alone */
-    int line; /* that adds to it; 0: the holder's own is all there is */
+    const struct wire_census_growing *growing; /* NULL: known from counters alone */
+    int line; /* that adds to it; 0: only the holder's own is known */
     enum series_clock clock;
     double count_rate, host_rate, device_rate; /* per unit of the clock */
-    bool is_whole;       /* the rates are of the whole process: it holds more than can be seen */
+    bool is_whole; /* the rates are of the whole process: items hold more than a census sees */
     const char *process; /* "trainer 4242" */
     const struct cause_words *cause;
     const char *evidence;
@@ -126,7 +127,7 @@ void finding_add_growth(struct buf *out, const struct finding *f);
 /* What one of its items is: "tuple of tensor float32 [1024, 1024] cpu". */
 void finding_words_add_item(struct buf *out, const struct wire_census_growing *g);
 
-/* "demo.py:31", as one would name it from here; nothing without a file. */
+/* "demo.py:31", relative to the current folder; nothing without a file. */
 void finding_add_place(struct buf *out, const char *file, double line);
 
 #endif

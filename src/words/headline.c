@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How the growth of a leak is told, by its pattern; counts are many things: "fds grow". */
+/* The verb for a pattern of growth; counts are plural: "fds grow". */
 static const char *growth_verb(enum pattern pattern, bool is_plural)
 {
     switch (pattern) {
@@ -61,7 +61,7 @@ static bool is_growing(enum phase_name name)
     return name == PHASE_GROWING || name == PHASE_WARM_UP;
 }
 
-/* What explains the growth, and whether that is over. */
+/* The pattern that explains the growth, and whether it is over. */
 static void explained_clause(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -78,7 +78,7 @@ static void explained_clause(struct buf *out, const struct report_series *s)
     buf_adds(out, goes_on ? ", " : ", then ");
 }
 
-/* What came before the present state, by the pattern; ends where the state is to be told. */
+/* What came before the present state, by the pattern; present_clause() goes on. */
 static void past_clause(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -186,7 +186,7 @@ void headline_so_far(struct buf *out, const struct report_series *s)
     if (still_grows(s->answer))
         still_growing_clause(out, s);
     else
-        buf_adds(out, s->answer->suspect ? "it grew; whether it goes on is not known yet"
+        buf_adds(out, s->answer->suspect ? "it grew; too early to say whether it goes on"
                                          : "not enough data yet");
 }
 
@@ -198,7 +198,7 @@ static void inconclusive_sentence(struct buf *out, const struct report_series *s
     } else if (a->needs.why[0]) {
         headline_clause(out, a->needs.why);
     } else {
-        buf_adds(out, "too little to judge, ");
+        buf_adds(out, "too few samples to judge: ");
         units_add_count(out, (double) a->samples, 0);
         buf_adds(out, a->samples == 1 ? " sample over " : " samples over ");
         series_add_length(out, a->last_at - a->first_at, false, s->info->clock);

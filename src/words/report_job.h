@@ -14,7 +14,7 @@ struct report_style {
     unsigned width; /* columns of the terminal */
     bool color;     /* ANSI colours */
     bool ascii;     /* no character beyond ASCII */
-    bool full;      /* everything that is known, not the answer alone */
+    bool full;      /* everything, not the answer alone */
 };
 
 /* One judged series. Nothing is owned. */
@@ -38,7 +38,7 @@ struct report_job {
     const struct series_group *group; /* of the deciding series; NULL: it alone */
     bool watched;       /* a running job: the one series that matters most is always named */
     const char *unread; /* why a running job's processes could not be read; NULL: they were */
-    const struct findings *found; /* what was found to grow; NULL: nobody looked */
+    const struct findings *found; /* NULL: no census was taken */
     const struct view_pattern *patterns;
     unsigned pattern_count;
 };

@@ -31,7 +31,7 @@ static void add_group(struct buf *out, const struct report_job *job, const struc
     buf_addf(out, "%s of %u %ss", s->info->kind, job->group->processes, s->info->role);
 }
 
-/* "; limit in 82 s": where it is near enough to matter. */
+/* "; limit in 82 s", where the severity is high. */
 static void add_limit(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -304,7 +304,7 @@ void summary_severity(struct buf *out, const struct report_series *s)
         return;
     }
     if (!(o.headroom > 0)) {
-        buf_adds(out, "; nothing is left");
+        buf_adds(out, "; no memory is left");
         return;
     }
     buf_adds(out, "; ");
@@ -324,7 +324,7 @@ void summary_unexplained(struct buf *out)
 
 /* ---- the end ---- */
 
-/* What stands behind the place. */
+/* After the place: the rate, the level, or what is needed. */
 static void end_state(struct buf *out, const struct report_job *job, const struct report_series *s)
 {
     if (job->answer->verdict == VERDICT_LEAK) {

@@ -10,6 +10,7 @@
 #include "words/attached.h"
 #include "words/causes.h"
 #include "words/copies.h"
+#include "words/details.h"
 #include "words/ending.h"
 #include "words/evidence.h"
 #include "words/finding.h"

@@ -77,7 +77,7 @@ TEST(headline__admits_too_little_data)
     struct made_series m;
     double values[] = {5 * GB, 5 * GB};
     make_series(&m, "x", "memory", CLOCK_SECONDS, values, 2, 0, 60);
-    CHECK_TEXT(of_one(&m), "INCONCLUSIVE: too little to judge, 2 samples over 60 s");
+    CHECK_TEXT(of_one(&m), "INCONCLUSIVE: too few samples to judge: 2 samples over 60 s");
     made_series_release(&m);
 }
 

@@ -180,7 +180,7 @@ TEST(comparison__sets_two_runs_side_by_side)
     make_run_1(&b);
     struct comparison c = {.level_ratio = 0.9, .difference_count = 1, .summary = "B was cut off"};
     strcpy(c.differences[0], "the warm-up of B has no end");
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     struct job_answer answer = {.verdict = VERDICT_INCONCLUSIVE};
     struct report_job job_a = {.series = &a.s, .count = 1, .answer = &answer};
@@ -220,7 +220,7 @@ TEST(comparison__sets_counts_side_by_side)
     struct report_job job_a = {.series = &a.s, .count = 1, .answer = &answer};
     struct report_job job_b = {.series = &b.s, .count = 1, .answer = &answer};
     struct report_runs runs = {&job_a, &job_b, a.s, b.s, &c, &pair, 1};
-    struct report_style style = {.width = 80, .ascii = true};
+    struct report_style style = {.width = 80, .ascii = true, .full = true};
     struct buf out = BUF_INIT;
     report_comparison(&out, &runs, &style);
     CHECK(holds(buf_text(&out), "py.tensors (cuda)          6,484 to 6,529"));

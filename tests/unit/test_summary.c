@@ -192,7 +192,7 @@ TEST(summary__severity_is_explained)
                "low: ten times this run would add 9.67 MB; 7.97 GB are left, enough "
                "for 98,000 steps");
     m.series.answer.limit = 20 * MB;
-    CHECK_TEXT(severity_words(&m), "low: ten times this run would add 9.67 MB; nothing is left");
+    CHECK_TEXT(severity_words(&m), "low: ten times this run would add 9.67 MB; no memory is left");
     made_series_release(&m.series);
 }
 
