@@ -69,7 +69,7 @@ struct tidemark_options {
     double plan_steps;    /* the step at which training will end */
     double horizon;       /* the longest ramp that may still be harmless, in steps */
     double epoch;         /* steps of an epoch, if known */
-    double limit_bytes;   /* what the job may use; 0: from the cgroup, or the machine's memory */
+    double limit_bytes;   /* the job's memory limit; 0: from the cgroup, or the machine's memory */
     int no_gpu;           /* do not ask the driver */
 };
 
@@ -83,22 +83,22 @@ struct tidemark_options {
 TIDEMARK_API int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret);
 
 /*
- * Training is over, nothing more will come: what was only watched, because waiting cost nothing, is
- * judged by what there is, and the run file is completed. The answers below are final from here on;
+ * Training is over. Growth that was still being watched, because waiting cost nothing, is judged
+ * by what there is, and the run file is completed. The answers below are final from here on;
  * steps, epochs, counters and phases are refused with -ESHUTDOWN. -errno: the run file lacks its
  * end.
  */
 TIDEMARK_API int tidemark_finish(tidemark_watcher *w);
 
-/* Finishes, and lets go of everything. Accepts NULL. */
+/* Finishes, and releases everything. Accepts NULL. */
 TIDEMARK_API void tidemark_close(tidemark_watcher *w);
 
 /* ---- in the loop ---- */
 
 /*
- * One step has been made. `loss` NAN: not known (it costs the same). Takes well under a
- * microsecond; now and then the memory is looked at, within half a percent of the time.
- * 1: this was such a moment, and counters of the caller's own belong here; 0: it was not.
+ * One step is done. `loss` may be NAN: not known (it costs the same). Takes well under a
+ * microsecond; now and then the watcher samples memory, within half a percent of the time. 1:
+ * this call sampled, so report your own counters now; 0: it did not.
  */
 TIDEMARK_API int tidemark_step(tidemark_watcher *w, double loss);
 
@@ -112,23 +112,23 @@ enum tidemark_unit {
 };
 
 /*
- * `name`: up to 47 bytes, "pool.bytes", none that begins with "host."; `device`: up to 22,
- * "cuda:0", or NULL. Growth that lasts is a leak. Best called when tidemark_step() returned 1; what
- * comes faster than is worth keeping is passed over. -EINVAL: not a number, or no such name;
- * -ENOSPC: all of about 60 names are taken; -EAGAIN: another thread is naming one at this very
- * moment.
+ * `name`: up to 47 bytes, "pool.bytes", not beginning with "host."; `device`: up to 22,
+ * "cuda:0", or NULL. Lasting growth is a leak. Best called when tidemark_step() returned 1;
+ * samples that come faster than needed are dropped. -EINVAL: not a number, or an invalid name;
+ * -ENOSPC: all of about 60 names are taken; -EAGAIN: another thread is registering a name at
+ * this moment.
  */
 TIDEMARK_API int tidemark_count(tidemark_watcher *w, const char *name, const char *device,
                                 enum tidemark_unit unit, double value);
 
 /*
- * What the program does beside its steps, by a name of its own: "evaluate", "save". Memory that is
- * taken in a phase has that name in the report, with whether it was given back. `name`: 1 to 47
- * bytes. Phases may lie in one another, also those of one name, which ends with its last end. An
- * end without a beginning is nothing. From the 17th name on all are "other". Takes about 0.1 ms;
- * under a microsecond where a name comes more often than every 20 ms: then all are counted, and
- * some are looked at. Counters that follow at once are of the phase, and not judged. -EINVAL: no
- * such name.
+ * What the program does beside its steps, by a name of its own: "evaluate", "save". The report
+ * names the memory used in a phase, and says whether it was freed. `name`: 1 to 47 bytes. Phases
+ * may nest, also under one name, which then ends with its last end. An end without a beginning
+ * is ignored. From the 17th name on all are "other". Takes about 0.1 ms; under a microsecond
+ * where a name comes more often than every 20 ms: then all are counted, and some are sampled.
+ * Counters that follow at once belong to the phase, and are not judged. -EINVAL: an invalid
+ * name.
  */
 TIDEMARK_API int tidemark_phase_begin(tidemark_watcher *w, const char *name);
 TIDEMARK_API int tidemark_phase_end(tidemark_watcher *w, const char *name);
@@ -149,7 +149,7 @@ struct tidemark_verdict {
     char kind[48];       /* of the series that decides: "host.anon"; empty: none does */
     char device[24];     /* of it; empty: none */
     double rate;         /* of it, in its unit per step (per second where there are no steps) */
-    double rate_upper;   /* grows at most so fast, where it is no leak; NAN: not known */
+    double rate_upper;   /* upper bound of the rate where it is not a leak; NAN: not known */
     double needs_steps;  /* steps until it can be judged; NAN: not known or not needed */
     double limit_step;   /* the step at which memory runs out; NAN: not in sight */
     double suspect_step; /* first suspected at; NAN: never */
@@ -157,19 +157,19 @@ struct tidemark_verdict {
     char summary[512];   /* one sentence for people */
 };
 
-/* The answer for the whole job by what has been seen so far. A millisecond or so. */
+/* The answer for the whole job so far. Takes about a millisecond. */
 TIDEMARK_API int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret);
 
-/* The answer of one series, of this process where it has one of that kind. -ENOENT: there is none
- * of that kind (and device; NULL: any). */
+/* The answer for one series, of this process where it has one of that kind. -ENOENT: no series of
+ * that kind (and device; NULL: any). */
 TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *device,
                                        struct tidemark_verdict *ret);
 
-/* Called once for every series that turns to leak while the training goes on, by the call that
- * finds it: mostly tidemark_step(), also the last look of tidemark_finish(). Not for a negligible
- * leak, until it becomes more: tidemark_judge() and the report name it. Not for what is a leak
- * only because nothing more will come: judge after tidemark_finish(). It may call anything but
- * tidemark_close(), and must return. NULL: no more. */
+/* Called once for every series that turns to leak during training, by the call that finds it:
+ * mostly tidemark_step(), also the last check of tidemark_finish(). Not called for a negligible
+ * leak until it becomes more: tidemark_judge() and the report name it. Not called for a leak found
+ * only because training is over: judge after tidemark_finish(). The callback may call anything but
+ * tidemark_close(), and must return. NULL: none. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 
@@ -182,12 +182,13 @@ TIDEMARK_API void tidemark_free(void *text);
 /* ---- the moment ---- */
 
 /*
- * What a line about now is made of. NAN: not known. Of what surrounds the process the last reading
- * is told until another is paid for by the time that has gone by: after 5 seconds at most.
+ * The numbers for a status line. NAN: not known. Values from outside the process are those of
+ * the last reading, which is at most about 5 seconds old: each reading first has to be paid for
+ * by elapsed time.
  */
 struct tidemark_now {
     size_t size;         /* sizeof(struct tidemark_now), set by the caller */
-    double step, epochs; /* made so far, with those before the start */
+    double step, epochs; /* done so far, including those before the start */
     double host_bytes;   /* private memory of this process */
     double system_used;  /* share of the machine's memory in use, 0 to 1 */
     double cpu_used;     /* share of the machine's processors, since the last reading, 0 to 1 */

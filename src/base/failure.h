@@ -8,8 +8,8 @@
 #define FAILURE_STATUS 1
 
 /*
- * An allocation failed and the caller has no error code to return. Ends this process: writes
- * "tidemark: out of memory" to standard error and exits with FAILURE_STATUS at once, without exit
+ * An allocation failed and the caller has no error code to return. Ends this process at once:
+ * writes "tidemark: out of memory" to standard error and exits with FAILURE_STATUS, without exit
  * handlers. Inside base_guard() it ends only the guarded work. Allocates nothing, takes no lock,
  * and may be called anywhere, also in the child of a fork.
  */
@@ -34,7 +34,7 @@ int base_guard(int (*work)(void *context), void *context);
  * Valid until the next call in this thread. */
 const char *error_words(int error);
 
-/* It is for want of descriptors, here or on the machine: what could not be opened may be there. */
+/* Descriptors ran out, here or on the machine: the file that could not be opened may exist. */
 bool error_lacks_files(int error);
 
 #endif

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 /*
- * A table describes every member of a struct; tests/unit/test_fields.c fails where one is missing.
- * Two kinds of JSON are made of it. What is *shown* to programs (docs/JSON.md) leaves out what says
- * nothing, and names a position by its clock. What is *kept* in a run file has every member under
- * its own name, and can be read back: a member that a later version adds is unknown in an older
- * file, and passed over by an older reader.
+ * A table describes every member of a struct; tests/unit/test_fields.c fails where one is
+ * missing. It serves two kinds of JSON. *Shown* to programs (docs/JSON.md): leaves out members
+ * that say nothing, and names a position by its clock. *Kept* in a run file: every member under
+ * its own name, and can be read back. A member added by a later version is unknown in an older
+ * file, and an older reader skips it.
  */
 enum field_type {
     FIELD_NUMBER, /* double; NAN is unknown */
@@ -24,7 +24,7 @@ enum field_type {
     FIELD_SIGNED,
     FIELD_WORD,     /* an enum, by its words */
     FIELD_TEXT,     /* char *, owned; NULL is unknown */
-    FIELD_LINE,     /* char[]; a longer text is cut */
+    FIELD_LINE,     /* char[]; a longer text is truncated */
     FIELD_STRUCT,   /* a struct with a table of its own */
     FIELD_NOT_KEPT, /* means nothing outside the run */
 };
@@ -38,7 +38,7 @@ enum field_many {
 
 enum field_flag {
     FIELD_HIDDEN = 1,     /* kept, not shown */
-    FIELD_EVEN_EMPTY = 2, /* of several: shown where there are none, too */
+    FIELD_EVEN_EMPTY = 2, /* of several: shown even where there are none */
     FIELD_ENDLESS = 4,    /* INFINITY has a meaning: never */
     FIELD_REQUIRED = 8,   /* an element of several without it is refused */
     FIELD_ON_STEPS = 16,  /* shown only where the clock is the step */
@@ -64,8 +64,8 @@ struct field_table {
     const struct field_entry *list;
     size_t count;
     size_t size;  /* of the struct */
-    bool as_rows; /* kept as arrays of values in this order, to which new ones are added at the end:
-                     of structs without others inside, of which there are many */
+    bool as_rows; /* kept as arrays of values in this order, new members at the end: for numerous
+                     structs without structs inside */
 };
 
 /* ---- for tables: FIELD_PLAIN(answer, rate), FIELD_PLAIN(answer, limit, .flags = FIELD_HIDDEN)
@@ -128,7 +128,7 @@ struct field_table {
         .size = sizeof(struct struct_)                                                             \
     }
 
-/* ---- what is done with them ---- */
+/* ---- working with structs ---- */
 
 /* Everything unknown, none of it owned: NAN, NULL, 0; padding, too. */
 void fields_clear(const struct field_table *fields, void *ret);
@@ -136,7 +136,7 @@ void fields_clear(const struct field_table *fields, void *ret);
 /* Frees what is owned, and clears all bytes to 0. */
 void fields_release(const struct field_table *fields, void *of);
 
-/* A number that is infinite where that means nothing is not known. */
+/* Makes infinite numbers unknown, except where infinity has a meaning. */
 void fields_drop_infinite(const struct field_table *fields, void *of);
 
 /* How many there are of a member that is an array or a list. */
@@ -152,9 +152,9 @@ void fields_show(struct json *j, const struct field_table *fields, const void *o
 void fields_keep(struct json *j, const char *key, const struct field_table *fields, const void *of);
 
 /*
- * The next value into a struct that has been cleared. Checks types, bounds and FIELD_REQUIRED, not
- * what the members have to do with each other. -EINVAL: not such an object; what was read by then
- * is there, to be released.
+ * Reads the next value into a cleared struct. Checks types, bounds and FIELD_REQUIRED, but not
+ * how members relate. -EINVAL: not such an object; the members read so far are set, and have to
+ * be released.
  */
 int fields_recall(struct json_reader *r, const struct field_table *fields, void *ret);
 

@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The longest line kept whole: a JSON line holds a whole series. Longer ones are cut and marked. */
+/* The longest line kept whole: a JSON line may hold a whole series. Longer ones are truncated and
+ * marked. */
 #define LINES_MAX_BYTES ((size_t) 64 << 20)
 
 struct line {
     const char *text; /* NUL-terminated (the line end is not part of it) */
     size_t len;
     uint64_t number; /* from 1, counted by \n as editors do */
-    bool cut;        /* was longer than LINES_MAX_BYTES: the rest was passed over */
+    bool cut;        /* was longer than LINES_MAX_BYTES; the rest was skipped */
     bool has_nul;    /* holds a NUL byte: not text */
     bool complete;   /* ended by a line end, not by the end of the stream */
 };

@@ -44,8 +44,8 @@ const char *series_unit_name(enum series_unit unit);
 void series_add_value(struct buf *b, double value, enum series_unit unit);
 
 /*
- * "148 MB/step", "2.30 MB/min", "1.5/step". On the clock rates are per second; a memory that grows
- * is felt over minutes, so people are told the rate per minute: series_rate_shown() is that number.
+ * "148 MB/step", "2.30 MB/min", "1.5/step". Rates on the clock are per second, but memory growth
+ * shows over minutes, so people see the rate per minute: series_rate_shown() is that number.
  */
 void series_add_rate(struct buf *b, double rate, enum series_unit unit, enum series_clock clock);
 double series_rate_shown(double rate, enum series_clock clock);
@@ -58,9 +58,9 @@ void series_add_length(struct buf *b, double length, bool about, enum series_clo
 void series_add_position(struct buf *b, double at, double start, enum series_clock clock);
 
 /*
- * The least growth that counter `kind` can be held to, in its unit: counters of the kernel creep
- * by themselves (1 MiB), those of an allocator and counts are exact (0). -1: an unknown kind, let
- * the engine find out from the values.
+ * The smallest growth that counter `kind` can show, in its unit: the kernel's counters creep on
+ * their own (1 MiB), an allocator's and counts are exact (0). -1: an unknown kind; the engine
+ * infers it from the values.
  */
 double series_kind_resolution(const char *kind);
 

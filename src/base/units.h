@@ -5,8 +5,8 @@
 #include "base/buf.h"
 
 /*
- * In tidemark MB, MiB and M all mean 2^20 bytes, GB 2^30, KB 2^10: that is what the tools whose
- * logs are read print (nvidia-smi, psutil scripts, TrainWatch, /proc), and what is written.
+ * In tidemark MB, MiB and M all mean 2^20 bytes, GB 2^30, KB 2^10, read and written: so do the
+ * tools whose logs it reads (nvidia-smi, psutil scripts, TrainWatch, /proc).
  */
 
 /* "512 B", "16.0 KB", "2.30 MB", "148 MB", "9.34 GB": three significant digits. Less than a

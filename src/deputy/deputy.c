@@ -1,4 +1,4 @@
-/* deputy/deputy.c: a process is pinned, and children act with its rights. */
+/* deputy/deputy.c: pins a process, and runs children with its rights. */
 #include "deputy/work.h"
 
 #include <assert.h>
@@ -80,7 +80,7 @@ bool work_target_has_ended(const struct deputy *d)
     return poll(&p, 1, 0) != 0;
 }
 
-/* What keeps us from a process. */
+/* Why a process cannot be accessed. */
 static int refusal(int r)
 {
     if (error_lacks_files(-r))
@@ -131,7 +131,7 @@ int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
     *d = (struct deputy){.pid = pid, .root = -1, .cwd = -1};
     d->process = (int) syscall(SYS_pidfd_open, pid, 0);
     int r = d->process < 0 ? refusal(-errno) : look(d, why);
-    /* Alive still: so all that was read is of the process that was pinned. */
+    /* Still alive, so everything read so far belongs to the pinned process. */
     if (r == 0 && work_target_has_ended(d))
         r = -ESRCH;
     if (r == 0) {
@@ -168,7 +168,8 @@ bool deputy_is_foreign(const struct deputy *d)
 
 /* ---- the child ---- */
 
-/* The raw calls: the C library's would ask the parent's other threads, which are not here. */
+/* Raw system calls: the C library's versions would synchronise with the parent's other threads,
+ * which do not exist here. */
 static int take_ids(const struct deputy *d)
 {
     if (d->uid != geteuid() || geteuid() == 0) {
@@ -207,8 +208,8 @@ static void close_others(int *keep, unsigned count)
     syscall(SYS_close_range, next, ~0U, 0);
 }
 
-/* Changing ids lifts the order to die with the parent, and closes or opens us to debuggers: these
- * two come after it. Its own user may stop or kill the child, but neither read nor trace it. */
+/* Changing ids clears the parent-death signal and may change who can debug us, so both are set
+ * afterwards. The target's user may stop or kill the child, but not read or trace it. */
 static int become(const struct deputy *d, pid_t parent)
 {
     umask(077);
@@ -254,7 +255,7 @@ static int64_t now_ms(void)
     return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* 1: there is an answer, or there will be none; 0: it took too long. */
+/* 1: an answer is there, or none will come; 0: timed out. */
 static int wait_for_answer(int from)
 {
     int64_t end = now_ms() + (int64_t) (1000 * DEPUTY_SECONDS);
@@ -297,13 +298,13 @@ static int receive(int from, struct answer *ret)
         take_fds(&m, ret);
     if (n != (ssize_t) sizeof *ret)
         return -EIO;
-    if (m.msg_flags & MSG_CTRUNC) /* they came, and we had no room for them */
+    if (m.msg_flags & MSG_CTRUNC) /* descriptors came, but there was no room for them */
         return -EMFILE;
     ret->text[sizeof ret->text - 1] = '\0';
     return 0;
 }
 
-/* One that the kernel holds fast (a dead network file system) is left to itself. */
+/* A child stuck in the kernel (a dead network file system) is left alone. */
 static void end_child(pid_t child)
 {
     kill(child, SIGKILL);

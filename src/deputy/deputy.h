@@ -1,4 +1,4 @@
-/* deputy/deputy.h: file work in another process's world, done with that process's rights. */
+/* deputy/deputy.h: file work in another process's world, with that process's rights. */
 #ifndef TIDEMARK_DEPUTY_DEPUTY_H
 #define TIDEMARK_DEPUTY_DEPUTY_H
 
@@ -9,31 +9,31 @@
 #include <sys/types.h>
 
 /*
- * The paths of another process are that process's to steer: in a mount namespace of its own it may
- * mount anything over any name, at any moment. Whoever is root and follows such a path acts on a
- * file of the target's choice. So every path that leads through a target is followed by a deputy: a
- * forked child with the target's user and group, without supplementary groups and capabilities,
- * without descriptors but those it works on, closed to its own user (not dumpable), and killed
- * after DEPUTY_SECONDS. What a deputy can be tricked into, the target can do itself.
+ * Another process controls its own paths: in its mount namespace it may mount anything over any
+ * name, at any moment. A root process that follows such a path acts on a file of the target's
+ * choice. So a deputy follows every path that leads through a target: a forked child with the
+ * target's user and group, without supplementary groups, capabilities, or descriptors other than
+ * those it works on. It is not dumpable, and is killed after DEPUTY_SECONDS. Whatever a deputy
+ * can be tricked into, the target can do itself.
  *
- * Its answer is bytes and descriptors, and is checked by the functions below before they return it.
- * Safe beside other threads: the child makes system calls and nothing else.
+ * A deputy answers with bytes and descriptors, which the functions below check before they
+ * return them. Safe beside other threads: the child only makes system calls.
  */
 #define DEPUTY_SECONDS 3.0
 
 struct deputy;
 
 /*
- * Pins the process (pidfd) with its root, its working directory and its ids. -ESRCH: it has ended;
- * -EPERM: its real, effective and saved ids differ, or the kernel does not let us look; -EMFILE;
- * the words are in `why`, which may be NULL. The caller owns *ret.
+ * Pins the process (pidfd) with its root, its working directory and its ids. -ESRCH: it has
+ * ended; -EPERM: its real, effective and saved ids differ, or the kernel denies access; -EMFILE.
+ * `why` gets the error in words and may be NULL. The caller owns *ret.
  */
 int deputy_new(pid_t pid, struct deputy **ret, struct buf *why);
 struct deputy *deputy_free(struct deputy *d); /* accepts NULL, returns NULL */
 
 uid_t deputy_uid(const struct deputy *d);
 
-/* Another user's, or one that sees other files than we do: then its files are not ours to open. */
+/* Another user's process, or one that sees other files than we do: we may not open its files. */
 bool deputy_is_foreign(const struct deputy *d);
 
 /* ---- a folder for its rings ---- */
@@ -41,39 +41,40 @@ bool deputy_is_foreign(const struct deputy *d);
 #define DEPUTY_FOLDER_PREFIX "tidemark-"
 #define DEPUTY_PATH 64u
 
-/* A new folder of the target's user, mode 0700, with a fifo in it. All descriptors are checked:
- * their type and owner are right, and the folder of a foreign target is in memory (tmpfs), so that
- * nothing that is read from it can be made to block. */
+/* A new folder of the target's user, mode 0700, with a fifo in it. The type and owner of every
+ * descriptor are checked. The folder of a foreign target is in memory (tmpfs), so reading from it
+ * cannot block. */
 struct deputy_folder {
     char path[DEPUTY_PATH]; /* as the target sees it */
-    int place;              /* what it lies in */
+    int place;              /* the folder around it */
     int directory;
-    int fifo, fifo_held; /* both ends of the fifo; -1: somebody has taken them over */
+    int fifo, fifo_held; /* both ends of the fifo; -1: handed over to somebody else */
     struct stat st;      /* of the directory */
 };
 
 #define DEPUTY_FOLDER_NONE ((struct deputy_folder){{0}, -1, -1, -1, -1, {0}})
 
-/* In its /dev/shm; for a target that is not foreign also in its /tmp. -errno. */
+/* In the target's /dev/shm; for a target that is not foreign, /tmp is tried as well. -errno. */
 int deputy_make_folder(const struct deputy *d, const char *fifo, struct deputy_folder *ret);
 
-/* Removes it with all that is in it, and closes it. Accepts DEPUTY_FOLDER_NONE. */
+/* Removes it with its contents, and closes it. Accepts DEPUTY_FOLDER_NONE. */
 void deputy_remove_folder(const struct deputy *d, struct deputy_folder *f);
 
-/* Does somebody read the fifo of that name in a folder of the target's user? */
+/* Whether somebody reads the fifo of that name in a folder of the target's user. */
 bool deputy_has_reader(const struct deputy *d, const char *folder, const char *fifo);
 
 /* ---- files ---- */
 
-/* Does the path lead to that very file or folder there? 1, 0; -EMFILE: there was no asking. */
+/* Whether the path leads to that very file or folder there. 1 or 0; -EMFILE: it could not be
+ * checked. */
 int deputy_sees(const struct deputy *d, const char *path, const struct stat *st);
 
-/* A copy of an open file in a new folder of its /tmp, /var/tmp or /dev/shm, whichever lets programs
- * be loaded. */
+/* A copy of an open file in a new folder of the target's /tmp, /var/tmp or /dev/shm: the first from
+ * which programs can be loaded. */
 struct deputy_copy {
     char folder[DEPUTY_PATH];     /* as the target sees it */
     char path[DEPUTY_PATH + 128]; /* of the copy, likewise */
-    int place, directory;         /* what the folder lies in, and itself */
+    int place, directory;         /* the folder around it, and the folder */
 };
 
 #define DEPUTY_COPY_NONE ((struct deputy_copy){{0}, {0}, -1, -1})
@@ -89,9 +90,9 @@ int deputy_read(const struct deputy *d, const char *path, size_t most, char **re
                 size_t *ret_len);
 
 /*
- * A regular file that the process has open as its descriptor `fd`, opened for reading with its
- * rights. Returns the descriptor, which the caller owns; -EINVAL: it is no regular file; -EACCES:
- * the process may not read it, or it is another user's and may serve the file itself (FUSE).
+ * Opens a regular file that the process has open as descriptor `fd`, for reading, with its
+ * rights. The caller owns the returned descriptor. -EINVAL: not a regular file; -EACCES: the
+ * process may not read it, or another user's process may serve the file itself (FUSE).
  */
 int deputy_open(const struct deputy *d, int fd);
 

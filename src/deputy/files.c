@@ -190,7 +190,7 @@ struct opening {
     char path[32]; /* of that descriptor */
 };
 
-/* Of a file system that the target serves itself, each reading may last for ever. */
+/* On a file system that the target serves itself, any read may block for ever. */
 static bool may_block(int fd)
 {
     struct statfs s;
@@ -213,8 +213,8 @@ static int open_it(const struct deputy *d, const void *context, struct answer *r
     return 0;
 }
 
-/* That a process has a file open does not say that it may be read, or opened at all: O_PATH asks
- * for no right. */
+/* An open descriptor does not prove that the process may read the file, or open it at all: O_PATH
+ * needs no right. */
 int deputy_open(const struct deputy *d, int fd)
 {
     struct opening x = {.is_foreign = d->is_foreign};

@@ -54,7 +54,7 @@ static int make(const struct deputy *d, const void *context, struct answer *ret)
     return r < 0 && !d->is_foreign ? make_in(d, "/tmp", context, ret) : r;
 }
 
-/* Nothing that came from there is believed. */
+/* Nothing from the target is trusted. */
 static bool is_as_it_should(const struct deputy *d, const struct deputy_folder *f)
 {
     struct stat reads, writes;

@@ -1,4 +1,4 @@
-/* deputy/work.c: what several pieces of a deputy's work have in common. System calls alone. */
+/* deputy/work.c: helpers shared by the deputy's work. System calls only. */
 #include "deputy/work.h"
 
 #include <dirent.h>
@@ -55,7 +55,7 @@ int work_make_folder(int place, char ret_name[DEPUTY_PATH])
     return fd;
 }
 
-/* One pass; returns how many are gone. */
+/* One pass; returns the number of entries removed. */
 static unsigned empty_once(int directory)
 {
     _Alignas(struct dirent64) char entries[8192];
@@ -72,7 +72,7 @@ static unsigned empty_once(int directory)
     return removed;
 }
 
-/* Who goes on adding to it keeps us here until we are killed: it is their folder. */
+/* A process that keeps adding files keeps us here until we are killed: it is their folder. */
 void work_remove_folder(int place, int directory, const char *name)
 {
     while (empty_once(directory) > 0)

@@ -17,25 +17,25 @@ struct deputy {
 
 #define WORK_FDS 4u
 
-/* What comes back. Nothing in it is to be trusted. */
+/* The answer of the child. Nothing in it is trusted. */
 struct answer {
     int32_t result; /* 0 or -errno */
     uint32_t fd_count;
     uint64_t device, inode, length;
     char text[DEPUTY_PATH];
-    int fds[WORK_FDS]; /* filled by the work; owned by who asked when it has come back */
+    int fds[WORK_FDS]; /* filled by the work; the caller owns them once they have come back */
 };
 
 /*
- * The work itself, in the child: system calls alone. It leaves what it found in *ret and returns 0
- * or -errno.
+ * The work itself, in the child: system calls only. Stores its result in *ret and returns 0 or
+ * -errno.
  */
 typedef int work_function(const struct deputy *d, const void *context, struct answer *ret);
 
 /*
- * Does it and waits for the answer. `keep`: descriptors the work needs besides the deputy's own; -1
- * is skipped. 0 or -errno: of the work; -ETIMEDOUT: it was killed; -EIO: it ended without an
- * answer. On failure no descriptor comes back; on success exactly `fds` do.
+ * Runs the work and waits for its answer. `keep`: descriptors the work needs besides the
+ * deputy's own; -1 is skipped. 0 or -errno of the work; -ETIMEDOUT: it was killed; -EIO: it
+ * ended without an answer. On failure no descriptor comes back; on success exactly `fds` do.
  */
 int work_run(const struct deputy *d, work_function *work, const void *context, const int *keep,
              unsigned keep_count, unsigned fds, struct answer *ret);
@@ -48,12 +48,12 @@ void work_close(struct answer *a); /* all descriptors that came back */
 int work_open(int directory, const char *path, uint64_t flags, uint64_t resolve);
 /* Of the target's root, by an absolute path; links stay inside that root. */
 int work_open_in_root(const struct deputy *d, const char *path, uint64_t flags);
-/* Straight below an opened folder: through no link and no mount. */
+/* Directly inside an opened folder, following no link and crossing no mount. */
 int work_open_below(int directory, const char *name, uint64_t flags);
 
 /* "tidemark-" and 16 random digits: a new folder of mode 0700 in `place`, opened. -errno. */
 int work_make_folder(int place, char ret_name[DEPUTY_PATH]);
-/* What is in the folder, and then the folder itself. */
+/* Removes the folder's contents, then the folder. */
 void work_remove_folder(int place, int directory, const char *name);
 
 /* The same by a deputy: of a folder at that path, whose descriptors are closed. */

@@ -162,7 +162,7 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
         .epoch_length = clock == CLOCK_STEP ? bounded(epoch) : 0,
         .horizon = bounded(terms->horizon),
         .plan = bounded(plan_of(terms, clock)),
-        .plan_told = !(terms->plan_steps > 0),
+        .plan_reported = !(terms->plan_steps > 0),
         .limit = bounded(t->limit),
         .resolution = resolution_of(t),
         .job_series = terms->series,

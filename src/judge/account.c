@@ -1,4 +1,4 @@
-/* judge/account.c: the evidence of what grows, and the ledger that follows from it. */
+/* judge/account.c: gathers the evidence on a growth and has the ledger judge it. */
 #include "advice/advice.h"
 #include "job/job.h"
 #include "judge/judge.h"
@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the memory of a process creeps by; and what counts that are exact can be held to. */
+/* Resolutions: of the memory of a process, which creeps on its own; and of exact counts. */
 #define MEMORY_RESOLUTION 0x1p20
 #define COUNT_RESOLUTION 0x1p18
 
-/* Libraries keep records of their first calls, some thousands of them, and then of the last ones
- * only: a rank of torch.distributed grows by less than this, and stops. */
+/* Libraries keep records of their first few thousand calls, and later only of the last ones: a rank
+ * of torch.distributed grows by less than this, then stops. */
 #define LIBRARY_RECORDS 0x1p22
 
-/* What a node of a graph takes, with what it saves, as a rule. */
+/* The usual size of a node of a graph, with what it saves. */
 #define NODE_BYTES 512.0
 
 /* ---- holders ---- */
 
-/* How many there were at that time: between two points by the line through them, before the first
- * and after the last by the pace of all. */
+/* The count at that time: interpolated between two points, extrapolated before the first and after
+ * the last at the mean pace. */
 static double count_at(const struct job *j, const struct wire_census_growing *g, double seconds)
 {
     const struct wire_census_point *p = g->points;
@@ -37,8 +37,8 @@ static double count_at(const struct job *j, const struct wire_census_growing *g,
     return fmin(fmax(count, 0), isnan(g->bound) ? INFINITY : g->bound);
 }
 
-/* The probe says where not all of an item can be seen; one that gave no interval does not. What
- * else a graph holds that holds tensors nobody can see. */
+/* The probe's interval covers the part of an item that it could not see; without one, the cause
+ * tells whether items hold more. What else the graph of growing tensors holds cannot be seen. */
 static struct interval measured(const struct wire_census_growing *g, double mean, double low,
                                 double high)
 {
@@ -55,7 +55,7 @@ static bool is_on_device(const struct wire_census_growing *g)
     return g->device_per_item > 0;
 }
 
-/* What an item takes of the host's memory, and of a device's. */
+/* The bytes of an item in host memory, and in device memory. */
 static struct interval host_weight(const struct wire_census_growing *g)
 {
     if (g->form == WIRE_CENSUS_SIZE)
@@ -71,11 +71,11 @@ static struct interval device_weight(const struct wire_census_growing *g)
         return is_on_device(g) ? (struct interval){1, 1} : (struct interval){0, 0};
     if (g->form == WIRE_CENSUS_GRAPH)
         return (struct interval){0, INFINITY};
-    double mean = fmax(g->device_per_item, 0); /* NAN: none is there */
+    double mean = fmax(g->device_per_item, 0); /* NAN: it has none there */
     return measured(g, mean, g->device_low, g->device_high);
 }
 
-/* Both, of tensors and what they belong to. */
+/* Both together, for tensors and their owners. */
 static struct interval tensor_weight(const struct wire_census_growing *g)
 {
     if (!wire_census_item_has(g, WIRE_THING_TENSOR) || g->form == WIRE_CENSUS_SIZE)
@@ -84,8 +84,8 @@ static struct interval tensor_weight(const struct wire_census_growing *g)
     return (struct interval){host.low + device.low, host.high + device.high};
 }
 
-/* Objects that only hold each other the collector takes when it comes; and until somebody was found
- * who holds it, a container may be one of those. */
+/* Objects referenced only by each other (a reference cycle) go with the next collection. A
+ * container without a known holder may be one of those. */
 static bool is_held(const struct wire_census_growing *g, bool is_tally)
 {
     if (g->holder_count == 0)
@@ -94,7 +94,7 @@ static bool is_held(const struct wire_census_growing *g, bool is_tally)
     return kind != WIRE_HOLDER_GARBAGE && !(is_tally && kind == WIRE_HOLDER_NATIVE);
 }
 
-/* Its tensors are known to be on another device; NULL: none in particular. */
+/* Whether its tensors are known to be on another device; NULL: any. */
 static bool is_elsewhere(const struct wire_census_growing *g, const char *device)
 {
     for (unsigned i = 0; device && i < g->item_depth; i++)
@@ -105,7 +105,7 @@ static bool is_elsewhere(const struct wire_census_growing *g, const char *device
 
 typedef struct interval (*weigh)(const struct wire_census_growing *g);
 
-/* What became more in the window, by what it weighs there. */
+/* The holders that gained items in the window, with the bytes of those. */
 static void gather_holders(const struct job *j, const struct member *m, const char *device,
                            weigh weight, struct account *a)
 {
@@ -149,8 +149,8 @@ static void hear(struct job *j, struct track *t, struct account *a)
     a->by = t;
 }
 
-/* The process itself does not grow while what malloc gives out fills its free heap. */
-static void hear_heap(struct job *j, struct member *m, struct account *a)
+/* The process itself does not grow while malloc's in-use growth fills its free heap memory. */
+static void ask_heap(struct job *j, struct member *m, struct account *a)
 {
     for (size_t i = 0; i < m->reported_count && a->engine.verdict != VERDICT_LEAK; i++) {
         struct track *t = &m->reported[i];
@@ -183,8 +183,7 @@ static bool is_censused(const struct job *j, const struct member *m,
            evidence_is_of_late(j, m) && account_knows_graphs(m, e);
 }
 
-/* The process has begun to grow as fast as its heap has for longer: what was free there is used up.
- */
+/* The process now grows as fast as its heap has for longer: the free heap memory is used up. */
 static bool is_followed(const struct answer *process, const struct answer *heap)
 {
     return process->suspect &&
@@ -199,21 +198,21 @@ static bool has_census(const struct member *m)
 
 /* ---- one window ---- */
 
-/* What the engine saw since the growth began. */
+/* The growth by the engine, since it began. */
 static void measure_by_engine(const struct answer *own, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
     double since = a->engine.onset_seconds;
     e->growth = a->is_by_heap ? 0 : e->rise;
     e->heap_used = a->is_by_heap ? e->rise : (double) NAN;
-    e->heap_free = -e->heap_used; /* the process has not grown: it was free before */
+    e->heap_free = -e->heap_used; /* the process has not grown: it was free heap memory */
     e->arenas_used = e->arenas_free = e->asked = e->untouched = NAN;
     a->from = isnan(since) ? own->first_seconds : since;
     a->to = own->last_seconds;
 }
 
-/* Comparable looks where there are some. What lasts and has shrunk between two looks was not
- * compared well: the program was giving back. */
+/* Compares two heap samples where possible. A lasting part that shrank between them was compared
+ * badly: the program was releasing memory. */
 static void measure(const struct job *j, const struct member *m, const struct answer *own,
                     struct account *a)
 {
@@ -236,7 +235,7 @@ static void measure(const struct job *j, const struct member *m, const struct an
     a->to = g.to;
 }
 
-/* The window is a part of the growth, and so is what matters of it. */
+/* The window covers a part of the growth, and the resolution shrinks with it. */
 static double scaled(double resolution, const struct ledger_evidence *e)
 {
     return resolution * (e->rise > e->growth && e->growth > 0 ? e->growth / e->rise : 1);
@@ -272,14 +271,14 @@ static void account_memory(struct job *j, struct member *m, struct account *a)
     struct ledger_evidence *e = &a->evidence;
     begin(j, &m->tracks[MEMBER_ANON], a);
     struct answer own = a->engine;
-    hear_heap(j, m, a);
+    ask_heap(j, m, a);
     if (a->is_by_heap)
         e->rise = track_rise(&a->engine);
     measure(j, m, &own, a);
     e->resolution = scaled(MEMORY_RESOLUTION, e);
     e->has_census = has_census(m);
-    /* What comes with every training of a process is not its first calls, and what was announced
-     * was not too little then. Malloc's count corroborates; it never raises an alarm alone. */
+    /* A process that restarted its training is past its first calls, and growth that was announced
+     * was not too small. malloc's in-use count corroborates; it never raises an alarm alone. */
     bool may_be_records = own.restarts == 0 && !m->tracks[MEMBER_ANON].alarmed;
     e->unnamed = e->has_census && may_be_records ? LIBRARY_RECORDS : 0;
     if (a->is_by_heap && !is_followed(&own, &a->engine))
@@ -289,7 +288,7 @@ static void account_memory(struct job *j, struct member *m, struct account *a)
     conclude(a);
 }
 
-/* What torch has on a device. */
+/* torch's memory on a device. */
 static void account_device(struct job *j, struct member *m, struct track *t, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
@@ -301,8 +300,8 @@ static void account_device(struct job *j, struct member *m, struct track *t, str
     conclude(a);
 }
 
-/* Tensors are counted rarely, malloc's in-use bytes often: what the one shows and the other does
- * not has stopped. */
+/* Tensors are counted rarely, malloc's in-use bytes often. Growth that the census shows and malloc
+ * does not has stopped. */
 static bool is_seen_in_memory(struct job *j, struct member *m)
 {
     const struct track *heap = member_reported(m, HEAP_USED);
@@ -310,11 +309,11 @@ static bool is_seen_in_memory(struct job *j, struct member *m)
     if (!heap)
         return true;
     hear(j, &m->tracks[MEMBER_ANON], &a);
-    hear_heap(j, m, &a);
+    ask_heap(j, m, &a);
     return a.engine.verdict == VERDICT_LEAK;
 }
 
-/* The tensors that are alive, by what the holders take that gained some: next to nothing may be. */
+/* The live tensors, by the bytes of the holders that gained some; those may be close to zero. */
 static bool account_tensors(struct job *j, struct member *m, struct track *t, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
@@ -338,13 +337,14 @@ static bool account_tensors(struct job *j, struct member *m, struct track *t, st
     }
     double tensors = track_rise(&a->engine);
     a->judgement.weight = (struct ledger_weight){e->growth / tensors, e->level, e->limit};
-    return e->growth > 0; /* else what they take is not known */
+    return e->growth > 0; /* else their bytes are not known */
 }
 
-/* What the processes of a sum grew by, each in its own window. */
+/* The growth of the processes of a sum, each in its own window. */
 struct parts {
-    struct heap_growth all;                    /* of those that were looked at */
-    double rise, looked_at, counted, censused; /* of all, and of those of which that was done */
+    struct heap_growth all; /* of the processes examined */
+    double rise, looked_at, counted,
+        censused; /* of all, and of those examined, counted, censused */
 };
 
 static void add_part(struct job *j, struct member *m, struct account *a, struct parts *p)
@@ -374,8 +374,8 @@ static void add_part(struct job *j, struct member *m, struct account *a, struct 
     a->to = to;
 }
 
-/* Several processes may grow by so little that none of them is suspect: together they are. What was
- * done with those that grew most was done with the sum. */
+/* Several processes may each grow too little to be suspect, but matter together. The sum counts as
+ * examined as far as those that grew most were. */
 static void account_sum(struct job *j, struct track *sum, struct account *a)
 {
     struct ledger_evidence *e = &a->evidence;
@@ -421,7 +421,7 @@ bool account_of(struct job *j, struct member *m, struct track *t, struct account
     return true;
 }
 
-/* ---- what others ask of it ---- */
+/* ---- for callers ---- */
 
 double account_kept_free(const struct account *a)
 {

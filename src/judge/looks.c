@@ -1,18 +1,18 @@
-/* judge/looks.c: by how much a process and its heap grew, between two looks that compare. */
+/* judge/looks.c: how much a process and its heap grew between two comparable heap samples. */
 #include "judge/looks.h"
 
 #include <math.h>
 
-/* Two looks at the heap that differ by so little of the growth are as good as each other. */
+/* Two heap samples that differ by less than this share of the growth are equally good. */
 #define ABOUT_SHARE (1.0 / 16)
 
-/* So many are needed. */
+/* At least this many samples. */
 #define LEAST_LOOKS 3
 
-/* Those at which Python's arenas were asked are compared where they span so much of the time. */
+/* Samples with Python's arenas are compared if they span at least this share of the time. */
 #define SPAN_SHARE 0.5
 
-/* Both may rise for a moment: what is in use within a step, the process while its objects are
+/* Both may rise for a moment: in-use bytes within a step, the process while its objects are
  * counted. */
 static double height(const struct heap_point *p)
 {
@@ -27,7 +27,7 @@ static double lowest(const struct heap_point *from, const struct heap_point *end
     return low;
 }
 
-/* Where the second half of that time begins; there are two points. */
+/* The first sample of the second half of that time; there are at least two. */
 static const struct heap_point *middle_of(const struct heap_point *from,
                                           const struct heap_point *end)
 {
@@ -45,13 +45,13 @@ static double slope_of(const struct heap_point *from, const struct heap_point *e
     return (lowest(middle, end) - lowest(from, middle)) / ((end[-1].seconds - from->seconds) / 2);
 }
 
-/* Without what it grows by: where it does, every later look is higher. */
+/* The height without the growth: where it grows, every later sample is higher. */
 static double level(const struct heap_point *p, double slope)
 {
     return height(p) - slope * p->seconds;
 }
 
-/* So high is the lowest, and what is about as low. */
+/* The level of the lowest samples. */
 static double low_of(const struct heap_point *from, const struct heap_point *end, double slope,
                      double about)
 {
@@ -61,8 +61,8 @@ static double low_of(const struct heap_point *from, const struct heap_point *end
     return low + about;
 }
 
-/* Between two moments at which it was about as low as it was in that half of the time, as far from
- * each other as can be. */
+/* Between two moments at which memory was about as low as in that half of the time, as far apart as
+ * possible. */
 static struct heap_growth between_lows(const struct heap_point *begin, const struct heap_point *end)
 {
     const struct heap_point *middle = middle_of(begin, end), *first = begin, *last = end - 1;
@@ -90,8 +90,8 @@ static const struct heap_point *first_since(const struct heap_point *begin,
     return begin;
 }
 
-/* What holders gained is known to the last census: it is compared with what the process grew by to
- * then. */
+/* Holders' gains are known up to the last census, so they are compared with the process's growth up
+ * to then. */
 static const struct heap_point *last_counted(const struct job *j, const struct evidence *f,
                                              const struct heap_point *begin,
                                              const struct heap_point *end)
@@ -104,7 +104,7 @@ static const struct heap_point *last_counted(const struct job *j, const struct e
     return is_most && last - begin >= LEAST_LOOKS ? last : end;
 }
 
-/* Fewer looks compare worse: only where free memory in arenas is a part of the growth. */
+/* Fewer samples compare worse, so this is only for growth that includes free memory in arenas. */
 static bool compare_with_arenas(const struct heap_point *begin, const struct heap_point *end,
                                 struct heap_growth *ret)
 {
@@ -121,11 +121,12 @@ static bool compare_with_arenas(const struct heap_point *begin, const struct hea
 }
 
 /*
- * Since it grows, without the first quarter of that: what begins fills what it needs, and keeps
- * that. What has grown and may have stopped came at any time. False: there are too few looks.
+ * The time since the growth began, without its first quarter: a new activity first fills what it
+ * needs and keeps that. Growth that may have stopped can have come at any time. False: too few
+ * samples.
  *
- * The heap grows by leaps, and the process with it: what it has grown by is that of the same two
- * moments, not what a line through all of them says.
+ * The heap grows in leaps, and the process with it, so both are compared at the same two moments
+ * and not by a line through all samples.
  */
 bool looks_compare(const struct job *j, const struct evidence *f, double since, bool may_stop,
                    struct heap_growth *ret)

@@ -1,19 +1,19 @@
-/* judge/rise.c: from the points of something that grows to how fast it does. */
+/* judge/rise.c: how fast something grows, from its points at each census. */
 #include "job/job.h"
 #include "judge/judge.h"
 
 #include <math.h>
 
-/* What grew at less than this part of its later rate had not begun. */
+/* Growth slower than this share of its later rate had not begun. */
 #define BEGUN_SHARE 0.7
 
-/* What a step makes and frees is there in changing numbers: to be more three times in a row is
- * nothing if it is by so few. */
+/* Temporary objects of a step vary in number: three small increases in a row prove nothing, so
+ * small gains need this many points. */
 #define LEAST_POINTS_OF_FEW 5u
 #define FEW 8
 
-/* A graph that is kept from step to step is soon so many times as large as that of one, or becomes
- * larger evenly: by no more than so many times as fast, or as slowly, as before. */
+/* A graph that is kept across steps is soon this many times as large as that of one step, or grows
+ * evenly: its pace changes by at most this factor. */
 #define KEPT_GRAPH 3
 #define EVENLY 2
 
@@ -38,7 +38,7 @@ bool rise_may_be_another_graph(const struct wire_census_growing *g)
            !grows_evenly(g);
 }
 
-/* Points at one place on the clock are one point: the last of them. */
+/* Points at one position on the clock count as one: the last. */
 struct spot {
     double at, seconds, count;
 };
@@ -62,7 +62,7 @@ static unsigned find_spots(const struct job *j, const struct member *m, unsigned
     return count;
 }
 
-/* At the end it still grows at a part of its mean rate: else it jumped, and no more. */
+/* Whether it still grows at the end, at a share of its mean rate; else it only jumped. */
 static bool is_steady(const struct spot *s, unsigned count, double rate)
 {
     for (unsigned i = 1; i < count; i++)
@@ -72,7 +72,7 @@ static bool is_steady(const struct spot *s, unsigned count, double rate)
     return (last->count - before->count) / (last->at - before->at) >= LEDGER_PART * rate;
 }
 
-/* Where it stands still on a clock, so do its rates on it. */
+/* A clock that stands still gives no rate. */
 static double rate_between(const struct spot *first, const struct spot *last, double span)
 {
     return span > 0 ? (last->count - first->count) / span : (double) NAN;
@@ -91,7 +91,7 @@ static bool may_be_chance(const struct wire_census_growing *g, const struct rise
            (is_tally && r->points < LEAST_POINTS_OF_FEW && r->last - r->first < FEW);
 }
 
-/* It may have begun to grow after it was first counted. */
+/* The growth may have begun after the first count. */
 static unsigned beginning(const struct spot *s, unsigned count)
 {
     unsigned from = 0;

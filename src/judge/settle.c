@@ -1,4 +1,4 @@
-/* judge/settle.c: every track gets what the ledger of its growth says. */
+/* judge/settle.c: gives every track the judgement of its growth's ledger. */
 #include "job/job.h"
 #include "judge/judge.h"
 
@@ -11,7 +11,7 @@ static void judge(struct job *j, struct member *m, struct track *t)
     track_judge(t, has_account ? &a.judgement : NULL);
 }
 
-/* One account for both: it is the one whose growth it is that is judged. */
+/* One account for both: it judges whichever series the growth belongs to. */
 static void judge_memory(struct job *j, struct member *m)
 {
     struct track *anon = &m->tracks[MEMBER_ANON], *heap = member_heap(m);
@@ -30,8 +30,8 @@ static bool is_reported_account(const struct track *t)
     return strcmp(t->kind, "torch.allocated") == 0 || strcmp(t->kind, "py.tensors") == 0;
 }
 
-/* Who leaks by itself needs no sum to say so. Where all that grow are explained, so is their sum.
- */
+/* A process that leaks by itself makes the sum needless. Where every growing process is excused, so
+ * is the sum. */
 static void judge_sum(struct job *j)
 {
     struct track *sum = &j->sums[JOB_ANON];

@@ -1,4 +1,4 @@
-/* ledger/answer.c: the engine's answer, as the ledger judges it. */
+/* ledger/answer.c: the engine's answer, corrected by the ledger's judgement. */
 #include "base/base.h"
 #include "ledger/ledger.h"
 
@@ -6,7 +6,7 @@
 
 static const struct {
     enum pattern pattern;
-    bool ends; /* at some level: there is no forecast beyond that */
+    bool ends; /* the growth ends: no forecast beyond that */
     enum reason_kind reason;
 } excuses[LEDGER_KINDS] = {
     [LEDGER_HOLDER] = {PATTERN_BOUNDED_CACHE, true, REASON_BOUNDED_HOLDER},
@@ -42,7 +42,7 @@ static void acquit(const struct ledger_judgement *j, struct answer *a)
     a->verdict = VERDICT_NO_LEAK;
     clear_alarm(a);
     a->rate_upper = NAN;
-    if (excuses[j->excuse].ends && !isnan(a->forecast.limit_at)) { /* before the limit */
+    if (excuses[j->excuse].ends && !isnan(a->forecast.limit_at)) { /* it ends before the limit */
         a->forecast.limit_at = a->forecast.limit_low = a->forecast.limit_high = INFINITY;
         a->forecast.limit_seconds = INFINITY;
     }
@@ -51,7 +51,7 @@ static void acquit(const struct ledger_judgement *j, struct answer *a)
         a, (struct reason){.kind = excuses[excuse].reason, .value = j->value, .bound = j->bound});
 }
 
-/* What would settle it, in units of the clock. */
+/* How much more would settle it, in units of the clock. */
 static double missing(const struct ledger_judgement *j, const struct answer *a)
 {
     if (j->rule == RULE_LITTLE)
@@ -89,7 +89,7 @@ static void leave_open(const struct ledger_judgement *j, struct answer *a)
     a->needs.seconds = units * a->rate / a->rate_per_second;
 }
 
-/* Objects that are counted matter by the bytes they take. */
+/* A leak of counted objects matters by the bytes they take. */
 static enum severity severity_by_weight(const struct ledger_weight *x, enum series_clock clock,
                                         const struct answer *a)
 {

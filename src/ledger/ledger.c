@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A native pool fills and stops: what censuses do not explain has to last so many horizons. */
+/* A native pool fills and stops, so growth that censuses do not explain has to last this many
+ * horizons. */
 #define PATIENT_HORIZONS 3
 
 const char *fate_name(enum fate fate)
@@ -37,7 +38,7 @@ static void add(struct ledger *l, struct ledger_part part)
         l->parts[l->count++] = part;
 }
 
-/* A holder without a bound is endless only once the growth has outlasted the horizon. */
+/* A holder without a bound counts as endless only once the growth has outlasted the horizon. */
 static enum fate fate_of(const struct ledger_holder *h, const struct ledger_evidence *e)
 {
     if (!isnan(h->missing))
@@ -66,8 +67,8 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
            });
 }
 
-/* Items that lead out of Python, as graphs do, lie among everything that a step frees: what is
- * between them malloc can neither give back nor use for a large piece. */
+/* Items that reach outside Python, as graphs do, lie among everything that a step frees. malloc can
+ * neither return the gaps between them nor use them for a large piece. */
 static bool pins(const struct ledger_holder *h)
 {
     return isnan(h->missing) && !h->is_tally && isinf(h->each.high);
@@ -89,9 +90,9 @@ static bool any_pins_for_ever(const struct ledger_evidence *e)
     return false;
 }
 
-/* Free bytes count as far as they are resident: what the process asked for and has not touched may
- * be among them. Memory that was freed in the window shows up as free too, but the process did not
- * grow by it. Beside bytes that stay in use as much may be holes between these. */
+/* Free bytes count only as far as they are resident: memory that was requested and never touched
+ * may be among them. Memory freed in the window shows up as free too, but the process did not grow
+ * by it. Beside bytes that stay in use, as many free bytes may be holes between these. */
 static void add_free(struct ledger *l, const struct ledger_evidence *e, enum ledger_kind kind,
                      double gained_free, double gained_used)
 {
@@ -106,8 +107,8 @@ static void add_free(struct ledger *l, const struct ledger_evidence *e, enum led
                });
 }
 
-/* The process grew by more than it asked for: pages that it had. What the kernel got back hides as
- * much that it gave, and what malloc gave out in the window may be a holder's. */
+/* The process grew by more than it requested: by pages it already had. Memory returned to the
+ * kernel hides as much that was taken, and malloc's in-use growth may belong to a holder. */
 static void add_first_touch(struct ledger *l, const struct ledger_evidence *e)
 {
     double touched = e->growth - fabs(e->asked);
@@ -127,8 +128,8 @@ static bool is_endless(const struct ledger_part *p)
     return p->fate == FATE_ENDLESS;
 }
 
-/* What an endless holder has is endless, whoever else has it. Tallies last: what others explain
- * they count once more. */
+/* Bytes of an endless holder are endless, whoever else has them. Tallies come last: they count
+ * again what others explain. */
 static int largest_first(const void *a, const void *b)
 {
     const struct ledger_part *x = a, *y = b;
@@ -140,7 +141,7 @@ static int largest_first(const void *a, const void *b)
     return left < right ? 1 : left > right ? -1 : 0;
 }
 
-/* Of a tally only what no holder can have is its own. */
+/* A tally adds only the bytes that no holder can have. */
 static double own_of_tallies(const struct ledger *l)
 {
     double held = 0;
@@ -149,8 +150,8 @@ static double own_of_tallies(const struct ledger *l)
     return positive(l->total - held);
 }
 
-/* Parts overlap where each was measured by itself: the lower ends, from the most certain on, are
- * cut to what is left, and an upper end to what the others' lower ends leave. */
+/* Parts that were measured separately may overlap. So lower ends, from the most certain part on,
+ * are cut to what is left, and upper ends to what the others' lower ends leave. */
 static void fit(struct ledger *l)
 {
     double left = l->total, lows = 0, own = own_of_tallies(l);
@@ -166,8 +167,8 @@ static void fit(struct ledger *l)
     }
 }
 
-/* What an item takes outside Python cannot be seen, but is no more than what those so far may have
- * taken: the next ones are like them. */
+/* An item's bytes outside Python cannot be seen, but are at most what the items so far may have
+ * taken: further items are like them. */
 static void bound_to_come(struct ledger *l)
 {
     for (unsigned i = 0; i < l->count; i++) {
@@ -219,8 +220,8 @@ static bool is_filling(const struct ledger_part *p)
     return p->kind == LEDGER_HOLDER && ends(p);
 }
 
-/* Holes between bytes that end, end with them. Pages that are used for the first time are not among
- * what malloc gave out. */
+/* Holes between bytes that end, end with them. Pages touched for the first time are not among
+ * malloc's in-use bytes. */
 static double holes_that_end(const struct ledger *l, const struct ledger_evidence *e)
 {
     double holes = 0;
@@ -230,7 +231,7 @@ static double holes_that_end(const struct ledger *l, const struct ledger_evidenc
     return e->heap_used > 0 ? holes * fmin(sum_of(l, is_filling).low / e->heap_used, 1) : 0;
 }
 
-/* What came into use of an allocator's free memory: the process does not grow by it. */
+/* Free memory of an allocator that came into use: the process does not grow by it. */
 static double filled(double free, double used)
 {
     return free < 0 ? fmin(-free, positive(used)) : 0;
@@ -285,7 +286,7 @@ static void decide(struct ledger_judgement *j, enum verdict verdict, enum ledger
     j->bound = bound;
 }
 
-/* Nearly all of it ends or is free; then what is to come has to fit. */
+/* Nearly all of the growth ends or is free; what is still to come has to fit. */
 static void excuse(const struct ledger *l, const struct ledger_evidence *e, double bound,
                    struct ledger_judgement *j)
 {
@@ -296,16 +297,16 @@ static void excuse(const struct ledger *l, const struct ledger_evidence *e, doub
            fits ? l->endless.high : full, fits ? bound : e->limit);
 }
 
-/* What is endless and has a name is surely enough, or may be most of it: then it is the cause until
- * one is found that explains more. */
+/* Endless growth with a named holder is certainly enough, or may be most of the growth: then it is
+ * the cause until another one explains more. */
 static bool is_named(const struct ledger *l, double least)
 {
     struct interval named = sum_of(l, is_endless);
     return named.low > least || named.high >= LEDGER_MOST * l->endless.low;
 }
 
-/* What does not end, where what is free may be holes between items that are kept for ever: each of
- * these brings more of them, and what they take themselves does not matter. */
+/* Endless growth where free memory may be holes between items that are kept for ever: each item
+ * makes more holes, whatever its own size. */
 static double pinned_of(const struct ledger *l, const struct ledger_evidence *e)
 {
     double kept = l->total - sum_of(l, ends).high;
@@ -313,7 +314,7 @@ static double pinned_of(const struct ledger *l, const struct ledger_evidence *e)
     return any_pins_for_ever(e) && may_be_most ? kept : 0;
 }
 
-/* Where nobody looked, the engine alone has to know: it is held to that on bare series. */
+/* Without a census the engine alone decides, as it does for bare series. */
 static void judge_unnamed(const struct ledger_evidence *e, struct ledger_judgement *j)
 {
     double required = e->has_census ? PATIENT_HORIZONS : 0;
@@ -346,13 +347,13 @@ static enum ledger_kind excuse_of(const struct ledger *l)
 void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
                   struct ledger_judgement *ret)
 {
-    /* Free memory may be the holes that a leak makes: it does not make the leak small. */
+    /* Free memory may be the holes of a leak, so it does not make the leak small. */
     struct interval free = sum_of(l, is_kept_free);
     double least = fmax(e->resolution, LEDGER_SMALL * (l->total - free.high)),
            most = LEDGER_MOST * (l->total - free.low), pinned = pinned_of(l, e),
            least_pinned = fmax(e->resolution, LEDGER_SMALL * l->total);
     bool is_open = e->engine == ENGINE_OPEN;
-    /* Growth that is open is no less open for being small. */
+    /* Open growth is no less open for being small. */
     double excusable =
         is_open ? LEDGER_PART * l->total : fmax(e->resolution, LEDGER_PART * l->total);
     *ret = (struct ledger_judgement){.widest = widest_of(l), .excuse = excuse_of(l)};
@@ -370,7 +371,7 @@ void ledger_judge(const struct ledger *l, const struct ledger_evidence *e,
         decide(ret, VERDICT_INCONCLUSIVE, RULE_OPEN, l->endless.high, excusable);
     else if (!(l->endless.low > least))
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, least);
-    else if (e->has_census && l->endless.low < most) /* what ends is most of it */
+    else if (e->has_census && l->endless.low < most) /* most of it ends */
         decide(ret, VERDICT_INCONCLUSIVE, RULE_TOO_WIDE, l->endless.low, most);
     else
         judge_unnamed(e, ret);

@@ -13,8 +13,8 @@ struct history_block {
     double seconds; /* mean wall clock; NAN where unknown */
     double min, mean, max;
     uint64_t count;
-    double peak;       /* with what was seen beside the samples: max or more */
-    unsigned activity; /* what the program did at the peak, as it says; 0: nothing is known */
+    double peak;       /* including peaks between samples: max or more */
+    unsigned activity; /* the activity at the peak, as the program reported it; 0: not known */
 };
 
 /*
@@ -34,7 +34,7 @@ void history_clear(struct history *h);
 /* -ENOMEM: the sample is not counted. */
 int history_push(struct history *h, double at, double seconds, double value);
 
-/* Lately it was so high, beside the samples; without any it is passed over. */
+/* The series was this high between samples; ignored while there are no samples. */
 void history_note_peak(struct history *h, double value, unsigned activity);
 
 #endif

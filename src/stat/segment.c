@@ -7,14 +7,14 @@
 #include <float.h>
 #include <math.h>
 
-/* A piece has at least so many points: two are always on a line, and in a long run a few more
- * are still only an episode. */
+/* A piece has at least this many points: two are always on a line, and a few more are only an
+ * episode in a long run. */
 static size_t least_points(size_t n)
 {
     return n / 24 > 3 ? n / 24 : 3;
 }
 
-/* How much dearer than BIC's own price (3 parameters) a further piece is. */
+/* How many times BIC's own price (3 parameters) a further piece costs. */
 #define PIECE_PRICE 5.0
 
 /* ---- the floor ---- */

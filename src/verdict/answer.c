@@ -5,27 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Growth is accelerating if its second half climbs so much faster than its first. */
+/* Growth accelerates if its second half climbs this many times as fast as its first. */
 #define FASTER 1.3
 
-/* A spike rises at least so far above the floor: in noise, and as a share of the floor. */
+/* A spike rises at least this far above the floor: in units of noise, and as a share of the floor.
+ */
 #define SPIKE_NOISE 6.0
 #define SPIKE_SHARE 0.05
 
-/* A tooth climbs in so many blocks at least, and in none of them by more than this share of its
- * height, and has ended at this share of it; so many of them, of this share of what the floor rose
- * meanwhile, are a sawtooth. */
+/* A tooth climbs over at least TOOTH_BLOCKS blocks, no one of which adds more than TOOTH_STEEPEST
+ * of its height; it ends where it has fallen to TOOTH_END of that. A sawtooth has at least
+ * TEETH_LEAST teeth, whose usual height exceeds TEETH_SHARE of the floor's own rise. */
 #define TOOTH_BLOCKS 3u
 #define TOOTH_STEEPEST 0.6
 #define TOOTH_END 0.25
 #define TEETH_LEAST 3u
 #define TEETH_SHARE 0.5
 
-/* Two rates that differ by less read the same. */
+/* Two rates that differ by less than this share read the same. */
 #define STEADY 0.02
 
-/* Growth has slackened if it goes on at less than this share of its pace; it has stopped if that
- * has been so for this many horizons. */
+/* Growth has slackened below this share of its pace, and has stopped once that has lasted this many
+ * horizons. */
 #define SLACKENED 0.25
 #define STOPPED_FOR 0.5
 
@@ -33,7 +34,7 @@
 
 /* What the growth did since the alarm's fit. */
 struct growth_course {
-    bool bent;        /* it is no straight line */
+    bool bent;        /* it is not a straight line */
     bool accelerates; /* it bends upwards, markedly */
     bool stopped;     /* it has been level for a while */
     double until;     /* where it became level, else the last sample */
@@ -51,7 +52,7 @@ static void window_since(const struct engine *e, const struct alarm *alarm, stru
     }
 }
 
-/* Stairs as they are by now; a line through blocks would take the last of them for a bend. */
+/* The stairs up to now. A line through blocks would take the last stair for a bend. */
 static bool stairs_by_now(const struct engine *e, const struct alarm *alarm, struct alarm *ret,
                           struct growth_course *ret_course)
 {
@@ -72,7 +73,7 @@ static bool stairs_by_now(const struct engine *e, const struct alarm *alarm, str
     return true;
 }
 
-/* Where the growth has a kink, and is level behind that; else the last sample. */
+/* Where the growth has a kink and is level after it; else the last sample. */
 static double grows_until(const struct engine *e, const struct alarm *alarm,
                           const struct end_fit *end)
 {
@@ -82,8 +83,8 @@ static double grows_until(const struct engine *e, const struct alarm *alarm,
 }
 
 /*
- * The history since the onset: its blocks are finer than those that reach back so far, and the
- * newest sample is among them. False: it has too few.
+ * Fits the history since the onset. Its blocks are finer than those of the pyramid that reach
+ * back as far, and include the newest sample. False: too few blocks.
  */
 static bool fit_history(const struct engine *e, const struct alarm *alarm, struct end_fit *ret)
 {
@@ -103,7 +104,8 @@ static bool fit_history(const struct engine *e, const struct alarm *alarm, struc
     return true;
 }
 
-/* Whole epochs and valleys are told apart from what is within them: only they know. */
+/* Only base blocks are refined by the history: in epochs and valleys, finer blocks would show what
+ * happens within them. */
 static void note_end(const struct engine *e, const struct alarm *alarm, const struct end_fit *end,
                      struct growth_course *course)
 {
@@ -114,8 +116,8 @@ static void note_end(const struct engine *e, const struct alarm *alarm, const st
 }
 
 /*
- * The growth fitted anew to all blocks since its onset: the alarm's own fit is as old as the last
- * checkpoint. Where it bends or has a kink, the rate at its end is the one that counts.
+ * The growth, fitted again to all blocks since its onset, because the alarm's own fit is as old
+ * as the last checkpoint. Where it bends or has a kink, the rate at the end counts.
  */
 static struct alarm leak_by_now(const struct engine *e, const struct alarm *alarm,
                                 struct growth_course *ret_course)
@@ -147,7 +149,7 @@ static struct alarm leak_by_now(const struct engine *e, const struct alarm *alar
         now.growth.intercept = y[w.n - 1] - end.slope * w.at[w.n - 1];
         now.growth.error = fmax(now.growth.error, end.error);
     }
-    /* What rose before the kink was next to nothing: the growth began there. */
+    /* Almost nothing of the rise came before the kink: the growth began there. */
     double before = end.before * (end.knot - w.at[first]), rise = y[w.n - 1] - y[first];
     if (end.shape == END_KINK && end.before < SLACKENED * end.slope && before < 0.1 * rise)
         now.onset = end.knot;
@@ -206,7 +208,7 @@ static double seconds_per_unit(const struct engine *e)
     return seconds > 0 && isfinite(seconds) ? seconds : NAN;
 }
 
-/* A run whose first sample lies within the first epoch began at 0, another was resumed there. */
+/* A run whose first sample lies within the first epoch began at 0; any other was resumed. */
 static void fill_warm_up(struct answer *a)
 {
     for (unsigned i = 0; i < a->phase_count; i++)
@@ -217,8 +219,8 @@ static void fill_warm_up(struct answer *a)
 }
 
 /*
- * So much a clock unit may still be growing unseen: the upper end of the last phase's rate. A
- * short last phase is only the end of what has been seen since the warm-up: a horizon counts.
+ * The most it may still grow per clock unit without showing: the upper end of the last phase's
+ * rate. Where the last phase is short, the last horizon since the warm-up counts instead.
  */
 static double rate_bound(const struct engine *e, const struct floor_line *f,
                          const struct phase *last, double warm_up_end)
@@ -230,7 +232,7 @@ static double rate_bound(const struct engine *e, const struct floor_line *f,
         size_t first = 0;
         while (first + 3 < f->n && f->at[first] <= from)
             first++;
-        while (first > 0 && f->at[first] == e->last_at) /* a clock that stands still */
+        while (first > 0 && f->at[first] == e->last_at) /* several samples at one position */
             first--;
         struct segment whole;
         segment_fit(f->at, f->floor, first, f->n, growth_grain(e->quantum, e->last_value), &whole);
@@ -239,7 +241,7 @@ static double rate_bound(const struct engine *e, const struct floor_line *f,
     return fmax(bound, span > 0 ? e->quantum / span : 0);
 }
 
-/* Of the leak, which may be that of the run before a restart; else of the last phase. */
+/* The leak's rates, perhaps from the run before a restart; else those of the last phase. */
 static void fill_rates(const struct engine *e, const struct phase *last, const struct growth *leak,
                        struct answer *a)
 {
@@ -257,7 +259,7 @@ static void fill_rates(const struct engine *e, const struct phase *last, const s
     a->rate_per_second = a->rate / seconds_per_unit(e);
 }
 
-/* `alarm` is where the leak was found: the seconds of a run before a restart are forgotten. */
+/* `alarm` found the leak. The seconds of a run before a restart are not kept. */
 static void fill_onset(const struct engine *e, const struct alarm *alarm, double onset,
                        struct answer *a)
 {
@@ -286,7 +288,8 @@ double possible_level(const struct engine *e, double level)
     return fmax(level, fmin(0, e->total_min));
 }
 
-/* From the last phase only. What does not rise stays where it is, or grows by its bound. */
+/* From the last phase only. A series that does not rise stays at its level, or grows by its upper
+ * bound. */
 static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
 {
     double rate = steady ? 0 : a->rate, level = a->floor_last;
@@ -308,14 +311,14 @@ static void fill_forecast(const struct engine *e, bool steady, struct answer *a)
     a->forecast.limit_seconds = (a->forecast.limit_at - a->last_at) * seconds_per_unit(e);
 }
 
-/* What the floor itself climbs within a block. */
+/* How much the floor itself climbs within a block. */
 static double ramp_within(const struct floor_line *f, size_t i)
 {
     size_t before = i > 0 ? i - 1 : 0, after = i + 1 < f->n ? i + 1 : i;
     return fabs(f->floor[after] - f->floor[before]);
 }
 
-/* One more spike of that activity; those that come first have a place. */
+/* Counts a spike of this activity; activities beyond ANSWER_ACTIVITIES are dropped. */
 static void count_activity(const struct engine *e, unsigned activity, struct answer *a)
 {
     if (activity == 0 || !e->options.activities)
@@ -350,8 +353,7 @@ static double spike_least(const struct floor_line *f, size_t i)
     return fmax(fmax(SPIKE_NOISE * f->noise, f->tolerance), SPIKE_SHARE * fabs(f->floor[i]));
 }
 
-/* Neighbouring blocks are one spike: it is as high as its top, and of what the program did there.
- */
+/* Neighbouring blocks are one spike, with the height and the activity of its top. */
 static void fill_spikes(const struct engine *e, const struct floor_line *f, struct answer *a)
 {
     double heights[HISTORY_BLOCKS];
@@ -386,7 +388,7 @@ static double floor_at(const struct floor_line *f, double at)
     return f->floor[i];
 }
 
-/* An average over everything, as a script would take it, and how much of it was warm-up. */
+/* The average over the whole run, as a script would compute it, and the share of warm-up in it. */
 static void fill_naive(const struct engine *e, const struct floor_line *f, struct answer *a)
 {
     double rise = e->last_value - e->first_value, rate = rise / (e->last_at - e->first_at);
@@ -397,7 +399,7 @@ static void fill_naive(const struct engine *e, const struct floor_line *f, struc
         return;
     double warm_up = floor_at(f, a->warm_up_end) - e->first_value;
     a->naive.warm_up_share = fmin(1, fmax(0, warm_up / rise));
-    /* That it is over is known when it has been so for as long as it took. */
+    /* The warm-up is over once the time since is as long as it took. */
     bool is_over = e->last_at - a->warm_up_end >= a->warm_up_end - e->first_at;
     a->naive.misleads = (is_over || a->verdict != VERDICT_INCONCLUSIVE) &&
                         a->naive.warm_up_share > 0.5 && a->rate < 0.5 * a->naive.rate;
@@ -434,8 +436,7 @@ static bool has_phase(const struct answer *a, enum phase_name name)
     return false;
 }
 
-/* The blocks from `from` on that lie above the floor, up to where most of the climb to their top is
- * given back. */
+/* The blocks from `from` on that lie above the floor, up to where most of the climb is undone. */
 struct tooth {
     size_t end; /* behind the last of them */
     double height, steepest;
@@ -461,8 +462,8 @@ static struct tooth tooth_at(const struct history *h, const struct floor_line *f
     return t;
 }
 
-/* It rises little by little and falls back, again and again, and that is much beside what its
- * floor ever rose. Spikes are at their top at once. */
+/* The series rises gradually and falls back, repeatedly, and its teeth are large beside its floor's
+ * own rise. A spike reaches its top at once. */
 static bool has_teeth(const struct engine *e, const struct floor_line *f)
 {
     double heights[HISTORY_BLOCKS];
@@ -517,7 +518,7 @@ static enum pattern pattern_of(const struct engine *e, const struct floor_line *
     return a->verdict == VERDICT_NO_LEAK ? pattern_without_leak(e, f, a) : PATTERN_UNKNOWN;
 }
 
-/* Of a leak by how far the test is exceeded, of none by how long there has been none. */
+/* For a leak, by how far it exceeds the test; for no leak, by how long there has been none. */
 static double confidence_of(const struct engine *e, const struct conclusion *c,
                             const struct answer *a)
 {
@@ -583,8 +584,8 @@ static double needs_of(const struct engine *e, const struct conclusion *c, const
 /* ---- the answer ---- */
 
 /*
- * Nothing rises: the run may end within a spike or on the way back from a dip all the same. Its
- * floor is the usual one of the last half horizon, and its last phase is level.
+ * For a series that does not rise, though its run may end within a spike or on the way back from
+ * a dip: the floor is the usual one of the last half horizon, and the last phase is stable.
  */
 static void settle_end(const struct floor_line *f, double horizon, struct answer *a)
 {
@@ -645,7 +646,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     a->confidence = confidence_of(e, &c, a);
     a->needs.at_least = needs_of(e, &c, a);
     a->needs.seconds = a->needs.at_least * seconds_per_unit(e);
-    /* What is too large for a number is not known: a clock that moves by next to nothing. */
+    /* A clock that hardly moves gives rates too large for a double: not known. */
     fields_drop_infinite(&answer_fields, a);
     explain(e, &c, a);
 }

@@ -1,33 +1,34 @@
-/* verdict/checkpoint.c: the engine's own looks at the series: raise, keep and drop an alarm. */
+/* verdict/checkpoint.c: what the engine checks on its own: it raises, keeps and drops an alarm. */
 #include "verdict/engine.h"
 
 #include <math.h>
 
-/* The false-alarm budget of a job, spread over its series and over all looks. */
+/* The false-alarm budget of a job, split over its series and all checks. */
 #define JOB_ALPHA 3e-5
 #define FIRST_LOOKS 50.0
 
 /*
- * How long growth has to last, in horizons. A harmless ramp ends within one; what is added to it
- * pays for noise. Valleys are few, and chance lines up five of them more easily.
+ * How long growth has to last, in horizons. A harmless ramp ends within one; the excess pays for
+ * noise. Valleys are few, so chance lines up five of them more easily.
  */
 #define SPAN_LEAK 1.3
 #define SPAN_VALLEYS 2.0
 #define SPAN_SUSPECT 0.4
 #define SPAN_STOPPED 1.4
 
-/* The test has to hold for so much longer, less the stronger it is. */
+/* The test has to hold for this many horizons longer; stronger growth needs less. */
 #define CONFIRM 0.15
 
 /*
- * A candidate or a suspicion that is not renewed is forgotten after so many horizons; a candidate
- * not before so many blocks of its level.
+ * A candidate or a suspicion that is not renewed expires after this many horizons; a candidate
+ * not before this many blocks of its level.
  */
 #define CANDIDATE_LASTS 0.5
 #define CANDIDATE_BLOCKS 1.5
 #define SUSPICION_LASTS 0.5
 
-/* A line that may be a buffer filling is watched so many horizons, at the end of the run fewer. */
+/* A line that may be a buffer filling is watched for this many horizons, fewer at the end of the
+ * run. */
 #define PATIENCE 6.0
 #define PATIENCE_AT_END 3.0
 
@@ -54,8 +55,8 @@ static unsigned whole_run_level(const struct pyramid *p)
 }
 
 /*
- * The run up to now, back to where it leaves the growth's line by more than `reach`; x from 0.
- * Returns the number of points.
+ * The run up to now, back to where it leaves the growth's line by more than `reach`, with x from
+ * 0. Returns the number of points.
  */
 static size_t run_near_line(const struct engine *e, enum source source, const struct growth *g,
                             double reach, double x[PYRAMID_RING], double y[PYRAMID_RING])
@@ -75,9 +76,9 @@ static size_t run_near_line(const struct engine *e, enum source source, const st
 }
 
 /*
- * A curve whose pace at the end is below this share of its mean pace is fading. Growth with a
- * power below 1 keeps its share for ever, a cache that fills loses it: the longer one has looked,
- * the less a high share means.
+ * A curve fades if its pace at the end is below this share of its mean pace. Growth by a power
+ * below 1 keeps that share for ever, while a filling cache loses it: the longer the run, the
+ * less a high share means.
  */
 static double fading_ratio(double horizons)
 {
@@ -85,9 +86,9 @@ static double fading_ratio(double horizons)
 }
 
 /*
- * Concave growth (logarithmic, saturating) explains the rise better than a line or two, and its
- * pace now: at least `pace` of the growth's. Early on, a curve that is as good as the line is
- * reason enough to wait.
+ * Concave growth (logarithmic, saturating) explains the rise better than one line or two, and
+ * its current pace is at least `pace` of the growth's. Early on, a curve as good as the line is
+ * enough reason to wait.
  */
 static bool fades_within(const struct engine *e, enum source source, const struct growth *g,
                          double reach, double pace)
@@ -106,7 +107,7 @@ static bool fades_within(const struct engine *e, enum source source, const struc
            (gain > 0 && f.end_ratio < 0.78 && length < 2.2);
 }
 
-/* The growth may be fading by itself, or be the tail of what has faded all through the run. */
+/* The growth may fade by itself, or be the tail of one that has faded all through the run. */
 static bool fades(const struct engine *e, enum source source, const struct growth *g)
 {
     double rise = g->slope * g->span;
@@ -114,7 +115,7 @@ static bool fades(const struct engine *e, enum source source, const struct growt
            fades_within(e, source, g, INFINITY, 0.25);
 }
 
-/* Looked at again only when the run has got 2 % longer: the answer does not change faster. */
+/* Checked again only once the run is 2 % longer: the answer does not change faster. */
 static bool fades_by_now(struct engine *e, enum source source, const struct growth *g)
 {
     double length = e->last_at - e->first_at;
@@ -133,7 +134,7 @@ static double off_line(const struct history_block *b, const struct growth *g)
     return value - g->intercept - g->slope * b->at;
 }
 
-/* Where the growth began: back along its line for as long as the run lies on it. */
+/* Where the growth began: back along its line for as long as the samples lie on it. */
 static double onset_of(const struct engine *e, const struct growth *g)
 {
     const struct history_block *b = e->history.blocks;
@@ -159,9 +160,9 @@ static double onset_of(const struct engine *e, const struct growth *g)
 }
 
 /*
- * Where nobody knows the epoch, the horizon is a guess, and a straight line may be a large buffer
+ * Without a known epoch the horizon is a guess, and a straight line may be a large buffer
  * filling. While the limit is a thousand times as far away as the growth is old, waiting costs
- * nothing; six horizons are enough even so.
+ * nothing. Six horizons are enough even then.
  */
 double engine_patience(const struct engine *e, double slope)
 {
@@ -179,25 +180,26 @@ static size_t horizon_before(const struct engine *e, const struct window *w, dou
     return then;
 }
 
-/* The share that the pace of now has to have of the growth's. */
+/* The current pace has to be at least this share of the growth's. */
 #define GOES_ON 0.6
 
-/* Noise may take so much of a single sample. */
+/* Noise may lower a single sample by this many of its deviations. */
 #define SAMPLE_NOISE 3.0
 
-/* The newest sample has its share too: where each is a block, the next is known late, and three
- * of them reach back before the stop. */
+/* The newest sample has its share of the growth too. Where each sample is a block, the next one
+ * comes late, and three of them would reach back before the stop. */
 static bool newest_goes_on(const struct engine *e, const struct window *w, const double *y,
                            double slope)
 {
-    if (e->block.count > 1) /* in the block that was closed last */
+    if (e->block.count > 1) /* belongs to the block that was just closed */
         return true;
     size_t then = horizon_before(e, w, e->last_at);
     double share = GOES_ON * slope * (e->last_at - w->at[then]);
     return e->last_value - y[then] >= share - SAMPLE_NOISE * fit_noise(y, w->n);
 }
 
-/* Seen finely, the last horizon has its share of the growth: it may just have stopped. */
+/* At fine resolution, the last horizon has its share of the growth too: it may just have stopped.
+ */
 static bool goes_on_now(const struct engine *e, enum source source, const struct growth *g)
 {
     if (source != SOURCE_BLOCKS)
@@ -215,10 +217,10 @@ static bool goes_on_now(const struct engine *e, enum source source, const struct
 
 /* ---- raise, keep, drop ---- */
 
-/* Fewer stairs than this are no growth. */
+/* Fewer stairs than this are not growth. */
 #define STAIRS_FEW 4
 
-/* Coarse levels and rare samples are looked at rarely: a candidate lasts until the next look. */
+/* Coarse levels and rare samples are checked rarely, so a candidate lasts until the next check. */
 static void note_candidate(struct engine *e, enum source source, unsigned level)
 {
     const struct pyramid *p = &e->pyramids[source];
@@ -229,14 +231,14 @@ static void note_candidate(struct engine *e, enum source source, unsigned level)
     e->candidate_until = fmax(e->candidate_until, e->last_at + lasts);
 }
 
-/* An epoch is a whole pass over the data: blocks of that size need no second look. */
+/* An epoch is a whole pass over the data, so blocks of that size need no confirmation. */
 static bool confirmed(const struct engine *e, enum source source, const struct growth *g)
 {
     double wait = CONFIRM * fmin(1, pow(engine_threshold(e) / g->z, 1.5)) * e->horizon;
     return source == SOURCE_EPOCHS || e->last_at - e->candidate_at >= wait;
 }
 
-/* A few stairs make up the growth so far: an allocator finding its level may take as many. */
+/* A few stairs make up the growth so far: an allocator settling may take as many. */
 static bool is_few_stairs(const struct engine *e, const struct growth *g)
 {
     struct stairs all, s;
@@ -271,7 +273,7 @@ static void drop_candidate(struct engine *e)
 
 /* ---- stairs ---- */
 
-/* Looked for whenever so much of a horizon, and of the run, has passed. */
+/* Checked whenever the run is longer by this share of a horizon, and of itself. */
 #define STAIRS_LOOK_HORIZONS 0.2
 #define STAIRS_LOOK_RUN 0.005
 
@@ -298,7 +300,7 @@ static void stop_alarm(struct engine *e)
     e->stopped_at = e->last_at;
 }
 
-/* What has climbed for `enough` is called a leak, however long patience would last. */
+/* Growth that has climbed for `enough` is called a leak, whatever patience would say. */
 static void look_for_stairs(struct engine *e, double enough)
 {
     struct stairs s;
@@ -309,7 +311,7 @@ static void look_for_stairs(struct engine *e, double enough)
     e->alarm_at = isnan(e->alarm_at) ? e->last_at : e->alarm_at;
 }
 
-/* Level as it is now: between two stairs it always was. */
+/* Level right now, as it always was between two stairs. */
 static bool is_between_stairs(const struct engine *e)
 {
     struct stairs all, s;
@@ -341,7 +343,7 @@ void engine_finish(struct engine *e)
     e->alarm_at = isnan(e->alarm_at) ? e->last_at : e->alarm_at;
 }
 
-/* The test does not hold: has the growth stopped, or is it only unclear for now? */
+/* The test does not hold: growth has stopped, or is only unclear for now. */
 static void review_alarm(struct engine *e, enum source source, const struct window *w)
 {
     if (!e->alarm.set) {
@@ -377,15 +379,15 @@ double engine_suspected_for(const struct engine *e)
 
 static void note_suspicion(struct engine *e)
 {
-    /* What is known to leak is looked at more rarely: that is no end of the suspicion. */
+    /* A known leak is checked more rarely, which does not end the suspicion. */
     if (!e->alarm.set && !engine_suspects(e))
         e->suspect_at = e->last_at;
     e->suspect_seen_at = e->last_at;
 }
 
 /*
- * Where nothing grows, every second base block is look enough; so is every fourth or eighth block
- * in a long run whose growth is known to go on or to fade.
+ * Where nothing grows, every second base block is enough; so is every fourth or eighth in a long
+ * run whose growth is known to go on or to fade.
  */
 static bool may_skip(const struct engine *e, const struct pyramid *p, unsigned level)
 {

@@ -3,25 +3,25 @@
 
 #include <math.h>
 
-/* After a restart the last run's leak stands for so many horizons. */
+/* After a restart, the leak of the previous run stands for this many horizons. */
 #define PREVIOUS_STANDS 3.0
 
-/* Growth this significant is no leak yet, and too much for "no leak". */
+/* Growth this significant is not a leak yet, but rules out "no leak". */
 #define WEAK_Z 3.5
 #define WEAK_SPAN 1.2
 #define WEAK_BLOCKS 8
 
-/* What would be added until the plan's end does not matter below this share of the headroom. */
+/* Growth by the plan's end does not matter below this share of the headroom. */
 #define MATTERS 0.1
 
 /*
- * Stairs have to be climbed for so many horizons, since a harmless ramp within one may come in
- * stairs; and the last one may be so many usual intervals ago.
+ * Stairs have to span this many horizons, since a harmless ramp within one may come in stairs;
+ * and the last may be at most this many usual intervals ago.
  */
 #define STAIRS_SPAN 2.0
 #define STAIRS_LATE 1.5
 
-/* What has taken so many stairs may take another. */
+/* A series with this many stairs may take another. */
 #define STAIRS_SEEN 4
 
 /* Excursions upwards shorter than this share of the horizon, or of the run, are not the floor. */
@@ -39,7 +39,7 @@ static size_t spike_blocks(const struct engine *e)
     return blocks < 1 ? 1 : (size_t) blocks;
 }
 
-/* What noise and the counter itself make of a floor that stays where it is. */
+/* How much noise and the counter's grain move a floor that stays level. */
 static double unrest_of(const struct engine *e, double noise)
 {
     double level = fabs(e->last_value), resolution = engine_resolution(e);
@@ -49,7 +49,7 @@ static double unrest_of(const struct engine *e, double noise)
 
 static double tolerance_of(const struct engine *e, double noise)
 {
-    /* One change alone is a step, and does not tell the counter's grain. */
+    /* A single change does not show the counter's grain. */
     double quantum = e->changes < 2 ? e->options.rounding : e->quantum;
     return fmax(unrest_of(e, noise), 3 * quantum);
 }
@@ -81,12 +81,12 @@ bool engine_stairs(const struct engine *e, struct stairs *ret)
     double min[HISTORY_BLOCKS];
     for (size_t i = 0; i < e->history.count; i++)
         min[i] = e->history.blocks[i].min;
-    /* Of a counter that moves at its stairs only, those are the grain. */
+    /* Where a counter moves only at its stairs, their height is its grain. */
     double least = unrest_of(e, noise_of(min, e->history.count));
     return stairs_find(&e->history, least, ret);
 }
 
-/* The last horizon never went as low as what was before it: a quick look that spares most others.
+/* The last horizon never went as low as the run before it: a quick check that spares most others.
  */
 static bool rose_at_all(const struct engine *e)
 {
@@ -112,10 +112,10 @@ bool engine_stairs_leak(const struct engine *e, struct stairs *ret)
 
 /* ---- what stands against "no leak" ---- */
 
-/* The floor of now is the lowest value of the last so many horizons. */
+/* The current floor is the lowest value over this share of the last horizon. */
 #define LATELY 0.25
 
-/* The rise is one or two units of the last printed digit: it may be next to nothing. */
+/* The rise is one or two units of the last printed digit: it may be rounding. */
 static bool only_rounding(const struct engine *e)
 {
     double rise = e->max - e->min;
@@ -124,7 +124,7 @@ static bool only_rounding(const struct engine *e)
     return e->options.rounding > 0 || (e->options.unit == SERIES_BYTES && e->grain == GRAIN_MB);
 }
 
-/* The floor now against the highest floor of a while, a horizon ago. */
+/* Compares the floor now with the highest floor of a while, a horizon ago. */
 static bool rose_lately(const struct engine *e, const struct floor_line *f)
 {
     const struct history_block *b = e->history.blocks;
@@ -143,7 +143,7 @@ static bool rose_lately(const struct engine *e, const struct floor_line *f)
     return seen == 0 || now - then > f->tolerance;
 }
 
-/* The last two samples lie above everything before a while: a step just taken, or a spike. */
+/* The last two samples lie above all before a while ago: a step just taken, or a spike. */
 static bool at_new_maximum(const struct engine *e, const struct floor_line *f)
 {
     const struct history_block *b = e->history.blocks;
@@ -179,13 +179,13 @@ static bool grows_weakly(const struct engine *e, struct growth *ret)
     return false;
 }
 
-/* What fades has lost more of its pace than this by the end. */
+/* Growth whose pace at the end is below this share of its mean pace has faded. */
 #define UNFADED 0.72
 
 /*
- * The last phase climbs, all of it together by more than the floor wanders by itself, though no
- * horizon of it does, the engine has suspected it lately, and it is about as fast as the run as a
- * whole: as a table that grows between its resizings.
+ * The last phase climbs by more than the floor's own noise, though no single horizon of it does.
+ * The engine has suspected it lately, and it is about as fast as the whole run: like a table
+ * that grows between its resizings.
  */
 static bool climbs_slowly(const struct engine *e, const struct floor_line *f,
                           const struct phase *last, struct growth *ret)
@@ -206,8 +206,8 @@ static bool climbs_slowly(const struct engine *e, const struct floor_line *f,
 }
 
 /*
- * It rose several times, and lies where those stairs would have brought it: a rise larger than
- * usual, of memory that is free again, hides the growth that fills it.
+ * The series rose several times and lies where those stairs would have brought it. A larger
+ * rise, of memory that is free again, may hide growth that fills it.
  */
 static bool may_climb_on(const struct engine *e, struct stairs *ret)
 {
@@ -227,7 +227,7 @@ static bool has_plan(const struct engine *e)
     return e->options.plan > e->last_at && e->options.limit > 0;
 }
 
-/* What was seen of the last phase may be short: its own pace counts here, not a horizon's. */
+/* The last phase may be short: its own pace counts here, not a horizon's. */
 static bool fits_plan(const struct engine *e, const struct phase *last)
 {
     double left = fmax(0, e->options.plan - e->last_at);
@@ -235,11 +235,11 @@ static bool fits_plan(const struct engine *e, const struct phase *last)
     return headroom > 0 && last->rate_high * left < MATTERS * headroom;
 }
 
-/* Who says how long the job will run asks about that long; a job that merely prints its length does
- * not. */
+/* A user who gives the length of the job asks about that length; a job that merely prints its
+ * length does not. */
 static bool plan_covered(const struct engine *e, const struct phase *last)
 {
-    return fits_plan(e, last) && !(e->options.plan_told && last->rate_low > 0);
+    return fits_plan(e, last) && !(e->options.plan_reported && last->rate_low > 0);
 }
 
 /* ---- the conclusion ---- */
@@ -261,7 +261,7 @@ static double level_since(const struct floor_line *f)
     return f->at[i];
 }
 
-/* When what had been called a leak stopped: the engine notices it later than it was. NAN: never. */
+/* When a leak stopped; the engine notices that later. NAN: it has not. */
 static double stop_of(const struct engine *e, const struct floor_line *f)
 {
     if (!e->alarm.set && isnan(e->stopped_at))
@@ -269,7 +269,7 @@ static double stop_of(const struct engine *e, const struct floor_line *f)
     return fmin(level_since(f), e->alarm.set ? e->last_at : e->stopped_at);
 }
 
-/* What looks like growth, beside the floor of now; BASIS_NO_RISE: nothing does. */
+/* Growth that shows elsewhere than in the current floor; BASIS_NO_RISE: none. */
 static enum basis basis_of_growth(const struct engine *e, const struct floor_line *f,
                                   const struct phase *last, struct growth *ret_weak,
                                   struct stairs *ret_stairs)
@@ -287,7 +287,7 @@ static enum basis basis_without_leak(const struct engine *e, const struct floor_
     bool is_short =
         e->samples < LEAST_SAMPLES || e->last_at - e->first_at + first_step < e->horizon;
     enum basis growth = basis_of_growth(e, f, last, ret_weak, ret_stairs);
-    bool excused = !e->options.plan_told || growth == BASIS_NO_RISE;
+    bool excused = !e->options.plan_reported || growth == BASIS_NO_RISE;
     if (has_plan(e) && last->name != PHASE_START && plan_covered(e, last) && excused)
         return BASIS_PLAN_COVERED;
     if (is_short)

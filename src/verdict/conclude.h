@@ -1,16 +1,16 @@
-/* verdict/conclude.h: what to say when asked. Private to verdict/. Pure. */
+/* verdict/conclude.h: from the state of an engine to an answer. Private to verdict/. Pure. */
 #ifndef TIDEMARK_VERDICT_CONCLUDE_H
 #define TIDEMARK_VERDICT_CONCLUDE_H
 
 #include "verdict/engine.h"
 
-/* Fewer samples than this say nothing. */
+/* Fewer samples than this prove nothing. */
 #define LEAST_SAMPLES 10
 
 /* Two-sided 95 % of a normal distribution. */
 #define Z95 1.96
 
-/* What was called a leak has to be quiet for so many horizons before it is called none. */
+/* A leak has to be quiet for this many horizons before the verdict is "no leak". */
 #define ACQUITTAL 1.5
 
 /* The floor of the current run, block by block of its history. */
@@ -18,13 +18,13 @@ struct floor_line {
     size_t n;
     double at[HISTORY_BLOCKS], floor[HISTORY_BLOCKS];
     double noise;     /* from block to block */
-    double tolerance; /* a rise of the floor below this is none */
+    double tolerance; /* a smaller rise of the floor does not count */
 };
 
 void floor_line_take(const struct engine *e, struct floor_line *ret);
 
 /*
- * The stretches of the floor, named; at most ANSWER_PHASES. With a leak, the last one is the
+ * Cuts the floor into named stretches, at most ANSWER_PHASES. With a leak, the last one is the
  * growth since its onset.
  */
 unsigned phases_find(const struct engine *e, const struct floor_line *f, const struct alarm *leak,
@@ -41,7 +41,7 @@ enum basis {
     BASIS_JUST_STOPPED,  /* inconclusive: it leaked, and stopped only lately */
     BASIS_WEAK_GROWTH,   /* inconclusive: it seems to grow, the evidence is too thin */
     BASIS_STAIRS,        /* inconclusive: it rose several times, and may do so again */
-    BASIS_PLAN_TOO_LONG, /* inconclusive: what cannot be excluded would matter by the plan's end */
+    BASIS_PLAN_TOO_LONG, /* inconclusive: growth not ruled out would matter by the plan's end */
     BASIS_PLAN_COVERED,  /* no leak: whatever grows does not matter for this plan */
     BASIS_NO_RISE,       /* no leak: no rise of the floor for a horizon or longer */
 };
@@ -55,22 +55,22 @@ struct conclusion {
 };
 
 /*
- * `last` is the last phase; with no sample, one that has only started. `stands`: the growth that
- * raised the alarm still goes on at the end, as far as one can see when asked.
+ * `last` is the last phase; without samples, PHASE_START. `stands`: the growth that raised the
+ * alarm still goes on at the end, as far as the samples show.
  */
 void conclude(const struct engine *e, const struct floor_line *f, const struct phase *last,
               bool stands, struct conclusion *ret);
 
-/* Where a floor that stays as it is has left the line of its stairs for good. */
+/* Where a floor that stays level has left the line of its stairs for good. */
 double stairs_acquit(const struct stairs *s);
 
-/* A line carried on to where it was not fitted goes below 0; what never was there will not be. */
+/* Extrapolation can go below 0; a level that never was negative is cut at 0. */
 double possible_level(const struct engine *e, double level);
 
-/* The alarm the verdict rests on: of this run, or of the one before a restart. NULL: none. */
+/* The alarm behind the verdict: of this run, or of the one before a restart. NULL: none. */
 const struct alarm *standing_alarm(const struct engine *e);
 
-/* Fills the sentences of an answer whose numbers are complete. */
+/* Adds the reasons of an answer whose numbers are complete. */
 void explain(const struct engine *e, const struct conclusion *c, struct answer *a);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A gap is longer than so many of the run's usual distances between samples. */
+/* A gap is longer than this many usual distances between samples. */
 #define USUAL_SPACINGS 3.0
 
 /* ---- life cycle ---- */
@@ -101,7 +101,7 @@ const struct history *engine_history(const struct engine *e)
 
 /* ---- samples ---- */
 
-/* fmin() and fmax() are calls, for the sake of NAN; there is none here. */
+/* fmin() and fmax() are calls, because of NAN; no value here is NAN. */
 static inline double lower(double a, double b)
 {
     return a < b ? a : b;
@@ -145,7 +145,7 @@ static bool is_number(double x)
     return fabs(x) <= ENGINE_MAX_NUMBER;
 }
 
-/* Rare samples are no gaps: those are longer than a horizon and than what is usual. */
+/* Rare samples are not gaps: a gap is longer than a horizon and longer than usual. */
 static bool is_gap(const struct engine *e, double at)
 {
     double gap = at - e->last_at;
@@ -174,7 +174,7 @@ static double epoch_index(const struct engine *e, double at)
     return (double) e->epoch_marks;
 }
 
-/* Whole epochs, for series that ramp within each epoch. The first may have been joined late. */
+/* Whole epochs, for series that ramp within each epoch. The run may have joined the first late. */
 static int push_epoch(struct engine *e, double at, double value)
 {
     if (!e->epoch_known)
@@ -193,7 +193,7 @@ static int push_epoch(struct engine *e, double at, double value)
     return r;
 }
 
-/* Valleys closer together than a base block are one: the lowest of them. */
+/* Valleys less than a base block apart are one: the lowest of them. */
 static int add_valley(struct engine *e)
 {
     struct block *open = &e->zigzag.valley;
@@ -208,7 +208,7 @@ static int add_valley(struct engine *e)
     return r;
 }
 
-/* A valley is known when the series has fallen by a quarter of its range and turned again. */
+/* A valley counts once the series has fallen by a quarter of its range and risen again. */
 static int push_valley(struct engine *e, double at, double value)
 {
     double swing = 0.25 * (e->max - e->min);
@@ -244,8 +244,9 @@ static void note_grain(struct engine *e, double value)
 }
 
 /*
- * The kernel counts pages and prints KB, and its counters creep by themselves: 1 MB. An allocator
- * counts 512-byte blocks to the byte. Whole odd MBs are rounded text, 2 MB steps a device.
+ * The kernel counts pages, prints KB, and its counters creep on their own: 1 MB. An allocator
+ * counts 512-byte blocks to the byte. Whole odd MBs are rounded text; steps of 2 MB are a
+ * device's.
  */
 double engine_resolution(const struct engine *e)
 {
@@ -260,7 +261,7 @@ static void note_difference(struct engine *e, double difference)
         e->quantum = difference;
 }
 
-/* A spike that ends a little above where it began tells more by that little than by its flanks. */
+/* A spike that ends a little above its start tells more by that difference than by its flanks. */
 static void note_change(struct engine *e, double value)
 {
     double change = value - e->last_value;
@@ -321,7 +322,7 @@ int engine_push(struct engine *e, double step, double seconds, double value)
     return r;
 }
 
-/* Where the epoch that ends at `at` began; a job that was resumed did not begin at 0. */
+/* Where the epoch that ends at `at` began; a resumed job did not begin at 0. */
 static double epoch_begin(const struct engine *e, double at)
 {
     if (!isnan(e->last_mark_at))

@@ -6,11 +6,11 @@
 #include "verdict/stairs.h"
 #include "verdict/verdict.h"
 
-/* The longest straight ramp that may be harmless, where nobody knows an epoch. */
+/* The longest straight ramp that may be harmless, where no epoch is known. */
 #define DEFAULT_HORIZON_STEPS 150.0
 #define DEFAULT_HORIZON_SECONDS 900.0
 
-/* A base block is this share of the horizon; one sample where samples are rarer. */
+/* A horizon has this many base blocks; a base block is one sample where samples are rarer. */
 #define BLOCKS_PER_HORIZON 20.0
 
 #define BLOCK_LEVELS 24
@@ -19,13 +19,13 @@
 
 /* A block being filled. */
 struct open_block {
-    double index; /* which one; NAN: none is open */
+    double index; /* its number; NAN: none is open */
     double at_sum, value_sum, min;
     uint64_t count;
     bool whole; /* seen from its beginning */
 };
 
-/* The pyramids: of stretches of time, of whole epochs, of the valleys between spikes. */
+/* One pyramid each for stretches of time, whole epochs, and the valleys between spikes. */
 enum source { SOURCE_BLOCKS, SOURCE_EPOCHS, SOURCE_VALLEYS, SOURCE_COUNT };
 
 /* A leak as it was found. */
@@ -35,13 +35,13 @@ struct alarm {
     unsigned level;
     struct growth growth;
     double onset;
-    bool by_stairs; /* found as stairs: no pyramid has it, and source and level mean nothing */
+    bool by_stairs; /* found as stairs: no pyramid has it, so source and level are unused */
 };
 
-/* What the values are multiples of, which tells what is counted; see engine_resolution(). */
+/* The unit the values are multiples of; see engine_resolution(). */
 enum grain { GRAIN_2MB, GRAIN_MB, GRAIN_KB, GRAIN_EXACT };
 
-/* The newest samples, each for itself. */
+/* The newest samples, one by one. */
 #define RECENT 4
 
 struct engine {
@@ -76,42 +76,42 @@ struct engine {
     uint64_t total, refused, restarts, checks;
     double total_min, total_max, total_sum;
 
-    double candidate_at, candidate_until; /* since when the test holds, and how long that counts */
+    double candidate_at, candidate_until; /* since when the test holds; until when it counts */
     double suspect_at, suspect_seen_at;   /* since when, and when last; NAN */
     double alarm_at, stopped_at;  /* when growth was called a leak, and when it stopped; NAN */
     struct alarm alarm, previous; /* previous: of the run before a restart */
-    struct alarm waiting;         /* held back, since it may be a buffer filling */
+    struct alarm waiting;         /* held back: it may be a buffer filling */
     bool fading;
-    double fade_recheck; /* length of the run at which fading is looked at again */
+    double fade_recheck; /* length of the run at which fading is checked again */
 
-    double stairs_checked_at; /* where stairs were looked for last */
+    double stairs_checked_at; /* where stairs were last checked */
 
     uint64_t epoch_marks;
     double last_mark_at;
 };
 
-/* What is done whenever a level of a pyramid has got a new block. */
+/* Called whenever a level of a pyramid has a new block. */
 void checkpoint(struct engine *e, enum source source, unsigned level);
 
-/* The significance asked of a growth, in standard errors: it rises with the number of looks. */
-/* How old growth of that slope has to be before it is called a leak, beyond the horizon's rule. */
+/* How long growth of this slope has to last before it is a leak, beyond the horizon's rule. */
 double engine_patience(const struct engine *e, double slope);
 
+/* The significance required of growth, in standard errors: it rises with the number of checks. */
 double engine_threshold(const struct engine *e);
 
-/* So long the growth has lasted, at least, that is suspected; 0: none is. */
+/* How long the suspected growth has lasted, at least; 0: none is suspected. */
 double engine_suspected_for(const struct engine *e);
 
 /* The stairs of the current run, as far as the counter can be held to them. */
 bool engine_stairs(const struct engine *e, struct stairs *ret);
 
-/* Those of them that are a habit which has lasted long enough to be a leak and goes on. */
+/* The stairs that are a habit, have lasted long enough to be a leak, and go on. */
 bool engine_stairs_leak(const struct engine *e, struct stairs *ret);
 
-/* A growth is fitted to at least so many blocks. */
+/* The least number of blocks for a fit of growth. */
 size_t engine_least_blocks(enum source source);
 
-/* The least rise that means anything: as told, else as the values show what is counted. */
+/* The smallest rise that counts: from the options, else inferred from the values. */
 double engine_resolution(const struct engine *e);
 
 #endif

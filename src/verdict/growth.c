@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Suffixes of a window that are tried differ by so many blocks. */
+/* The suffixes of a window that are tested differ by this many blocks. */
 #define SUFFIX_STRIDE 2
 
 /* A block that adds this share of the whole rise is a jump; more jumps than this are a slope. */
@@ -26,14 +26,14 @@ void window_take(const struct pyramid *p, unsigned level, struct window *ret)
 
 /* ---- a window without its jump ---- */
 
-/* A jump is so many times the usual change between blocks, and each side has so many of them. */
+/* A jump is this many times the usual change between blocks, with this many blocks on each side. */
 #define JUMP_LEAST 6
 #define JUMP_SIDE 4
 
-/* On each side the slope has to be this share of the other's. */
+/* The slope on each side has to be at least this share of the other's. */
 #define JUMP_SLOPES 0.5
 
-/* The block before the largest rise, so large that it may be a jump. False: there is none. */
+/* The block before the largest rise, if that may be a jump. False: none. */
 static bool find_rise(const struct window *w, size_t *ret)
 {
     size_t jump = 0;
@@ -91,8 +91,8 @@ double growth_grain(double quantum, double level)
 /* ---- the slope and its error ---- */
 
 /*
- * The error if neighbouring blocks err alike: from the sums of residuals over batches of an
- * eighth of the window each.
+ * The error where neighbouring blocks err alike: from the sums of residuals over batches of an
+ * eighth of the window.
  */
 static double batch_error(const double *x, const double *y, size_t n, const struct line_fit *line)
 {
@@ -133,9 +133,9 @@ static void trend_of(const struct window *w, enum channel channel, size_t first,
 }
 
 /*
- * Noise on scales four and eight times as coarse as the window's, over the stretch of the series
- * that stays near the growth's line (warm-up and restarts before it are another regime). Slow
- * wander is invisible inside the window and plain there.
+ * Noise on scales four and eight times as coarse as the window's, over the part of the series
+ * near the growth's line (warm-up and restarts before it are another regime). Slow drift is
+ * invisible inside the window and plain there.
  */
 static double coarse_noise(const struct window *w, const struct growth *g)
 {
@@ -149,7 +149,7 @@ static double coarse_noise(const struct window *w, const struct growth *g)
             if (fabs(y[n] - g->intercept - g->slope * b->at) > band)
                 break;
         }
-        noise = fmax(noise, fit_noise(y, n)); /* passes over the NAN of too few blocks */
+        noise = fmax(noise, fit_noise(y, n)); /* fmax() skips the NAN of too few blocks */
     }
     return noise;
 }
@@ -173,7 +173,7 @@ void growth_trend(const struct window *w, enum channel channel, size_t first, do
 
 /* ---- what growth has to be beyond significant ---- */
 
-/* Across a long gap both sides have to grow, else it may be one step that nobody saw. */
+/* Both sides of a long gap have to grow: else it may be one step that happened in the gap. */
 static bool grows_on_both_sides_of_gaps(const double *x, const double *y, size_t n, double slope,
                                         double horizon)
 {
@@ -204,7 +204,7 @@ static bool end_climbs(const double *x, const double *y, size_t n, size_t part, 
     return fit_slope(x + n - part, y + n - part, part) >= least;
 }
 
-/* In its last half, quarter and eighth, and from third to third, the growth has not died down. */
+/* The growth has not died down in its last half, quarter or eighth, nor from third to third. */
 static bool still_grows(const double *x, const double *y, size_t n, double slope)
 {
     if (!end_climbs(x, y, n, n / 2, 0.6 * slope) || !end_climbs(x, y, n, n / 4, 0.4 * slope) ||
@@ -216,7 +216,7 @@ static bool still_grows(const double *x, const double *y, size_t n, double slope
     return last - before_last >= 0.5 * (middle - first);
 }
 
-/* A true floor does not sink when the blocks get longer: minima of 2 and 4 blocks climb too. */
+/* A true floor does not sink when blocks get longer: minima over 2 and 4 blocks climb too. */
 static bool floor_holds_when_coarsened(const double *x, const double *y, size_t n, double slope)
 {
     for (size_t width = 2; width <= 4; width *= 2) {
@@ -259,8 +259,8 @@ static double variation(const double *y, size_t n)
 }
 
 /*
- * A handful of jumps that make up the whole rise, with quiet between them, are a habit only if
- * they come at regular intervals and in one size: one thing kept per epoch. Otherwise they are
+ * A few jumps that make up the whole rise, with quiet between them, are a habit only if they
+ * come at regular intervals and in one size: one thing kept per epoch. Otherwise they are
  * records being broken, which get rarer by themselves.
  */
 static bool is_irregular_jumps(const double *x, const double *y, size_t n, double slope)
@@ -287,7 +287,7 @@ static bool is_irregular_jumps(const double *x, const double *y, size_t n, doubl
     return jumps < 4 || variation(sizes, jumps) > 0.4 || variation(intervals, spaces) > 0.4;
 }
 
-/* Takes out the point that lies farthest from the line. */
+/* Removes the point farthest from the line. */
 static size_t drop_outlier(double *x, double *y, size_t n)
 {
     struct line_fit line;
@@ -309,8 +309,8 @@ static size_t drop_outlier(double *x, double *y, size_t n)
 }
 
 /*
- * The mean may speak only if the floor does not contradict. One block in sixteen is forgiven: the
- * last, smaller batch of an epoch is a dip, not the floor.
+ * The mean counts only if the floor does not contradict it. One block in sixteen is forgiven:
+ * the last, smaller batch of an epoch is a dip, not the floor.
  */
 static bool floor_agrees(const struct window *w, size_t first, const struct growth_rules *rules,
                          double slope)
@@ -363,7 +363,7 @@ static bool passes(const struct window *w, enum channel channel, size_t first,
     return true;
 }
 
-/* Of a straight line the second half climbs like the first, and there is next to no noise. */
+/* A straight line's second half climbs like its first, almost without noise. */
 #define STRAIGHT_Z 40.0
 #define STRAIGHT_HALVES 0.97
 
@@ -380,9 +380,10 @@ bool growth_is_straight(const struct window *w, const struct growth *g)
 }
 
 /*
- * Which suffixes are worth the whole test: a plain slope of so many plain standard errors, that is
- * b^2 sxx (n - 2) >= z^2 rss. One pass from the end gives all of them, all terms times n^2 to save
- * the divisions. Sums lose digits on an exact line; those are let through.
+ * Which suffixes are worth the whole test: those whose slope has this many ordinary standard
+ * errors, that is b^2 sxx (n - 2) >= z^2 rss. One pass from the end computes all of them, with
+ * all terms times n^2 to save the divisions. On an exact line the sums lose digits; such
+ * suffixes pass.
  */
 typedef double both __attribute__((vector_size(2 * sizeof(double)))); /* floor and mean at once */
 

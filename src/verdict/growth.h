@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Which summary of a block is looked at. */
+/* Which summary of a block is tested. */
 enum channel { CHANNEL_MIN, CHANNEL_MEAN };
 
 /* One level of a pyramid laid out for fitting, oldest block first. */
@@ -22,14 +22,14 @@ void window_take(const struct pyramid *p, unsigned level, struct window *ret);
 
 const double *window_channel(const struct window *w, enum channel channel);
 
-/* What the test has to know about the series. */
+/* What the test needs to know about the series. */
 struct growth_rules {
     double horizon;
     double quantum;    /* the counter's own grain */
-    double resolution; /* least rise that means anything */
-    double z;          /* significance asked for, in standard errors */
-    double span;       /* the growth has to be at least so long, in units of the clock */
-    size_t blocks;     /* and to be seen in at least so many blocks */
+    double resolution; /* the smallest rise that counts */
+    double z;          /* significance required, in standard errors */
+    double span;       /* the least length of the growth, in units of the clock */
+    size_t blocks;     /* and in blocks */
 };
 
 /* Growth that was found: the line y = intercept + slope x over [from, from + span]. */
@@ -45,16 +45,16 @@ struct growth {
 bool growth_find(const struct window *w, const struct growth_rules *rules, struct growth *ret);
 
 /*
- * The same window without its one jump: a floor that climbs on both sides of a step up (the caches
- * of the first validation) climbs all the way. What lies before the jump is lifted by it, so that
- * the line found is that of the end. False: there is no such jump.
+ * The same window without its one jump. A floor that climbs on both sides of a step up (the
+ * caches of the first validation) climbs all the way. The blocks before the jump are raised by
+ * its height, so that the line found is that of the end. False: no such jump.
  */
 bool window_level(const struct window *w, struct window *ret);
 
-/* So plainly a straight line that it cannot be fading, whatever came before it. */
+/* So clearly a straight line that it cannot be fading, whatever came before. */
 bool growth_is_straight(const struct window *w, const struct growth *g);
 
-/* Slope and standard error over the window from block `first` on, whatever they are. */
+/* Slope and standard error over the window from block `first` on, significant or not. */
 void growth_trend(const struct window *w, enum channel channel, size_t first, double quantum,
                   struct growth *ret);
 

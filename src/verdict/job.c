@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* A series with fewer samples, unless they grow, is no reason to leave the job undecided. */
+/* A series with fewer samples leaves the job undecided only if it grows. */
 #define COUNTS 10
 
 static bool counts(const struct answer *a)
@@ -12,8 +12,8 @@ static bool counts(const struct answer *a)
     return grows || a->samples >= COUNTS;
 }
 
-/* Of a series that has no leak, and of one that is not known enough: only what is seen of another
- * main part can stand for a main part, never a bystander, and not the sum. */
+/* The weights of a series without a leak, and of one that is not known well enough. Only another
+ * main part can stand in for a main part; a bystander or the sum cannot. */
 static const int no_leak_weights[] = {
     [PART_MAIN] = 10,
     [PART_BYSTANDER] = 5,
@@ -25,7 +25,7 @@ static const int unknown_weights[] = {
     [PART_TOTAL] = 6,
 };
 
-/* How much a series' answer weighs in choosing the one that decides. */
+/* How much an answer counts when the deciding series is chosen. */
 static int weight(const struct answer *a, enum job_part part)
 {
     switch (a->verdict) {
@@ -45,14 +45,15 @@ struct candidate {
     enum job_part part;
 };
 
-/* Negligible parts may add up to a leak that matters: only the sum shows its rate then. */
+/* Negligible parts may add up to a leak that matters, which only the sum shows. */
 static bool is_more_than_parts(struct candidate sum, struct candidate part)
 {
     return part.answer->severity == SEVERITY_NEGLIGIBLE &&
            sum.answer->severity > SEVERITY_NEGLIGIBLE;
 }
 
-/* Between equals the part decides before the sum, and the larger: it is the one the user means. */
+/* Between equals, a part decides before the sum, and the larger before the smaller: the user means
+ * that one. */
 static bool outweighs(struct candidate a, struct candidate b)
 {
     int wa = weight(a.answer, a.part), wb = weight(b.answer, b.part);
@@ -85,7 +86,7 @@ void job_judge(const struct answer *const *answers, const enum job_part *parts, 
 
 /* ---- a limit for several ---- */
 
-/* What was still there in so much of another's time, from its end, grows beside it. */
+/* A series that lasted into this last share of another's time grows beside it. */
 #define AT_THE_END 0.1
 
 static bool reaches_limit(const struct answer *a)
@@ -94,14 +95,14 @@ static bool reaches_limit(const struct answer *a)
            isfinite(a->forecast.limit_at) && a->limit > a->floor_last;
 }
 
-/* Where `a` ends, `b` is there. */
+/* Whether `b` is still there where `a` ends. */
 static bool overlaps(const struct answer *a, const struct answer *b)
 {
     double end = a->last_seconds, length = end - a->first_seconds;
     return b->first_seconds <= end && b->last_seconds >= end - AT_THE_END * length;
 }
 
-/* Of all that grow beside one, per unit of its clock. */
+/* The growth of all series beside one, per unit of its clock. */
 struct growth_of_all {
     double rate, low, high;
     unsigned count;
@@ -115,7 +116,7 @@ static struct growth_of_all growth_beside(struct answer *const *answers, size_t 
         const struct answer *b = answers[i];
         if (!reaches_limit(b) || (i != one && !overlaps(a, b)))
             continue;
-        /* The clocks of two processes need not be the same. */
+        /* Two processes may have different clocks. */
         double unit = b->rate_per_second / b->rate * (a->rate / a->rate_per_second);
         all.rate += b->rate * unit;
         all.low += b->rate_low * unit;

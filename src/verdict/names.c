@@ -1,4 +1,4 @@
-/* verdict/names.c: the words that stand in reports and JSON. */
+/* verdict/names.c: the names in reports and JSON. */
 #include "verdict/verdict.h"
 
 const char *verdict_name(enum verdict verdict)

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-/* A stretch grew more slowly than this share of the one before: that one was the warm-up. */
+/* A stretch below this share of the previous one's rate makes that one the warm-up. */
 #define SLOWER 0.34
 
 /* Neighbours whose rates differ by less are one stretch. */
 #define SAME_PACE 0.8
 
-/* A rise or a fall is one if it is more than the floor's own unrest and surely not none. */
+/* A rise or a fall counts if it exceeds the floor's own noise and is significant. */
 static enum phase_name name_of(const struct segment *s, double tolerance)
 {
     double rise = s->to - s->from, margin = Z95 * s->error;
@@ -20,7 +20,7 @@ static enum phase_name name_of(const struct segment *s, double tolerance)
     return rise < -tolerance && s->slope < -margin ? PHASE_SHRINKING : PHASE_STABLE;
 }
 
-/* A fitted level is never beyond what was seen of the floor in that stretch. */
+/* Keeps a fitted level within the values of the floor in that stretch. */
 static double within(const struct floor_line *f, const struct segment *s, double level)
 {
     double low = INFINITY, high = -INFINITY;
@@ -46,7 +46,7 @@ static struct phase phase_of(const struct floor_line *f, const struct segment *s
     };
 }
 
-/* Neighbours that do the same at the same pace, without a jump between them: one stretch. */
+/* Neighbours of one kind and one pace without a jump between them are one stretch. */
 static bool are_one(const struct phase *a, const struct phase *b, double tolerance)
 {
     if (a->name != b->name || a->name == PHASE_START)
@@ -77,8 +77,8 @@ static void join(struct phase *a, const struct phase *b)
     a->level_to = b->level_to;
 }
 
-/* Growth that stopped or slowed down markedly was warm-up; a stable stretch after a jump, a shift.
- */
+/* Growth that stopped or slowed down markedly was warm-up; a stable stretch after a jump is a level
+ * shift. */
 static void rename_by_neighbours(struct phase *phases, unsigned count, double tolerance)
 {
     bool settled = false; /* something but growth has been seen */
@@ -98,7 +98,7 @@ static void rename_by_neighbours(struct phase *phases, unsigned count, double to
             phases[i - 1].name = PHASE_WARM_UP;
 }
 
-/* It lies behind the leak's onset, or is growth that does so for the most part: the leak itself. */
+/* The phase lies after the leak's onset, or is growth that mostly does: it is the leak. */
 static bool is_leak(const struct phase *p, const struct alarm *leak)
 {
     return p->from >= leak->onset ||
@@ -119,7 +119,7 @@ static unsigned join_warm_up(struct phase *phases, unsigned count)
     return kept;
 }
 
-/* The leak is the last phase, from its onset on; what was before is cut off there. */
+/* The leak is the last phase, from its onset on; earlier phases are cut there. */
 static unsigned end_with_leak(const struct engine *e, struct phase *phases, unsigned count,
                               const struct alarm *leak)
 {

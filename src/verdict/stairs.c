@@ -3,32 +3,32 @@
 
 #include <math.h>
 
-/* What rises by less than this share of the usual stair is none. */
+/* A rise below this share of the usual stair is not a stair. */
 #define LOW_STAIR 0.25
 
-/* Of the whole rise, at least this share is made by stairs. */
+/* Stairs make up at least this share of the whole rise. */
 #define CLIMBED_IN_STAIRS 0.75
 
 /* A rise that is younger than this share of the usual interval may be a spike. */
 #define TOO_YOUNG 0.5
 
-/* Of one height, and at one distance: at least and at most so many times the usual one. */
+/* Regular stairs: heights and distances within these multiples of the usual one. */
 #define HEIGHT_LOW 0.5
 #define HEIGHT_HIGH 2.0
 #define INTERVAL_LOW 0.6
 #define INTERVAL_HIGH 1.6
 
-/* A pause that is so many times as long as it should be is the end of what was before it. */
+/* A pause this many times as long as expected ends the stairs before it. */
 #define PAUSE 3.0
 
-/* One stair and one interval in so many may be another. */
+/* One stair and one interval in this many may be irregular. */
 #define ODD_ONE_IN 4
 
-/* The later stairs against the earlier ones: at least so high, at most so far apart. */
+/* The later stairs against the earlier ones: at least this high, at most this far apart. */
 #define STILL_HIGH 0.6
 #define STILL_OFTEN 1.6
 
-/* Before the stairs began, at most one block in so many lies above their middle. */
+/* Before the stairs began, at most one block in this many lies above their middle. */
 #define WAS_THERE_ONE_IN 4
 
 /* ---- the floor that lasted ---- */
@@ -42,7 +42,7 @@ static void floor_that_lasted(const struct history *h, double ret[HISTORY_BLOCKS
     }
 }
 
-/* Neighbouring blocks that rise are one stair. False: there are too many. */
+/* Neighbouring rising blocks are one stair. False: too many stairs. */
 static bool collect(const struct history *h, const double *floor, double least, struct stairs *ret)
 {
     *ret = (struct stairs){.at = {h->blocks[0].at}, .level = {floor[0]}};
@@ -72,7 +72,7 @@ static double usual_height(const struct stairs *s)
     return fit_median(heights, s->count);
 }
 
-/* From stair to stair: the first tread was there before anybody looked. */
+/* From stair to stair: the first tread began before the run was sampled. */
 static double usual_interval(const struct stairs *s)
 {
     double intervals[STAIRS_MOST];
@@ -100,8 +100,8 @@ static void drop_low(struct stairs *s)
 /* ---- the line along them ---- */
 
 /*
- * The median slope between treads that lie one or two stairs apart (Theil and Sen take all pairs,
- * and one high stair in the middle would be in half of those).
+ * The median slope between treads one or two stairs apart. Theil and Sen take all pairs; one
+ * high stair in the middle would be in half of those.
  */
 static void fit_treads(struct stairs *s)
 {
@@ -132,7 +132,7 @@ static void measure(struct stairs *s)
     fit_treads(s);
 }
 
-/* What takes longer than it is to the next stair is a slope. */
+/* A rise that takes longer than the wait for the next stair is a slope. */
 static bool climbs_only_in_stairs(const struct stairs *s)
 {
     double jumped = 0;
@@ -180,7 +180,8 @@ static bool is_odd_height(const struct stairs *s, size_t i)
            s->height[i] > HEIGHT_HIGH * s->usual_height;
 }
 
-/* The interval before stair i, in usual ones: after a high stair it takes longer to use it up. */
+/* The interval before stair i, in usual intervals; memory from a high stair takes longer to use up.
+ */
 static double pause_before(const struct stairs *s, size_t i)
 {
     double expected = s->usual_interval * fmax(1, s->height[i - 1] / s->usual_height);
@@ -224,7 +225,8 @@ bool stairs_regular(const struct stairs *s)
     return has_rhythm(s) && stairs_go_on(s) && climbs_only_in_stairs(s);
 }
 
-/* Without the first `skipped` stairs. What led to the first one is as old as what led to others. */
+/* The stairs without the first `skipped`. What led to the first one is as old as what led to the
+ * others. */
 static void take_suffix(const struct stairs *all, size_t skipped, struct stairs *ret)
 {
     *ret = (struct stairs){.count = all->count - skipped, .reached = all->reached};
@@ -249,7 +251,7 @@ bool stairs_since(const struct stairs *all, double at, struct stairs *ret)
     return climbs_only_in_stairs(ret);
 }
 
-/* A floor that wanders has its lowest point somewhere, and rises from there by chance. */
+/* A drifting floor has its lowest point somewhere, and rises from there by chance. */
 static bool lead_back(const struct stairs *s, const struct history *h)
 {
     double middle = (s->level[0] + s->level[s->count]) / 2;

@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* More stairs than this in a history are no stairs but a slope. */
+/* More stairs than this in a history are a slope. */
 #define STAIRS_MOST (HISTORY_BLOCKS / 4)
 
 /*
- * The floor that lasted: what was never undercut again. It does not fall, and spikes and levels
- * that passed are not in it. Tread 0 begins with the run, tread i where stair i was taken.
+ * The lasting floor: the level that was never undercut again. It does not fall, and leaves out
+ * spikes and levels that passed. Tread 0 begins with the run, tread i where stair i was taken.
  */
 struct stairs {
     size_t count;                   /* of stairs; there is one tread more */
@@ -23,39 +23,39 @@ struct stairs {
     double took[STAIRS_MOST + 1];   /* to take that stair, from `at` on */
     double reached;                 /* the end of the last tread */
     double usual_height, usual_interval;
-    double slope, intercept; /* the line along the beginnings of the treads, whatever a few do */
+    double slope, intercept; /* the line through the beginnings of the treads, robust to a few */
     double error;            /* standard error of the slope */
 };
 
 /*
- * All stairs of a run: rises of more than `least`. A rise that is too young to be one, since it may
- * be a spike, is left out. False: there are fewer than two.
+ * All stairs of a run: rises of more than `least`, except one so recent that it may be a spike.
+ * False: fewer than two.
  */
 bool stairs_find(const struct history *h, double least, struct stairs *ret);
 
-/* Neither smaller nor rarer towards the end; else they are a cache that fills, or records. */
+/* Neither smaller nor rarer towards the end; otherwise they are a filling cache, or records. */
 bool stairs_go_on(const struct stairs *s);
 
-/* Of one height, at one distance, and they go on. */
+/* Of one height, at one distance, and still going on. */
 bool stairs_regular(const struct stairs *s);
 
 /*
- * The longest stairs that reach to the end and are a habit: at least STAIRS_HABIT of them, regular,
- * that do not merely lead back to where the floor was before they began. False: there are none.
+ * The longest stairs that reach the end and are a habit: at least STAIRS_HABIT of them, regular,
+ * and not merely a return to where the floor was before. False: none.
  */
 #define STAIRS_HABIT 5
 bool stairs_habit(const struct stairs *all, const struct history *h, struct stairs *ret);
 
 /*
- * Those from the tread on which `at` lies, or the next where that is nearer. False: there are fewer
- * than two, or it climbs between them as well.
+ * The stairs from the tread at `at`, or from the next where that is nearer. False: fewer than
+ * two, or it climbs between them as well.
  */
 bool stairs_since(const struct stairs *all, double at, struct stairs *ret);
 
-/* So many stairs the floor lies below their line at `at`: just before the next one it is 1. */
+/* By how many stairs the floor lies below their line at `at`: 1 just before the next stair. */
 double stairs_behind(const struct stairs *s, double at);
 
-/* So far behind, they have stopped; and so far, it is known that they will not go on. */
+/* This far behind, the stairs have stopped; and this far, they will not go on. */
 #define STAIRS_STOPPED 2.0
 #define STAIRS_OVER 3.0
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Settings that free at least so much of what the best one frees are as good as it. */
+/* A setting that frees this share of what the best one frees is as good. */
 #define AS_GOOD 0.9
 
 static const struct {
@@ -75,7 +75,7 @@ void tradeoff_add_name(struct buf *out, const struct tradeoff_setting *s)
 
 /* ---- one measure of one setting ---- */
 
-/* Mean and squares about it, one value at a time. */
+/* Mean and sum of squares about it, one value at a time. */
 struct moments {
     unsigned count;
     double mean, squares;
@@ -89,7 +89,7 @@ static void moments_add(struct moments *m, double value)
     m->squares += before * (value - m->mean);
 }
 
-/* The same round of the job as it is; NAN: none. */
+/* The job as it is in the same round; NAN: not measured. */
 static double as_it_is(const struct tradeoff *t, unsigned round, enum tradeoff_measure m)
 {
     for (size_t i = 0; i < t->run_count; i++)
@@ -98,7 +98,7 @@ static double as_it_is(const struct tradeoff *t, unsigned round, enum tradeoff_m
     return NAN;
 }
 
-/* How far a mean of differences by round may be off. */
+/* How uncertain a mean of differences by round is. */
 struct spread {
     double error; /* standard error */
     unsigned freedom;
@@ -110,7 +110,7 @@ struct test {
     enum tradeoff_measure measure;
     double mean;               /* of the differences by round */
     struct spread own, all;    /* by its own rounds; by those of all settings */
-    double own_chance, chance; /* to see as much without any difference; by both, see chance_of() */
+    double own_chance, chance; /* to see as much by chance; by both, see chance_of() */
 };
 
 /* A busy machine makes every step longer by the same factor: times are compared by their ratio. */
@@ -169,9 +169,9 @@ static struct spread own_spread(const struct moments *m)
 }
 
 /*
- * With three rounds the spread of one setting is hardly known; that of all settings together is.
- * They share the runs of the job as it is, so two of their variances have a correlation of 1/4:
- * many settings tell as much as four that share nothing.
+ * With three rounds the spread of one setting is hardly known, but that of all settings together
+ * is. They share the runs of the job as it is, so two of their variances have a correlation of
+ * 1/4: many settings tell as much as four independent ones.
  */
 #define SHARED 0.25
 
@@ -201,7 +201,7 @@ static double chance_by(double mean, const struct spread *s)
     return student_chance(mean == 0 ? 0 : fabs(mean) / s->error, s->freedom);
 }
 
-/* By the clearer of two looks, which doubles the chance. */
+/* The smaller of two chances, doubled because there are two. */
 static double chance_of(double mean, const struct spread *own, const struct spread *all)
 {
     return fmin(2 * fmin(chance_by(mean, own), chance_by(mean, all)), 1);
@@ -227,7 +227,7 @@ static double margin_by(double chance, const struct spread *s)
     return student_quantile(chance, s->freedom) * s->error;
 }
 
-/* What the test leaves possible on either side, at this chance for it alone. */
+/* The margin on either side that the test allows, at this chance for it alone. */
 static double margin_of(const struct test *t, double chance)
 {
     double clearer = fmin(margin_by(chance / 2, &t->own), margin_by(chance / 2, &t->all));
@@ -236,7 +236,7 @@ static double margin_of(const struct test *t, double chance)
 
 /* ---- all of them together ---- */
 
-/* What the counter can be held to. */
+/* The smallest difference the counter can show. */
 static double least_difference(enum tradeoff_measure m)
 {
     return measures[m].kind ? series_kind_resolution(measures[m].kind) : 0;
@@ -250,7 +250,7 @@ static int by_chance(const void *a, const void *b)
 
 /*
  * Holm: the clearest of n differences has to be as unlikely as chance / n, the next as chance /
- * (n - 1), ... and with the first that is not, all that are left are not. A setting that scatters
+ * (n - 1), and so on; at the first that is not, all that are left fail. A setting that scatters
  * more than the others has to be clear by its own rounds as well.
  */
 static void judge(struct test *tests, size_t count)
@@ -307,7 +307,7 @@ void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows)
 
 /* ---- the best ---- */
 
-/* Bytes that it takes off, all that is real together; below 0: it adds some. */
+/* Bytes the setting frees, all real changes together; below 0: it adds some. */
 static double freed(const struct tradeoff_row *row)
 {
     double bytes = 0;

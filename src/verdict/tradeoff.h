@@ -18,7 +18,7 @@
  *             memory, and those of time
  */
 
-/* What a setting may say; each is tried alone, then the best of each together. */
+/* What a setting may change; each is tried alone, then the best of each together. */
 enum tradeoff_dimension {
     TRADEOFF_EVERY,
     TRADEOFF_SET_TO_NONE,
@@ -37,7 +37,7 @@ struct tradeoff_setting {
 /* "every 10", "set_to_none no, 2 workers", "as it is". */
 void tradeoff_add_name(struct buf *out, const struct tradeoff_setting *s);
 
-/* What is measured in every run; less is better. All before TRADEOFF_STEP_SECONDS are bytes. */
+/* What every run measures; less is better. All before TRADEOFF_STEP_SECONDS are bytes. */
 enum tradeoff_measure {
     TRADEOFF_FLOOR, /* host memory of the whole job */
     TRADEOFF_PEAK,
@@ -45,7 +45,7 @@ enum tradeoff_measure {
     TRADEOFF_GPU_PEAK,  /* torch.peak */
     TRADEOFF_RESERVED,  /* the most of torch.reserved */
     TRADEOFF_STEP_SECONDS,
-    TRADEOFF_CLEANUP_SHARE, /* by the clock of the cleanup itself, of the rest of the time */
+    TRADEOFF_CLEANUP_SHARE, /* time in cleanup, over the rest of the time */
     TRADEOFF_MEASURES,
 };
 
@@ -69,11 +69,11 @@ struct tradeoff {
     size_t run_count;
 };
 
-/* With fewer rounds nothing is called real: two values tell next to nothing of their spread. */
+/* With fewer rounds nothing is called real: two values hardly show their spread. */
 #define TRADEOFF_LEAST_ROUNDS 3u
 
-/* That one of the differences in memory is called real by chance is no more likely than this; the
- * same of those in time. */
+/* The chance that one of the differences in memory is called real by accident is at most this;
+ * likewise for those in time. */
 #define TRADEOFF_CHANCE 0.05
 
 enum tradeoff_finding {
@@ -92,10 +92,10 @@ struct tradeoff_cell {
     double mean, low, high;
     enum tradeoff_finding finding;
     unsigned pairs;    /* rounds in which the job as it is was measured as well */
-    double before;     /* the job as it is in these, mean */
-    double difference; /* to that, mean of the rounds; of times, geometric */
-    double difference_low, difference_high; /* what the test leaves possible; real: 0 is outside */
-    double share;                           /* the difference, of `before` */
+    double before;     /* mean of the job as it is, in these rounds */
+    double difference; /* mean difference to that; geometric for times */
+    double difference_low, difference_high; /* what the test allows; real: 0 is outside */
+    double share;                           /* difference / before */
 };
 
 struct tradeoff_row {
@@ -107,9 +107,9 @@ struct tradeoff_row {
 void tradeoff_compare(const struct tradeoff *t, struct tradeoff_row *ret_rows);
 
 /*
- * The setting of this dimension alone that frees most, of those within a tenth of it the fastest;
- * where none frees anything, the one that is faster. Only what is real counts. 0: none is better
- * than the job as it is.
+ * Of the settings of this dimension alone, the one that frees most; of those within a tenth of
+ * it, the fastest. Where none frees anything, the one that is faster. Only real changes count.
+ * 0: none is better than the job as it is.
  */
 size_t tradeoff_best(const struct tradeoff *t, const struct tradeoff_row *rows,
                      enum tradeoff_dimension dimension);

@@ -21,8 +21,8 @@
  */
 enum verdict { VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK, VERDICT_LEAK };
 
-/* From what matters least to what matters most. Alarms and --fail-on begin at low; a negligible
- * leak is reported, quietly. Run files keep numbers of their own for these. */
+/* In ascending order. Alarms and --fail-on start at low; a negligible leak is reported, but raises
+ * no alarm. Run files store numbers of their own for these. */
 enum severity {
     SEVERITY_NONE,
     SEVERITY_NEGLIGIBLE,
@@ -31,7 +31,7 @@ enum severity {
     SEVERITY_HIGH,
 };
 
-/* Where no plan is known, what a leak comes to is judged over this many times the run so far. */
+/* Without a plan, a leak is judged by what it adds in a run this many times as long. */
 #define SEVERITY_FUTURE 10.0
 
 enum pattern {
@@ -51,11 +51,11 @@ enum pattern {
     PATTERN_ACCELERATING,
 };
 
-/* The names that stand in reports and JSON: "no_leak", "medium", "warm-up". */
+/* The names in reports and JSON: "no_leak", "medium", "warm-up". */
 const char *verdict_name(enum verdict verdict);
 const char *severity_name(enum severity severity);
 const char *pattern_name(enum pattern pattern);
-const char *pattern_word(unsigned pattern); /* NULL: there is none of that number */
+const char *pattern_word(unsigned pattern); /* NULL: no such number */
 
 /* ---- one series ---- */
 
@@ -65,13 +65,12 @@ struct engine_options {
     double epoch_length; /* in units of the clock; 0: not known */
     double horizon;      /* 0: max(epoch, 150 steps or 900 s) */
     double plan;         /* position on the clock at which the job will end; 0: not known */
-    bool plan_told;      /* by the job itself, not by who asks: it excuses no growth */
+    bool plan_reported;  /* reported by the job, not given by the user: excuses no growth */
     double limit;        /* capacity in the series' unit; 0: not known */
-    double resolution;   /* least growth the counter can be held to; < 0: found from the values */
+    double resolution;   /* smallest growth the counter can show; < 0: inferred from values */
     double rounding;     /* one unit of the last printed digit; 0: values are not rounded */
     unsigned job_series; /* how many series share the job's false-alarm budget; 0 means 1 */
-    /* What activities are called, the first is number 1; outlives the engine. NULL: there are none.
-     */
+    /* Names of the activities, the first is number 1. Must outlive the engine. NULL: none. */
     char *const *activities;
 };
 
@@ -84,55 +83,55 @@ struct engine;
 
 #define ENGINE_MAX_BYTES ((size_t) 64 << 10)
 
-/* No clock and no counter goes so far; beyond it squares would overflow. */
+/* Larger numbers are refused: their squares would overflow. */
 #define ENGINE_MAX_NUMBER 1e30
 
 int engine_new(const struct engine_options *options, struct engine **ret); /* -EINVAL, -ENOMEM */
 struct engine *engine_free(struct engine *e); /* accepts NULL, returns NULL */
 
 /*
- * One sample. `step` or `seconds` may be NAN, the one the engine judges on may not; both are
- * needed for rates on the other clock. -ERANGE: the clock went backwards; -EINVAL: not a number, or
- * one beyond ENGINE_MAX_NUMBER. A refused sample is counted and changes nothing. -ENOMEM.
+ * One sample. The clock the engine judges on must be known; the other may be NAN, and is needed
+ * only for rates on that clock. -ERANGE: the clock went backwards; -EINVAL: not a number, or
+ * beyond ENGINE_MAX_NUMBER. A refused sample is counted and changes nothing. -ENOMEM.
  */
 int engine_push(struct engine *e, double step, double seconds, double value);
 
 /*
- * Beside its samples the series was so high lately, while the program did this, as it says; 0: not
- * known. Spikes are told with it; nothing is judged by it.
+ * The series was this high between samples, during this activity of the program (0: not known).
+ * It names spikes; no verdict rests on it.
  */
 void engine_note_peak(struct engine *e, double value, unsigned activity);
 
-/* So many series share the job's false-alarm budget from now on. */
+/* From now on this many series share the job's false-alarm budget. */
 void engine_share_budget(struct engine *e, unsigned job_series);
 
-/* Where the job will end and what there is for this series, as known by now; 0: not known. */
+/* Where the job will end, and the capacity for this series, as known by now; 0: not known. */
 void engine_set_bounds(struct engine *e, double plan, double limit);
 
-/* Less growth than this means nothing from now on, as `resolution` of the options. */
+/* From now on the counter's resolution is this, as `resolution` of the options. */
 void engine_set_resolution(struct engine *e, double resolution);
 
-/* An epoch will have that length, as known by now; 0: not known. Where one was given, or an epoch
- * has ended, that is believed instead. */
+/* The expected length of an epoch; 0: not known. A length from the options or from a completed
+ * epoch takes precedence. */
 void engine_expect_epoch(struct engine *e, double length);
 
 /* An epoch ended at `at`: teaches the epoch length where none was given. */
 void engine_epoch_mark(struct engine *e, double at);
 
-/* The process started anew: what comes is another run of the same program. */
+/* The process restarted: what follows is another run of the same program. */
 void engine_restart(struct engine *e);
 
 /*
- * Nothing more will come: growth that was only watched so far, because waiting cost nothing, is
- * judged by what there is.
+ * No more samples will come. Growth that was still being watched, because waiting cost nothing,
+ * is judged by what there is.
  */
 void engine_finish(struct engine *e);
 
-/* Whether the alarm stands, and whether it is suspect at this moment: cheaper than an answer. */
+/* Whether the alarm stands, and whether the series is suspect now. Cheaper than an answer. */
 bool engine_leaks(const struct engine *e);
 bool engine_suspects(const struct engine *e);
 
-/* What the engine takes in memory now. */
+/* Memory the engine uses now. */
 size_t engine_bytes(const struct engine *e);
 
 /* The whole run in at most HISTORY_BLOCKS blocks, for charts; valid until the next push. */
@@ -165,7 +164,7 @@ struct phase {
 #define ANSWER_WHY 6
 #define ANSWER_WHY_LENGTH 200
 
-/* So many spikes came while the program did this, as it said itself. */
+/* Spikes during one activity, as the program reported it. */
 struct spike_activity {
     char name[ANSWER_ACTIVITY_LENGTH];
     unsigned count;
@@ -177,18 +176,18 @@ struct answer {
     bool suspect;
     enum severity severity;
     enum pattern pattern;
-    double confidence; /* that the verdict is right, 0 to 1 */
+    double confidence; /* probability that the verdict is right, 0 to 1 */
 
     uint64_t samples, refused, restarts;
     double first_at, last_at; /* of the current run */
     double first_seconds, last_seconds;
     double epoch_length, horizon; /* as used */
     double plan, limit;
-    double limit_shared; /* where others draw on the limit, too: all there is for them together */
+    double limit_shared; /* the limit of all series that draw on it, where this one has a part */
 
     double min, max, mean, last;    /* of the whole series */
     double floor_first, floor_last; /* low-water mark at both ends of the current run */
-    double noise;                   /* robust scale of what is above trend and floor */
+    double noise;                   /* robust scale of the values above trend and floor */
 
     double suspect_at, alarm_at;
     double onset_at, onset_seconds;
@@ -199,7 +198,7 @@ struct answer {
     struct phase phases[ANSWER_PHASES];
     unsigned phase_count;
     double warm_up_end;    /* where the warm-up ended */
-    double warm_up_epochs; /* how long it took, in passes over the data */
+    double warm_up_epochs; /* its length, in passes over the data */
 
     struct answer_forecast {
         double plan_value; /* expected at the plan's end ... */
@@ -209,14 +208,14 @@ struct answer {
     } forecast;
 
     struct answer_needs {
-        double at_least; /* more clock units until it can be said */
+        double at_least; /* clock units still needed for a verdict */
         double seconds;
         bool is_first_reason; /* the first reason says what is missing */
         char why[ANSWER_WHY_LENGTH];
     } needs;
 
     struct answer_naive {
-        bool misleads;        /* an average over everything would say something else */
+        bool misleads;        /* an average over the whole run would suggest another answer */
         double rate;          /* (last - first) / span */
         double warm_up_share; /* of the growth, 0 to 1 */
     } naive;
@@ -248,56 +247,57 @@ void answer_add_reason(struct answer *a, struct reason reason);
 extern const struct field_table answer_fields, answer_forecast_fields, answer_needs_fields;
 
 /*
- * What a leak grew by on average since its onset, where that is another rate than the one it has
- * now: growth that bends. NAN: it is the same, or not known. Who tells one with the onset tells
- * both.
+ * The mean rate of a leak since its onset, where growth bends and that differs from the rate at
+ * the end. NAN: they agree, or it is not known. A report that shows one of them beside the onset
+ * shows both.
  */
 double answer_mean_rate(const struct answer *a);
 
-/* The limit as a person knows it: the shared one, of which `limit` is what this series may take. */
+/* The limit as the user knows it: limit_shared where it is set, of which `limit` is this series'
+ * part. */
 double answer_limit(const struct answer *a);
 
-/* May be called at any time, as often as one likes; changes nothing. */
+/* May be called at any time, any number of times; changes nothing. */
 void engine_answer(const struct engine *e, struct answer *ret);
 
-/* Growth that is called a leak: where it became level; the last sample, where it goes on. */
+/* Where the growth of a leak became level; the last sample where it goes on. */
 double engine_grows_until(const struct engine *e);
 
-/* On its clock it rises little by little and falls back, again and again. What happens while the
- * steps of a job stand still, in an evaluation, is seen by the seconds alone. */
+/* On this clock the series rises gradually and falls back, repeatedly. An evaluation during which
+ * the job's steps stand still shows on the clock of seconds alone. */
 bool engine_has_teeth(const struct engine *e);
 
 /*
- * How much a leak matters. A count is never negligible: it says nothing of the memory behind it.
- * Without a limit it is low, because it does not say when memory runs out either.
+ * How much a leak matters. A count is never negligible, because it says nothing about the memory
+ * behind it. A count without a limit is low, because it does not say when memory runs out.
  */
 enum severity severity_of(const struct answer *a, enum series_unit unit, enum series_clock clock);
 
-/* What a leak does to the memory that is left. */
+/* How a leak uses up the memory that is left. */
 struct outlook {
     bool by_plan;    /* until the plan's end; else within ten times the run so far */
-    double added;    /* by the leak until then */
-    double headroom; /* up to the limit; without one, what counts as such */
+    double added;    /* by the leak in that time */
+    double headroom; /* up to the limit; without a limit, a stand-in for it */
 };
 
-/* Of an answer whose rate, floor, plan and limit are known. */
+/* Needs an answer whose rate, floor, plan and limit are known. */
 struct outlook outlook_of(const struct answer *a);
 
 /* ---- the job ---- */
 
-/* What a series is to its job. */
+/* The part of a series in its job. */
 enum job_part {
     PART_MAIN,      /* a trainer, a GPU, a series of a log */
-    PART_BYSTANDER, /* a helper, a worker: that it is undecided leaves the job decided */
-    PART_TOTAL,     /* the sum of others: named where no other has its verdict, or all that do are
-                       negligible and it is not */
+    PART_BYSTANDER, /* a helper, a worker: leaves the job decided where it is undecided itself */
+    PART_TOTAL, /* the sum of others: decides where no other series has its verdict, or where all
+                   that do are negligible and it is not */
 };
 
 /*
- * One verdict from all series: leak if one leaks; inconclusive if one that counts is; else no leak.
- * A series of fewer than 10 samples that do not grow (a process that just began) does not count
- * while another of its kind has been seen for longer: that the descriptors of a trainer stand still
- * says nothing of its memory.
+ * One verdict from all series: leak if one leaks; else inconclusive if one that counts is; else
+ * no leak. A series of fewer than 10 samples that does not grow (a process that just began) does
+ * not count beside an older one of its kind: a flat number of descriptors says nothing about a
+ * trainer's memory.
  */
 struct job_answer {
     enum verdict verdict;
@@ -313,15 +313,15 @@ void job_judge(const struct answer *const *answers, const enum job_part *parts, 
                struct job_answer *ret);
 
 /*
- * These draw on one limit: they reach it together, with the growth of all that leak at the same
- * time. Changes their forecasts, and says so.
+ * These series draw on one limit. They reach it together, by the growth of all that leak at the
+ * same time. Changes their forecasts and adds the reason.
  */
 void answers_share_limit(struct answer *const *answers, size_t count);
 
 /* ---- two runs side by side ---- */
 
 struct comparison {
-    bool same_pattern;        /* verdict and phases alike, scaled to each run's own size */
+    bool same_pattern;        /* same verdict and phases, relative to each run's own size */
     bool same_warm_up_epochs; /* both warm-ups end after the same share of the data */
     double level_ratio;       /* b / a, of the final floors */
     char differences[ANSWER_WHY][ANSWER_WHY_LENGTH];
@@ -334,21 +334,21 @@ void answers_compare(const struct answer *a, const struct answer *b, enum series
 
 /* ---- a gate for CI ---- */
 
-/* NAN: no such limit. */
+/* NAN: not limited. */
 struct gate_limits {
-    double max_rate;    /* of the stable phase, per clock unit */
+    double max_rate;    /* in the stable phase, per clock unit */
     double max_rise;    /* of the floor, after warm-up or over the window */
-    double max_warm_up; /* the warm-up ends by this position */
-    double min_steps;   /* fewer seen: nothing can be said */
+    double max_warm_up; /* the warm-up has to end by this position */
+    double min_steps;   /* with fewer, the result is "too short" */
     double window_from, window_to;
 };
 
 struct gate_result {
-    int exit_status;              /* 0 fine, 3 a limit broken, 4 too few steps */
-    char line[ANSWER_WHY_LENGTH]; /* says which limit broke, by how much; or that all hold */
+    int exit_status;              /* 0 fine, 3 a limit is broken, 4 too few steps */
+    char line[ANSWER_WHY_LENGTH]; /* which limits broke and by how much, or that all hold */
 };
 
-/* `history` is the engine's: the window is measured on it. */
+/* `history` is the engine's; the window is measured on it. */
 void gate_check(const struct gate_limits *limits, const struct answer *a,
                 const struct history *history, enum series_unit unit, enum series_clock clock,
                 struct gate_result *ret);

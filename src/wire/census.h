@@ -1,4 +1,4 @@
-/* wire/census.h: the census of a process, as the text that it leaves beside its ring. Pure. */
+/* wire/census.h: the census of a process, as the text beside its ring. Pure. */
 #ifndef TIDEMARK_WIRE_CENSUS_H
 #define TIDEMARK_WIRE_CENSUS_H
 
@@ -83,7 +83,7 @@ struct wire_census_large {
     double storage_bytes, view_bytes;
 };
 
-/* What the points of something that grows count. */
+/* What the points of a growing object count. */
 enum wire_census_form {
     WIRE_CENSUS_CONTAINER, /* items of a list, dict, set, deque */
     WIRE_CENSUS_OBJECTS,   /* objects of a type that no growing container explains */
@@ -149,9 +149,9 @@ struct wire_census_point {
     double count;
 };
 
-/* Who holds what grows; the one that holds most of it first. */
+/* A holder of growing objects; the one with the largest share comes first. */
 struct wire_census_holder {
-    double share; /* of the members that were followed back */
+    double share; /* of the objects that were traced back */
     enum wire_holder_kind kind;
     const char *path, *function, *file;
     int line; /* 0: not known */

@@ -48,7 +48,7 @@ static uint64_t own_image(void)
     return image;
 }
 
-/* What one program counted is not what the next one does, after exec(). */
+/* Counts of one program do not continue in the next, after exec(). */
 static void begin_image(struct wire_layout *l)
 {
     uint64_t image = own_image();
@@ -75,7 +75,7 @@ static void fill(struct wire_layout *l, uint64_t start)
 
 static int map(int fd, struct wire_layout **ret)
 {
-    /* All of it at once: memory that comes with the steps would look like a leak. */
+    /* Populated at once: memory that appears with the steps would look like a leak. */
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED | MAP_POPULATE;
     void *memory = mmap(NULL, sizeof(struct wire_layout), PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
@@ -91,7 +91,7 @@ static void name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *su
              suffix);
 }
 
-/* Room is taken at once: a full file system shall not surprise us in the middle of a write. */
+/* The space is allocated at once, so that a full file system cannot fail a later write. */
 static int create(int place, struct wire_ring *r, uint64_t start)
 {
     char draft[WIRE_FILE_LENGTH];

@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A record that is still not complete when so many came after it never will be. */
+/* A record still incomplete after this many later ones never will be complete. */
 #define ABANDONED 256u
 
-/* So many slots in a row may be in vain; then it is somebody else's turn. */
+/* After this many useless slots in a row others get their turn. */
 #define IN_VAIN_MOST (2 * WIRE_SLOTS)
 
-/* So many slots are read at once, */
+/* Slots read at once, */
 #define CHUNK 64u
-/* and a field this often, until it is the same twice. */
+/* and attempts at a field, until two reads agree. */
 #define TRIES 4u
 #define FIELD_BYTES 128u
 
@@ -64,9 +64,9 @@ static bool read_once(const struct wire_reader *r, size_t at, void *ret, size_t 
 }
 
 /*
- * The kernel promises nothing of a read during which somebody writes: what is the same twice was
- * there. One that changes faster than it can be read is taken as it was last seen; then `*steady`
- * is false. False: it is not there, the file was cut.
+ * A read during a write has no guarantees, so a value counts once two reads agree. A value that
+ * changes faster than it can be read is taken as last read; then `*steady` is false. False: not
+ * there, the file was truncated.
  */
 static bool read_field(const struct wire_reader *r, size_t at, void *ret, size_t size, bool *steady)
 {
@@ -104,8 +104,8 @@ static uint32_t load32(const struct wire_reader *r, size_t at)
     return read_field(r, at, &value, sizeof(value), &steady) ? value : 0;
 }
 
-/* Where it is not there already, and only into a file that reaches that far: one that was cut shall
- * not grow again by us. */
+/* Writes only what differs, and only into a file long enough: a truncated file must not grow again
+ * because of us. */
 static void write_field(struct wire_reader *r, size_t at, const void *value, size_t size)
 {
     unsigned char now[sizeof(uint64_t)];

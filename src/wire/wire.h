@@ -1,4 +1,4 @@
-/* wire/wire.h: what a watched process tells its watcher: one ring in shared memory. */
+/* wire/wire.h: what a watched process reports to its watcher: one ring in shared memory. */
 #ifndef TIDEMARK_WIRE_H
 #define TIDEMARK_WIRE_H
 
@@ -11,34 +11,34 @@
 #include <sys/types.h>
 
 /*
- * Every process of a job that has something to tell keeps one ring: a file in the directory that
- * the environment variable TIDEMARK_RUN names, which must be its user's alone (0700). The process
- * maps it; who watches from outside reads it as a file. The producer never waits, never allocates,
- * and does not notice whether anybody reads: what is not read in time is overwritten, and the
- * counts in the records go on so that nothing is counted wrongly. Any number of threads may write,
- * any number of readers may read. Without a directory the ring is memory of the process alone, for
- * a program that watches itself.
+ * Every process of a job with something to report keeps one ring: a file in the directory named
+ * by the environment variable TIDEMARK_RUN, which must be private to its user (0700). The
+ * process maps the file; a watcher outside reads it as a file. The producer never waits, never
+ * allocates, and does not notice whether anybody reads. Records that are not read in time are
+ * overwritten; the records carry running counts, so nothing is counted wrongly. Any number of
+ * threads may write, any number of readers may read. Without a directory the ring is private
+ * memory, for a program that watches itself.
  *
- * This module needs the C library and nothing else: it is part of the probe.
+ * This room needs only the C library: it is part of the probe.
  */
 #define WIRE_DIRECTORY_VARIABLE "TIDEMARK_RUN"
 
-/* Who counts the steps. A higher one is believed before a lower one. */
+/* Who counts the steps. A higher source takes precedence over a lower one. */
 enum wire_source {
     WIRE_NOBODY,
     WIRE_OPTIMIZER, /* calls of an optimizer's step() */
     WIRE_FRAMEWORK, /* a training framework's own count */
-    WIRE_WATCHER,   /* the program says so itself */
+    WIRE_WATCHER,   /* the program reports its own */
 };
 
 enum wire_kind {
     WIRE_STEP = 1,     /* value: steps made, counted by `source` */
     WIRE_EPOCH,        /* value: epochs completed */
-    WIRE_EPOCH_LENGTH, /* value: steps of an epoch, as far as can be known before it ends */
+    WIRE_EPOCH_LENGTH, /* value: steps of an epoch, if known before it ends */
     WIRE_PLAN,         /* value: the step at which training will end */
     WIRE_SAMPLE,       /* value: of the counter `name` */
     WIRE_PHASE,        /* value: 1, the phase `name` begins; 0: it ends */
-    WIRE_ASIDE,        /* value: of the counter `name`, at no place of a step: for a phase alone */
+    WIRE_ASIDE,        /* value: of the counter `name` outside a step: for a phase alone */
 };
 
 /* ---- counters ---- */
@@ -48,7 +48,7 @@ enum wire_unit {
     WIRE_COUNT,
 };
 
-/* Growth that lasts is a leak of a counter that is judged; others are for the eye. */
+/* Lasting growth of a judged counter is a leak; other counters are only shown. */
 #define WIRE_NAMES 64u
 #define WIRE_NAME_LENGTH 48u
 #define WIRE_DEVICE_LENGTH 23u
@@ -70,8 +70,8 @@ struct wire_ring;
 int wire_open(const char *directory, struct wire_ring **ret);
 
 /*
- * Accepts NULL, returns NULL. The file stays for the reader. The child of a fork does it before
- * anything else, safely also in a handler of pthread_atfork(): the ring is the parent's.
+ * Accepts NULL, returns NULL. The file stays for the reader. The child of a fork calls it first,
+ * safely also in a handler of pthread_atfork(): the ring belongs to the parent.
  */
 struct wire_ring *wire_close(struct wire_ring *r);
 
@@ -88,38 +88,38 @@ void wire_put(struct wire_ring *r, enum wire_kind kind, enum wire_source source,
 uint64_t wire_records(const struct wire_ring *r);
 
 /*
- * A step has been made; `step` counts them. Told as often as is worth it (at most 100 a second
- * after the first seconds, and within 0.1 % of the time, but for wire_tell_next()), with the
- * process's own memory at that moment: host.anon, the same place in every step. Ignored where a
- * higher source counts. Not 0: this was such a moment, at that time, and the caller's other
- * counters belong to it too.
+ * Reports a step; `step` counts them. Not every step is reported: at most 100 a second after the
+ * first seconds, and within 0.1 % of the time (but see wire_tell_next()). Each report includes
+ * the process's own memory, host.anon, at the same place in every step. Ignored where a higher
+ * source counts. Not 0: this step was reported, at that time, and the caller's other counters
+ * belong to it too.
  */
 uint64_t wire_step(struct wire_ring *r, enum wire_source source, double step);
-/* The next step is told, whenever it comes; not where a higher source counts. */
+/* The next step is reported, whenever it comes; ignored where a higher source counts. */
 void wire_tell_next(struct wire_ring *r, enum wire_source source);
 
 /*
- * Phases: what a program does beside its steps, by names of its own: it evaluates, it saves. Their
- * number, the same for the same name; of the first 16 names each has one, all others are "other".
- * Phases are for one thread at a time.
+ * Phases: what a program does beside its steps, by names of its own: it evaluates, it saves. The
+ * same name has the same number; each of the first 16 names has one, all others are "other". One
+ * thread at a time may use phases.
  */
 #define WIRE_PHASES 17u
 #define WIRE_OTHER "other"
 unsigned wire_phase(struct wire_ring *r, const char *name);
 
 /*
- * The phase begins or ends. Phases may lie in one another; one that has begun and begins again ends
- * with its last end, an end without a beginning is nothing. Every one is counted. Of each name one
- * is told as often as every 20 ms and within 0.1 % of the time, after host.anon at both moments
- * and, where the kernel knows it, the most of it in between; its beginning wakes the reader. Not 0:
- * it was told, at that time.
+ * The phase begins or ends. Phases may nest. A phase that begins again while it lasts ends with
+ * its last end; an end without a beginning is ignored. All are counted. Of each name one is
+ * reported at most every 20 ms and within 0.1 % of the time, after host.anon at both moments and,
+ * where the kernel knows it, the peak in between. The beginning wakes the reader. Not 0: it was
+ * reported, at that time.
  */
 uint64_t wire_phase_begin(struct wire_ring *r, unsigned phase);
 uint64_t wire_phase_end(struct wire_ring *r, unsigned phase);
-/* All that have begun. */
+/* Ends all phases that have begun. */
 void wire_phases_end(struct wire_ring *r);
 
-/* The source that is believed by now, and the steps it has counted; NAN: none. */
+/* The source in effect, and the steps it has counted; NAN: none. */
 enum wire_source wire_believed(const struct wire_ring *r);
 double wire_steps(const struct wire_ring *r);
 
@@ -133,16 +133,16 @@ struct wire_memory wire_own_memory(void);
 
 /* ---- the census ---- */
 
-/* The name of a process that counts for another: it is no part of the job. */
+/* The name of a process that takes a census for another one: it is not part of the job. */
 #define WIRE_CENSUS_PROCESS "tidemark-census"
 
-/* What a process shall find out about the objects it holds; the reader says so. */
+/* What a process should find out about its objects; the reader decides. */
 enum wire_wanted {
     WIRE_CENSUS_NONE,    /* nothing: nobody reads, or nobody wants it */
-    WIRE_CENSUS_COUNT,   /* how many of what there are */
-    WIRE_CENSUS_HOLDERS, /* and who holds those that become more */
-    WIRE_CENSUS_PROFILE, /* the same, asked for by a person and for a short time: more often */
-    WIRE_CENSUS_WHOLE,   /* all there is, once and at once: of a process that was entered */
+    WIRE_CENSUS_COUNT,   /* counts by type */
+    WIRE_CENSUS_HOLDERS, /* and the holders of growing objects */
+    WIRE_CENSUS_PROFILE, /* the same, requested by the user for a short time: more often */
+    WIRE_CENSUS_WHOLE,   /* everything, once and immediately: for an attached process */
 };
 
 enum wire_wanted wire_wanted(const struct wire_ring *r);
@@ -161,8 +161,8 @@ int wire_census_replace(struct wire_ring *r, const char *text, size_t len);
  */
 int wire_census_open(const struct wire_ring *r, struct stat *ret);
 
-/* What a process shall try out while it looks for holders, since it tells causes apart. It changes
- * the program's memory, so only where a person has asked for it. */
+/* What a process should try while it searches for holders, because it tells causes apart. It
+ * changes the program's memory, so only a user may request it. */
 enum wire_act {
     WIRE_ACT_GC = 1,   /* a full collection: what becomes free was waiting for one */
     WIRE_ACT_TRIM = 2, /* a trim of the heap: what becomes free was kept by malloc() */
@@ -170,7 +170,7 @@ enum wire_act {
 
 unsigned wire_acts(const struct wire_ring *r);
 
-/* So much of the shared memory of this process is not the program's. */
+/* This much of the process's shared memory is not the program's. */
 void wire_own_shared(struct wire_ring *r, size_t bytes);
 
 /* The process that makes it, a child of this one, which may live longer; 0: there is none (more).
@@ -185,8 +185,8 @@ void wire_census_by(struct wire_ring *r, pid_t pid);
 bool wire_has_reader(const char *directory);
 
 /*
- * It has taken out of itself all that was brought in but the library. Removes the directory with
- * all that is in it: the reader may be gone for good.
+ * Everything injected is gone again except the library. Removes the directory with its contents,
+ * because the reader may never return.
  */
 void wire_say_left(struct wire_ring *r);
 
@@ -228,13 +228,13 @@ uint64_t wire_reader_start(const struct wire_reader *r); /* start time of the pr
  * somebody else should have his turn: whatever is written meanwhile, there is an end. */
 bool wire_read(struct wire_reader *r, struct wire_record *ret);
 
-/* Records that were overwritten before they were read. */
+/* Number of records overwritten before they were read. */
 uint64_t wire_reader_lost(const struct wire_reader *r);
 
-/* Copies what a counter is called. False: no such counter. */
+/* Copies the name of a counter. False: no such counter. */
 bool wire_reader_name(struct wire_reader *r, unsigned name, struct wire_name *ret);
 
-/* Copies what is counted of a phase, exact at any time. False: no such phase. */
+/* Copies the counts of a phase, exact at any time. False: no such phase. */
 struct wire_phase_count {
     char name[WIRE_NAME_LENGTH];
     uint64_t begun, ended;
@@ -261,7 +261,7 @@ void wire_reader_act(struct wire_reader *r, unsigned acts); /* enum wire_act */
 
 size_t wire_reader_own_shared(const struct wire_reader *r);
 
-/* Is one being made, by a process that is alive? */
+/* Whether a census is being made, by a process that is alive. */
 bool wire_reader_census_is_under_way(const struct wire_reader *r);
 
 bool wire_reader_has_left(const struct wire_reader *r); /* see wire_say_left() */

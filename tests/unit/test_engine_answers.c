@@ -289,7 +289,7 @@ TEST(answer__a_length_that_is_printed_asks_for_no_more_than_none)
     struct engine_options o = *BY_STEP(.limit = 23 * GB);
     CHECK(judge(&o, 1, 592, 7, settling).verdict == VERDICT_NO_LEAK);
     o.plan = 600;
-    o.plan_told = true;
+    o.plan_reported = true;
     CHECK(judge(&o, 1, 592, 7, settling).verdict == VERDICT_NO_LEAK);
 }
 

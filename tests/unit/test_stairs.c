@@ -358,6 +358,6 @@ TEST(stairs__are_not_excused_by_a_length_that_the_job_tells)
 {
     struct engine_options o = *BY_STEP(.epoch_length = 200, .limit = 64 * GB, .plan = 2300);
     CHECK(judge(&o, 1, 2200, 1, stairs_and_reserve).verdict == VERDICT_NO_LEAK);
-    o.plan_told = true;
+    o.plan_reported = true;
     CHECK(judge(&o, 1, 2200, 1, stairs_and_reserve).verdict == VERDICT_INCONCLUSIVE);
 }
