@@ -21,10 +21,8 @@ struct self {
 static bool self_start(struct self *s, bool no_inspect)
 {
     /* Patience depends on what is left of the limit: it is the same on every machine. */
-    struct watch_options options = {.proc_root = "/proc",
-                                    .interval = 1,
-                                    .no_inspect = no_inspect,
-                                    .limit_bytes = 0x1p35};
+    struct watch_options options = {
+        .proc_root = "/proc", .interval = 1, .no_inspect = no_inspect, .limit_bytes = 0x1p35};
     return wire_open(NULL, &s->ring) == 0 && watch_new(&options, &s->watch) == 0 &&
            watch_add_root(s->watch, getpid(), false) == 0 && watch_add_ring(s->watch, s->ring) == 0;
 }
