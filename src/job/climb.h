@@ -1,4 +1,4 @@
-/* job/climb.h: a value that has risen evenly for most of a minute. Pure. */
+/* job/climb.h: a value that has grown evenly for most of a minute. Pure. */
 #ifndef TIDEMARK_JOB_CLIMB_H
 #define TIDEMARK_JOB_CLIMB_H
 
@@ -7,9 +7,9 @@
 #define CLIMB_BLOCKS 6
 
 /*
- * The floors of the last blocks of 8 s. The engine suspects growth that has lasted 0.4 horizons: 8
- * minutes where no steps are known. That is right for a verdict, and long for a look inside, which
- * costs a process half a millisecond and accuses nobody. Zeroed: nothing was seen yet.
+ * The floors of the last blocks of 8 s. The engine suspects growth after 0.4 horizons, which is 8
+ * minutes where no steps are known. That is right for a verdict, but too long to wait for a census,
+ * which costs a process half a millisecond and accuses nobody. Zeroed: no samples yet.
  */
 struct climb {
     double floors[CLIMB_BLOCKS]; /* of whole blocks, the oldest first */

@@ -1,4 +1,4 @@
-/* job/evidence.h: what was measured inside a process: looks at its heap, and censuses. */
+/* job/evidence.h: what was measured inside a process: points of its heap, and censuses. */
 #ifndef TIDEMARK_JOB_EVIDENCE_H
 #define TIDEMARK_JOB_EVIDENCE_H
 
@@ -10,13 +10,13 @@
 struct job;
 struct member;
 
-#define HEAP_USED "heap.used" /* the series of what malloc has given out */
+#define HEAP_USED "heap.used" /* the series of malloc's in-use bytes */
 #define HEAP_ASKED "heap.asked"
 #define HEAP_POINTS 64u
 #define HEAP_SAME_SECONDS 0.001 /* two points that differ by less are one */
 
-/* What malloc has given out, what is free in its heap, and of the process, as last read by then,
- * its memory and what it has asked the kernel for, touched or not. */
+/* malloc's in-use and free bytes, and, as last read by then, the memory of the process and what it
+ * has mapped, touched or not. */
 struct heap_point {
     double seconds, in_use, free, anon, asked;
     double arenas_used, arenas_free; /* blocks of Python's own arenas; NAN: not asked then */
@@ -41,28 +41,28 @@ struct evidence {
 struct evidence *evidence_free(struct evidence *e); /* accepts NULL, returns NULL */
 struct evidence *evidence_of(struct member *m);     /* made where there is none */
 
-/* A look at the heap, and what the process has asked the kernel for at that moment. A step maps and
- * unmaps more than it keeps: seen from outside, at any other moment, that would be the growth of
- * nothing. NAN: not known. The ring and the census report the same, and either may come first. */
+/* A point of the heap, and the bytes mapped at that moment. A step maps and unmaps more than it
+ * keeps, so a value sampled from outside, at another moment, would show growth that is none. NAN:
+ * not known. The ring and the census report the same, and either may come first. */
 void evidence_add_heap_point(struct member *m, double seconds, double in_use, double free,
                              double asked);
 
 /* ---- censuses ---- */
 
-/* A new census, which is taken over. Where nobody searched for its holders it borrows those of the
- * last search. True: somebody did. */
+/* Takes a new census over. One without holders borrows those of the last search. True: it has
+ * holders of its own. */
 bool evidence_take(struct job *j, struct member *m, struct wire_census *c);
 
 /* From a run file. As wire_census_parse(); `origin`: second 0 of its times. */
 void evidence_restore_heap_point(struct member *m, const struct heap_point *look);
 int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, const char *text);
 
-/* The process has ended: the steps of its points are those of its own time. */
+/* The process has ended: keeps the steps of its points as the clock knows them now. */
 void evidence_end(struct job *j, struct member *m);
 
-/* There were more tensors at each of the last censuses, by some. */
+/* Each of the last censuses counted more tensors than the one before; enough more in all. */
 bool evidence_tensors_grow(const struct evidence *e);
-/* Its objects were not only counted at its very beginning. There is a census. */
+/* Its last census is not of its very beginning. There is a census. */
 bool evidence_is_of_late(const struct job *j, const struct member *m);
 
 /* When the points of something that grows were, by the step clock. */

@@ -28,7 +28,7 @@
  * sample/ fills a job from a running one, replay/ from a run file. judge/ and view/ read it.
  */
 
-/* What the memory of any program creeps by, and its descriptors and the like. */
+/* The memory of any program creeps by this much, and its counts of descriptors and the like. */
 #define LEAST_RISE 0x1p21
 #define LEAST_RISE_OF_COUNTS 8
 
@@ -49,8 +49,8 @@ enum member_kind {
     MEMBER_RSS,
     MEMBER_VSIZE,
     MEMBER_PEAK,
-    MEMBER_COPIED, /* of what it shared at its fork, what it has for itself by copying it */
-    MEMBER_LEFT,   /* ... and what because the others gave it up */
+    MEMBER_COPIED, /* pages shared at its fork that are private now, because it copied them */
+    MEMBER_LEFT,   /* ... and because the other processes gave them up */
     MEMBER_KINDS,
 };
 
@@ -58,7 +58,7 @@ enum member_kind {
 struct member_shares {
     struct proc_rollup rollup;
     double pss_first;
-    double anon;          /* what it held then: since then its shares move with that */
+    double anon;          /* of the process then: its shares have moved with it since */
     double seconds, next; /* when they were read, and when they are due again */
     int error;
 };
@@ -77,7 +77,7 @@ struct member {
     double seen_seconds;  /* of the last tick that found it alive */
     int64_t stored;       /* its number in the run file; 0: none */
 
-    bool has_tracks, moves; /* moves: one of its tracks has an engine */
+    bool has_tracks, moves; /* `moves`: one of its tracks has an engine */
     struct track tracks[MEMBER_KINDS];
     struct track *gpu; /* one a device, or NULL */
     size_t gpu_count;
@@ -86,12 +86,12 @@ struct member {
     bool counts_steps;
     struct activity_scope activities;
 
-    struct climb climb;     /* of what it holds */
-    struct proc_status now; /* as it was when it was last read: it has not changed since */
+    struct climb climb;     /* of its memory */
+    struct proc_status now; /* as last read, and unchanged since */
     struct member_shares shares;
-    double inherited; /* of its anonymous memory, from the process that forked it; NAN: not known */
+    double inherited; /* anonymous memory from the process that forked it; NAN: not known */
 
-    struct evidence *evidence; /* what was measured inside; NULL: nothing */
+    struct evidence *evidence; /* measured inside; NULL: none */
     bool is_attached;          /* tidemark attached to it, or tried to */
     bool copies_announced;     /* of what its data workers copy */
 
@@ -110,8 +110,8 @@ bool member_is_trainer(const struct member *m);                    /* or a rank 
 void member_label(const struct member *m, char ret[MEMBER_LABEL]); /* "trainer 4242" */
 
 double member_held(const struct member *m);     /* anonymous memory, resident or swapped out */
-double member_own_anon(const struct member *m); /* of a fork: what it got since */
-double member_pss(const struct member *m);      /* as last read, moved on by what anon did since */
+double member_own_anon(const struct member *m); /* of a fork: since its fork */
+double member_pss(const struct member *m);      /* as last read, moved on with anon since */
 bool member_shares_are_due(const struct member *m, double now); /* and wait for their turn */
 
 /* The first of its counters of that kind that it reports from inside; NULL: none. */
@@ -172,10 +172,10 @@ struct job {
     uint64_t began;      /* second 0 by wire_now(), as censuses tell time */
     double came_or_left; /* seconds of the last process that did */
     bool is_inside;      /* the job watches itself */
-    bool is_profiled;    /* the user asked what grows, be it a leak or not */
+    bool is_profiled;    /* `tidemark profile`: any growth is of interest, leak or not */
 
     bool leak_announced, cause_announced;
-    bool holders_known; /* a search has found holders, and nobody looked at them yet */
+    bool holders_known; /* a search found holders that no finding was made of yet */
 
     struct news news[JOB_NEWS];
     unsigned news_count;

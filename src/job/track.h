@@ -89,10 +89,10 @@ void track_restore(struct track *t, const char *reading);
 /* What is not a number is passed over: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
 
-/* It is so high at this moment, which is none of its samples'. */
+/* Its value at a moment between two samples. */
 void track_note_peak(struct track *t, const struct track_terms *terms, double value);
 
-/* Whether values of that range are more than standing still. */
+/* Whether a series with this range of values moves: it is not flat. */
 bool track_would_move(const struct track *t, double min, double max);
 
 /* The step clock has a new mark: what waited gets its steps. */
@@ -119,7 +119,7 @@ void track_settle(struct track *t, const struct track_terms *terms);
 /* The clock its answer is given on: steps as soon as there are any for it. */
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms);
 
-/* Recorded, and not told. */
+/* Recorded, and not shown. */
 bool track_is_silent(const struct track *t);
 
 /* Whether it leaks now, or grows at all and nothing explains that: cheaper than the whole answer. A
@@ -154,10 +154,10 @@ const struct phase *track_growing_since(const struct answer *a);
 /* Two growths on one clock that may be the same: their rates are within a factor of two. */
 bool track_grows_alike(const struct answer *a, const struct answer *b);
 
-/* For so many horizons the growth of that answer lasts, or was seen where it is no leak. */
+/* How many horizons the growth of that answer lasts, or lasted where it is not a leak. */
 double track_horizons(const struct track *t, const struct answer *a);
 
-/* By how much it has grown since it does. The answer is a leak, or is suspect. */
+/* By how much it has grown since its onset. The answer is a leak, or is suspect. */
 double track_rise(const struct answer *a);
 
 #endif

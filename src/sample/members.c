@@ -1,4 +1,5 @@
-/* sample/members.c: the processes of the job: who they are and what they use. */
+/* sample/members.c: samples the processes of the job: their identity, roles and memory. It judges
+ * nothing. */
 #include "advice/advice.h"
 #include "sample/sampler.h"
 
@@ -14,7 +15,8 @@
 /* Ended processes whose series are kept. */
 #define ENDED_KEPT 128u
 
-/* A round may hold up a process for this share of time, and cost that share of a core in all. */
+/* One reading of shares may hold a process up for this share of the time; a round over all
+ * processes may take that share of a core. */
 #define STALL_SHARE 0.001
 #define ROUND_SHARE 0.001
 #define LEAST_ROUND_SECONDS 0.5
@@ -32,28 +34,28 @@
 #define SHARES_SHARE 0.005
 #define SHARES_BURST 0.1
 
-/* A fork copies most while it is young: it is looked at again when it is twice as old, as long as
- * that costs no more of a core than this, which is not the training's own. */
+/* A fork copies most while it is young, so its shares are read again when it is twice as old, as
+ * long as that takes no more than this share of a core. */
 #define YOUNG_SHARE 0.02
 #define YOUNG_SECONDS 0.25
 
-/* So old a process is when it is looked at first: the next look may have to wait. */
+/* The age at which shares are first read: the next reading may have to wait. */
 #define FIRST_SHARES 0.2
 
-/* What stands still is read again after a share of the time it has stood, at most after so long. */
+/* What has not changed is read again after a share of the time it has been unchanged. */
 #define STILL_SHARE 2.0
 
-/* So much more of files or shared memory, and the shares of a process are read again. */
+/* Shares are read again when this much more of files or shared memory is mapped. */
 #define MAPPED_BYTES (1024.0 * 1024)
 
-/* Of its anonymous memory it has this share for itself, or it shares some with others. */
+/* A process that has less than this share of its anonymous memory for itself shares some. */
 #define OWN_SHARE 0.99
 
-/* A process that has told nothing from inside for so long is looked at from outside again. */
+/* A process that has reported nothing for this long is sampled from outside again. */
 #define REPORTED_SECONDS 3.0
 
-/* A process that lives less long has no series of its own: it is part of the job's sums. Helpers
- * come and go; what is forked and goes on as it is works for the job. */
+/* A process that lives shorter than this has no series of its own: it is part of the job's sums.
+ * Helpers come and go; a fork that runs no other program works for the job. */
 static double grace_of(const struct member *m, double seconds)
 {
     return fmin(0.1 + seconds / (m->forked ? 100 : 30), 1);
@@ -189,7 +191,7 @@ static void keep_ended_few(struct sampler *sam)
     }
 }
 
-/* What did not change was not pushed: now it is, up to where it was seen last. */
+/* Unchanged values were not pushed. Now they are, up to the last tick that found it alive. */
 static void catch_up(struct sampler *sam, struct member *m)
 {
     static const enum member_kind kinds[] = {MEMBER_ANON, MEMBER_SHMEM, MEMBER_FILE, MEMBER_RSS,
@@ -262,7 +264,7 @@ static void gather(const struct sampler *sam, const struct member *m, double sec
     };
 }
 
-/* Of ended processes the roles stay as they were. */
+/* Ended processes keep their roles. */
 void members_judge_roles(struct sampler *sam, double seconds)
 {
     size_t n = sam->job->member_count;
@@ -339,7 +341,7 @@ static double monotonic(void)
     return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
-/* What it has for itself, and did not get since the fork. */
+/* Inherited memory that is private by now. */
 static double taken_over(const struct member *m)
 {
     return fmax(0, m->shares.rollup.private_bytes - fmax(0, m->now.anon - m->inherited));
@@ -362,7 +364,7 @@ static void see_what_was_left_to_it(struct member *m, const struct proc_stat *be
     m->reading->faults_at_shares = before->faults;
 }
 
-/* Where its parent has ended, what they shared is its own without being copied. */
+/* Once its parent has ended, shared pages are its own without a copy. */
 static void push_copied(struct sampler *sam, struct member *m, double seconds)
 {
     const struct member *parent = job_find(sam->job, m->parent);
@@ -383,7 +385,7 @@ static void push_shares(struct sampler *sam, struct member *m, double seconds)
     push_copied(sam, m, seconds);
 }
 
-/* Seconds to the next look at its shares. */
+/* Seconds to the next reading of its shares. */
 static double shares_spacing(const struct sampler *sam, const struct member *m, double seconds,
                              double took, double cpu)
 {
@@ -433,7 +435,7 @@ static void read_shares(struct sampler *sam, struct member *m, double seconds)
 
 /* ---- what is read when ---- */
 
-/* Until what has stood still since then is worth another look. */
+/* Seconds until something unchanged since then is read again. */
 static double rest_of(double since, double seconds)
 {
     return fmin((seconds - since) / STILL_SHARE, SHARES_LATE);
@@ -469,7 +471,7 @@ static void read_counts(struct sampler *sam, struct member *m, double seconds,
     plan_counts(m, seconds, changed);
 }
 
-/* What it holds between two samples; a peak in a phase may make it move. */
+/* Notes what it holds between two samples: a peak in an activity may make the track move. */
 static void see_anon(struct sampler *sam, struct member *m)
 {
     struct track *t = &m->tracks[MEMBER_ANON];
@@ -480,7 +482,7 @@ static void see_anon(struct sampler *sam, struct member *m)
 static void push_status(struct sampler *sam, struct member *m, double seconds)
 {
     const struct proc_status *s = &m->now;
-    /* Told from inside it is of the same place in every step: better than any moment of ours. */
+    /* Reported from inside, it is of the same place in every step, which no tick of ours is. */
     if (!(seconds - m->reading->anon_reported < REPORTED_SECONDS))
         push(sam, m, MEMBER_ANON, seconds, member_held(m));
     else
@@ -495,7 +497,8 @@ static void push_status(struct sampler *sam, struct member *m, double seconds)
     push(sam, m, MEMBER_PEAK, seconds, s->peak);
 }
 
-/* Nothing has changed: only engines are told so, lest they take it for a gap, and phases. */
+/* Nothing has changed. Only engines get the value, which would take silence for a gap, and
+ * activities. */
 static void push_same(struct sampler *sam, struct member *m, double seconds)
 {
     static const enum member_kind kinds[] = {MEMBER_ANON, MEMBER_SHMEM, MEMBER_FILE};
@@ -584,7 +587,7 @@ static void look_at_shares(struct sampler *sam, struct member *m, double seconds
     }
 }
 
-/* What trains is read at every tick: it may have had a peak, and be where it was again. */
+/* Trainers are read at every tick: one may have peaked and come back to the same size. */
 static void tick(struct sampler *sam, struct member *m, double seconds)
 {
     int changed = proc_has_changed(m->reading->proc);

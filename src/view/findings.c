@@ -1,4 +1,5 @@
-/* view/findings.c: from the censuses of the processes to what is told: what grows, and why. */
+/* view/findings.c: makes findings of the censuses: which objects grow, their holders and causes.
+ * It gathers facts; the sentences are in words/. */
 #include "view/series.h"
 
 #include <math.h>
@@ -27,16 +28,16 @@ struct process_facts {
     unsigned places[WIRE_CENSUS_GROWING];   /* in the census */
     struct cause_facts facts;
     double seconds_a_unit; /* of the clock */
-    double heap_rate;      /* of what malloc has given out; NAN: not known */
-    struct account host;   /* of its growth: the sum's where nobody knows who grows */
-    double pinned_rate;    /* of what torch has pinned, whatever its verdict; NAN: not known */
-    bool leaks;            /* one of its series does */
-    bool by_objects;       /* what its memory does counts, be it little: objects grow */
-    bool is_part;          /* the sum of all processes grows, and nobody knows by which */
+    double heap_rate;      /* of malloc's in-use bytes; NAN: not known */
+    struct account host;   /* of its growth; the job's where no process is known to grow */
+    double pinned_rate;    /* of torch's pinned memory, whatever its verdict; NAN: not known */
+    bool leaks;            /* one of its series leaks */
+    bool by_objects;       /* its objects grow: even small growth of its memory counts */
+    bool is_part;          /* the job's memory grows, by a process that is not known */
 };
 
-/* Where who holds what grows is asked for by name, or a process was entered for it, all that grows
- * so far is worth a look. */
+/* After `tidemark profile`, or where tidemark attached for it, any growth so far is worth a
+ * finding. */
 static bool is_wary(const struct job *j, const struct answer *a)
 {
     bool is_asked = j->is_profiled || job_any_attached_climbs(j);
@@ -44,7 +45,7 @@ static bool is_wary(const struct job *j, const struct answer *a)
     return a->verdict == VERDICT_LEAK || (a->verdict == VERDICT_INCONCLUSIVE && grows);
 }
 
-/* By more than any program creeps by: enough to speak of it where no object grows. */
+/* By more than any program creeps by: enough for a finding where no object grows. */
 static bool has_risen(const struct view_series *s)
 {
     const struct answer *a = &s->answer;
@@ -52,8 +53,8 @@ static bool has_risen(const struct view_series *s)
     return a->verdict == VERDICT_LEAK || a->suspect || a->floor_last - a->floor_first >= least;
 }
 
-/* Where it is open, the last phase may be a short one, as after a table was made larger: its pace
- * is that of all the growth up to now. As a part of the answer's rate. */
+/* An open answer may end in a short phase, as after a table was made larger. Then the rate of all
+ * growth up to now counts. As a factor on the answer's rate. */
 static double pace_of_growth(const struct answer *a)
 {
     if (a->phase_count == 0 || !(a->rate > 0))
@@ -112,7 +113,7 @@ static void take_series(const struct job *j, struct process_facts *p, const stru
             add_to(kinds[i].rate, rate);
 }
 
-/* The job's memory, where it grows; NULL: it does not. */
+/* The series of the job's memory; NULL: it does not grow. */
 static const struct view_series *growing_total(const struct job *j, const struct view *v)
 {
     for (size_t i = 0; i < v->count; i++) {
@@ -131,7 +132,8 @@ static bool is_in_sum(const struct job *j, const struct view_series *s)
     return false;
 }
 
-/* The sum leaks, and none of its parts by itself does; who ended before is none. */
+/* The rate of the job's memory; NAN: one of its processes is known to grow. Those that have ended
+ * do not count. */
 static double total_rate(const struct job *j, const struct view *v, enum series_clock clock)
 {
     const struct view_series *total = growing_total(j, v);
@@ -144,7 +146,7 @@ static double total_rate(const struct job *j, const struct view *v, enum series_
     return total ? rate_on(total, clock) : (double) NAN;
 }
 
-/* How long a unit of its clock takes, by its own series. */
+/* Seconds in a unit of its clock, by its own series. */
 static double seconds_a_unit(const struct view *v, const struct process_facts *p)
 {
     if (p->clock == CLOCK_SECONDS)
@@ -158,7 +160,7 @@ static double seconds_a_unit(const struct view *v, const struct process_facts *p
     return NAN;
 }
 
-/* Its own memory is known not to grow: what the sum grows by is somebody else's. */
+/* Its memory is known not to grow, so the growth of the job is another process's. */
 static bool stands_still(const struct view *v, const struct member *m)
 {
     for (size_t i = 0; i < v->count; i++)
@@ -182,7 +184,7 @@ static void gather_series(const struct job *j, const struct view *v, struct proc
         if (strcmp(s->info.kind, "processes") == 0 && is_wary(j, &s->answer) && has_risen(s))
             add_to(&f->processes_rate, rate_on(s, p->clock));
     }
-    /* The driver maps what is pinned as it maps shared memory. */
+    /* The driver maps pinned memory as it maps shared memory. */
     f->shared_is_pinned = p->pinned_rate > f->shared_rate / 2;
     if (isnan(f->host_rate))
         f->host_rate = p->heap_rate;
@@ -193,7 +195,7 @@ static void gather_series(const struct job *j, const struct view *v, struct proc
     p->seconds_a_unit = seconds_a_unit(v, p);
 }
 
-/* ---- what each explains ---- */
+/* ---- the share of the growth that each explains ---- */
 
 static struct interval share_of(struct interval bytes, double whole)
 {
@@ -208,7 +210,7 @@ static void add_interval(struct interval *to, struct interval x)
     to->high += x.high;
 }
 
-/* False: nothing of it grows. */
+/* False: its host memory does not grow. */
 static bool account_host(struct job *j, struct process_facts *p)
 {
     struct track *own = &p->member->tracks[MEMBER_ANON];
@@ -234,7 +236,7 @@ static void gather_host_shares(struct job *j, struct process_facts *p)
     f->heap_free = isnan(f->heap_used) ? (double) NAN : account_kept_free(&p->host) / total;
 }
 
-/* What grows of the process's memory on devices, all of them together. */
+/* Growth of the process's memory on all devices together. */
 struct device_growth {
     double whole;
     struct interval by[WIRE_CENSUS_GROWING], rest;
@@ -284,7 +286,7 @@ static void gather_model(const struct wire_census *c, struct cause_facts *f)
         }
 }
 
-/* As torch calls its own. */
+/* By the names of torch's classes. */
 static bool has_profiler(const struct wire_census *c)
 {
     for (unsigned i = 0; i < c->type_count; i++)
@@ -293,7 +295,7 @@ static bool has_profiler(const struct wire_census *c)
     return false;
 }
 
-/* Of one large object the points are bytes. */
+/* The points of one large object are bytes, not items. */
 static struct growth_facts growth_of(const struct wire_census_growing *g, const struct rise *r)
 {
     struct growth_facts f = {
@@ -337,7 +339,7 @@ static void gather_growths(const struct job *j, struct process_facts *p)
     }
 }
 
-/* In a job that leaks, those that do are asked for; before that, those that are suspect. */
+/* In a job that leaks, only leaking processes have findings; before that, suspect ones too. */
 static bool has_trouble(const struct view *v, const struct process_facts *p)
 {
     const struct cause_facts *f = &p->facts;
@@ -371,7 +373,8 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Ranks of one job find the same: it is told once. Only what has a place can be the same. */
+/* Ranks of one job find the same holder: one finding stands for all. Without a holder, two
+ * findings cannot be compared. */
 static bool is_known(struct findings *all, const struct finding *f)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -430,8 +433,8 @@ static void fill_rates(struct finding *f, const struct process_facts *p,
     f->device_bytes_per_step = facts->device_rate;
 }
 
-/* What a graph takes, or an image, is not seen in the heap, but in the process: where one alone
- * holds such things, and nothing else is found, the growth is its. */
+/* The bytes of a graph or an image are not in the heap, but in the process. Where one holder alone
+ * has such items, and nothing else was found, all of the growth is its. */
 static bool is_all_there_is(const struct causes *all, const struct cause_found *c)
 {
     unsigned held = 0;
@@ -471,7 +474,7 @@ static void describe_growth(const struct process_facts *p, const struct causes *
     }
 }
 
-/* Seen from the counters alone: the first evidence is the sentence. */
+/* A cause that the counters alone show: its first evidence is the sentence. */
 static void describe_counters(const struct process_facts *p, const struct cause_found *c,
                               struct finding *f)
 {
@@ -540,7 +543,7 @@ static void add_cache(struct findings *all, const struct process_facts *p, unsig
     append(&all->caches, &all->cache_count, &f);
 }
 
-/* It is a good part of what grows. */
+/* It explains a material part of the growth. */
 static bool matters(const struct process_facts *p, const struct wire_census_growing *g,
                     const struct rise *r)
 {
@@ -561,7 +564,7 @@ static void add_caches(const struct job *j, struct findings *all, const struct p
     }
 }
 
-/* ---- what is there ---- */
+/* ---- what a census counted ---- */
 
 static void copy_tensors(const struct wire_census *c, struct census_view *ret)
 {
@@ -576,7 +579,7 @@ static void copy_tensors(const struct wire_census *c, struct census_view *ret)
 
 /* ---- what was tried out ---- */
 
-/* Less than this is what any program gives back. */
+/* Any program gives back less than this. */
 #define LEAST_GIVEN_BACK 0x1p20
 
 static void add_tried(struct census_view *x, enum tried what, const struct wire_census_act *a)
@@ -699,7 +702,7 @@ void view_findings(struct job *j, struct view *v)
         struct member *m = j->members[i];
         if (m->evidence && m->evidence->census)
             add_census(&v->found, m);
-        /* Of a job that does not leak nothing is accused; what fills is no accusation. */
+        /* A job that does not leak has no causes; a bounded cache that fills is not one. */
         if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || member_fills(m)))
             look_at(j, v, m, p);
     }

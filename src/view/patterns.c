@@ -1,14 +1,15 @@
-/* view/patterns.c: what the memory of a job does that only looks like a leak, by its name. */
+/* view/patterns.c: finds what only looks like a leak: sawtooth, spikes, bounded caches and so on.
+ */
 #include "view/series.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A warm-up lasts so many horizons at most, and brings most of all that ever came. */
+/* A warm-up lasts at most this many horizons, and brings most of the growth. */
 #define FADED_HORIZONS 1.2
 
-/* In the order in which they are named where they moved alike. */
+/* In the order in which they are named if they moved by the same amount. */
 static const enum pattern look_alikes[] = {
     PATTERN_ALLOCATOR_RETENTION, PATTERN_BOUNDED_CACHE, PATTERN_COPY_ON_WRITE, PATTERN_SAWTOOTH,
     PATTERN_PAGE_CACHE,          PATTERN_SPIKES,        PATTERN_WARM_UP,
@@ -16,7 +17,7 @@ static const enum pattern look_alikes[] = {
 
 struct candidate {
     enum pattern pattern;
-    const struct view_series *series; /* of them all the one that moved most */
+    const struct view_series *series; /* the one that moved most */
     double moved;
     unsigned others;
 };
@@ -43,14 +44,14 @@ static double held_at_most(const struct view *v)
     return most;
 }
 
-/* What is on a device is measured by what is there. */
+/* The least movement worth a name: of device memory by its own level, not the host's. */
 static double worth_a_name(const struct view *v, const struct view_series *s)
 {
     return fmax(LEAST_RISE, LEDGER_SMALL * (is_on_device(s) ? s->answer.max : held_at_most(v)));
 }
 
-/* Whether it stands still some day is open; that it slows down, for longer than any warm-up, and
- * still grows is not. */
+/* It still grows, ever more slowly, and has done so for longer than any warm-up. Whether it will
+ * stop is open. */
 static bool fades(const struct answer *a)
 {
     return a->verdict == VERDICT_INCONCLUSIVE && a->phase_count >= 2 &&
@@ -70,7 +71,7 @@ static bool is_of_the_same(const struct series_info *a, const struct series_info
     return a->pid == b->pid && strcmp(device, b->device ? b->device : "") == 0;
 }
 
-/* Torch reserves what its tensors take: only what it reserves beyond that is kept for nothing. */
+/* Torch reserves what its tensors need. Only memory reserved beyond that is retained. */
 static bool follows_tensors(const struct view *v, const struct view_series *reserved)
 {
     if (strcmp(reserved->info.kind, "torch.reserved") != 0)
@@ -84,13 +85,13 @@ static bool follows_tensors(const struct view *v, const struct view_series *rese
     return false;
 }
 
-/* A census has memory of its own that it shares with its child. */
+/* tidemark's census shares memory with its child: spikes of it are ours. */
 static bool may_be_ours(const struct view_series *s)
 {
     return strcmp(s->info.kind, "host.shmem") == 0 && s->answer.pattern == PATTERN_SPIKES;
 }
 
-/* Since the longest warm-up that there is would have been over. */
+/* The lowest level since the longest possible warm-up ended. */
 static double lowest_since(const struct view_series *s)
 {
     double low = INFINITY, since = s->answer.first_at + FADED_HORIZONS * s->answer.horizon;
@@ -100,8 +101,8 @@ static double lowest_since(const struct view_series *s)
     return low;
 }
 
-/* It rose at the beginning, at once or little by little, and stands there since, or comes back to
- * it: gradients, an optimizer's state. */
+/* It grew at the beginning, at once or gradually, and has been flat or has come back to that level
+ * since: gradients, an optimizer's state. */
 static bool has_warmed_up(const struct view *v, const struct view_series *s)
 {
     const struct answer *a = &s->answer;
@@ -136,7 +137,7 @@ static struct candidate find(const struct view *v, enum pattern pattern)
     return c;
 }
 
-/* After a warm-up it may have risen by something else. */
+/* After a warm-up it may have grown for another reason. */
 static double level_after(const struct candidate *c)
 {
     double last = c->series->answer.floor_last;
@@ -176,7 +177,7 @@ static bool is_named(const struct view *v, enum pattern pattern)
     return false;
 }
 
-/* Forks may have copied all they will before anybody looked: then nothing moves any more. */
+/* Workers may have copied all they will before the first sample: then no series moves. */
 static void name_copies(struct job *j, struct view *v)
 {
     struct worker_copies most;
@@ -188,9 +189,9 @@ static void name_copies(struct job *j, struct view *v)
     add(v, PATTERN_COPY_ON_WRITE, &text);
 }
 
-/* ---- memory in use that the process keeps while it is not ---- */
+/* ---- in-use memory that goes up and down inside the heap ---- */
 
-/* A turn gives back, or takes again, a part of all that it ever moved by. */
+/* A turn goes back by a material part of the whole range. */
 #define TURNS_LEAST 3u
 
 struct swing {
@@ -224,7 +225,7 @@ static struct swing swing_of(const struct evidence *f)
     return s;
 }
 
-/* What is freed stays in malloc's heap: the memory of the process does not show that it was. */
+/* malloc retains what the program frees, so the memory of the process does not show the swing. */
 static void name_swings(const struct job *j, struct view *v)
 {
     double least = fmax(LEAST_RISE, LEDGER_SMALL * held_at_most(v));

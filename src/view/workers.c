@@ -1,4 +1,4 @@
-/* view/workers.c: the data workers of a process: what of its memory each of them has copied. */
+/* view/workers.c: the data workers of a process, and how much of its memory each has copied. */
 #include "view/series.h"
 
 #include <math.h>
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A worker that ended so shortly before the last look belongs to the end of the run. */
+/* A worker that ended this shortly before the last tick lived to the end of the run. */
 #define END_SECONDS 2.0
 #define END_SHARE 0.05
 
-/* As the probe calls its counters: "dataset.list.Files.samples". */
+/* The probe's name for its counters: "dataset.list.Files.samples". */
 #define DATASET_KIND "dataset."
 
 /* ---- who they are ---- */
@@ -41,8 +41,8 @@ static double *new_numbers(size_t count)
     return numbers;
 }
 
-/* The most of them that there were at a time: at some worker's beginning. One that ended in the
- * same look in which another came went before it. */
+/* The most workers alive at a time, which is when some worker begins. One that ended in the tick
+ * in which another came ended first. */
 static unsigned most_at_a_time(const struct job *j, const struct member *parent, bool spawned)
 {
     double *began = new_numbers(j->member_count), *ended = new_numbers(j->member_count);
@@ -75,7 +75,7 @@ static struct member **new_members(const struct job *j)
     return members;
 }
 
-/* Those that have workers, each once. */
+/* The processes that have workers, each once. */
 static size_t find_parents(const struct job *j, struct member **ret)
 {
     size_t count = 0;
@@ -95,9 +95,9 @@ static size_t find_parents(const struct job *j, struct member **ret)
     return count;
 }
 
-/* ---- what they have ---- */
+/* ---- how much they copied ---- */
 
-/* A run file of an older version has no such series: by what was private at the end. */
+/* A run file of an older version has no such series: use what was private at the end. */
 static double copied_by(const struct member *m)
 {
     const struct track *copied = &m->tracks[MEMBER_COPIED];
@@ -107,7 +107,7 @@ static double copied_by(const struct member *m)
     return private->samples > 0 ? fmax(0, private->last - fmax(0, anon->last - anon->first)) : NAN;
 }
 
-/* All that a spawned one has is its own: no look at its shares has to be waited for. */
+/* All memory of a spawned worker is its own, whether or not its shares were read. */
 static double amount_of(const struct member *m)
 {
     const struct track *anon = &m->tracks[MEMBER_ANON];
@@ -138,7 +138,7 @@ static int largest_first(const void *a, const void *b)
     return least_first(b, a);
 }
 
-/* Workers of many epochs follow each other: as many as there were at a time stand for them. */
+/* Workers of later epochs replace earlier ones: the largest, as many as lived at a time, count. */
 static void find_amounts(struct job *j, const struct member *parent, struct copy_facts *ret)
 {
     double *amounts = new_numbers(j->member_count);
@@ -166,7 +166,7 @@ static void find_amounts(struct job *j, const struct member *parent, struct copy
     free(amounts);
 }
 
-/* ---- of what ---- */
+/* ---- which attribute they copied ---- */
 
 /* "list", "Files", "samples" of "dataset.list.Files.samples". */
 static bool read_kind(const char *kind, struct worker_copies *ret)
@@ -192,7 +192,7 @@ static void find_attribute(const struct member *parent, struct worker_copies *re
         const struct track *t = &parent->reported[i];
         if (strncmp(t->kind, DATASET_KIND, strlen(DATASET_KIND)) != 0 || t->samples == 0)
             continue;
-        f->objects_all += t->max; /* the dataset of a validation is told by the same name */
+        f->objects_all += t->max; /* a validation's dataset is reported by the same name */
         if (t->max <= f->objects || !read_kind(t->kind, ret))
             continue;
         f->objects = t->max;
@@ -217,7 +217,7 @@ bool workers_gather(struct job *j, const struct member *parent, bool spawned,
     return true;
 }
 
-/* ---- telling it ---- */
+/* ---- news and report ---- */
 
 void workers_review(struct job *j)
 {

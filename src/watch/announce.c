@@ -1,15 +1,16 @@
-/* watch/announce.c: which leaks are announced when, and which are withdrawn. */
+/* watch/announce.c: decides which leaks are announced, when, and which are withdrawn. It prints
+ * nothing: announcements are news of the job. */
 #include "watch/state.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A negligible leak is looked at again after this share of the run, and this many seconds at most:
- * it costs a whole answer, and may have come to matter. */
+/* A negligible leak may come to matter, and asking costs a whole answer. So it is judged again
+ * after this share of the run, at most this many seconds. */
 #define LOOK_AGAIN_SHARE 0.05
 #define LOOK_AGAIN_MOST 60.0
 
-/* Of one that has ended nothing more will be told. */
+/* A process that has ended will announce nothing more. */
 static bool any_alive(const struct job *j, bool (*has)(const struct member *m))
 {
     for (size_t i = 0; i < j->member_count; i++)
@@ -33,7 +34,7 @@ static void number_track(struct job *j, struct track *t, void *c)
     n->passed++;
 }
 
-/* The member whose heap this is; NULL: it is another counter. */
+/* The member whose in-use bytes of malloc this track is; NULL: it is another counter. */
 static struct member *member_of_heap(const struct job *j, const struct track *t)
 {
     if (strcmp(t->kind, HEAP_USED) != 0)
@@ -44,7 +45,7 @@ static struct member *member_of_heap(const struct job *j, const struct track *t)
     return NULL;
 }
 
-/* The member whose tensors this counts; NULL: it is another counter. */
+/* The member whose tensors this track counts; NULL: it is another counter. */
 static const struct member *member_of_tensors(const struct job *j, const struct track *t)
 {
     for (size_t i = 0; i < j->member_count && strcmp(t->kind, "py.tensors") == 0; i++)
@@ -53,7 +54,7 @@ static const struct member *member_of_tensors(const struct job *j, const struct 
     return NULL;
 }
 
-/* In the process or on a device: what its tensors take. */
+/* The memory of its tensors, in the process or on a device. */
 static bool memory_will_be_announced(const struct member *m)
 {
     bool soon = track_will_be_announced(&m->tracks[MEMBER_ANON]);
@@ -63,9 +64,9 @@ static bool memory_will_be_announced(const struct member *m)
     return soon;
 }
 
-/* The sum is announced only where none of its parts is on the way to be, and a heap or a number of
- * tensors where the memory itself is not. Negligible parts do not speak for a sum that may be more.
- */
+/* The job's sum waits for its processes, and a heap or a tensor count for the memory itself: what
+ * may still be announced there is not announced here. Negligible leaks of processes do not count:
+ * their sum may be more. */
 static bool is_announced_by_another(const struct job *j, const struct track *t)
 {
     const struct member *m = member_of_heap(j, t), *counts = member_of_tensors(j, t);
@@ -76,7 +77,7 @@ static bool is_announced_by_another(const struct job *j, const struct track *t)
     return t == &j->sums[JOB_ANON] && any_alive(j, member_will_be_announced);
 }
 
-/* That it is negligible is known. */
+/* It was announced before, as a negligible leak. */
 static bool is_announced_quietly(const struct job *j, const struct track *t)
 {
     const struct member *m = member_of_heap(j, t);
@@ -99,7 +100,8 @@ static struct answer answer_by_now(struct job *j, struct track *t)
     return a;
 }
 
-/* The process's memory and its heap: a leak of one is a leak of the other. NULL: it has none. */
+/* The process's memory is the partner of its heap, and the other way round: a leak of one is a leak
+ * of the other. NULL: it has none. */
 static struct track *partner_of(const struct job *j, const struct track *t)
 {
     struct member *m = member_of_heap(j, t);
@@ -188,7 +190,7 @@ static void announce_leak(struct job *j, struct track *t, void *c)
     job_add_news(j, NEWS_LEAK, n.number, "%s", t->kind);
 }
 
-/* It does not leak after all; another leak of it will be announced anew. */
+/* It is not a leak after all. A later leak of it will be announced again. */
 static void withdraw(struct job *j, struct track *t, struct track *partner)
 {
     t->alarmed = t->quiet = false;
@@ -199,8 +201,8 @@ static void withdraw(struct job *j, struct track *t, struct track *partner)
     job_add_news(j, NEWS_WITHDRAWN, n.number, "%s", t->kind);
 }
 
-/* While it is open whether it leaks, what was announced stands; and it is not withdrawn of a heap,
- * which nobody may have been shown. */
+/* While the verdict is open, the announcement stands. A heap is not withdrawn: its leak may have
+ * been announced as that of the memory. */
 static void announce_withdrawal(struct job *j, struct track *t, void *c)
 {
     double seconds = *(const double *) c;

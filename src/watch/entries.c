@@ -1,4 +1,5 @@
-/* watch/entries.c: processes that were entered while they ran: which, how it went, and the end. */
+/* watch/entries.c: processes that tidemark attaches to: which are worth it, the result, and the
+ * detaching. */
 #include "watch/state.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 #define AWAITED_MICROSECONDS 5000
 
-/* ---- who is worth it ---- */
+/* ---- which are worth attaching to ---- */
 
 static struct process_entry *find_entry(const struct watch *w, struct proc_id id)
 {
@@ -25,7 +26,7 @@ bool entries_have(const struct watch *w, struct proc_id id)
 
 #define AGAIN_SECONDS 60
 
-/* It was not tried yet, or that was in vain and some time ago. */
+/* Attaching was not tried yet, or failed some time ago. */
 static bool is_time(const struct watch *w, const struct process_entry *e)
 {
     return !e || w->job.now >= e->again;
@@ -57,7 +58,7 @@ size_t watch_worth_attaching(struct watch *w, bool all, pid_t *ret, size_t most)
     return count;
 }
 
-/* ---- what came of it ---- */
+/* ---- the result ---- */
 
 static void entry_clear(struct process_entry *e)
 {
@@ -66,7 +67,7 @@ static void entry_clear(struct process_entry *e)
     free(e->why);
 }
 
-/* Of one that is tried again the last time counts. */
+/* Where attaching is tried again, the last try counts. */
 static struct process_entry *entry_for(struct watch *w, struct proc_id id)
 {
     struct process_entry *known = find_entry(w, id);
@@ -111,7 +112,7 @@ static bool has_ended(const struct watch *w, const struct process_entry *e)
            !proc_id_equal(stat.id, e->id) || proc_stat_ended(&stat);
 }
 
-/* True: nobody is waited for any more. */
+/* True: all have detached or ended. */
 static bool find_detached(struct watch *w)
 {
     bool all = true;

@@ -1,11 +1,11 @@
-/* watch/watch.c: a job being watched: what is read is judged, announced, and kept. */
+/* watch/watch.c: the pass over a watched job: read, judge, announce, keep. */
 #include "watch/state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Used up to this share of the limit, a warning comes; below the second it may come again. */
+/* Above this share of the limit comes a warning; below the second share it may come again. */
 #define NEAR_LIMIT 0.9
 #define NEAR_LIMIT_OVER 0.8
 
@@ -115,8 +115,8 @@ static void count_engine(struct job *j, struct track *t, void *c)
     j->terms.series += track_is_judged(t);
 }
 
-/* What a host series may take: what it has, and what nobody has. What it has may be given back by
- * the time the machine is looked at, as when its process ends: it has not twice as much then. */
+/* The limit of a host series: its own memory and what is free. Memory that it gave back before the
+ * machine was read, as when its process ends, would count twice: so at most the job's limit. */
 static void renew_terms(struct job *j, struct track *t, void *c)
 {
     double used = *(const double *) c;

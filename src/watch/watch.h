@@ -27,8 +27,8 @@ struct watch_options {
     const char *arguments;  /* the same as a JSON array */
     struct store *store;    /* not owned; NULL: nothing is recorded */
     const char *rings;      /* directory where processes of the job keep their rings */
-    bool speaks;            /* leaks are told beside the output of the job */
-    uint64_t began;         /* second 0 by wire_now(), for what the rings tell */
+    bool speaks;            /* leaks are announced beside the output of the job */
+    uint64_t began;         /* second 0 by wire_now(), for the times in the rings */
     bool hears_forks;       /* of the whole machine, where the kernel reports them: for orphans */
     bool no_gpu;            /* the driver is not asked */
     bool no_inspect;        /* processes do not look at their objects */
@@ -54,13 +54,13 @@ bool watch_feed_output(struct watch *w, double seconds, const char *bytes, size_
 
 /*
  * The program that watches itself: its own ring, not owned. Rings of other processes are found in
- * the directory of the options. Steps told from inside replace those read from output; what is in
- * the rings is read at every tick.
+ * the directory of the options. Steps reported from inside replace those read from output. The
+ * rings are read at every tick.
  */
 int watch_add_ring(struct watch *w, struct wire_ring *ring);
 
-/* What a process of the job has found out about its objects, where that lies in no file beside its
- * ring: see wire_census_replace(). A text that is none is passed over. -ESRCH. */
+/* The census of a process of the job, where it is in no file beside the ring: see
+ * wire_census_replace(). A text that is not a census is ignored. -ESRCH. */
 int watch_take_census(struct watch *w, pid_t pid, const char *text, size_t len);
 
 /* The last census of a process, valid until the next tick; NULL: there is none. */
@@ -80,7 +80,7 @@ double watch_tick(struct watch *w, double seconds);
 /* Processes of the job that are alive. */
 size_t watch_alive(const struct watch *w);
 
-/* -EMFILE or -ENFILE: for want of descriptors, processes were not looked at; 0: never. */
+/* -EMFILE or -ENFILE: processes were not read for lack of descriptors; 0: never. */
 int watch_unread(const struct watch *w);
 
 /* Steps made since watching began, by the program's own count; NAN: it tells none. */
@@ -101,7 +101,7 @@ struct watch_end {
     const char *by;   /* what ended it, in words; NULL: it ended itself */
 };
 
-/* The job is over, or watching ends: conclusions are drawn. */
+/* The job is over, or watching ends: reads everything once more and concludes. */
 void watch_finish(struct watch *w, double seconds, const struct watch_end *end);
 
 /* ---- what is known ---- */
@@ -116,34 +116,35 @@ void watch_status(struct watch *w, struct view_status *ret);
  */
 void watch_sample_gpu(struct watch *w, pid_t pid, double *ret_bytes, double *ret_busy);
 
-/* ---- going into processes that run already ---- */
+/* ---- attaching to processes that run already ---- */
 
 /*
- * The processes of the job that should be entered, and were not tried yet: those of which a series
- * leaks or is suspect, or whose memory has risen evenly for most of a minute, and where that is the
- * sum of all, the trainers; `all`: every trainer and rank. Returns how many.
+ * Processes of the job worth attaching to that were not tried yet: those with a series that leaks
+ * or is suspect, or whose memory has grown evenly for most of a minute; the trainers, where the
+ * job's sum is suspect; `all`: every trainer and rank. Returns how many.
  */
 size_t watch_worth_attaching(struct watch *w, bool all, pid_t *ret, size_t most);
 
-/* Where the rings of processes are that were not started with one: takes the fifo over. Does
- * nothing where there is such a place already. -errno. */
+/* The folder for the rings of attached processes: takes the fifo over. Does nothing where there is
+ * a folder already. -errno. */
 int watch_use_rings(struct watch *w, struct deputy_folder *folder);
 
-/* A process was entered, or, with `why`, could not be: for the report. Texts are copied. */
+/* tidemark attached to a process, or could not (`why`): for the report. Texts are copied. */
 struct watch_entry {
     pid_t pid;
     const char *python, *why;
-    bool passes; /* it could not be now: it is worth another try in a minute */
+    bool passes; /* the obstacle is temporary: try again in a minute */
     double stopped, longest_stop;
     unsigned stops;
 };
 
 void watch_note_entry(struct watch *w, const struct watch_entry *e);
 
-/* "trainer 4242"; of one that is not the one that was asked for also its command, and that. */
+/* "trainer 4242"; of a child of the process that was asked for, also its command and whose it is.
+ */
 void watch_name_process(const struct watch *w, pid_t pid, struct buf *out);
 
-/* After watch_finish(): all that were entered shall be left, which is waited for so long. */
+/* After watch_finish(): detaches from all processes, and waits at most that long for it. */
 void watch_detach(struct watch *w, double seconds);
 
 #endif
