@@ -581,6 +581,11 @@ enum heap_kind heap_kind(const py_object *o)
     return heap_kind_of_type(heap_type(o));
 }
 
+bool heap_is_dict(const py_object *o)
+{
+    return as_object(o)->type->flags & FLAG_DICT;
+}
+
 ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind)
 {
     switch (kind) {

@@ -69,6 +69,9 @@ enum heap_kind {
 enum heap_kind heap_kind_of_type(const py_object *type);
 enum heap_kind heap_kind(const py_object *o);
 
+/* Cheaper than asking for the kind. */
+bool heap_is_dict(const py_object *o);
+
 /* The number of items of a list, tuple, dict, set or deque; -1: something else. */
 ptrdiff_t heap_length(const py_object *o);
 ptrdiff_t heap_length_as(const py_object *o, enum heap_kind kind); /* if its kind is known */

@@ -10,7 +10,7 @@
 #define MET_MOST 8192u
 #define SMALL_BYTES 512u
 #define EACH_MOST 512u /* references followed per object */
-#define ITEMS_MOST 8192u
+#define ITEMS_MOST 4096u
 #define SIZED_PART 4u /* go beyond EACH_MOST while at least one in this many has a size */
 #define VARIABLES_MOST 1024u
 

@@ -9,22 +9,20 @@
 #define PLACE_LEAST ((uint64_t) 4 << 10) /* smaller objects are not followed by place */
 #define GOOD_PART 4 /* a place counts alone if it has 1/GOOD_PART of its owner's growth */
 
-/* The bytes of an object that refers to no other; 0: it is not such an object. */
-static uint64_t size_of(struct survey *c, py_object *o)
+static bool has_own_memory(enum heap_kind kind)
 {
+    return kind == HEAP_TEXT || kind == HEAP_BYTES || kind == HEAP_BYTEARRAY ||
+           kind == HEAP_ARRAY || kind == HEAP_MEMORY_FILE || kind == HEAP_NUMBERS;
+}
+
+/* The bytes of an object that refers to no other; 0: it is not such an object. */
+static uint64_t size_of(const struct sizes *s, py_object *o)
+{
+    struct survey *c = s->survey;
     struct tensor_facts f;
-    switch (heap_kind(o)) {
-    case HEAP_TEXT:
-    case HEAP_BYTES:
-    case HEAP_BYTEARRAY:
-    case HEAP_ARRAY:
-    case HEAP_MEMORY_FILE:
-    case HEAP_NUMBERS:
-        return heap_size(o);
-    default:
-        break;
-    }
-    if (!c->knows_tensors || !tensors_read(o, &f))
+    if (has_own_memory(s->kind))
+        return heap_size_as(o, s->kind);
+    if (!s->is_tensor || !tensors_read_memory(o, &f))
         return 0;
     if (f.node && c->named_graph_count < SURVEY_NAMED)
         c->named_graphs[c->named_graph_count++] = (struct survey_graph){.tensor = o};
@@ -199,13 +197,24 @@ void sizes_end(struct sizes *s)
     *s = (struct sizes){.survey = s->survey};
 }
 
+/* Most items of a container are of one type. */
+static void learn_type(struct sizes *s, const py_object *type)
+{
+    if (type == s->type)
+        return;
+    s->type = type;
+    s->kind = heap_kind_of_type(type);
+    s->is_tensor = s->survey->knows_tensors && tensors_is_type(type);
+}
+
 bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place)
 {
     if (place->owner != s->owner)
         sizes_end(s);
     s->owner = place->owner;
     s->reference = place->reference;
-    uint64_t bytes = size_of(s->survey, o);
+    learn_type(s, heap_type(o));
+    uint64_t bytes = size_of(s, o);
     if (bytes < PLACE_LEAST)
         return add_inner(s, o);
     add_place(s, o, place->key, bytes);

@@ -26,6 +26,9 @@ struct sizes {
     } largest[SIZES_LARGEST]; /* by growth */
     unsigned count, places;   /* places: with a known previous size */
     unsigned reference;       /* the number of the last reference visited */
+    const py_object *type;    /* of the last object; the facts below are its type's */
+    enum heap_kind kind;
+    bool is_tensor;
     struct {
         uint64_t items;   /* in unbounded inner containers */
         int64_t gained;   /* since the previous census */

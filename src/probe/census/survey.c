@@ -581,9 +581,8 @@ static void note_tallies(struct survey *c, struct survey_tally *table, size_t si
 static bool meet_reached(py_object *o, const struct reach_place *place, void *context)
 {
     struct sizes *s = context;
-    enum heap_kind kind = heap_kind(o);
-    if (kind == HEAP_DICT && !heap_is_tracked(o))
-        follow_length(s->survey, o, kind);
+    if (heap_is_dict(o) && !heap_is_tracked(o))
+        follow_length(s->survey, o, HEAP_DICT);
     return sizes_meet(s, o, place);
 }
 

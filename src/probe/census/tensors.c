@@ -169,6 +169,14 @@ bool tensor_layout_read(const struct tensor_layout *l, const py_object *o, struc
     return true;
 }
 
+bool tensors_read_memory(const py_object *o, struct tensor_facts *ret)
+{
+    uint64_t impl = is_known ? word_at((uint64_t) (uintptr_t) o, layout.impl) : 0;
+    memset(ret, 0, sizeof(*ret));
+    return peek_is_pointer(impl) && read_storage(&layout, impl, ret) &&
+           read_autograd(&layout, impl, ret);
+}
+
 bool tensors_read_impl(const void *impl, struct tensor_facts *ret)
 {
     return is_known && read_impl(&layout, (uint64_t) (uintptr_t) impl, ret);

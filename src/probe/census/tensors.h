@@ -59,6 +59,9 @@ bool tensors_is_type(const py_object *type);
 bool tensors_read(const py_object *o, struct tensor_facts *ret);
 /* The same for a TensorImpl, such as a gradient; is_parameter is false. */
 bool tensors_read_impl(const void *impl, struct tensor_facts *ret);
+/* Storage and autograd facts alone, the others are zero: at a third of the cost. `o` is a tensor.
+ */
+bool tensors_read_memory(const py_object *o, struct tensor_facts *ret);
 /* Storage and device of a TensorImpl that may have been freed; the other facts are zero. */
 bool tensors_peek_storage(const struct peek *p, const void *impl, struct tensor_facts *ret);
 
