@@ -158,8 +158,8 @@ class Warnings(Case):
         self.assertEqual(
             self.said(),
             "⚠️  WARNING: step 0: LEAK (low): torch.allocated cuda:0 grows 512 B/step\n"
-            "   Look at: one small tensor a step is kept, the size of a loss: where losses are "
-            "collected, collect loss.item()\n")
+            "   Look at: every step keeps one small tensor, the size of a loss: where you "
+            "collect losses, collect loss.item()\n")
 
     def test_not_where_it_is_not_wanted(self):
         self.assertEqual(self.said(warn_on_leak=False), "")
