@@ -1,4 +1,4 @@
-/* core/core.h: what the files of the extension module _core share. */
+/* core/core.h: shared by the files of the extension module _core. */
 #ifndef TIDEMARK_PYTHON_CORE_H
 #define TIDEMARK_PYTHON_CORE_H
 
@@ -9,8 +9,8 @@
 #include <tidemark.h>
 
 /*
- * The values of the loss that are known on the host: the last `size` of them. Values of tensors
- * join as the mean of `group` steps, as TrainWatch does it; `sum` and `summed` collect the next.
+ * The last `size` loss values known on the host. Values of tensors enter as the mean of `group`
+ * steps, as in TrainWatch; `sum` and `summed` collect the next group.
  */
 struct losses {
     double *values;
@@ -18,49 +18,49 @@ struct losses {
     Py_ssize_t group;
     double sum;
     Py_ssize_t summed;
-    double last; /* the latest of all; NAN: none is known */
+    double last; /* the latest value; NAN: none is known */
 };
 
 int losses_init(struct losses *l, Py_ssize_t size, Py_ssize_t group);
 void losses_release(struct losses *l);
 void losses_add(struct losses *l, double value);
-/* A tensor's value of one step. */
+/* Collects a tensor's value of one step. */
 void losses_collect(struct losses *l, double value);
-/* What has been collected joins now, though the group is not full. */
+/* Enters the collected values, even if the group is not full. */
 void losses_flush(struct losses *l);
 /* A new list, oldest first. */
 PyObject *losses_list(const struct losses *l);
 
 /*
- * What tidemark.Watcher is derived from: the counting and looking at every step. What happens now
- * and then is asked of methods of the derived class: _on_line(), _on_leaks(), _on_not_finite(),
- * _on_unreadable(), _on_closed(), _on_census(), _reading(), _fetch(). The GIL guards every field.
+ * The base of tidemark.Watcher: counts and reads at every step. For rarer work it calls methods of
+ * the derived class: _on_line(), _on_leaks(), _on_not_finite(), _on_unreadable(), _on_closed(),
+ * _on_census(), _reading(), _fetch(). The GIL guards every field.
  */
 struct watcher {
-    PyObject_HEAD tidemark_watcher *inner; /* NULL: could not be opened */
+    PyObject_HEAD tidemark_watcher *inner; /* NULL: it could not be opened */
     bool closed;
-    bool reads_rarely;     /* a tensor on the CPU too: every sync_interval steps, and for a line */
-    long long step;        /* steps made, with those before the start */
+    bool reads_rarely;     /* read CPU tensors too only every sync_interval steps, and for a line */
+    long long step;        /* steps so far, including start_step */
     long long print_every; /* 0: no lines */
     long long sync_interval;
     double line_begin; /* end of the step before the next line, in seconds */
     struct losses losses;
-    PyObject *loss_type;   /* of the last loss that was no number, and how it is read */
-    int loss_reading;      /* enum reading */
-    PyObject *leaks;       /* verdicts that are not delivered yet: a list */
-    double counters_after; /* the time from which counters may be read again */
-    bool awaits_holders;   /* a leak was told, and not who holds it */
-    bool has_census;       /* there is another one since */
-    int searches_left;     /* that are made then, whatever they cost ... */
+    PyObject *loss_type;   /* type of the last loss that was not a number */
+    int loss_reading;      /* enum reading: how that type is read */
+    PyObject *leaks;       /* undelivered verdicts: a list */
+    double counters_after; /* counters may be read again from this time on */
+    bool awaits_holders;   /* a leak was announced without its holder */
+    bool has_census;       /* there is a newer census */
+    int searches_left;     /* searches still due then, whatever they cost ... */
     double search_after;   /* ... the next from this time on */
 };
 
-/* How the value of a loss is got, by its type. The numbers are known to Python. */
+/* How the value of a loss is read, by its type. Python uses the same numbers. */
 enum reading {
     READING_FLOAT,  /* float(loss) at every step */
     READING_ITEM,   /* loss.item() at every step: a NumPy array */
-    READING_TENSOR, /* torch: loss.item() at every step on the CPU, else now and then */
-    READING_RARELY, /* now and then: it may wait for a device */
+    READING_TENSOR, /* torch: loss.item() at every step on the CPU, else rarely */
+    READING_RARELY, /* rarely: it may wait for a device */
 };
 
 /* Once, before any step. -1: an exception is set. */
@@ -74,44 +74,45 @@ double seconds_now(void);
 PyObject *verdict_tuple(const struct tidemark_verdict *v);
 /* None for NAN. */
 PyObject *number_or_none(double value);
-/* Calls the derived class's method with what `leaks` holds. -1: an exception is set. */
+/* Calls the derived class's method with the verdicts in `leaks`. -1: an exception is set. */
 int deliver_leaks(struct watcher *w);
-/* Calls a method of the derived class and forgets its answer. -1: an exception is set. */
+/* Calls a method of the derived class and drops its result. -1: an exception is set. */
 int call_hook(struct watcher *w, const char *method, PyObject *argument);
 
 /* ---- the probe ---- */
 
-/* _core.load_probe(path): True where it is there. */
+/* _core.load_probe(path): True if it is loaded. */
 PyObject *load_probe(PyObject *module, PyObject *path);
-/* A function of the probe; NULL: it is not there. */
+/* A function of the probe; NULL: not loaded. */
 void *probe_function(const char *name);
 
-/* ---- what a program asks about its own objects: texts as wire/census.h describes them ---- */
+/* ---- a program's own objects: texts as wire/census.h describes them ---- */
 
-/* _core.census(tracked): True: only what the collector tracks */
+/* _core.census(tracked): True: only objects that the collector tracks. */
 PyObject *ask_census(PyObject *module, PyObject *tracked);
-/* _core.Growth: begin(), and end(), which gives the texts of both censuses. NULL: an exception. */
+/* _core.Growth: begin(), and end(), which returns the texts of both censuses. NULL: an exception.
+ * */
 PyObject *growth_type(void);
 /* _core.holders(object) */
 PyObject *ask_holders(PyObject *module, PyObject *object);
 
-/* ---- what the interpreter holds, while it is watched ---- */
+/* ---- the interpreter's objects, while it is watched ---- */
 
-/* Once the probe has been found. */
+/* Call once the probe has been found. */
 void inspect_init(void);
-/* Counts where the time has paid for it. -1: an exception is set. */
+/* Counts if its share of the time allows it. -1: an exception is set. */
 int inspect_step(struct watcher *w);
-/* Before the last look, and then another watcher of the process may do it. */
+/* Call before the last sample; another watcher of the process may then take over. */
 void inspect_end(struct watcher *w);
 void inspect_forget(struct watcher *w);
-/* Watcher._holders(may_search): sentences that name who holds what grows, a line each; "". */
+/* Watcher._holders(may_search): one line per holder of the growth; may be "". */
 PyObject *inspect_holders(PyObject *self, PyObject *may_search);
 
 /* ---- torch's counters ---- */
 
-/* Once the probe has been found. */
+/* Call once the probe has been found. */
 void counters_init(void);
-/* Reads them where the budget of time allows it and hands them to the watcher. */
+/* Reads them if the time budget allows it and passes them to the watcher. */
 void counters_read(struct watcher *w);
 
 #endif

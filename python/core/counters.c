@@ -1,9 +1,9 @@
-/* core/counters.c: torch's own counters, read by the probe on a budget of time. */
+/* core/counters.c: torch's own counters, read by the probe on a time budget. */
 #include "core.h"
 #include "probe/probe.h"
 
-/* Of the time of the training loop, at most; one reading that took long, because another thread had
- * torch's lock, does not blind us for longer than LONGEST_REST seconds. */
+/* At most this share of the training time. After a slow reading (another thread had torch's lock),
+ * reading rests for no longer than LONGEST_REST seconds. */
 #define BUDGET 0.0002
 #define LONGEST_REST 0.5
 
@@ -15,7 +15,7 @@ void counters_init(void)
     *(void **) &probe_read = probe_function("tidemark_probe_read");
 }
 
-/* What is only for the eye (how often the collector ran) is not for a verdict. */
+/* Counters that are only displayed (how often the collector ran) are not judged. */
 static void hand_over(void *context, const char *kind, const char *device, int is_count,
                       int is_judged, double value)
 {

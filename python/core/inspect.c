@@ -1,4 +1,4 @@
-/* core/inspect.c: what the interpreter holds, counted by the probe at the watcher's steps. */
+/* core/inspect.c: counts the interpreter's objects with the probe, at the watcher's steps. */
 #include "core.h"
 #include "lib/lib.h"
 #include "probe/probe.h"
@@ -8,20 +8,20 @@
 
 #define HOLDERS_NAMED 2u
 
-/* A search is a forked child's work. What it finds is waited for where a person is told of a leak,
+/* A forked child does the search. Its result is awaited only when a leak is announced to a person,
  * and no longer than this. */
 #define SEARCH_SECONDS 3.0
 #define POLL_NANOSECONDS 5000000
 
-/* What has grown is known from three censuses on. Where a leak was told before there were so many,
- * the person who reads it waits: some more are taken soon. */
+/* Growth needs three censuses. If a leak is announced before that, some more are taken soon,
+ * because the reader is waiting. */
 #define SEARCHES_MOST 5
 #define SEARCH_SPACING 0.25 /* seconds */
 
 static void (*probe_step)(const struct tidemark_probe_listener *l);
 static int (*probe_search)(const struct tidemark_probe_listener *l, int begin);
 
-/* The points of what grows are of one place in the step: those of the first watcher of the process,
+/* All points of growth are from one place in the step: that of the first watcher of the process,
  * until it is closed. */
 static struct watcher *inspecting;
 
@@ -31,14 +31,14 @@ void inspect_init(void)
     *(void **) &probe_search = probe_function("tidemark_probe_search");
 }
 
-/* ---- what the probe tells ---- */
+/* ---- what the probe reports ---- */
 
 static void take_time(void *context, uint64_t time)
 {
     watcher_census_at(((struct watcher *) context)->inner, time);
 }
 
-/* How many objects there are is for the eye alone. */
+/* The number of objects is only displayed. */
 static void take_count(void *context, uint64_t time, const char *kind, const char *device,
                        bool is_count, bool is_judged, double value)
 {
@@ -95,7 +95,7 @@ static bool is_ours_to_inspect(struct watcher *w)
     return probe_step && w->inner && inspecting == w;
 }
 
-/* The probe counts for the watcher outside, and we read what it finds. */
+/* The probe counts for the outside watcher; we read its results. */
 static void count_for_outside(struct watcher *w)
 {
     probe_step(NULL);
@@ -132,7 +132,7 @@ int inspect_step(struct watcher *w)
     return w->has_census && w->awaits_holders ? call_hook(w, "_on_census", Py_None) : 0;
 }
 
-/* ---- who holds what leaks ---- */
+/* ---- holders of a leak ---- */
 
 static bool is_known(struct watcher *w)
 {

@@ -1,4 +1,4 @@
-/* core/losses.c: the values of the loss that are known on the host. */
+/* core/losses.c: the loss values known on the host. */
 #include "core.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* core/probe.c: where the probe is, and what a program asks it about its own objects. */
+/* core/probe.c: loads the probe, and asks it about the program's own objects. */
 #include "probe/probe.h"
 #include "core.h"
 
@@ -38,9 +38,9 @@ static PyObject *cannot(int code)
 {
     if (!PyErr_Occurred())
         PyErr_SetString(code == -ENOMEM ? PyExc_MemoryError : PyExc_NotImplementedError,
-                        code == -ENOMEM ? "no memory to count the objects of this process"
-                                        : "the objects of this interpreter cannot be counted: "
-                                          "CPython 3.9 to 3.13 with the GIL is what is known");
+                        code == -ENOMEM ? "not enough memory to count the objects of this process"
+                                        : "cannot count the objects of this interpreter: only "
+                                          "CPython 3.9 to 3.13 with the GIL is supported");
     return NULL;
 }
 
@@ -56,9 +56,9 @@ PyObject *ask_census(PyObject *module, PyObject *tracked)
 
 /* ---- growth ---- */
 
-/* Nothing of it is seen by the census at its end: it is made before the one at its beginning. */
+/* Allocated before its first census, so that the second one does not see it as new. */
 struct growth {
-    PyObject_HEAD struct tidemark_probe_growth *inner; /* NULL: it has not begun, or has ended */
+    PyObject_HEAD struct tidemark_probe_growth *inner; /* NULL: not begun, or ended */
     PyObject *before;                                  /* the text of the first census */
     bool has_begun;
 };
@@ -69,7 +69,7 @@ static PyObject *growth_begin(PyObject *self, PyObject *unused)
     struct growth *g = (struct growth *) self;
     (void) unused;
     if (g->has_begun) {
-        PyErr_SetString(PyExc_RuntimeError, "a growth() is for one block: make another");
+        PyErr_SetString(PyExc_RuntimeError, "a growth() works for one block only: create another");
         return NULL;
     }
     g->has_begun = true;

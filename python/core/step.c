@@ -1,4 +1,4 @@
-/* core/step.c: Watcher.step(): what is done at every step of training. */
+/* core/step.c: Watcher.step(), the work at every training step. */
 #include "core.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ int deliver_leaks(struct watcher *w)
     return r;
 }
 
-/* An exception while a value was read is the program's affair only where it means to end it. */
+/* An exception while reading a value concerns the program only if it means to end it. */
 static int announce_unreadable(struct watcher *w)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception))
@@ -60,7 +60,7 @@ int step_init(void)
     return name_item && name_is_cpu ? 0 : -1;
 }
 
-/* What is known about a loss: 1: *ret is its value; 0: not known at this step; -1: exception. */
+/* Reads a loss. 1: *ret is its value; 0: not known at this step; -1: exception. */
 
 static int read_number(struct watcher *w, PyObject *loss, double *ret)
 {
@@ -81,7 +81,7 @@ static int read_item(struct watcher *w, PyObject *loss, double *ret)
     return r;
 }
 
-/* The value is known: it joins the others. */
+/* Adds a known value to the others. */
 static int keep(struct watcher *w, int known, const double *value)
 {
     if (known == 1)
@@ -94,7 +94,7 @@ static bool is_due(const struct watcher *w, long long every)
     return every > 0 && (w->step + 1) % every == 0;
 }
 
-/* The derived class sends for the value and may have one sent for earlier. */
+/* The derived class requests the value, and may return one requested earlier. */
 static int read_rarely(struct watcher *w, PyObject *loss, double *ret)
 {
     if (!is_due(w, w->sync_interval))
@@ -190,7 +190,7 @@ static int print_line(struct watcher *w, PyObject *loss)
     return answer ? 0 : -1;
 }
 
-/* A line tells the time of its own step: the clock is read at the end of the step before. */
+/* A line shows the time of its own step, so the clock is read at the end of the step before. */
 static int end_of_step(struct watcher *w, PyObject *loss)
 {
     if (w->print_every == 0)

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* In every CPython since 3.7; the headers show it to the limited API only from 3.10 on. */
+/* Exists in every CPython since 3.7, but the headers show it to the limited API only from 3.10 on.
+ * */
 #ifndef METH_FASTCALL
 #define METH_FASTCALL 0x0080
 #endif
@@ -74,7 +75,7 @@ static int init(PyObject *self, PyObject *args, PyObject *names)
                                      &sync_interval, &start_step))
         return -1;
     if (w->losses.values) {
-        PyErr_SetString(PyExc_RuntimeError, "a Watcher is made once");
+        PyErr_SetString(PyExc_RuntimeError, "Watcher.__init__() may be called only once");
         return -1;
     }
     if (losses_init(&w->losses, window, (Py_ssize_t) sync_interval) < 0) {
@@ -123,7 +124,7 @@ static PyObject *open_inner(PyObject *self, PyObject *args)
     return none_or_failure(r);
 }
 
-/* The answers can still be asked for. */
+/* The answers stay available. */
 static PyObject *finish(PyObject *self, PyObject *unused)
 {
     (void) unused;
@@ -152,7 +153,7 @@ static void dealloc(PyObject *self)
 
 /* ---- methods ---- */
 
-/* False in the child of a fork, which has no watcher. */
+/* False in a forked child, which has no watcher. */
 static PyObject *epoch_end(PyObject *self, PyObject *unused)
 {
     (void) unused;
@@ -252,8 +253,8 @@ static PyObject *known_losses(PyObject *self, PyObject *unused)
     return is_made(w) ? losses_list(&w->losses) : NULL;
 }
 
-/* .item() finds nothing of its own in the processor's caches: tens of microseconds, at every step.
- */
+/* .item() finds its code and data evicted from the processor's caches: tens of microseconds at
+ * every step. */
 static PyObject *read_rarely(PyObject *self, PyObject *unused)
 {
     (void) unused;
@@ -290,7 +291,7 @@ static PyObject *get_closed(PyObject *self, void *unused)
 }
 
 static PyGetSetDef properties[] = {
-    {"step_count", get_step, NULL, "Steps made, with those before the start.", NULL},
+    {"step_count", get_step, NULL, "Steps so far, including start_step.", NULL},
     {"closed", get_closed, NULL, "Whether close() has been called.", NULL},
     {"_last_loss", get_last_loss, NULL, NULL, NULL},
     {0},
@@ -299,7 +300,7 @@ static PyGetSetDef properties[] = {
 static PyMethodDef methods[] = {
     {"step", (PyCFunction) (void (*)(void)) watcher_step, METH_FASTCALL | METH_KEYWORDS,
      "step(loss)\n--\n\n"
-     "One step of training has been made.\n\n"
+     "Counts one training step.\n\n"
      "loss: a number, or a tensor or array of one value. A tensor on a device is read every\n"
      "sync_interval steps, without waiting for the device.\n\n"
      ">>> w.step(loss)              # a tensor: no .item() is needed\n"

@@ -1,4 +1,4 @@
-"""Watch the memory of a training loop, and be told whether it leaks.
+"""Watches the memory of a training loop and says whether it leaks.
 
     from tidemark import Watcher          # was: from trainwatch import Watcher
 
@@ -10,8 +10,8 @@
         watcher.epoch_end()
     print(watcher.verdict().summary)
 
-Nothing else has to be installed; torch is used where the program itself uses it. The command line
-comes with the package: `tidemark run -- python train.py`, or `python -m tidemark train.py`.
+Nothing else needs to be installed; torch is used only if the program uses it. The package includes
+the command line: `tidemark run -- python train.py`, or `python -m tidemark train.py`.
 """
 
 from tidemark._cleanup import Cleanup

@@ -1,4 +1,4 @@
-"""python -m tidemark train.py ...: the program under `tidemark run`; else the command line.
+"""python -m tidemark train.py ... runs a program under `tidemark run`; else it is the command line.
 
     python -m tidemark train.py --epochs 3    # tidemark run -- python train.py --epochs 3
     python -m tidemark -m package.train       # tidemark run -- python -m package.train

@@ -1,6 +1,6 @@
 """What to fix when a series leaks and no holder is known: what the counters alone allow to say."""
 
-TORCH_BLOCK_BYTES = 512  # the least that torch's CUDA allocator gives
+TORCH_BLOCK_BYTES = 512  # the smallest block of torch's CUDA allocator
 
 GPU_KINDS = ("torch.allocated", "torch.reserved", "gpu.used")
 
@@ -24,13 +24,13 @@ _HOST = ("look for lists, dicts and caches that grow in the loop, and for tensor
 
 
 def _is_kept_scalar(verdict):
-    """One or two of the smallest blocks a step, to one part in a hundred."""
+    """One or two of the smallest blocks per step, to within one percent."""
     blocks = (verdict.rate or 0) / TORCH_BLOCK_BYTES
     return round(blocks) in (1, 2) and abs(blocks - round(blocks)) <= 0.01 * blocks
 
 
 def advice(verdict):
-    """None: the kind says nothing, a counter of the program's own for one."""
+    """None: no advice for this kind, such as a counter of the program's own."""
     kind = verdict.kind or ""
     if kind == "torch.allocated" and _is_kept_scalar(verdict):
         return ("collect loss.item() where losses are collected: every step keeps one small tensor, "

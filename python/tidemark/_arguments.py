@@ -1,4 +1,4 @@
-"""What Watcher() is given: a mistake in the program's text shows at its first line."""
+"""Checks the arguments of Watcher(), so that a mistake shows at the first line."""
 
 import math
 import operator
@@ -7,7 +7,7 @@ import re
 
 from tidemark import _torch
 
-# Of torch; where it is imported, it is asked itself.
+# torch's device types, for a program that has not imported torch.
 DEVICE_TYPES = frozenset((
     "cpu", "cuda", "fpga", "hip", "hpu", "ideep", "ipu", "lazy", "maia", "meta", "mkldnn", "mps",
     "mtia", "opencl", "opengl", "ort", "privateuseone", "ve", "vulkan", "xla", "xpu"))
@@ -17,7 +17,7 @@ DEVICE = re.compile(r"([a-z_]+)(:\d+)?")
 def _error(kind, name, value, wanted):
     shown = repr(value)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return kind(f"Watcher() wants {name}= {wanted}, not {shown}")
+    return kind(f"Watcher() needs {name}= {wanted}, not {shown}")
 
 
 def whole(name, value, least):
@@ -42,7 +42,7 @@ def _real(name, value, wanted):
 
 
 def steps(name, value):
-    """A number of steps; None: 0, not known."""
+    """A number of steps; None becomes 0, unknown."""
     wanted = "a number of steps above 0, or None"
     if value is None:
         return 0.0
@@ -61,7 +61,7 @@ def megabytes(name, value):
 
 def run_file(value):
     """A path as str, True, or None."""
-    wanted = "a path, True (a name is chosen) or None"
+    wanted = "a path, True (to choose a name) or None"
     if value is None or value is False or value is True:
         return value or None
     try:
@@ -75,12 +75,12 @@ def run_file(value):
 
 def phase(name):
     if not isinstance(name, str):
-        raise TypeError(f"a phase has a name, such as \"evaluate\", not {name!r:.60}")
+        raise TypeError(f"a phase needs a name, such as \"evaluate\", not {name!r:.60}")
 
 
 def logger(value):
     if isinstance(value, str):
-        import logging  # costs nothing where nobody asks for it
+        import logging  # only imported when needed
         return logging.getLogger(value)
     if value is not None and not all(
             callable(getattr(value, method, None)) for method in ("info", "warning")):
@@ -103,8 +103,8 @@ def _is_device_name(text):
 
 
 def device(value):
-    """As it came: torch takes it."""
-    wanted = 'a device of torch\'s ("cuda", "cuda:0", "cpu", a torch.device, a number) or None'
+    """Checks the device and returns it unchanged, for torch."""
+    wanted = 'a torch device ("cuda", "cuda:0", "cpu", a torch.device, a number) or None'
     is_number = isinstance(value, int) and not isinstance(value, bool)
     if isinstance(value, str):
         right = _is_device_name(value)

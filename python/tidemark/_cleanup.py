@@ -1,7 +1,7 @@
-"""tidemark.Cleanup: gives memory back every so many steps, and counts what that frees and costs.
+"""tidemark.Cleanup: frees memory every few steps, and measures what that frees and costs.
 
-Needs the standard library alone and takes torch from sys.modules: the probe runs this very text
-inside jobs whose code is not changed.
+Uses only the standard library and takes torch from sys.modules, because the probe runs this same
+text inside unmodified jobs.
 """
 
 import ctypes
@@ -16,32 +16,32 @@ import weakref
 
 MB = 1024 * 1024
 ACTIONS = ("zero_grad", "gc", "empty_cache", "trim")  # in the order in which they run
-ENOUGH = 5  # times in a row without effect, until it is said,
-MOST = 0.8  # and so many of all times: what only the first one freed is no reason to go on
+ENOUGH = 5  # this many times in a row without effect make an action useless
+MOST = 0.8  # and this share of all times: what only the first one freed does not count
 NOISE_PAGES = 128  # statm is off by up to 87
-NOISE_IN_USE = 16 * 1024  # bytes of the heap that come and go by themselves
-CO_VARARGS = 4  # of a code object: it takes *args
-OBSERVING_SHARE = 0.002  # of the time, for watching how the loop clears its gradients
+NOISE_IN_USE = 16 * 1024  # heap bytes that fluctuate by themselves
+CO_VARARGS = 4  # flag of a code object that takes *args
+OBSERVING_SHARE = 0.002  # share of time for watching how the loop clears its gradients
 
 
 class Count(typing.NamedTuple):
-    """What one action has done so far. Sizes in bytes; what is within the noise is not counted."""
+    """What one action has done so far. Sizes in bytes; amounts within the noise count as 0."""
 
     times: int = 0
-    useful: int = 0  # how many of them freed something
-    idle: int = 0  # how many, since the last that did
+    useful: int = 0  # times it freed something
+    idle: int = 0  # times in a row, up to now, without effect
     freed_host: int = 0
-    freed_allocated: int = 0  # on devices: what tensors held,
-    freed_reserved: int = 0  # what torch's allocator kept
-    objects: int = 0  # of Python that were unreachable: "gc" alone knows
+    freed_allocated: int = 0  # on devices: memory of tensors
+    freed_reserved: int = 0  # on devices: memory retained by torch's allocator
+    objects: int = 0  # unreachable Python objects; only for "gc"
     seconds: float = 0.0
 
 
-# ---- what belongs to the program ----
+# ---- the program's own signal handlers ----
 
 
 def _is_signal_handler(frame):
-    """Whether it was called as one: with a signal's number and the frame that is interrupted."""
+    """Whether the frame was called like a signal handler: a number and the interrupted frame."""
     code, values = frame.f_code, frame.f_locals
     told = [values.get(name) for name in code.co_varnames[:code.co_argcount]]
     if code.co_flags & CO_VARARGS:
@@ -51,10 +51,10 @@ def _is_signal_handler(frame):
 
 
 def came_by_signal(error):
-    """Whether a handler of the program's own has raised it, which happened to run inside of us.
+    """Whether the program's own signal handler raised it while it interrupted our code.
 
-    For the frame that has caught it: that one is not asked, for its variables, the error among
-    them, would keep one another alive.
+    Call it in the frame that caught the error. That frame itself is not examined: its variables and
+    the error among them would keep each other alive.
     """
     return is_of_handler(error.__traceback__ and error.__traceback__.tb_next)
 
@@ -67,12 +67,12 @@ def is_of_handler(traceback):
     return False
 
 
-# ---- what is held ----
+# ---- memory in use ----
 
 
 class _Held(typing.NamedTuple):
-    private: int  # pages of this process alone, in bytes
-    in_use: int  # of the C library's heap: what is free in it is the heap's until it is trimmed
+    private: int  # bytes in private pages
+    in_use: int  # of the C library's heap; free heap memory stays there until it is trimmed
     allocated: int  # on all devices together
     reserved: int
 
@@ -86,7 +86,7 @@ class _HeapInfo(ctypes.Structure):
 
 
 def _from_libc(name, result, *arguments):
-    """None: the C library has no such function."""
+    """None: the C library lacks the function."""
     try:
         function = getattr(ctypes.CDLL(None), name)
     except (OSError, AttributeError):
@@ -95,13 +95,13 @@ def _from_libc(name, result, *arguments):
     return function
 
 
-_mallinfo2 = _from_libc("mallinfo2", _HeapInfo)  # of the GNU C library since 2.33
+_mallinfo2 = _from_libc("mallinfo2", _HeapInfo)  # in the GNU C library since 2.33
 _malloc_trim = _from_libc("malloc_trim", ctypes.c_int, ctypes.c_size_t)
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def _cuda():
-    """torch.cuda where the program uses it; not in the child of a fork."""
+    """torch.cuda if the program uses it; not in a forked child."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
@@ -120,7 +120,7 @@ def _heap_in_use():
 
 
 def _on_devices(cuda):
-    """(allocated, reserved) of all devices together."""
+    """(allocated, reserved), summed over all devices."""
     devices = range(cuda.device_count())
     return (sum(cuda.memory_allocated(i) for i in devices),
             sum(cuda.memory_reserved(i) for i in devices))
@@ -132,7 +132,7 @@ def _held_now():
 
 
 def _freed(before, after):
-    """(host, allocated, reserved): by which each has fallen; what can be noise is none."""
+    """The decrease of (host, allocated, reserved); a decrease within the noise is 0."""
     private, in_use = before.private - after.private, before.in_use - after.in_use
     return (max(private if private > NOISE_PAGES * _PAGE else 0,
                 in_use if in_use > NOISE_IN_USE else 0),
@@ -141,13 +141,13 @@ def _freed(before, after):
 
 
 def _is_being_captured():
-    """A CUDA graph is being recorded: nothing of its memory may change."""
+    """Whether a CUDA graph is being recorded, whose memory must not change."""
     cuda = _cuda()
     return cuda is not None and cuda.is_current_stream_capturing()
 
 
 def _not_compiled(function):
-    """torch.compile() looks at every call that is made below a compiled one: not at ours."""
+    """Keeps torch.compile() from tracing our calls below a compiled function."""
     uncompiled = []
 
     @functools.wraps(function)
@@ -165,14 +165,14 @@ def _not_compiled(function):
 
 # ---- gradients ----
 
-CONSUMED = "consumed"  # its optimizer has stepped with it, and nothing has happened since
-DROPPED = "dropped"  # by us, after that
-CLEARED = "cleared"  # the loop itself has set it to None
-KEPT = "kept"  # the loop has filled it with zeros, or written to it
+CONSUMED = "consumed"  # its optimizer has used it, and nothing has happened since
+DROPPED = "dropped"  # set to None by us, after that
+CLEARED = "cleared"  # set to None by the loop itself
+KEPT = "kept"  # filled with zeros or written to by the loop
 
 
 class _Record:
-    """One parameter: its gradient when its optimizer stepped last, and the habits of the loop."""
+    """One parameter: its gradient at the optimizer's last step, and how the loop treats it."""
 
     __slots__ = ("param", "owner", "cycle", "state", "grad", "version", "clean", "good", "bad",
                  "shared")
@@ -180,12 +180,12 @@ class _Record:
     def __init__(self, param):
         self.param = weakref.ref(param)
         self.owner = None  # the optimizer's _Cycle
-        self.cycle = 0  # of the owner, when this was written
+        self.cycle = 0  # the owner's cycle at the time of writing
         self.state = self.grad = self.version = None
-        self.clean = False  # as the step has left it, when zero_grad() began
-        self.good = 0  # cycles in which the loop has set it to None by itself
-        self.bad = False  # there was one in which it did not
-        self.shared = False  # two optimizers have it
+        self.clean = False  # unchanged since the step when zero_grad() began
+        self.good = 0  # cycles in which the loop itself set it to None
+        self.bad = False  # in some cycle it did not
+        self.shared = False  # it belongs to two optimizers
 
     def belongs_to(self, cycle):
         if self.owner is None:
@@ -194,11 +194,11 @@ class _Record:
             self.shared = True
 
     def is_open(self):
-        """Whether its owner's last step is the one that was recorded."""
+        """Whether the record is of its owner's last step."""
         return self.state is not None and self.cycle == self.owner.number
 
     def is_untouched(self, grad):
-        """As the step has left it."""
+        """Whether the gradient is unchanged since the step."""
         return (grad is not None and self.grad is not None and grad is self.grad()
                 and grad._version == self.version)
 
@@ -207,7 +207,7 @@ class _Record:
                 and not self.shared)
 
     def end_cycle(self, owner):
-        """The owner has just made its next step: what has the loop done in between?"""
+        """Records, at the owner's next step, what the loop did in between."""
         if self.state is not None and self.cycle == owner.number - 1:
             if self.state == CLEARED:
                 self.good += 1
@@ -216,7 +216,7 @@ class _Record:
         self.owner, self.state = owner, None
 
     def begin_cycle(self, grad):
-        """The owner's step was made with this gradient."""
+        """Records that the owner stepped with this gradient."""
         self.cycle = self.owner.number
         if grad is not None and not self.bad:
             self.state, self.grad, self.version = CONSUMED, weakref.ref(grad), grad._version
@@ -225,7 +225,7 @@ class _Record:
         self.clean = grad is None if self.state == DROPPED else self.is_untouched(grad)
 
     def zeroed(self, grad):
-        """zero_grad() has returned; of other parameters, perhaps."""
+        """Records that zero_grad() returned, perhaps for other parameters."""
         if self.state not in (CONSUMED, DROPPED):
             return
         if grad is None and self.clean:
@@ -235,29 +235,29 @@ class _Record:
 
 
 class _Cycle:
-    """From one step of an optimizer to its next."""
+    """The time from one step of an optimizer to its next."""
 
     def __init__(self, optimizer):
         self.optimizer = weakref.ref(optimizer)
         self.number = 0
-        self.parameters = 0  # how many it has
+        self.parameters = 0  # its number of parameters
         self.is_watched = False
 
     def is_of_another(self, cycle):
-        """A wrapper has the very groups of the optimizer that it wraps."""
+        """A wrapper shares the parameter groups of the optimizer it wraps."""
         mine, other = self.optimizer(), cycle.optimizer()
         return (mine is not None and other is not None
                 and mine.param_groups is not other.param_groups)
 
 
 class _Gradients:
-    """Which gradients have been used up, and which of them the loop would set to None anyway.
+    """Finds used gradients that the loop would set to None anyway.
 
-    A gradient may go when its optimizer has stepped since it was last written, and the loop itself
-    has been seen to set it to None, as that step had left it, before the next one: at least twice,
-    and in every cycle that was watched. Those before a cleanup are, others as time allows. What a
-    loop fills with zeros is left alone: with momentum or weight decay a parameter without gradient
-    trains differently from one whose gradient is 0.
+    A gradient may go if its optimizer has stepped since it was last written, and if the loop itself
+    set it to None, unchanged, before its next step: at least twice, and in every watched cycle. The
+    cycle before a cleanup is always watched, others as time allows. Gradients that the loop fills
+    with zeros are left alone: with momentum or weight decay, a parameter without a gradient trains
+    differently from one with a gradient of 0.
 
     Keeps no object of the program alive.
     """
@@ -266,15 +266,15 @@ class _Gradients:
         self._cycles = {}  # by the optimizer's id
         self._records = {}  # by the parameter's
         self._is_watching = False
-        self._knows_all = False  # optimizers, also those that have not made a step
+        self._knows_all = False  # all optimizers are known, even those without a step yet
         self._seconds, self._since = 0.0, time.perf_counter()
         self._seconds_told = 0.0
         self.is_due = False  # the next cleanup follows this step
-        self.kept_bytes = 0  # of gradients that were filled with zeros, the last time
+        self.kept_bytes = 0  # size of gradients kept as zeros, at the last cleanup
         self.failure = None
 
     def _timed(method):
-        """Within its share of the time, and never a matter of the program's."""
+        """Runs within its share of the time and never fails in the program."""
 
         @functools.wraps(method)
         def call(self, *args):
@@ -296,7 +296,7 @@ class _Gradients:
         return self._seconds <= OBSERVING_SHARE * (time.perf_counter() - self._since) + 0.005
 
     def seconds_since_last_asked(self):
-        """That went into watching."""
+        """Seconds spent on watching."""
         seconds, self._seconds_told = self._seconds - self._seconds_told, self._seconds
         return seconds
 
@@ -304,11 +304,11 @@ class _Gradients:
 
     @_timed
     def seen(self, optimizer):
-        """It is there, and may use the gradients of its parameters at any time."""
+        """An optimizer exists, and may use its parameters' gradients at any time."""
         self._cycle_of(optimizer)
 
     def seen_all(self):
-        """Every optimizer there is has been told of."""
+        """Every optimizer is known now."""
         self._knows_all = True
 
     @_timed
@@ -338,7 +338,7 @@ class _Gradients:
 
     @_timed
     def zeroed(self):
-        """It has ended."""
+        """zero_grad() has ended."""
         if not self._is_watching:
             return
         kept = 0
@@ -352,7 +352,7 @@ class _Gradients:
     # ---- what we do ----
 
     def drop(self, optimizer=None):
-        """Sets to None what may be, and says how many; with an optimizer, of that one alone."""
+        """Sets to None what it may and returns how many; only of `optimizer` if given."""
         dropped = 0
         if not self._knows_all and any(r.may_be_dropped() for r, _ in self._open_records()):
             self._search()
@@ -365,7 +365,7 @@ class _Gradients:
         return dropped
 
     def _search(self):
-        """For optimizers that were made before we came and have not made a step."""
+        """Finds optimizers created before us that have not made a step."""
         kind = sys.modules["torch.optim.optimizer"].Optimizer
         for found in [o for o in gc.get_objects() if issubclass(type(o), kind)]:
             if hasattr(found, "param_groups"):
@@ -373,27 +373,27 @@ class _Gradients:
         self._knows_all = True
 
     def why_left_alone(self):
-        """A sentence; None: they are not."""
+        """Why gradients are left alone, in words; None: they are not."""
         records = self._records.values()
         if self.failure:
             return f"could not be followed ({self.failure})"
         if not records:
-            return "no optimizer was seen to make a step"
+            return "no optimizer has made a step"
         if any(r.good >= 2 and not r.bad and not r.shared for r in records):
             return None
         if self.kept_bytes:
             return (f"this loop keeps them as zeros; optimizer.zero_grad(set_to_none=True) would "
                     f"give back {_size(self.kept_bytes)} between steps")
         if all(r.shared for r in records):
-            return "two optimizers have the same parameters"
+            return "two optimizers share the parameters"
         if any(r.bad for r in records):
-            return "this loop was not seen to set them to None between two steps"
-        return "too few steps were seen"
+            return "this loop has not set them to None between two steps"
+        return "too few steps so far"
 
     # ---- the books ----
 
     def _cycle_of(self, optimizer):
-        """Known from then on, with all its parameters."""
+        """Starts to follow an optimizer with all its parameters."""
         cycle = self._cycles.get(id(optimizer))
         if cycle is None or cycle.optimizer() is not optimizer:
             self._forget_the_dead()
@@ -428,11 +428,11 @@ def _parameters(optimizer):
         yield from group["params"]
 
 
-# ---- seeing what the program does ----
+# ---- watching the program ----
 
 
 class _Hooks:
-    """On torch's optimizers and on zero_grad(), for all that want to be told; once a process."""
+    """Hooks on torch's optimizers and on zero_grad(), once per process, for all listeners."""
 
     def __init__(self):
         self.told = weakref.WeakSet()  # of _Gradients
@@ -444,7 +444,7 @@ class _Hooks:
             self._undo = [undo for undo in self._install(steps) if undo]
 
     def remove(self, gradients):
-        """Not when one is garbage: torch may be walking its list of hooks at that moment."""
+        """Not done by a destructor: torch may be walking its list of hooks at that moment."""
         self.told.discard(gradients)
         if not self.told:
             while self._undo:
@@ -471,7 +471,7 @@ class _Hooks:
         def tidemark_step(optimizer, args, kwargs):
             self.stepped(optimizer)
 
-        tidemark_step._torchdynamo_disable = True  # to be called by a compiled step, not traced
+        tidemark_step._torchdynamo_disable = True  # a compiled step calls it instead of tracing it
         return tidemark_step
 
     def _around_zero_grad(self, original):
@@ -489,7 +489,7 @@ class _Hooks:
         return zero_grad
 
     def _around_add(self, original):
-        """Every optimizer that is made adds its parameters."""
+        """Every new optimizer registers its parameters."""
 
         @functools.wraps(original)
         def add_param_group(optimizer, *args, **kwargs):
@@ -502,7 +502,7 @@ class _Hooks:
         return add_param_group
 
     def _hook_labels(self):
-        """Before torch 2.0 the end of a step is the end of its label for the profiler."""
+        """Before torch 2.0 a step ends with its profiler label."""
         profiler = sys.modules.get("torch.autograd.profiler")
         record = getattr(profiler, "record_function", None)
         if record is None:
@@ -523,7 +523,7 @@ class _Hooks:
 
 
 def _replace(owner, name, function):
-    """How to undo it; not where somebody else has replaced it since."""
+    """Returns how to undo it, unless somebody has replaced it since."""
     original = getattr(owner, name)
 
     def undo():
@@ -551,7 +551,7 @@ def _duration(seconds):
 
 
 class Cleanup:
-    """Gives memory back every so many steps of a plain training loop, and counts what that does.
+    """Frees memory every few steps of a plain training loop, and measures the effect.
 
     >>> cleanup = tidemark.Cleanup(every=10)
     >>> for batch in loader:
@@ -560,12 +560,12 @@ class Cleanup:
     >>> print(cleanup.summary())
 
     every: steps between two cleanups, None: only after evaluations; on_evaluate: also at
-    evaluated(). gc: Python's cyclic garbage; empty_cache: what torch's allocator keeps on CUDA
-    devices; trim: what the C library's allocator keeps; zero_grad: "safe" sets gradients to None
-    that have been used and that the loop would set to None itself before it writes new ones, False
-    leaves them alone. Weights are the same, bit for bit, with and without it.
+    evaluated(). gc: collect Python's reference cycles; empty_cache: free what torch's allocator
+    retains on CUDA devices; trim: free what the C library's allocator retains; zero_grad: "safe"
+    sets used gradients to None if the loop would do so itself before it writes new ones, False
+    leaves them alone. The weights are the same, bit for bit, with and without cleanup.
 
-    Nothing here raises into training or prints.
+    Nothing here raises an exception into training, and nothing prints.
     """
 
     def __init__(self, every=10, on_evaluate=True, gc=True, empty_cache=True, trim=True,
@@ -577,11 +577,11 @@ class Cleanup:
         self.zero_grad = _safe_or_false(zero_grad)
         self.steps = self.cleanups = 0
         self.closed = False
-        self.spent = 0.0  # seconds in cleanups, with what it takes to watch and measure
-        self._since = self._last = None  # the first step and the last, by the clock
-        self._failures = {}  # by action: it was tried and is left out from then on
+        self.spent = 0.0  # seconds in cleanups, including watching and measuring
+        self._since = self._last = None  # times of the first and the last step
+        self._failures = {}  # by action: it failed and is left out from then on
         self._failure = None  # of the measuring
-        self._from_program = None  # an exception that its handler of a signal has raised
+        self._from_program = None  # an exception raised by its signal handler
         self._counts = {name: Count() for name in ACTIONS if getattr(self, name)}
         self._gradients = _Gradients() if self.zero_grad else None
         self._hook()
@@ -593,17 +593,17 @@ class Cleanup:
     # ---- in the loop ----
 
     def step(self, optimizer=None):
-        """A training step has ended: cleans up where it is time.
+        """Call it at the end of every training step; cleans up when it is time.
 
-        optimizer: only this one's gradients may go. Without it, those of every optimizer that was
-        seen to step.
+        optimizer: only its gradients may go. Without it, those of every optimizer that has made a
+        step.
         """
         if self.closed:
             return
         self._last = time.perf_counter()
         if self._since is None:
             self._since = self._last
-            self._hook()  # where torch was imported late
+            self._hook()  # torch may have been imported late
         self.steps += 1
         is_time = self.every is not None and self.steps % self.every == 0
         self._foresee()
@@ -612,17 +612,17 @@ class Cleanup:
             self._last = time.perf_counter()
 
     def _foresee(self):
-        """The step before a cleanup is watched."""
+        """Watches the step before a cleanup."""
         if self._gradients is not None and self.every is not None:
             self._gradients.is_due = (self.steps + 1) % self.every == 0
 
     def evaluated(self):
-        """An evaluation has ended: what it has left behind goes."""
+        """Call it after an evaluation; frees what that left behind."""
         if self.on_evaluate and not self.closed:
             self._clean(self._counts)
 
     def close(self):
-        """No more cleanups; torch is left as it was found. summary() and counts stay."""
+        """Ends the cleanups and removes the hooks on torch. summary() and counts stay available."""
         self.closed = True
         if self._gradients is not None:
             _hooks.remove(self._gradients)
@@ -634,7 +634,7 @@ class Cleanup:
         self.close()
 
     def __reduce__(self):
-        """A copy has the same settings, and begins anew."""
+        """A copy has the same settings and starts from zero."""
         return type(self), (self.every, self.on_evaluate, self.gc, self.empty_cache, self.trim,
                             self.zero_grad)
 
@@ -661,7 +661,7 @@ class Cleanup:
                 held = self._measured(name, held, optimizer)
 
     def _cannot(self, name):
-        """Why there is nothing to do, now; None: there may be."""
+        """Why the action cannot do anything now; None: it may."""
         if name == "empty_cache" and _cuda() is None:
             return "CUDA is not in use"
         if name == "trim" and _malloc_trim is None:
@@ -682,12 +682,12 @@ class Cleanup:
             watching = self._gradients.seconds_since_last_asked()
             seconds, self.spent = seconds + watching, self.spent + watching
         after = _held_now()
-        freed = (0, 0, 0) if found == 0 else _freed(before, after)  # others free memory, too
+        freed = (0, 0, 0) if found == 0 else _freed(before, after)  # other threads free memory too
         self._add(name, freed, found if name == "gc" and found else 0, seconds)
         return after
 
     def _do(self, name, optimizer):
-        """How many gradients or objects could go; None: not known."""
+        """How many gradients or objects went; None: not known."""
         if name == "zero_grad":
             return self._gradients.drop(optimizer)
         if name == "gc":
@@ -699,7 +699,7 @@ class Cleanup:
         return None
 
     def _collect(self):
-        """What is raised meanwhile comes from a handler of the program's: for step() to hand on."""
+        """Keeps an exception of the program's signal handler, for step() to raise."""
         try:
             return gc.collect()
         except Exception as error:
@@ -718,25 +718,25 @@ class Cleanup:
             c.freed_host + host, c.freed_allocated + allocated, c.freed_reserved + reserved,
             c.objects + objects, c.seconds + seconds)
 
-    # ---- what it did ----
+    # ---- results ----
 
     @property
     def counts(self):
-        """A Count for each action by its name, as in Cleanup()'s arguments."""
+        """A Count for each action, by its name in Cleanup()'s arguments."""
         return dict(self._counts)
 
     @property
     def seconds(self):
-        """From the first step to the last, with the cleanups in between."""
+        """Seconds from the first step to the last, including the cleanups in between."""
         return self._last - self._since if self._since is not None else 0.0
 
     def useless(self):
-        """The names of the actions that have freed nothing for long enough."""
+        """The names of the actions that freed nothing for long enough."""
         return [name for name, c in self._counts.items()
                 if c.idle >= max(ENOUGH, MOST * c.times) and not self._may_free_unseen(name)]
 
     def _may_free_unseen(self, name):
-        """What it frees may go back to the heap, where another action finds it."""
+        """Memory freed by "gc" may go to the heap, where another action finds it."""
         if name == "gc" and self._counts[name].objects and not gc.isenabled():
             return True  # nobody else collects
         trimmed = self._counts.get("trim")
@@ -744,7 +744,7 @@ class Cleanup:
                 and trimmed.useful > 0)
 
     def suggestion(self):
-        """What to change, in a sentence; None: nothing, or too little is known."""
+        """One sentence of advice; None: nothing to change, or too little is known."""
         names = self.useless()
         if not names:
             return None
@@ -759,7 +759,7 @@ class Cleanup:
         return f"{' and '.join(names)} {verb} nothing{cost}: Cleanup({settings})"
 
     def summary(self):
-        """What each action freed and what it cost, and what can be dropped, as text.
+        """What each action freed and cost, and what to drop, as text.
 
         >>> print(cleanup.summary())
         """
@@ -768,7 +768,7 @@ class Cleanup:
                  (f", {share} of the time" if share else "")]
         lines += [self._line(name, c) for name, c in self._counts.items()]
         if self._failure:
-            lines.append(f"  could not be measured: {self._failure}")
+            lines.append(f"  could not measure: {self._failure}")
         suggestion = self.suggestion()
         return "\n".join(lines + ([f"  {suggestion}"] if suggestion else []))
 
@@ -798,7 +798,7 @@ class Cleanup:
 
 
 def _error(kind, name, value, wanted):
-    return kind(f"Cleanup() wants {name}= {wanted}, not {value!r:.60}")
+    return kind(f"Cleanup() needs {name}= {wanted}, not {value!r:.60}")
 
 
 def _whole_or_none(name, value):

@@ -1,4 +1,4 @@
-"""The lines that are printed: TrainWatch's to the letter, and what tidemark adds below them."""
+"""The printed lines: TrainWatch's to the letter, and the ones tidemark adds below them."""
 
 MB = 1024 * 1024
 RULE = "=" * 60
@@ -9,7 +9,7 @@ def _percent(name, share):
 
 
 def step_line(step, loss, seconds, cpu_used, ram_used, vram_bytes=None):
-    """Shares are 0 to 1. What is not known is None; no VRAM: that part is left out."""
+    """Shares are 0 to 1. Unknown values are None; without VRAM that part is left out."""
     parts = [f"Step {step:>6}", f"loss={loss:.4f}" if loss is not None else "loss=n/a", f"time={seconds:.3f}s",
              _percent("CPU", cpu_used), _percent("RAM", ram_used)]
     if vram_bytes is not None:

@@ -1,12 +1,12 @@
-"""What the last known losses say: average, variance, trend. The rules are TrainWatch's."""
+"""Average, variance and trend of the last known losses, by TrainWatch's rules."""
 
 import math
 
 AVERAGE_WANTS = 5
 TREND_WANTS = 10
-TREND_SHARE = 0.05  # of the first half's mean: a smaller change is none
+TREND_SHARE = 0.05  # of the first half's mean: a smaller change is "stable"
 SPIKE_FACTOR = 5.0
-NO_VARIANCE = 1e-8  # a baseline below it compares with nothing
+NO_VARIANCE = 1e-8  # a smaller baseline is useless for comparison
 
 
 def _mean(values):
@@ -14,7 +14,7 @@ def _mean(values):
 
 
 class LossTracker:
-    """The losses in a Watcher's window: a view that keeps its watcher, and is not kept by it."""
+    """The losses in a Watcher's window: a view that refers to its watcher, not the reverse."""
 
     def __init__(self, watcher):
         self._watcher = watcher
@@ -57,7 +57,7 @@ class LossTracker:
         return variance > baseline * threshold
 
     def get_trend(self):
-        """"decreasing", "stable", "increasing"; None: not enough is known, or it is no number."""
+        """"decreasing", "stable", "increasing"; None: too few losses, or not finite."""
         losses = self.losses
         if len(losses) < TREND_WANTS:
             return None

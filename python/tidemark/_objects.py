@@ -1,4 +1,4 @@
-"""What this process holds: census(), growth(), holders(). The work is done in C, by the probe."""
+"""The objects of this process: census(), growth(), holders(). The probe does the work in C."""
 
 import os
 import typing
@@ -10,9 +10,9 @@ MB = 1024 * 1024
 PURPOSES = ("parameters", "gradients", "optimizer", "other")
 
 
-# ---- who holds ----
+# ---- holders ----
 
-# kind: before the path, between it and the function, instead where that is not known
+# kind: text before the path, text between path and function, text without a function
 _WORDS = {
     "local": ("", ", local of ", ", a local variable"),
     "global": ("", ", global of ", ", a global"),
@@ -28,23 +28,23 @@ _WORDS = {
 
 
 class Holder(typing.NamedTuple):
-    """Who holds an object: a name that a person finds in the program.
+    """What keeps an object alive, by a name that a person finds in the program.
 
     kind: "local", "global", "attribute", "class", "closure", "lru_cache", "exception", "generator",
-    "thread", "default"; "native": nothing in Python does; "garbage": only each other, until the
-    collector comes. What is not known is None.
+    "thread", "default"; "native": nothing in Python; "garbage": a reference cycle that the collector
+    has not freed yet. Unknown values are None.
     """
 
     kind: str
     path: str  # "trainer.callbacks[2].history"
-    function: typing.Optional[str] = None  # of an attribute: the class that has it
+    function: typing.Optional[str] = None  # for an attribute: its class
     file: typing.Optional[str] = None
     line: typing.Optional[int] = None
 
     @property
     def text(self):
         if self.kind in ("native", "garbage"):
-            return "native code" if self.kind == "native" else "objects that only hold each other"
+            return "native code" if self.kind == "native" else "objects referenced only by each other"
         before, between, alone = _WORDS.get(self.kind, ("", "", ""))
         path = self.path if self.path.startswith("(") else f"`{self.path}`" if self.path else ""
         is_named = bool(self.function) and self.function[0] != "<" and self.function != self.path
@@ -62,18 +62,18 @@ class Holder(typing.NamedTuple):
         return self.text
 
 
-# ---- what there is ----
+# ---- the census ----
 
 
 class TypeCount(typing.NamedTuple):
-    """Objects of one type; bytes are the objects' own, without what they refer to."""
+    """Objects of one type; bytes are their own, without the objects they refer to."""
 
     count: int = 0
     bytes: int = 0
 
 
 class TensorCount(typing.NamedTuple):
-    """Tensors that are alike. A storage that several see counts once."""
+    """Tensors of one kind. A storage shared by several counts once."""
 
     device: str
     dtype: str
@@ -96,7 +96,7 @@ class DeviceCount(typing.NamedTuple):
 
 
 class LargeTensor(typing.NamedTuple):
-    """A view keeps all of its storage, however little of it is seen."""
+    """A large tensor. A view keeps its whole storage alive, however small the view."""
 
     device: str
     dtype: str
@@ -106,14 +106,14 @@ class LargeTensor(typing.NamedTuple):
 
 
 class Allocator(typing.NamedTuple):
-    """Of the C library: what is given out, and what is free and not given back to the system."""
+    """The C library's heap: in use, and free heap memory retained by malloc."""
 
     in_use: int
     free: int
 
 
 class Census(typing.NamedTuple):
-    """What the process holds at one moment."""
+    """The objects of the process at one moment."""
 
     objects: int
     types: typing.Dict[str, TypeCount]
@@ -122,7 +122,7 @@ class Census(typing.NamedTuple):
     large: typing.List[LargeTensor]  # of 1 MB or more, the largest few
     purposes: typing.Dict[str, typing.Dict[str, int]]  # bytes, by device: "parameters", ...
     allocator: typing.Optional[Allocator]
-    pause_seconds: float  # the program stood still for it
+    pause_seconds: float  # how long the program was paused
 
     def __str__(self):
         return "\n".join(_census_lines(self))
@@ -159,9 +159,9 @@ def _census_lines(c):
 
 
 def census():
-    """Counts what this process holds: objects by type, tensors by what they are and are for.
+    """Counts the objects of this process: objects by type, tensors by kind and purpose.
 
-    No code of the program runs and nothing is kept alive; the program stands still meanwhile.
+    It runs no code of the program and keeps nothing alive; the program is paused meanwhile.
     NotImplementedError: the objects of this interpreter cannot be counted.
 
     >>> print(tidemark.census())
@@ -172,9 +172,9 @@ def census():
 
 
 def holders(obj):
-    """Who holds this very object: a list of Holder, where a person would look first before others.
+    """What keeps this object alive: a list of Holder, the most useful first.
 
-    The variable through which it is passed is one of them, and comes last.
+    The variable that passes it to this function is the last one.
 
     >>> print(*tidemark.holders(batch), sep="\\n")
     `cache[17]` (train.py)
@@ -184,11 +184,11 @@ def holders(obj):
     return [h for _, h in _Text(text).holders()]
 
 
-# ---- what grows ----
+# ---- growth ----
 
 
 class TypeGrowth(typing.NamedTuple):
-    """Objects of a type that have come; of the holder some were asked."""
+    """New objects of one type; the holder is that of a sample of them."""
 
     name: str
     count: int
@@ -200,7 +200,7 @@ class TypeGrowth(typing.NamedTuple):
 
 
 class TensorGrowth(typing.NamedTuple):
-    """Tensors alike that have come."""
+    """New tensors of one kind."""
 
     device: str
     dtype: str
@@ -217,20 +217,20 @@ class TensorGrowth(typing.NamedTuple):
 
 
 class ContainerGrowth(typing.NamedTuple):
-    """A list, dict, set or deque that has more items. Bytes are those of its newest items, each with
-    what the container alone keeps alive for it, times the items that have come."""
+    """A list, dict, set or deque that gained items. Bytes: the mean of its newest items, each with
+    the objects that only this container keeps alive, times the number of new items."""
 
     type: str
-    item: str  # what they are: "float", "tensor float32 [] cpu"
-    count: int  # items that have come
+    item: str  # their type: "float", "tensor float32 [] cpu"
+    count: int  # number of new items
     length: int
     bytes: int
     device_bytes: int
-    grad_fn: bool  # tensors among them keep the graph that made them: more than these bytes
+    grad_fn: bool  # some tensors keep their graph alive, which is not in these bytes
     holder: typing.Optional[Holder] = None
 
     def __str__(self):
-        name = self.holder or ", not known who holds it"
+        name = self.holder or ", holder unknown"
         if self.holder and self.holder.kind in ("native", "garbage"):
             name = f"of {self.holder}"
         device = f", {size_text(self.device_bytes)} on devices" if self.device_bytes else ""
@@ -244,7 +244,7 @@ def _held(holder):
 
 
 class Growth:
-    """What grew in a block; what was made and dropped in it did not. Empty until the block ends.
+    """The growth within a block: objects created and not dropped. Empty until the block ends.
 
     types, tensors, containers: the largest first. before, after: both censuses.
     """
@@ -252,7 +252,7 @@ class Growth:
     def __init__(self):
         self.types, self.tensors, self.containers = [], [], []
         self.before = self.after = None
-        self.pause_seconds = 0.0  # the program stood still for it
+        self.pause_seconds = 0.0  # how long the program was paused
         self._counted = _core.Growth()
         self._pid = os.getpid()
 
@@ -260,8 +260,8 @@ class Growth:
         self._counted.begin()
         return self
 
-    def __exit__(self, kind, error, traceback):  # no tuple is made of them: it would be seen
-        if os.getpid() == self._pid:  # the child of a fork unwinds the block too: it is not its own
+    def __exit__(self, kind, error, traceback):  # not *args: that tuple would be counted
+        if os.getpid() == self._pid:  # a forked child unwinds the block too, which is not its own
             self._compare(*map(_Text, self._counted.end()))
 
     def _compare(self, before, after):
@@ -290,7 +290,7 @@ class Growth:
 
 
 def growth():
-    """What grows in a block: objects by type, tensors, containers with who holds them.
+    """Measures the growth within a block: objects by type, tensors, containers with their holders.
 
     >>> with tidemark.growth() as g:
     ...     train_step(batch)
@@ -324,7 +324,7 @@ def _tensors_grown(before, after, named):
     return sorted(grown, key=lambda t: (-t.bytes, -t.count))
 
 
-# ---- what has changed in a training ----
+# ---- changes over a training ----
 
 
 LARGE_BYTES = MB
@@ -332,7 +332,7 @@ CHANGES_SHOWN = 5
 
 
 def change_lines(before, step, after):
-    """What there is, and the change since that step. before, after: texts of a census."""
+    """Lines with the objects and their change since that step. before, after: census texts."""
     then, now = _Text(before).census(), _Text(after).census()
     grown = [t for t in _types_grown(then, now, {}) if not t.name.startswith("tidemark.")]
     grown.sort(key=lambda t: -t.count)
@@ -344,7 +344,7 @@ def change_lines(before, step, after):
 
 
 def _large(c):
-    """Count and bytes by what they are, of tensors with a large storage of their own."""
+    """Count and bytes by kind, of tensors with a large storage of their own."""
     found = {}
     for t in c.tensors:
         if t.bytes >= LARGE_BYTES * t.count:
@@ -382,7 +382,7 @@ FIRST_LINE = "tidemark census 2"
 
 
 class _Text:
-    """Records, as src/wire/census.h describes them; further fields are passed over."""
+    """The records that src/wire/census.h describes; unknown fields are ignored."""
 
     def __init__(self, text):
         self._records = {}
@@ -418,12 +418,12 @@ class _Text:
         return found
 
     def holders(self):
-        """(number of what it holds, Holder)."""
+        """(number of the held item, Holder)."""
         for number, _, kind, path, function, file, line, *_ in self._of("holder"):
             yield number, Holder(kind, path, function or None, file or None, int(line) or None)
 
     def _items(self):
-        """By the number of what grows: "tuple of tensor float32 [64] cpu"."""
+        """By the number of the growing item: "tuple of tensor float32 [64] cpu"."""
         found = {}
         for number, kind, name, *tensor in self._of("item"):
             if kind == "tensor" and len(tensor) >= 4:
@@ -433,7 +433,7 @@ class _Text:
         return {number: " of ".join(names) for number, names in found.items()}
 
     def growing(self):
-        """ContainerGrowth; of others pairs: ("objects" or "tensors", its name), Holder."""
+        """ContainerGrowth, or for others a pair: ("objects" or "tensors", its name), Holder."""
         held = {}
         for number, holder in self.holders():
             held.setdefault(number, holder)
@@ -444,7 +444,7 @@ class _Text:
             first, last = (int(p.partition(":")[2]) for p in points.split())
             holder = held.get(number)
             if holder and holder.kind == "garbage" and form == "container":
-                continue  # it was dropped in the block, and lies where another was before
+                continue  # dropped in the block; its address was another object's before
             if form == "container":
                 count = last - first
                 found.append(ContainerGrowth(what, item, count, last,

@@ -1,4 +1,4 @@
-"""The program `tidemark`, which is installed inside the package, and the ways to start it."""
+"""The program `tidemark`, installed inside the package, and the ways to start it."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tidem
 
 
 def _become(arguments):
-    """Replaces this process by the program; the status with which to exit where that fails."""
+    """Replaces this process with the program; returns an exit status if that fails."""
     sys.stdout.flush()
     try:
         os.execv(PROGRAM, ["tidemark", *arguments])
@@ -33,7 +33,7 @@ def run_python_or_command(arguments):
         return _become(["--help"])
     if not _is_python_program(arguments[0]):
         return _become(arguments)
-    import subprocess  # brings threads along, which a Watcher does not need
-    # The options this interpreter was started with (-u, -X dev, -W error) are the program's too.
+    import subprocess  # imports threading, which a Watcher does not need
+    # The program gets the options of this interpreter too (-u, -X dev, -W error).
     options = subprocess._args_from_interpreter_flags()
     return _become(["run", "--", sys.executable, *options, *arguments])

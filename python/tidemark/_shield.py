@@ -1,4 +1,4 @@
-"""What keeps a training loop alive whatever happens in tidemark: failures are told, once each."""
+"""Keeps failures of tidemark out of the training loop: each kind becomes one warning."""
 
 import functools
 import sys
@@ -8,7 +8,7 @@ from tidemark._cleanup import came_by_signal
 
 
 def level_of_caller():
-    """The stacklevel, for who calls us, of the first line that is not this package's."""
+    """The stacklevel, seen from our caller, of the first line outside this package."""
     level, frame = 1, sys._getframe(1)
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tidemark":
         level, frame = level + 1, frame.f_back
@@ -16,7 +16,7 @@ def level_of_caller():
 
 
 def warn(text):
-    """By the program's own line; on standard error where warnings are made errors."""
+    """Warns at the program's own line; prints to standard error if warnings are errors."""
     try:
         warnings.warn(text, RuntimeWarning, stacklevel=level_of_caller())
     except RuntimeWarning:
@@ -33,10 +33,10 @@ class WarnsOnce:
             warn(text)
 
     def _failed(self, name, error):
-        """A method that is not to raise has: each kind of failure is said once.
+        """Warns once about each kind of failure in a method that must not raise.
 
-        Called where the exception is handled. What a signal handler of the program raises happens
-        to come while we are at work: it goes on to the program.
+        Call it while the exception is being handled. An exception from the program's own signal
+        handler that happens to arrive during our work goes on to the program.
         """
         if came_by_signal(error):
             raise error
@@ -45,10 +45,9 @@ class WarnsOnce:
 
 
 def shielded(method):
-    """The training loop never dies of its watcher.
+    """Keeps a method's exceptions out of the training loop.
 
-    What is called at every step does the same without a function around it, which costs as much as
-    the method.
+    Methods called at every step do the same without this wrapper, which costs as much as they do.
     """
 
     @functools.wraps(method)

@@ -1,4 +1,4 @@
-"""Whether differences are more than chance: Student's t of pairs, Holm over all of them.
+"""Tests whether differences are more than chance: paired Student's t, with Holm's correction.
 
 The rules are those of `tidemark tradeoff`; docs/VERDICT.md has the reasons.
 """
@@ -6,9 +6,9 @@ The rules are those of `tidemark tradeoff`; docs/VERDICT.md has the reasons.
 import math
 import typing
 
-CHANCE = 0.05  # that one of all that are judged together is called real though none is
-LEAST_PAIRS = 3  # two values tell next to nothing of their spread
-SHARED = 0.25  # correlation of the variances of two settings: they share what they are compared with
+CHANCE = 0.05  # of calling at least one of the tested differences real though none is
+LEAST_PAIRS = 3  # two values say almost nothing about their spread
+SHARED = 0.25  # correlation of two settings' variances, which share their baseline
 
 
 def _beta_fraction(a, b, x):
@@ -28,7 +28,7 @@ def _beta_fraction(a, b, x):
 
 
 def _incomplete_beta(a, b, x):
-    """Regularised: I_x(a, b)."""
+    """Regularized: I_x(a, b)."""
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x)
@@ -39,20 +39,20 @@ def _incomplete_beta(a, b, x):
 
 
 def two_sided(t, freedom):
-    """How likely a t as far from 0 is where there is no difference."""
+    """The probability of a t at least this far from 0 if there is no difference."""
     return _incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 
 
 class _Spread(typing.NamedTuple):
-    """How far the mean of some differences may be off."""
+    """The standard error of a mean difference, with its degrees of freedom."""
 
     error: float
     freedom: int
 
 
 class _Test(typing.NamedTuple):
-    chance: float  # to see as much without any difference, by the clearer of two looks
-    own: float  # the same by its own rounds alone
+    chance: float  # probability without any difference, by the clearer of two tests
+    own: float  # the same from its own rounds alone
 
 
 def _squares(differences):
@@ -61,7 +61,7 @@ def _squares(differences):
 
 
 def _spread(groups):
-    """By all of them together."""
+    """The spread of all groups together."""
     freedom, count = sum(len(g) - 1 for g in groups), sum(len(g) for g in groups)
     apart = SHARED + (1 - SHARED) / len(groups)
     return _Spread(math.sqrt(sum(map(_squares, groups)) / freedom * len(groups) / count),
@@ -75,7 +75,7 @@ def _chance_by(mean, spread):
 
 
 def tests_of(groups):
-    """One for each setting's differences by round, of one measure; None: there are too few."""
+    """One test per setting, from its differences by round in one measure; None: too few."""
     enough = [g for g in groups if len(g) >= LEAST_PAIRS]
     everyone = _spread(enough) if enough else None
     return [_test(g, everyone) if len(g) >= LEAST_PAIRS else None for g in groups]
@@ -88,8 +88,8 @@ def _test(differences, everyone):
 
 
 def real_ones(tests):
-    """Which are clear enough, all taken together: Holm's procedure; a setting that scatters more
-    than others has to be clear by its own rounds as well."""
+    """Which differences are real, by Holm's procedure over all of them. A setting that scatters more
+    than others must be clear from its own rounds too."""
     order = sorted((test.chance, i) for i, test in enumerate(tests) if test is not None)
     real = [False] * len(tests)
     for rank, (p, i) in enumerate(order):

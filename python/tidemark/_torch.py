@@ -1,4 +1,4 @@
-"""What is asked of torch, where the program has imported it. Nothing here imports it."""
+"""Everything that needs torch, if the program has imported it. Nothing here imports it."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ def _torch():
     return sys.modules.get("torch")
 
 
-# ---- how a loss is read: the numbers are those of enum reading in core.h ----
+# ---- reading a loss: the numbers are those of enum reading in core.h ----
 
 READING_FLOAT, READING_ITEM, READING_TENSOR, READING_RARELY = range(4)
 
@@ -21,12 +21,12 @@ def is_tensor(value):
 
 
 def without_graph(loss):
-    """torch warns of a number that is taken from a tensor with one."""
+    """torch warns when a number is taken from a tensor that has a graph."""
     return loss.detach() if is_tensor(loss) else loss
 
 
 def reading_of(loss):
-    """TypeError: it can be no loss, whatever its value."""
+    """TypeError: this can never be a loss."""
     if is_tensor(loss):
         return READING_TENSOR if hasattr(loss, "is_cpu") else READING_RARELY
     if type(loss).__module__.partition(".")[0] == "numpy" and hasattr(loss, "item"):
@@ -41,10 +41,10 @@ def reading_of(loss):
 
 
 class LossOnDevice:
-    """The loss on its way from a GPU: one value at a time, copied behind the work that makes it.
+    """A loss on its way from a GPU: one value at a time, copied after the work that computes it.
 
-    The copy goes to pinned memory that holds a value no loss has: when that is gone, the loss has
-    arrived. Nothing here waits for the device but wait(), and no tensor of the program is kept.
+    The copy goes to pinned memory that holds a value no loss has. Once that value is gone, the loss
+    has arrived. Only wait() waits for the device, and no tensor of the program is kept alive.
     """
 
     def __init__(self):
@@ -52,7 +52,7 @@ class LossOnDevice:
         self._under_way = False
 
     def exchange(self, loss):
-        """Sends for this loss; the value of an earlier one, None where none has arrived."""
+        """Requests this loss; returns an earlier one, or None if none has arrived."""
         if not loss.is_cuda:
             return loss.item()
         value = self.arrived()
@@ -70,7 +70,7 @@ class LossOnDevice:
         return value
 
     def wait(self):
-        """The value that is under way; None: there is none."""
+        """Waits for the value on its way; None: there is none."""
         if not self._under_way:
             return None
         _torch().cuda.synchronize(self._for[1])
@@ -87,11 +87,11 @@ class LossOnDevice:
         self._under_way = True
 
 
-# ---- the moment ----
+# ---- state ----
 
 
 def is_device_name(text):
-    """None: torch is not there to be asked."""
+    """None: torch is not imported."""
     device = getattr(_torch(), "device", None)
     if device is None:
         return None
@@ -103,9 +103,9 @@ def is_device_name(text):
 
 
 def vram_bytes(device):
-    """What torch has allocated there, and what its allocator has taken; None: it uses no CUDA.
+    """Allocated and reserved bytes of torch on that device; None: torch does not use CUDA.
 
-    torch.cuda.memory_allocated() sorts two hundred numbers by their names to tell one of them.
+    torch.cuda.memory_allocated() would sort two hundred numbers by name to return one.
     """
     cuda = getattr(_torch(), "cuda", None)
     try:
@@ -113,14 +113,14 @@ def vram_bytes(device):
             return None, None
         stats = cuda.memory_stats_as_nested_dict(device)
         return (stats["allocated_bytes"]["all"]["current"], stats["reserved_bytes"]["all"]["current"])
-    except Exception as error:  # a device that is none of CUDA's, or not there
+    except Exception as error:  # not a CUDA device, or it does not exist
         if came_by_signal(error):
             raise
         return None, None
 
 
 def rank():
-    """Of this process in a distributed training; None: it is alone."""
+    """This process's rank in a distributed training; None: not distributed."""
     try:
         return int(os.environ["RANK"])
     except (KeyError, ValueError):
@@ -128,7 +128,7 @@ def rank():
     distributed = getattr(_torch(), "distributed", None)
     try:
         return distributed.get_rank() if distributed.is_initialized() else None
-    except Exception as error:  # torch without its distributed part
+    except Exception as error:  # torch built without distributed
         if came_by_signal(error):
             raise
         return None

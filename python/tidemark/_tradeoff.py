@@ -1,4 +1,4 @@
-"""tidemark.tradeoff(): what cleanup and other settings change in the user's own step, measured."""
+"""tidemark.tradeoff(): measures what cleanup and other settings change in the user's own step."""
 
 import gc
 import inspect
@@ -15,15 +15,15 @@ from tidemark import _student
 from tidemark._cleanup import NOISE_PAGES, Cleanup, _cuda, _malloc_trim, _size
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
-LONGEST_BLOCK = 10  # times what was asked for, to have as many steps as every interval divides
-WARM_SHARE = 10  # of a block: one step in so many comes before it, and is not measured
-LEAST_WARM = 3  # steps: Cleanup has seen by then how the loop clears its gradients
+LONGEST_BLOCK = 10  # times the requested steps, so that every interval divides the block
+WARM_SHARE = 10  # one in this many steps of a block is a warm-up, which is not measured
+LEAST_WARM = 3  # steps until Cleanup knows how the loop clears its gradients
 
 REAL, NOISE, TOO_FEW = "real", "within noise", "not enough repeats"
 
 
 class Setting(typing.NamedTuple):
-    """What is tried. None: as it is."""
+    """A setting to try. None: unchanged."""
 
     every: typing.Optional[int] = None
     set_to_none: typing.Optional[bool] = None
@@ -39,7 +39,7 @@ class Setting(typing.NamedTuple):
 
 
 class Cell(typing.NamedTuple):
-    """One measure of one setting, over the rounds. None: not known."""
+    """One measure of one setting, over all rounds. None: unknown."""
 
     median: typing.Optional[float] = None
     low: typing.Optional[float] = None
@@ -64,7 +64,7 @@ TITLES = {"host_floor": "host floor", "host_peak": "host peak", "device_floor": 
 
 
 class Tradeoff:
-    """What tradeoff() has found: .rows, the table by str(), all of it by .json()."""
+    """The result of tradeoff(): .rows, str() for the table, .json() for everything."""
 
     def __init__(self, rows, steps, repeat, comparisons):
         self.rows, self.steps, self.repeat, self.comparisons = rows, steps, repeat, comparisons
@@ -84,20 +84,20 @@ class Tradeoff:
 
 def tradeoff(step, every=(1, 5, 10, 20, None), set_to_none=(), workers=(), *, steps=40, repeat=5,
              seed=0):
-    """Tries cleanup and other settings on your own training step, and says what each changes.
+    """Tries cleanup and other settings on your own training step, and measures what each changes.
 
     >>> print(tidemark.tradeoff(lambda: train_step(next(batches))))
 
-    step: makes one training step. every: intervals of Cleanup to try, None for none, which is
-    tried in any case: it is what the others are compared with. set_to_none: values that
-    step(set_to_none=...) is called with. workers: step(workers=...) is called once for each block
-    with each of them, and returns the function that makes one step with such a loader. Called
-    without these, step does what it does today. steps, repeat: steps of a block, blocks of each
-    setting; they are run in turns, in an order shuffled by seed. The training goes on through all
-    of them: give it a copy of the model, or start anew afterwards.
+    step: makes one training step. every: intervals of Cleanup to try; None means no cleanup, which
+    is always tried, as the baseline. set_to_none: values for step(set_to_none=...). workers: for
+    each block and value, step(workers=...) is called once and returns the function that makes one
+    step with such a loader. Without these arguments, step does what it does today. steps, repeat:
+    steps per block, blocks per setting; the blocks of all settings alternate, in an order shuffled
+    by seed. The training continues through all of them: use a copy of the model, or restart
+    afterwards.
     """
     if not callable(step):
-        raise TypeError(f"tradeoff() wants step= a function that makes one step, not {step!r:.60}")
+        raise TypeError(f"tradeoff() needs step= a function that makes one step, not {step!r:.60}")
     every = [e for e in _values("every", every, _interval) if e is not None]
     set_to_none = _values("set_to_none", set_to_none, _flag)
     workers = _values("workers", workers, lambda value: _whole("workers", value, 0))
@@ -118,12 +118,12 @@ def tradeoff(step, every=(1, 5, 10, 20, None), set_to_none=(), workers=(), *, st
     return Tradeoff(rows, steps, repeat, comparisons)
 
 
-# ---- what is held ----
+# ---- memory ----
 
 
 class _Memory:
-    """Floor and peak of a block: of this process, of its children where there may be some, and of
-    all devices together. None: not known."""
+    """Floor and peak of a block: of this process, of its children if any, and of all devices
+    together. None: unknown."""
 
     def __init__(self, with_children):
         self._with_children = with_children
@@ -135,7 +135,7 @@ class _Memory:
             cuda.reset_peak_memory_stats(i)
 
     def look(self):
-        """After a step."""
+        """Samples the memory after a step."""
         self._host_floor = min(self._host_floor, _resident_bytes())
         if self._devices:
             allocated = _cuda().memory_allocated
@@ -157,7 +157,7 @@ def _resident_bytes():
 
 
 def _reset_peak():
-    """False: the kernel does not let us."""
+    """False: the kernel forbids it."""
     try:
         with open("/proc/self/clear_refs", "wb") as f:
             f.write(b"5")
@@ -179,7 +179,7 @@ def _peak_bytes():
 
 
 def _descendants(pid):
-    """Those that are there; one that has just ended has none."""
+    """The children; none for a process that has just ended."""
     try:
         children = [int(child) for task in os.listdir(f"/proc/{pid}/task")
                     for child in _read(f"/proc/{pid}/task/{task}/children").split()]
@@ -196,8 +196,7 @@ def _read(path):
 
 
 def _share_of_children():
-    """What the processes have together, beyond what is resident in this one: pages that several of
-    them have count once."""
+    """Memory of the processes beyond this one's resident pages; shared pages count once."""
     together = 0
     for pid in (os.getpid(), *_descendants(os.getpid())):
         try:
@@ -211,7 +210,7 @@ def _share_of_children():
 
 
 def _settle():
-    """Each block begins with what the last one has left behind gone."""
+    """Frees what the last block left behind, before the next one."""
     gc.collect()
     cuda = _cuda()
     if cuda is not None:
@@ -222,26 +221,26 @@ def _settle():
 
 
 class _Trial:
-    """Runs the step in blocks. rounds: a dict each, of the settings' values in it."""
+    """Runs the step in blocks. rounds: one dict per round, with each setting's values."""
 
     def __init__(self, step, steps, has_workers):
         self._step, self._steps, self._has_workers = step, steps, has_workers
         self.rounds = []
 
     def run(self, settings, repeat, rng):
-        self._block(BASELINE)  # what only the first steps do is not counted
+        self._block(BASELINE)  # the first steps do extra work, which does not count
         for _ in range(repeat):
             order = rng.sample(settings, len(settings))
             self.rounds.append({setting: self._block(setting) for setting in order})
 
     def _step_of(self, setting):
-        """The function that makes one step."""
+        """Returns the function that makes one step."""
         step = self._step
         if self._has_workers:
             step = step() if setting.workers is None else step(workers=setting.workers)
             if not callable(step):
-                raise TypeError("tradeoff() with workers= calls step(workers=...) once a block: it "
-                                f"is to return the function that makes one step, not {step!r:.60}")
+                raise TypeError("tradeoff() with workers= calls step(workers=...) once per block: it "
+                                f"must return the function that makes one step, not {step!r:.60}")
         if setting.set_to_none is None:
             return step
         _check_takes(step, "set_to_none")
@@ -279,23 +278,23 @@ class _Trial:
 
 
 def _pairs(rounds, setting, measure):
-    """(with the setting, as it is), round by round."""
+    """(with the setting, baseline), round by round."""
     pairs = ((r[setting][measure], r[BASELINE][measure]) for r in rounds if setting in r)
     return [pair for pair in pairs if None not in pair]
 
 
 def _differences(measure, pairs):
-    """What resident pages differ by is not known to the last of them; times differ by a factor,
-    since a busy machine makes all of them longer."""
+    """Differences of resident pages are only approximate. Times differ by a factor, because a busy
+    machine lengthens all of them."""
     if MEASURES[measure] == "step_seconds":
-        tick = 1e-9  # the clock's: a step that takes no time is no error
+        tick = 1e-9  # the clock's resolution, so that a step of no time is not an error
         return [math.log((value + tick) / (base + tick)) for value, base in pairs]
     noise = NOISE_PAGES * PAGE if MEASURES[measure].startswith("host") else 0
     return [0 if abs(value - base) <= noise else value - base for value, base in pairs]
 
 
 def _compare(rounds):
-    """(a Row for each setting, how many comparisons were made)."""
+    """(a Row per setting, number of comparisons)."""
     settings = list(dict.fromkeys(s for r in rounds for s in sorted(r, key=_order)))
     others = [s for s in settings if s != BASELINE]
     real, comparisons = {}, 0
@@ -311,13 +310,13 @@ def _compare(rounds):
 
 
 def _families():
-    """Measures that are judged together: memory, time."""
+    """Measures that are tested together: memory, time."""
     time_is = MEASURES.index("step_seconds")
     return [[m for m in range(len(MEASURES)) if m != time_is], [time_is]]
 
 
 def _order(setting):
-    """The job as it is first, then by what is changed and how."""
+    """The baseline first, then sorted by what is changed and how."""
     said = [value is not None for value in setting]
     return sum(said), [not s for s in said], [-1 if v is None else v for v in setting]
 
@@ -336,28 +335,28 @@ def _cell(rounds, setting, measure, is_real):
 
 
 def _saving(row):
-    """Bytes, of what is real."""
+    """Bytes saved, counting real differences only."""
     return -sum(c.difference for c in row[1:-1] if c.finding == REAL)
 
 
 def _gain(row):
-    """For choosing: memory first, then time."""
+    """The key for choosing: memory first, then time."""
     time_cell = row.step_seconds
     return _saving(row), -time_cell.difference if time_cell.finding == REAL else 0.0
 
 
 def _best_of(rows, dimension):
-    """None: nothing in this dimension is better than the job as it is."""
+    """None: nothing in this dimension is better than the baseline."""
     mine = [r for r in rows if getattr(r.setting, dimension) is not None]
     best = max(mine, key=_gain, default=None)
     if best is None or _gain(best) <= (0, 0.0):
         return None
-    near = [r for r in mine if _saving(r) >= 0.9 * _saving(best)]  # of those, the fastest
+    near = [r for r in mine if _saving(r) >= 0.9 * _saving(best)]  # nearly the best: take the fastest
     return getattr(min(near, key=lambda r: r.step_seconds.median).setting, dimension)
 
 
 def _combined(rows):
-    """The best of each dimension together; None: there are no two."""
+    """The best of each dimension, combined; None: fewer than two."""
     best = Setting(*(_best_of(rows, dimension) for dimension in Setting._fields))
     return best if sum(v is not None for v in best) > 1 else None
 
@@ -383,7 +382,7 @@ def _change(measure, cell):
 
 
 def _columns(rows):
-    """Of texts, the title first."""
+    """Yields the columns of the table as texts, each with its title first."""
     yield ["setting", *(str(row.setting) for row in rows)]
     for name in MEASURES:
         cells = [getattr(row, name) for row in rows]
@@ -401,9 +400,9 @@ def _table(found):
     lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip()
              for line in zip(*columns)]
     few = found.repeat < _student.LEAST_PAIRS
-    why = (f"?: {found.repeat} rounds are too few to tell what is real: {_student.LEAST_PAIRS} are "
-           "the least" if few else
-           "change: to the first row, where it is real; noise: no more than chance explains "
+    why = (f"?: {found.repeat} rounds are too few to know what is real; at least "
+           f"{_student.LEAST_PAIRS} are required" if few else
+           "change: from the first row, where it is real; noise: chance explains it "
            f"(Student's t over {found.repeat} rounds, Holm over {found.comparisons} comparisons, "
            f"{_student.CHANCE:.0%})")
     head = f"{found.repeat} rounds of {found.steps} steps with each setting"
@@ -414,7 +413,7 @@ def _table(found):
 
 
 def _error(kind, name, value, wanted):
-    return kind(f"tradeoff() wants {name}= {wanted}, not {value!r:.60}")
+    return kind(f"tradeoff() needs {name}= {wanted}, not {value!r:.60}")
 
 
 def _whole(name, value, least):
@@ -439,7 +438,7 @@ def _flag(value):
 
 
 def _values(name, values, read):
-    """Each once, in the order given."""
+    """The values without repetitions, in the given order."""
     try:
         return list(dict.fromkeys(read(value) for value in values))
     except TypeError:
@@ -452,15 +451,15 @@ def _check_takes(step, name):
     try:
         parameters = inspect.signature(step).parameters
     except (TypeError, ValueError):
-        return  # not known: the call will tell
+        return  # unknown: the call will show
     kinds = (p.kind for p in parameters.values())
     if name not in parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
-        raise TypeError(f"tradeoff() was given {name}=, but the step does not take it: write "
+        raise TypeError(f"tradeoff() was given {name}=, but step does not accept it: write "
                         f"def step({name}=...)")
 
 
 def _block_steps(steps, every):
-    """So many that each interval divides them: each block has its share of cleanups."""
+    """A number that every interval divides, so that each block has its share of cleanups."""
     common = math.lcm(*every)
     whole = -(-steps // common) * common
     return whole if whole <= LONGEST_BLOCK * steps else steps

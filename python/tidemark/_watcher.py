@@ -1,4 +1,4 @@
-"""tidemark.Watcher: what a training loop sees of tidemark."""
+"""tidemark.Watcher: watches a training loop from inside."""
 
 import atexit
 import errno
@@ -17,25 +17,25 @@ from tidemark._cleanup import is_of_handler
 from tidemark._losses import LossTracker
 from tidemark._shield import WarnsOnce, shielded
 
-WAITING_SHARE = 0.3  # of the time, for data: from here on it is said
-BUSY_GPU = 0.7  # a device that works so much of the time does not starve
+WAITING_SHARE = 0.3  # share of time spent waiting for data that is worth a warning
+BUSY_GPU = 0.7  # a device this busy is not starving
 NAMES_TRIED = 100
 
 _core.load_probe(os.path.join(os.path.dirname(_program.PROGRAM), "libtidemark_probe.so"))
 
 
 class Verdict(typing.NamedTuple):
-    """An answer. What is not known is None; sizes in bytes, rates per step."""
+    """An answer. Unknown values are None; sizes in bytes, rates per step."""
 
     answer: str  # "leak", "no_leak", "inconclusive"
     severity: typing.Optional[str] = None  # of a leak: "negligible", "low", "medium", "high"
     confidence: typing.Optional[float] = None
-    kind: typing.Optional[str] = None  # of the series that decides: "host.anon", "torch.allocated"
+    kind: typing.Optional[str] = None  # of the deciding series: "host.anon", "torch.allocated"
     device: typing.Optional[str] = None
     rate: typing.Optional[float] = None
-    rate_upper: typing.Optional[float] = None  # it grows at most so fast, where it is no leak
-    needs_steps: typing.Optional[float] = None  # until it can be judged
-    limit_step: typing.Optional[float] = None  # memory runs out at
+    rate_upper: typing.Optional[float] = None  # upper bound of the growth, if it is not a leak
+    needs_steps: typing.Optional[float] = None  # steps until it can be judged
+    limit_step: typing.Optional[float] = None  # step at which memory runs out
     suspect_step: typing.Optional[float] = None
     alarm_step: typing.Optional[float] = None
     summary: str = ""  # one sentence
@@ -45,7 +45,7 @@ class Verdict(typing.NamedTuple):
 
 
 def matters(verdict):
-    """It is a leak, and not a negligible one."""
+    """Whether it is a leak that is not negligible."""
     return verdict.answer == "leak" and verdict.severity != "negligible"
 
 
@@ -57,7 +57,7 @@ class _Now(typing.NamedTuple):
 
 
 class _TimedIterator:
-    """No generator: that would keep the batch which the loop has let go of."""
+    """Not a generator, which would keep a batch that the loop has dropped."""
 
     def __init__(self, loader, add_wait):
         begin = time.perf_counter()
@@ -75,7 +75,7 @@ class _TimedIterator:
 
 
 class _Timed:
-    """An iterable that tells its watcher how long each of its items was waited for."""
+    """An iterable that reports the waiting time of each item to its watcher."""
 
     def __init__(self, loader, add_wait):
         self._loader, self._add_wait = loader, add_wait
@@ -87,15 +87,15 @@ class _Timed:
         return len(self._loader)
 
     def __getattr__(self, name):
-        # Python looks up x[i] and the like in the type: they would seem to be there, and fail. And
-        # a copy that is being made has no loader yet.
+        # Python looks up x[i] and the like in the type: forwarded, they would seem to exist and
+        # then fail. And a copy under construction has no loader yet.
         if name == "_loader" or (name.startswith("__") and name.endswith("__")):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._loader, name)
 
 
 class _Phase:
-    """What the block raises goes through."""
+    """A `with` block that is an activity; exceptions pass through."""
 
     def __init__(self, watcher, name):
         self._watcher, self._name = watcher, name
@@ -108,7 +108,7 @@ class _Phase:
 
 
 class Watcher(WarnsOnce, _core.Watcher):
-    """Watches a training loop from inside. Everything TrainWatch's Watcher takes, and does.
+    """Watches a training loop from inside; a drop-in replacement for TrainWatch's Watcher.
 
     >>> watcher = Watcher(print_every=100)
     >>> for epoch in range(3):
@@ -118,17 +118,17 @@ class Watcher(WarnsOnce, _core.Watcher):
     >>> watcher.verdict().answer
     'no_leak'
 
-    window: losses in the moving average; print_every: steps between lines, 0: print nothing at
-    all; sync_interval: steps between two looks at a loss on a device; show_gpu: VRAM in the lines;
-    warn_on_leak, warn_on_bottleneck, warn_on_variance: what to warn of; device: the one whose VRAM
-    is shown. leak_threshold_mb, leak_streak_mb: warn of VRAM by these limits instead of by
-    evidence: more than so much since the first epoch; more than so much an epoch, twice in a row.
+    window: losses in the moving average; print_every: steps between lines, 0: print nothing;
+    sync_interval: steps between two reads of a loss on a device; show_gpu: show VRAM in the lines;
+    warn_on_leak, warn_on_bottleneck, warn_on_variance: what to warn about; device: the device whose
+    VRAM is shown. leak_threshold_mb, leak_streak_mb: warn about VRAM by fixed limits instead of by
+    evidence: growth since the first epoch, and growth per epoch twice in a row, in MB.
 
-    start_step: steps made before, in a training that is resumed. run_file: record here (True: a
-    name is chosen), one file a rank. plan_steps: the step at which training will end; horizon: the
-    longest ramp, in steps, that may still be harmless; epoch_steps: steps of an epoch. logger: a
-    logging.Logger, or its name, instead of sys.stdout. on_leak: called with a Verdict, once for
-    every series that turns to leak, from severity "low" on.
+    start_step: steps made before a resumed training. run_file: record to this file (True: choose a
+    name), one file per rank. plan_steps: the step at which training will end; horizon: the longest
+    ramp, in steps, that may still be harmless; epoch_steps: steps per epoch. logger: a
+    logging.Logger, or its name, to use instead of sys.stdout. on_leak: called with a Verdict, once
+    for every series that starts to leak, from severity "low" on.
     """
 
     def __init__(self, window=20, print_every=100, sync_interval=10, show_gpu=True,
@@ -152,14 +152,14 @@ class Watcher(WarnsOnce, _core.Watcher):
         self._sent = _torch.LossOnDevice()
         self._vram_first = self._ram_first = None  # at the end of the first epoch
         self._vram_delta, self._streak = None, 0
-        self._bad_step = None  # the last with a loss that was no number
+        self._bad_step = None  # the last step whose loss was not finite
         self._waited, self._waited_since, self._told_of_waiting = 0.0, time.perf_counter(), False
         self._verdict_step = None  # of the last verdict that was printed
         numbers = [float(start_step), _arguments.steps("plan_steps", plan_steps),
                    _arguments.steps("horizon", horizon),
                    _arguments.steps("epoch_steps", epoch_steps)]
         self._open_with(_arguments.run_file(run_file), numbers)
-        self._cpu_used = 0.0  # the last that is known; nothing is within the first moment
+        self._cpu_used = 0.0  # the last known value
         _open_watchers.add(self)
 
     @property
@@ -169,13 +169,13 @@ class Watcher(WarnsOnce, _core.Watcher):
 
     @property
     def baselines_set(self):
-        """Whether the first epoch has ended, with which the others are compared."""
+        """Whether the first epoch, the baseline for the others, has ended."""
         return self.epoch_count > 0
 
     # ---- in the loop ----
 
     def epoch_end(self):
-        """An epoch is over: prints its summary.
+        """Ends an epoch and prints its summary.
 
         >>> watcher.epoch_end()
         ✓ Epoch 1 complete - baselines set
@@ -186,7 +186,7 @@ class Watcher(WarnsOnce, _core.Watcher):
             self._end_epoch()
 
     def data(self, loader):
-        """The loader again, with the time that is spent waiting for each batch measured.
+        """Wraps a loader and measures the time spent waiting for each batch.
 
         >>> for images, labels in watcher.data(loader):
         ...     watcher.step(train_step(images, labels))
@@ -194,42 +194,42 @@ class Watcher(WarnsOnce, _core.Watcher):
         return _Timed(loader, self._add_wait)
 
     def count(self, name, value, unit="bytes", device=None):
-        """A counter of the program's own at this moment, judged as tidemark's are.
+        """Records the program's own counter, which is judged like tidemark's counters.
 
         >>> watcher.count("replay.entries", len(replay), unit="count")
         """
         if unit not in ("bytes", "count"):
-            raise ValueError(f'count() wants unit="bytes" or unit="count", not {unit!r}')
+            raise ValueError(f'count() needs unit="bytes" or unit="count", not {unit!r}')
         if self.closed:
             return self._on_closed()
         try:
             self._count(name, device, unit == "count", value)
         except OSError as error:
-            # In the child of a fork; while another thread names one: the next will be kept.
+            # Harmless: in a forked child; or another thread is naming a counter, try next time.
             if error.errno not in (errno.ECHILD, errno.EAGAIN):
                 why = _why_not_counted(error, name, device, value)
                 about = name if error.errno == errno.EINVAL else None
                 self._warn_once(("count", about, why),
-                                f"tidemark: the counter {name!r} is not kept: {why}")
+                                f"tidemark: the counter {name!r} is not recorded: {why}")
 
     def phase_begin(self, name):
-        """The program does something beside its steps: it evaluates, it saves.
+        """Begins an activity beside the steps, such as an evaluation or saving a checkpoint.
 
-        Memory that is taken until phase_end(name) has that name in the report.
+        The report shows memory taken until phase_end(name) under that name.
 
         >>> watcher.phase_begin("evaluate")
         """
         self._change_phase(self._phase_begin, name)
 
     def phase_end(self, name):
-        """The phase is over; nothing where it has not begun.
+        """Ends an activity; does nothing if it has not begun.
 
         >>> watcher.phase_end("evaluate")
         """
         self._change_phase(self._phase_end, name)
 
     def phase(self, name):
-        """phase_begin(name) and phase_end(name) around a block.
+        """Calls phase_begin(name) and phase_end(name) around a block.
 
         >>> with watcher.phase("evaluate"):
         ...     evaluate(model)
@@ -240,7 +240,7 @@ class Watcher(WarnsOnce, _core.Watcher):
     # ---- the answer ----
 
     def verdict(self, kind=None, device=None):
-        """The answer for the whole process by now, or for one series.
+        """The answer so far, for the whole process or for one series.
 
         >>> watcher.verdict().answer
         'inconclusive'
@@ -250,12 +250,12 @@ class Watcher(WarnsOnce, _core.Watcher):
         try:
             return Verdict(*self._judge(kind, device))
         except OSError as error:
-            what = f"no series {kind!r} has been seen" if error.errno == errno.ENOENT else (
+            what = f"there is no series {kind!r}" if error.errno == errno.ENOENT else (
                 self._why_not(error))
             return Verdict("inconclusive", summary=what)
 
     def json(self):
-        """Everything, as text in the form of docs/JSON.md.
+        """The whole report as JSON text; docs/JSON.md describes it.
 
         >>> json.loads(watcher.json())["verdict"]
         'no_leak'
@@ -267,7 +267,7 @@ class Watcher(WarnsOnce, _core.Watcher):
                                "summary": self._why_not(error)})
 
     def report(self):
-        """The report that `tidemark run` prints at the end, by what has been seen so far.
+        """The report so far, as `tidemark run` prints it at the end.
 
         >>> print(watcher.report())
         """
@@ -280,9 +280,9 @@ class Watcher(WarnsOnce, _core.Watcher):
 
     @shielded
     def close(self):
-        """Training is over: judges by what there is, prints the verdict, completes the run file.
+        """Ends the watching: prints the final verdict and completes the run file.
 
-        The answers can still be asked for. A program that ends without it has its run file too.
+        The answers stay available. Without close(), the run file is completed when the program ends.
         """
         if self.closed:
             return
@@ -296,13 +296,13 @@ class Watcher(WarnsOnce, _core.Watcher):
         self.close()
 
     def _end(self):
-        """False in the child of a fork."""
+        """False in a forked child."""
         try:
             self._finish()
         except OSError as error:
             if error.errno == errno.ECHILD:
                 return False
-            self._warn_once("end", f"tidemark: the run file lacks its end: {error.strerror}")
+            self._warn_once("end", f"tidemark: the run file is incomplete: {error.strerror}")
         return True
 
     # ---- phases ----
@@ -316,7 +316,7 @@ class Watcher(WarnsOnce, _core.Watcher):
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) != errno.ECHILD:
                 why = _why_no_phase(name)
-                self._warn_once(("phase", name), f"tidemark: the phase {name!r} is not kept: {why}")
+                self._warn_once(("phase", name), f"tidemark: the phase {name!r} is not recorded: {why}")
 
     # ---- opening ----
 
@@ -325,16 +325,16 @@ class Watcher(WarnsOnce, _core.Watcher):
             try:
                 return self._open(path, *numbers, False)
             except OSError as error:
-                why = error.strerror  # the error itself would keep this frame, and with it us
+                why = error.strerror  # the error itself would keep this frame, and so this object, alive
                 if error.errno != errno.EEXIST:
                     break
         if run_file:
             self._warn_once("run file", f"tidemark: {path}: {why}: this run is not "
-                            "recorded; give run_file= a name that can be made")
+                            "recorded; give run_file= the name of a new, writable file")
             return self._open_with(None, numbers)
-        self._warn_once("open", f"tidemark: memory cannot be watched: {why}")
+        self._warn_once("open", f"tidemark: cannot watch the memory: {why}")
 
-    # ---- what the base class asks for ----
+    # ---- called by the base class ----
 
     def _reading(self, loss):
         return _torch.reading_of(loss)
@@ -368,7 +368,7 @@ class Watcher(WarnsOnce, _core.Watcher):
                 self._on_leak(verdict)
 
     def _tell_of(self, verdict):
-        """Not where `tidemark run` tells it, and who holds the memory."""
+        """Stays silent if `tidemark run` announces the leak, with its holder."""
         if not self._logger and _outside.tells_leaks():
             return
         if matters(verdict):
@@ -379,14 +379,14 @@ class Watcher(WarnsOnce, _core.Watcher):
 
     @shielded
     def _on_census(self, _):
-        """There is one more since a leak was told, and not yet who holds it."""
+        """A new census, after a leak was announced without its holder."""
         held = self._holders(False).splitlines()
         if held and self.warn_on_leak and self._prints():
             known = f"why (known at step {self.step_count}):"
             self._say("\n".join(f"   {line.replace('why:', known, 1)}" for line in held))
 
     def _why(self, verdict, may_search=False):
-        """Lines for below a verdict: who holds what grows, or where to look; ""."""
+        """Lines below a verdict: the holders of the growth, or where to look; may be ""."""
         grows = verdict.answer == "leak" or (
             verdict.answer == "inconclusive" and (verdict.rate or 0) > 0)
         is_quiet = verdict.answer == "leak" and not matters(verdict) and not self.closed
@@ -408,13 +408,13 @@ class Watcher(WarnsOnce, _core.Watcher):
         if is_of_handler(error.__traceback__):
             raise error
         kind = re.sub(r"0x[0-9a-f]+|\d+", "", str(error))
-        self._warn_once(("loss", kind), f"tidemark: the loss of step {self.step_count + 1} could "
-                        f"not be read ({error}): pass one number, or a tensor of one value, such "
-                        "as loss.mean(); the step is counted without it")
+        self._warn_once(("loss", kind), f"tidemark: could not read the loss of step "
+                        f"{self.step_count + 1} ({error}): pass one number, or a tensor of one "
+                        "value, such as loss.mean(); the step counts without it")
 
     def _on_closed(self):
-        self._warn_once("closed", "tidemark: this Watcher is closed and counts no more: make a "
-                        "new one, or close() after the last step")
+        self._warn_once("closed", "tidemark: this Watcher is closed and no longer counts steps: create "
+                        "a new one, or call close() after the last step")
 
     # ---- output ----
 
@@ -474,21 +474,21 @@ class Watcher(WarnsOnce, _core.Watcher):
         self._say_verdict(_lines.below_summary, ram_delta)
 
     def _check_limits(self, delta):
-        """TrainWatch's rules for VRAM since the first epoch, in MB; where they were asked for."""
+        """TrainWatch's optional limits for VRAM growth since the first epoch, in MB."""
         growth, self._vram_delta = _difference(delta, self._vram_delta), delta
         if self.leak_streak_mb is not None and growth is not None:
             self._streak = self._streak + 1 if growth > self.leak_streak_mb else 0
         if self.leak_threshold_mb is not None and delta > self.leak_threshold_mb:
-            self._warn(f"VRAM has grown by {delta:.1f}MB since epoch 1, more than the "
-                       f"{self.leak_threshold_mb:g}MB allowed: perhaps a leak")
+            self._warn(f"VRAM grew by {delta:.1f}MB since epoch 1, more than the allowed "
+                       f"{self.leak_threshold_mb:g}MB: possible leak")
         elif self._streak >= 2:
-            self._warn(f"VRAM has grown by more than {self.leak_streak_mb:g}MB in each of "
-                       f"{self._streak} epochs, {delta:+.1f}MB in all: perhaps a leak")
+            self._warn(f"VRAM grew by more than {self.leak_streak_mb:g}MB in each of the last "
+                       f"{self._streak} epochs, {delta:+.1f}MB in total: possible leak")
 
     # ---- the loss ----
 
     def _last_sent(self):
-        """The loss that is under way, waited for: the summary of an epoch has it."""
+        """Waits for the loss still on its way, so that the epoch's summary includes it."""
         return self._sent.wait()
 
     def _take_arrived(self, value):
@@ -498,7 +498,7 @@ class Watcher(WarnsOnce, _core.Watcher):
                 self._check_spell(was_sent_for=True)
 
     def _check_spell(self, was_sent_for):
-        """A loss is no number: said once, and again after a window of losses that are."""
+        """Warns about a loss that is not finite: once, and again only after a window of good ones."""
         quiet_steps = self.step_count - (self._bad_step or -math.inf)
         self._bad_step = self.step_count
         if quiet_steps > self.window:
@@ -506,7 +506,7 @@ class Watcher(WarnsOnce, _core.Watcher):
             self._warn(f"the loss is {self._last_loss} {at} {self.step_count}")
 
     def _shown_loss(self, loss):
-        """The moving average; before there is one, the last that is known."""
+        """The moving average or, until there is one, the last known loss."""
         average = self.loss_tracker.get_moving_average()
         if average is not None:
             return average
@@ -516,9 +516,8 @@ class Watcher(WarnsOnce, _core.Watcher):
     def _check_variance(self):
         if self.loss_tracker.detect_variance_spike():
             variance, first = self.loss_tracker.get_variance(), self.loss_tracker.variance_baseline
-            self._warn(f"the loss varies {variance / first:.0f} times as much as at the end of "
-                       f"epoch 1 (variance {variance:.3g}, then {first:.3g}): training may be "
-                       "unstable")
+            self._warn(f"the loss variance is {variance / first:.0f} times that at the end of "
+                       f"epoch 1 ({variance:.3g}, was {first:.3g}): training may be unstable")
 
     # ---- waiting for data ----
 
@@ -526,7 +525,7 @@ class Watcher(WarnsOnce, _core.Watcher):
         self._waited += seconds
 
     def _check_waiting(self, gpu_used):
-        """By the batches since the last line; at most once an epoch."""
+        """Judges the batches since the last line; warns at most once per epoch."""
         now = time.perf_counter()
         share = self._waited / (now - self._waited_since)
         waited, self._waited, self._waited_since = self._waited, 0.0, now
@@ -535,9 +534,9 @@ class Watcher(WarnsOnce, _core.Watcher):
             return
         self._told_of_waiting = True
         gpu = f", the GPU was busy {100 * gpu_used:.0f}%" if gpu_used is not None else ""
-        self._warn(f"{100 * share:.0f}% of the time went into waiting for data "
-                   f"({waited / self.print_every:.3f}s a step){gpu}: more DataLoader workers or "
-                   "cheaper loading would shorten it")
+        self._warn(f"{100 * share:.0f}% of the time was spent waiting for data "
+                   f"({waited / self.print_every:.3f}s per step){gpu}: use more DataLoader workers "
+                   "or make loading cheaper")
 
     # ---- the moment ----
 
@@ -552,12 +551,12 @@ class Watcher(WarnsOnce, _core.Watcher):
 
     def _why_not(self, error):
         if error.errno == errno.ECHILD:
-            return "this process is the child of a fork: its parent is watched"
+            return "this process is a forked child: only its parent is watched"
         return f"memory is not watched: {error.strerror}"
 
 
 def watch(*args, **options):
-    """A Watcher for a `with` block; takes what Watcher takes.
+    """A Watcher for a `with` block; takes the same arguments.
 
     >>> with tidemark.watch(print_every=50) as w:
     ...     for batch in loader:
@@ -573,7 +572,7 @@ _open_watchers = weakref.WeakSet()
 
 @atexit.register
 def _close_all():
-    """A program that does not call close() has its run file completed too."""
+    """Completes the run file of a program that does not call close()."""
     for watcher in list(_open_watchers):
         if not watcher.closed:
             watcher._end()
@@ -582,13 +581,13 @@ def _close_all():
 def _why_not_counted(error, name, device, value):
     """The rules are tidemark_count()'s."""
     if error.errno == errno.ENOSPC:
-        return "there are as many names of counters as can be"
+        return "too many counters have names already"
     if error.errno != errno.EINVAL:
         return error.strerror
     if not math.isfinite(value):
         return f"its value is {float(value)}"
     if name.startswith("host."):
-        return 'what begins with "host." is counted by tidemark itself: give it another name'
+        return 'names that begin with "host." are tidemark\'s own: choose another name'
     for what, text, most in (("name", name, 47), ("device", device or "", 22)):
         if wrong := _what_is_wrong(what, text, most):
             return wrong
@@ -619,7 +618,7 @@ def _difference(now, then):
 
 
 def print_text(text):
-    """Where characters cannot be written, others are; where nothing can, nothing is."""
+    """Prints, replacing characters that cannot be encoded; a broken output is ignored."""
     out = sys.stdout
     try:
         print(text, file=out)
@@ -630,7 +629,7 @@ def print_text(text):
 
 
 def _run_file_names(run_file):
-    """The names to try, in this order; "" for none."""
+    """The names to try, in order; "" for none."""
     rank = f"-rank{_torch.rank()}" if _torch.is_one_of_several() else ""
     if not run_file:
         yield ""

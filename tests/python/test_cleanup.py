@@ -61,7 +61,7 @@ class Settings(Case):
             print(c.summary())""")
         self.assertEqual(status, 0, said)
         self.assertIn("empty_cache  not done: CUDA is not in use", said)
-        self.assertIn("gradients left alone: no optimizer was seen to make a step", said)
+        self.assertIn("gradients left alone: no optimizer has made a step", said)
 
 
 class Freeing(Case):
@@ -536,11 +536,11 @@ class Weights(Case):
     def test_and_nowhere_else(self):
         why = {"keeps_zeros": "this loop keeps them as zeros; "
                               "optimizer.zero_grad(set_to_none=True) would give back 1 KB",
-               "never_zeroes": "was not seen to set them to None",
-               "replaces_and_never_zeroes": "was not seen to set them to None",
-               "with_graph_of_gradients": "was not seen to set them to None",
-               "zeroes_by_hand": "was not seen to set them to None",
-               "two_optimizers_of_the_same": "two optimizers have the same parameters",
+               "never_zeroes": "has not set them to None",
+               "replaces_and_never_zeroes": "has not set them to None",
+               "with_graph_of_gradients": "has not set them to None",
+               "zeroes_by_hand": "has not set them to None",
+               "two_optimizers_of_the_same": "two optimizers share the parameters",
                "looks_after_the_step": ""}
         for loop in LOOPS:
             if loop.__name__ in why:
@@ -580,7 +580,7 @@ class Weights(Case):
                 first.step()
                 cleanup.step()
         self.assertIsNotNone(model[0].weight.grad)
-        self.assertIn("two optimizers have the same parameters", cleanup.summary())
+        self.assertIn("two optimizers share the parameters", cleanup.summary())
         self.assertEqual(len(second.state), 0)
 
     def test_of_one_optimizer_alone(self):

@@ -30,7 +30,7 @@ class WithoutFramework(Case):
     def test_lightning(self):
         self.assertRegex(
             self.error("lightning", "lightning", "lightning.pytorch", "pytorch_lightning"),
-            r"tidemark\.integrations\.lightning needs lightning or pytorch_lightning, and neither "
+            r"tidemark\.integrations\.lightning needs lightning or pytorch_lightning, but neither "
             r"can be imported here \(.*\): pip install lightning")
 
 

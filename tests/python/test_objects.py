@@ -262,7 +262,7 @@ class Growth(Case):
             del thing
         found, = [t for t in g.types if t.name == f"{__name__}.Thing"]
         self.assertEqual((found.count, found.holder.kind), (30, "garbage"))
-        self.assertIn("objects that only hold each other", str(g))
+        self.assertIn("objects referenced only by each other", str(g))
 
     def test_the_block_may_fail(self):
         with self.assertRaises(KeyError):

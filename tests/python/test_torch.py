@@ -26,7 +26,7 @@ class Arrays(Case):
 
     def test_several_values(self):
         w = tidemark.Watcher(print_every=0)
-        with self.warned("could not be read", "loss.mean()"):
+        with self.warned("could not read the loss", "loss.mean()"):
             w.step(numpy.zeros(3))
             w.step(numpy.zeros(3))
         self.assertEqual(w.step_count, 2)
@@ -59,10 +59,10 @@ class Tensors(Case):
 
     def test_several_values_and_none(self):
         w = tidemark.Watcher(print_every=0)
-        with self.warned("could not be read", "loss.mean()"):
+        with self.warned("could not read the loss", "loss.mean()"):
             for loss in (torch.zeros(3), torch.zeros(0)):
                 w.step(loss)
-        with self.warned("could not be read", "complex"):
+        with self.warned("could not read the loss", "complex"):
             w.step(torch.tensor(1j))
         self.assertEqual(w.step_count, 3)
 

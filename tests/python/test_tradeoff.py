@@ -236,7 +236,7 @@ class Running(Case):
                 (TypeError, "every= a list of values, not 5", {"every": 5}),
                 (ValueError, "every= whole numbers, 1 or more, not 0", {"every": [0]}),
                 (TypeError, "set_to_none= values True and False", {"set_to_none": ["x"]}),
-                (TypeError, "workers=, but the step does not take it", {"workers": [2]}),
+                (TypeError, "workers=, but step does not accept it", {"workers": [2]}),
                 (ValueError, "repeat= whole numbers, 1 or more", {"repeat": 0})):
             with self.assertRaisesRegex(error, says):
                 tidemark.tradeoff(**{"step": step, **options})

@@ -192,7 +192,7 @@ class TheLoss(Case):
             w.epoch_end()
             for i in range(20):
                 w.step(1.0 + 0.5 * (i % 2))
-        self.assertIn("WARNING: the loss varies 2500 times as much", out.getvalue())
+        self.assertIn("WARNING: the loss variance is 2500 times", out.getvalue())
         quiet = tidemark.Watcher(print_every=20, warn_on_variance=False)
         with output() as out:
             steps(quiet, 20)
@@ -221,7 +221,7 @@ class TheLoss(Case):
     def test_a_loss_that_is_missing_once_does_not_end_training(self):
         w = tidemark.Watcher(print_every=0)
         w.step(1.0)
-        with self.warned("the loss of step 2 could not be read", "counted without it"):
+        with self.warned("could not read the loss of step 2", "counts without it"):
             steps(w, 3, None)
         self.assertEqual((w.step_count, w.loss_tracker.losses), (4, [1.0]))
 
@@ -296,7 +296,7 @@ class Life(Case):
         w = tidemark.Watcher(print_every=0)
         steps(w, 5)
         w.close()
-        with self.warned("closed", "make a new one"):
+        with self.warned("closed", "create a new one"):
             steps(w, 3)
             w.epoch_end()
             w.count("a", 1)
@@ -474,7 +474,7 @@ class Arguments(Case):
             tidemark.Watcher(device="bla")
             """)
         self.assertEqual(code, 1)
-        self.assertIn("ValueError: Watcher() wants device= a device of torch's", said)
+        self.assertIn("ValueError: Watcher() needs device= a torch device", said)
 
 
 class Counters(Case):
@@ -500,13 +500,13 @@ class Counters(Case):
                                (("a", math.nan), "value is nan"), (("a", math.inf), "inf"),
                                (("a", 1, "bytes", "d" * 23), "device has 23 bytes")):
             w = tidemark.Watcher(print_every=0)
-            with self.warned(f"{arguments[0]!r} is not kept: ", why):
+            with self.warned(f"{arguments[0]!r} is not recorded: ", why):
                 w.count(*arguments)
                 w.count(*arguments)
 
     def test_names_without_end_are_warned_of_once(self):
         w = tidemark.Watcher(print_every=0)
-        with self.warned("as many names"):
+        with self.warned("too many counters have names"):
             for i in range(200):
                 w.count(f"name {i}", 1)
 
@@ -534,7 +534,7 @@ class Phases(Case):
         w = tidemark.Watcher(print_every=0)
         for wrong in (None, 7, b"evaluate"):
             for call in (w.phase, w.phase_begin, w.phase_end):
-                with self.assertRaisesRegex(TypeError, "a phase has a name"):
+                with self.assertRaisesRegex(TypeError, "a phase needs a name"):
                     call(wrong)
 
     def run_evaluating(self, *arguments):
@@ -575,7 +575,7 @@ class Phases(Case):
                           ("a\n", "cannot be printed"), ("a\0b", "cannot be printed"),
                           ("\ud800", "cannot be printed")):
             w = tidemark.Watcher(print_every=0)
-            with self.warned(f"the phase {name!r} is not kept: ", why):
+            with self.warned(f"the phase {name!r} is not recorded: ", why):
                 with w.phase(name):
                     steps(w, 1)
 
@@ -605,8 +605,8 @@ class Data(Case):
         return out.getvalue()
 
     def test_waiting_for_data_is_measured(self):
-        warned = re.findall(r"WARNING: (\d+)% of the time went into waiting for data "
-                            r"\(([\d.]+)s a step\)", self.train(0.012, 0.003))
+        warned = re.findall(r"WARNING: (\d+)% of the time was spent waiting for data "
+                            r"\(([\d.]+)s per step\)", self.train(0.012, 0.003))
         self.assertEqual(warned, [("80", "0.012")])  # once an epoch
 
     def test_a_fast_loader_is_not_warned_of(self):
@@ -746,7 +746,7 @@ Mine()
                          "super().__init__(run_file='no/a.tide')")
 
     def test_the_loop(self):
-        for call, word in (("step(None)", "could not be read"), ("count('host.a', 1)", "not kept"),
+        for call, word in (("step(None)", "could not read the loss"), ("count('host.a', 1)", "not recorded"),
                            ("_on_leaks([('leak',)])", "ZeroDivision"),):
             program = f"""
 import tidemark

@@ -5,5 +5,5 @@
 
     trainer = Trainer(..., callbacks=[TidemarkCallback()])
 
-accelerate and loops of one's own: `with tidemark.watch() as w:` and `w.step(loss)`.
+For accelerate and your own loops: `with tidemark.watch() as w:` and `w.step(loss)`.
 """

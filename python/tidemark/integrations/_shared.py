@@ -1,4 +1,4 @@
-"""What the callbacks of all frameworks share: a training that is watched from its hooks."""
+"""Shared by the callbacks of all frameworks: watches a training from its hooks."""
 
 import math
 import sys
@@ -9,19 +9,19 @@ from tidemark._cleanup import came_by_signal
 from tidemark._shield import WarnsOnce, shielded
 from tidemark._watcher import Verdict, Watcher, matters, print_text
 
-METRICS_SHARE_OF_TIME = 0.0001  # for looking, and for judging: what comes sooner is left out
+METRICS_SHARE_OF_TIME = 0.0001  # for metrics and for judging, each: sooner calls are skipped
 CENSUS_SHARE_OF_TIME = 0.0002
-JUDGEMENT_SECONDS = 0.001  # as long as none has been measured
+JUDGEMENT_SECONDS = 0.001  # assumed until one has been measured
 STEPS_BETWEEN_CHORES = 10
-STEPS_BETWEEN_LOSSES = 50  # that are read: each is a copy from the device
-WARM_UP_SHARE = 0.1  # of the plan, at most an epoch
+STEPS_BETWEEN_LOSSES = 50  # steps between reads: each is a copy from the device
+WARM_UP_SHARE = 0.1  # of the plan, at most one epoch
 WARM_UP_STEPS = 10  # at least
 
 MB = _lines.MB
 
 
 class _NotKnown:
-    """The loss of a step where the framework does not tell it."""
+    """Stands for a loss that the framework does not report at this step."""
 
     def item(self):
         return None
@@ -31,29 +31,29 @@ _not_known = _NotKnown()
 
 
 def print_beside_bars(text):
-    """Above tqdm's progress bars, where there are any."""
+    """Prints above tqdm's progress bars, if there are any."""
     bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
     try:
         if getattr(bars, "_instances", None):
             return bars.write(text)
-    except Exception as error:  # an output that is closed, or has not these characters
+    except Exception as error:  # the output is closed, or lacks these characters
         if came_by_signal(error):
             raise
     print_text(text)
 
 
 class _TrainingWatcher(Watcher):
-    """A Watcher that a framework's hooks drive: writes beside progress bars."""
+    """A Watcher driven by a framework's hooks, which prints above progress bars."""
 
     def __init__(self, **options):
         self._first_step, self._began = options["start_step"], time.perf_counter()
         self._verdicts = _Rarely(JUDGEMENT_SECONDS)
-        self._leak = None  # the last that was told, until it is taken
+        self._leak = None  # the last announced leak, until it is taken
         super().__init__(**options)
         self._read_rarely()
 
     def _last_sent(self):
-        """Not waited for: the framework lets the device work on over the end of an epoch."""
+        """Does not wait: the framework keeps the device busy across the end of an epoch."""
         return self._sent.arrived()
 
     def _on_leaks(self, leaks):
@@ -62,21 +62,21 @@ class _TrainingWatcher(Watcher):
         super()._on_leaks(leaks)
 
     def take_leak(self):
-        """The last that was told since it was asked for; None."""
+        """The last leak announced since the last call; None."""
         leak, self._leak = self._leak, None
         return leak
 
-    # ---- what is printed ----
+    # ---- output ----
 
     def _print(self, text):
         print_beside_bars(text)
 
     def _say_verdict(self, form, *more):
-        """Below the summary of an epoch, where epochs are not so short that it would be felt."""
+        """The verdict below an epoch's summary, unless epochs are so short that it would cost time."""
         self._verdicts.within_share(lambda: super(_TrainingWatcher, self)._say_verdict(form, *more))
 
     def _say_epoch(self, loss, vram_delta, ram_delta):
-        """A summary with nothing in it comes with its verdict, or not at all."""
+        """An empty summary is printed with a verdict or not at all."""
         if loss is not None or vram_delta is not None:
             super()._say_epoch(loss, vram_delta, ram_delta)
             return
@@ -92,7 +92,7 @@ class _TrainingWatcher(Watcher):
 
     @shielded
     def end(self, before):
-        """Training is over. before: the census to compare with."""
+        """Ends the training's report. before: the census to compare with."""
         if self.closed:
             return
         if self._end() and self._prints():
@@ -116,7 +116,7 @@ class _TrainingWatcher(Watcher):
 
 
 class Sizes:
-    """Memory at a moment, in bytes; None: not known."""
+    """Memory at one moment, in bytes; None: unknown."""
 
     NAMES = ("Host memory", "torch allocated", "torch reserved")
     METRICS = ("memory/host_mb", "memory/torch_allocated_mb", "memory/torch_reserved_mb")
@@ -127,7 +127,7 @@ class Sizes:
     @classmethod
     def now(cls, watcher):
         look = watcher._look_now()
-        if look.cpu_used is not None:  # since the last look, which was ours
+        if look.cpu_used is not None:  # since the last sample, which was ours
             watcher._cpu_used = look.cpu_used
         return cls((look.host_bytes, *_torch.vram_bytes(watcher.device)))
 
@@ -137,10 +137,10 @@ class Sizes:
 
 
 class _Before:
-    """What there was after the warm-up, for the end to be compared with.
+    """The state after the warm-up, as the baseline for the end.
 
-    The warm-up is a tenth of the plan, at most an epoch. A census takes tens of milliseconds: one
-    is made before the first step, and one after the warm-up as soon as it would not be felt.
+    The warm-up is a tenth of the plan, at most one epoch. A census takes tens of milliseconds: one is
+    taken before the first step, and one after the warm-up as soon as its cost is small enough.
     """
 
     def __init__(self, watcher, warm_step):
@@ -173,16 +173,16 @@ class _Before:
 
 
 class _Rarely:
-    """Does something only after it has been left undone for long enough.
+    """Limits the share of time that a call takes, by skipping calls that come too soon.
 
-    seconds: what it takes, as far as that is known before the first time.
+    seconds: how long a call takes, as far as that is known before the first one.
     """
 
     def __init__(self, seconds=0.0):
         self._end, self._cost = time.perf_counter(), seconds
 
     def within_share(self, do):
-        """What it gives; None: it would be felt."""
+        """The call's result; None: skipped."""
         begin = time.perf_counter()
         if self._cost > METRICS_SHARE_OF_TIME * (begin - self._end):
             return None
@@ -195,29 +195,29 @@ class _Rarely:
 class Training:
     """One training, from its first step to its last.
 
-    options: of Watcher(). No method raises what a failing
-    watcher would: the callbacks' hooks are shielded.
+    options: arguments of Watcher(). A failing watcher raises nothing here, because the callbacks'
+    hooks are shielded.
     """
 
     def __init__(self, start_step, plan_steps, epoch_steps, device, options):
-        # Not the plan: a leak is one also where this training ends before it matters.
+        # Without the plan: a leak counts even if this training ends before it matters.
         self.watcher = _TrainingWatcher(
             start_step=start_step, sync_interval=STEPS_BETWEEN_LOSSES,
             **({"device": device} if getattr(device, "type", None) == "cuda" else {}),
             **({"epoch_steps": epoch_steps} if epoch_steps else {}), **options)
         self._watcher_step = self.watcher.step
-        self.current_phase = None  # what goes on beside steps
+        self.current_phase = None  # the activity beside the steps
         self._before = _Before(
             self.watcher, start_step + _warm_up_steps(start_step, plan_steps, epoch_steps))
         self._looks, self._judgements = _Rarely(), _Rarely(JUDGEMENT_SECONDS)
         self._judged = {}
-        self.steps = start_step  # made by now
+        self.steps = start_step  # steps so far
         self._next_chores = start_step + STEPS_BETWEEN_CHORES
 
     # ---- steps and phases ----
 
     def step(self, loss=None):
-        """The steps made by now."""
+        """Sets the number of steps so far."""
         if self.current_phase is not None:
             self.phase(None)
         self._watcher_step(_not_known if loss is None else loss)
@@ -227,7 +227,7 @@ class Training:
         return step
 
     def _do_chores(self, step):
-        """What is not of every step, and only where the time has paid for it."""
+        """The work that is not done at every step, and only within its share of the time."""
         self._next_chores = step + STEPS_BETWEEN_CHORES
         if not self._before.is_complete:
             self._before.step()
@@ -237,13 +237,13 @@ class Training:
         self.watcher.epoch_end()
 
     def logged_loss(self, value):
-        """Of several steps together, where each one's is not told."""
+        """A loss of several steps together, if the framework does not report each one's."""
         self.watcher._add_loss(value)
         if not math.isfinite(value):
             self.watcher._check_spell(was_sent_for=False)
 
     def phase(self, name):
-        """What goes on from now on, beside steps; None: nothing."""
+        """Sets the current activity beside the steps; None: none."""
         if name == self.current_phase:
             return
         if self.current_phase is not None:
@@ -252,10 +252,10 @@ class Training:
             self.watcher.phase_begin(name)
         self.current_phase = name
 
-    # ---- what is told ----
+    # ---- metrics and leaks ----
 
     def metrics(self):
-        """By name, for the framework's logger; {} where one more look would be felt."""
+        """Values by name, for the framework's logger; {} if another sample would cost too much."""
         sizes = self._looks.within_share(lambda: Sizes.now(self.watcher).metrics())
         if sizes is None:
             return {}
@@ -265,7 +265,7 @@ class Training:
         return {**sizes, **self._judged}
 
     def _note_leak(self, leak):
-        """It was told: that is known before there is time to judge again."""
+        """Whether a leak was announced, known without judging again."""
         if leak is None:
             return
         self._judged = {**self._judged, "memory/leak": 1.0}
@@ -296,7 +296,7 @@ def _warm_up_steps(start_step, plan_steps, epoch_steps):
 
 
 class Callback(WarnsOnce):
-    """What TidemarkCallback is in every framework, before its hooks."""
+    """The part of TidemarkCallback that all frameworks share."""
 
     def _set_options(self, print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak):
         try:
@@ -309,17 +309,17 @@ class Callback(WarnsOnce):
         except (TypeError, ValueError) as error:
             raise type(error)(str(error).replace("Watcher()", "TidemarkCallback()", 1)) from None
         self._metrics = bool(metrics)
-        self._training = None  # while one goes on
+        self._training = None  # the current training
 
     @property
     def watcher(self):
-        """The tidemark.Watcher of the training that goes on, or of the last one; None before."""
+        """The tidemark.Watcher of the current or last training; None before the first."""
         return self._watcher
 
     _watcher = None
 
     def __getstate__(self):
-        """A copy, in another process perhaps, has the settings and watches nothing yet."""
+        """A copy, perhaps in another process, has the settings and watches nothing yet."""
         return {**self.__dict__, "_training": None, "_watcher": None}
 
     def _begin(self, **known):

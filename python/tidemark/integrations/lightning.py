@@ -4,7 +4,7 @@
 
     trainer = Trainer(..., callbacks=[TidemarkCallback()])
 
-Trainers of `lightning.pytorch` and of `pytorch_lightning` take them alike.
+They work with trainers of both `lightning.pytorch` and `pytorch_lightning`.
 """
 
 import copy
@@ -19,7 +19,7 @@ PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
 
 def _callback_classes():
-    """Of the packages that the program has imported; else of the first that there is."""
+    """From a package that the program has imported, else from the first one installed."""
     imported = [name for name in PACKAGES if name in sys.modules]
     problems = []
     for name in imported or PACKAGES:
@@ -28,7 +28,7 @@ def _callback_classes():
             return tuple(dict.fromkeys(classes))
         except ImportError as error:
             problems.append(str(error))
-    raise ImportError("tidemark.integrations.lightning needs lightning or pytorch_lightning, and "
+    raise ImportError("tidemark.integrations.lightning needs lightning or pytorch_lightning, but "
                       f"neither can be imported here ({'; '.join(problems)}): "
                       "pip install lightning")
 
@@ -39,11 +39,11 @@ _classes = _callback_classes()
 class TidemarkCallback(_shared.Callback, *_classes):
     """Watches the memory of trainer.fit(): lines, metrics for its loggers, a verdict at the end.
 
-    print_every: steps between lines, 0: print nothing at all; metrics: give `memory/...` to the
-    trainer's loggers, every log_every_n_steps. run_file, horizon, warn_on_leak, logger, on_leak: as
-    for tidemark.Watcher. `watcher` is the Watcher, from the beginning of training on.
+    print_every: steps between lines, 0: print nothing; metrics: send `memory/...` to the trainer's
+    loggers, every log_every_n_steps. run_file, horizon, warn_on_leak, logger, on_leak: as for
+    tidemark.Watcher. `watcher` is the Watcher, available once training has begun.
 
-    A step is one of the optimizer, as in Lightning's logs: a batch after which it has stepped.
+    A step is an optimizer step, as in Lightning's logs.
 
     >>> callback = TidemarkCallback(print_every=50, run_file=True)
     >>> Trainer(max_epochs=3, callbacks=[callback]).fit(model, loader)
@@ -54,7 +54,7 @@ class TidemarkCallback(_shared.Callback, *_classes):
     def __init__(self, print_every=100, *, metrics=True, run_file=None, horizon=None,
                  warn_on_leak=True, logger=None, on_leak=None):
         self._set_options(print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak)
-        self._global_step = 0  # Lightning's, at our last step: with two optimizers it goes by two
+        self._global_step = 0  # Lightning's count at our last step; it advances by two with two optimizers
         self._counter = None
 
     # ---- the beginning and the end ----
@@ -89,7 +89,7 @@ class TidemarkCallback(_shared.Callback, *_classes):
             if training is None or global_step == self._global_step:
                 return
             self._global_step = global_step
-            # What training_step() has given: a tensor, or None, or these in a dict.
+            # The result of training_step(): a tensor or None, perhaps in a dict.
             loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
             step, every = training.step(loss), trainer.log_every_n_steps
             if self._metrics and every and step % every == 0:
@@ -121,13 +121,13 @@ class TidemarkCallback(_shared.Callback, *_classes):
 
     @shielded
     def on_save_checkpoint(self, trainer, pl_module, checkpoint):
-        """The file is written after this; the next hook is its end."""
+        """The checkpoint is written after this; the next hook ends it."""
         if self._training is not None:
             self._training.phase("checkpoint")
 
 
 def _counter_of(trainer, pl_module):
-    """What trainer.global_step finds behind ten properties, every time; None: it is not there."""
+    """trainer.global_step without its ten properties; None: not available."""
     try:
         optimizers = trainer.fit_loop.epoch_loop.automatic_optimization.optim_progress.optimizer
         counter = optimizers.step.total
@@ -138,13 +138,13 @@ def _counter_of(trainer, pl_module):
 
 
 def _batches_that_stepped(trainer):
-    """What Lightning's own logs count by."""
+    """The count in Lightning's own logs."""
     loop = getattr(trainer.fit_loop, "epoch_loop", None)
     return getattr(loop, "_batches_that_stepped", trainer.global_step)
 
 
 def _epoch_steps(trainer):
-    """None: not known, a stream of data."""
+    """Steps per epoch; None: unknown, as for a stream of data."""
     batches = trainer.num_training_batches
     if not 0 < batches < float("inf"):
         return None
@@ -185,7 +185,7 @@ class CleanupCallback(WarnsOnce, *_classes):
 
     @shielded
     def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
-        """Not at the end of the one before: hooks behind ours may read its gradients."""
+        """Not at the end of the previous batch: later hooks may read its gradients."""
         self._step()
 
     def _step(self):

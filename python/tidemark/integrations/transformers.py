@@ -24,13 +24,13 @@ FRAMES = 8  # from a hook up to the Trainer
 
 
 class _Metrics(transformers.TrainerCallback):
-    """Adds to a log before those callbacks see it that report it to TensorBoard and the like."""
+    """Adds to a log before the callbacks that report it (to TensorBoard and so on) see it."""
 
     def __init__(self, owner=None):
         self._owner = weakref.ref(owner) if owner is not None else _nothing
 
     def __reduce__(self):
-        """A copy, in another process perhaps, belongs to nobody."""
+        """A copy, perhaps in another process, belongs to no callback."""
         return type(self), ()
 
     def on_log(self, args, state, control, logs=None, **kwargs):
@@ -42,9 +42,9 @@ class _Metrics(transformers.TrainerCallback):
 class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
     """Watches the memory of a Trainer's training: lines, metrics in its logs, a verdict at the end.
 
-    print_every: steps between lines, 0: print nothing at all; metrics: add `memory/...` to the
-    Trainer's logs. run_file, horizon, warn_on_leak, logger, on_leak: as for tidemark.Watcher.
-    `watcher` is the Watcher, from the beginning of training on.
+    print_every: steps between lines, 0: print nothing; metrics: add `memory/...` to the Trainer's
+    logs. run_file, horizon, warn_on_leak, logger, on_leak: as for tidemark.Watcher. `watcher` is
+    the Watcher, available once training has begun.
 
     >>> callback = TidemarkCallback(print_every=50, run_file=True)
     >>> Trainer(model, args, train_dataset=data, callbacks=[callback]).train()
@@ -55,7 +55,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
     def __init__(self, print_every=100, *, metrics=True, run_file=None, horizon=None,
                  warn_on_leak=True, logger=None, on_leak=None):
         self._set_options(print_every, metrics, run_file, horizon, warn_on_leak, logger, on_leak)
-        self._evaluations = 0  # that are still to come before a checkpoint is written
+        self._evaluations = 0  # evaluations still to come before a checkpoint is written
         self._trainer = _nothing
 
     def __getstate__(self):
@@ -65,7 +65,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
 
     @shielded
     def on_train_begin(self, args, state, control, model=None, train_dataloader=None, **kwargs):
-        self._finish()  # training begins anew where the batch did not fit into memory
+        self._finish()  # training restarts when a batch did not fit into memory
         handler, trainer = _find_owners(self)
         if self._metrics and handler is not None:
             _put_in_front(handler, _Metrics(self))
@@ -101,7 +101,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
             self._training.epoch_end()
             self._begin_phase(control)
 
-    # ---- evaluation and checkpoints: what comes is known after a step and after an epoch ----
+    # ---- evaluation and checkpoints: announced after a step and after an epoch ----
 
     def _begin_phase(self, control):
         if control.should_evaluate:
@@ -113,7 +113,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
 
     @shielded
     def on_prediction_step(self, args, state, control, **kwargs):
-        """Nobody has announced it: evaluate() or predict() is called from somewhere else."""
+        """An unannounced evaluation: other code called evaluate() or predict()."""
         if self._training is not None and self._training.current_phase is None:
             self._training.phase("predict" if _is_inside("predict") else "evaluate")
 
@@ -130,7 +130,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
 
     @shielded
     def on_save(self, args, state, control, **kwargs):
-        """Where nobody has announced it ("best" is decided after an evaluation), that it was."""
+        """Records an unannounced checkpoint ("best" is decided after an evaluation)."""
         if self._training is not None:
             self._training.phase("save")
             self._training.phase(None)
@@ -144,7 +144,7 @@ class TidemarkCallback(_shared.Callback, transformers.TrainerCallback):
 
     @shielded
     def _add_metrics(self, state, logs):
-        """To a log of training steps, before it is reported, and to the Trainer's history of it."""
+        """Adds to a log of training steps before it is reported, and to the Trainer's history."""
         if self._training is None or not logs or "loss" not in logs:
             return
         metrics = self._training.metrics()
@@ -159,9 +159,9 @@ def _nothing():
 
 
 def _find_owners(callback):
-    """Who calls: the handler that has the callback in its list, and the Trainer; None: not found.
+    """The calling handler, with the callback in its list, and the Trainer; None: not found.
 
-    Hooks are not told of either.
+    Hooks get neither as an argument.
     """
     handler = trainer = None
     frame = sys._getframe(1)
@@ -177,15 +177,15 @@ def _find_owners(callback):
 
 
 def _put_in_front(handler, metrics):
-    """Behind the one that decides what happens, before those that report. As a new list: the old
-    one is being gone through."""
+    """Inserts after the callback that controls the flow, before those that report. Makes a new list,
+    because the old one is being iterated."""
     others = [c for c in handler.callbacks if not isinstance(c, _Metrics)]
     at = sum(isinstance(c, DefaultFlowCallback) for c in others[:1])
     handler.callbacks = [*others[:at], metrics, *others[at:]]
 
 
 def _is_inside(name):
-    """The Trainer's method of this name is being called."""
+    """Whether the Trainer's method of this name is being called."""
     frame = sys._getframe(1)
     while frame is not None:
         if (frame.f_code.co_name == name
@@ -196,7 +196,7 @@ def _is_inside(name):
 
 
 def _epoch_steps(args, state, loader):
-    """None: not known, a stream of data."""
+    """Steps per epoch; None: unknown, as for a stream of data."""
     if args.max_steps <= 0 and args.num_train_epochs > 0:
         return state.max_steps / args.num_train_epochs
     try:

@@ -152,7 +152,7 @@ class Steps(Case):
         self.assertEqual(self.said, "")
 
     def test_a_mistake_in_an_argument_shows_at_once(self):
-        with self.assertRaisesRegex(ValueError, r"TidemarkCallback\(\) wants print_every= a whole"):
+        with self.assertRaisesRegex(ValueError, r"TidemarkCallback\(\) needs print_every= a whole"):
             TidemarkCallback(print_every=-1)
 
     def test_a_training_that_fails_has_its_end(self):

@@ -170,9 +170,9 @@ class Steps(Case):
         self.assertNotRegex(self.said, "Step|Verdict|tidemark|memory/")
 
     def test_a_mistake_in_an_argument_shows_at_once(self):
-        with self.assertRaisesRegex(ValueError, r"TidemarkCallback\(\) wants print_every= a whole"):
+        with self.assertRaisesRegex(ValueError, r"TidemarkCallback\(\) needs print_every= a whole"):
             TidemarkCallback(print_every=-1)
-        with self.assertRaisesRegex(TypeError, r"TidemarkCallback\(\) wants on_leak= a function"):
+        with self.assertRaisesRegex(TypeError, r"TidemarkCallback\(\) needs on_leak= a function"):
             TidemarkCallback(on_leak=3)
 
     # ---- phases ----
