@@ -113,6 +113,9 @@ int proc_read_variable(struct proc *p, const char *name, struct buf *ret);
  */
 void proc_add_command(struct buf *out, const char *arguments, size_t len);
 
+/* A command in one line, as above, that runs a Python interpreter: "/usr/bin/python3 train.py". */
+bool proc_command_is_python(const char *command);
+
 /* The same for an argv, without quotes: `count` texts, each followed by a NUL. Replaces the
  * contents of `ret`. */
 void proc_redact(const char *const *argv, size_t count, struct buf *ret);

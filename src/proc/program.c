@@ -81,6 +81,19 @@ static bool is_python(const char *name)
 }
 
 /* What an interpreter runs: at most one is set, none when it reads standard input. */
+bool proc_command_is_python(const char *command)
+{
+    char name[64];
+    size_t len = strcspn(command, " "), from = len;
+    while (from > 0 && command[from - 1] != '/')
+        from--;
+    if (len - from >= sizeof(name))
+        return false;
+    memcpy(name, command + from, len - from);
+    name[len - from] = '\0';
+    return is_python(name);
+}
+
 struct python {
     const char *module, *code, *script;
 };

@@ -637,11 +637,17 @@ static void add_not_found(struct findings *all, const struct process_facts *p, e
     buf_release(&text);
 }
 
-/* A worker that is not torch's makes no batches, at which its objects would be counted. */
-static bool is_uncounted_worker(const struct process_facts *p)
+/* A census waits for a step, a printed line, or the batch of a DataLoader's worker. A Python
+ * process that has none of them is never counted. */
+static void explain_no_census(struct findings *all, const struct process_facts *p)
 {
     const struct member *m = p->member;
-    return p->leaks && m->role.role == ROLE_DATA_WORKER && !(m->evidence && m->evidence->census);
+    if (!p->leaks || (m->evidence && m->evidence->census))
+        return;
+    if (m->role.role == ROLE_DATA_WORKER)
+        add_not_found(all, p, NOT_FOUND_WORKER);
+    else if (m->command && proc_command_is_python(m->command))
+        add_not_found(all, p, NOT_FOUND_IDLE);
 }
 
 /* A short run is over before its objects were counted often enough. */
@@ -687,8 +693,7 @@ static void look_at(struct job *j, struct view *v, struct member *m, struct proc
         add_undecided(&v->found, causes.undecided[i]);
     if (causes.count == 0)
         explain_no_finding(j, &v->found, p);
-    if (is_uncounted_worker(p))
-        add_not_found(&v->found, p, NOT_FOUND_WORKER);
+    explain_no_census(&v->found, p);
     add_caches(j, &v->found, p);
 }
 

@@ -85,6 +85,15 @@ void evidence_words_not_found(struct buf *out, enum not_found why, const char *p
                  process);
         return;
     }
+    if (why == NOT_FOUND_IDLE) {
+        buf_addf(
+            out,
+            "the holder in %s is not known: tidemark counts objects when an optimizer steps or "
+            "a line is printed, and this process did neither. Print a line now and then in "
+            "its loop, or call tidemark.Watcher().step()",
+            process);
+        return;
+    }
     buf_addf(out, "the holder in %s is not known: ", process);
     if (why == NOT_FOUND_FEW)
         buf_addf(out, "%.0f census%s in a row; %u are required", censuses,

@@ -44,6 +44,7 @@ void evidence_words_tried(struct buf *out, const struct tried_facts *f);
 /* ---- why there is no finding ---- */
 
 enum not_found {
+    NOT_FOUND_IDLE,   /* no step of an optimizer and no printed line: no moment for a census */
     NOT_FOUND_WORKER, /* a worker's objects are counted at a DataLoader's batches only */
     NOT_FOUND_FEW,    /* too few censuses in a row */
     NOT_FOUND_ENDED,  /* two censuses, and the process has ended */

@@ -68,6 +68,11 @@ static const char *not_found(enum not_found why)
 
 TEST(evidence__why_the_holder_is_not_known)
 {
+    CHECK_TEXT(
+        not_found(NOT_FOUND_IDLE),
+        "the holder in trainer 7 is not known: tidemark counts objects when an optimizer steps "
+        "or a line is printed, and this process did neither. Print a line now and then in its "
+        "loop, or call tidemark.Watcher().step()");
     CHECK_TEXT(not_found(NOT_FOUND_FEW), "the holder in trainer 7 is not known: 1 census in a row; "
                                          "3 are required. A longer run would tell");
     CHECK_TEXT(not_found(NOT_FOUND_ENDED),

@@ -28,6 +28,16 @@ TEST(command__quotes_where_a_shell_would_need_it)
     CHECK_TEXT(command(""), "");
 }
 
+TEST(command__knows_a_python_interpreter)
+{
+    CHECK(proc_command_is_python("/usr/bin/python3 train.py"));
+    CHECK(proc_command_is_python("python3.11 -m train"));
+    CHECK(proc_command_is_python("python"));
+    CHECK(!proc_command_is_python("./train python3"));
+    CHECK(!proc_command_is_python("/opt/python3/bin/trainer"));
+    CHECK(!proc_command_is_python(""));
+}
+
 TEST(command__cannot_drive_a_terminal)
 {
     CHECK_TEXT(command("python|-c|a\nb\tc\x1b[2J\x07"), "python -c 'a b c?[2J?'");
