@@ -111,6 +111,7 @@ struct line_search {
     struct source_name names[SOURCE_NAMES];
     unsigned count;
     bool is_size; /* bytes of what is in one place */
+    bool is_list; /* items of a list */
 };
 
 /* The last name belongs to the class or function that is told; the others are anywhere. */
@@ -151,6 +152,7 @@ static int find_by_key(const struct line_search *s, bool surely)
     struct source_query query = query_for(s, s->count - 1);
     query.is_item = surely && is_item(s);
     query.is_size = surely && s->is_size;
+    query.is_list = surely && s->is_list;
     int line = 0;
     if (source_key(s->holder->path, key)) {
         query.key = key;
@@ -247,6 +249,7 @@ static int find_line(const struct sampler *sam, struct member *m,
     s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
     if (s.count == 0 || load_source(sam, m, h->file, &s.file) < 0)
         return 0;
+    s.is_list = g->form == WIRE_CENSUS_CONTAINER && g->what.kind == WIRE_THING_LIST;
     int line = look_for(&s);
     if (line == 0 && leave_out_module(&s))
         line = look_for(&s);
