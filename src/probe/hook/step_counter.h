@@ -11,7 +11,9 @@
  *
  * Steps are those of the first optimizer that was seen, so that two of them (a GAN, a wrapper and
  * what it wraps) are not counted twice. Another one takes over when the first is gone, or makes
- * no more steps while the other does.
+ * no more steps while the other does. Where that was seen once, as in a program that makes an
+ * optimizer for every task and keeps the old ones, one that never made a step before takes over at
+ * once.
  *
  * An epoch is the end of a loader during whose life steps were made: in a validation's there are
  * none.
@@ -20,6 +22,10 @@ struct step_counter {
     const void *optimizer; /* whose steps count */
     double steps;          /* made, with those before a resumed training */
     unsigned others;       /* steps of another one since its last */
+
+    const void *seen[256]; /* optimizers */
+    unsigned seen_count;
+    bool was_handed_over; /* from one that still exists */
 
     struct feeding {
         const void *iterator;
