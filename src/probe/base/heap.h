@@ -82,6 +82,8 @@ ptrdiff_t heap_most_of_cache(const py_object *dict);
  * it shows, NULL where that is its own; and its elements where they are objects. An element may be
  * NULL. Of anything else there are none. */
 py_object *heap_array_owner(const py_object *o);
+/* The array whose memory an array shows, itself where it has its own; of anything else itself. */
+py_object *heap_array_memory(py_object *o);
 size_t heap_array_objects(const py_object *o, py_object *const **ret_objects);
 
 /* Bytes of host memory that are the object's own, with what belongs to nobody else (a list's table,

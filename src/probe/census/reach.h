@@ -16,7 +16,10 @@ struct reach_place {
     uintptr_t key;
     py_object *owner;   /* whose references are met in a row; NULL: it is a variable's */
     unsigned reference; /* which of these it is, from 1 */
+    py_object *around;  /* the nearest container above the owner; NULL: there is none */
 };
+
+#define REACH_EACH_MOST 512u /* references of one object that lead on */
 
 /* Of a place with a key of `reach_key_of(owner)` it is the owner as a whole. */
 uintptr_t reach_key_of(const py_object *owner);

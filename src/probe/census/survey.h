@@ -118,10 +118,12 @@ struct survey {
         named_graphs[SURVEY_NAMED]; /* those that names of the program lead to */
     unsigned graph_count, named_graph_count;
     uint64_t newest_node; /* the number of the newest, at the last walk */
-    struct {
+    struct survey_sized {
         uintptr_t key;
-        py_object *object, *part; /* part: of FORM_ITEMS a container in it */
-    } sizes[SURVEY_SIZES];        /* what grows by its place; valid while the GIL is held */
+        py_object *object;
+        py_object *part;    /* of FORM_ITEMS: a container in it, or in an object in it; */
+        py_object *another; /* then this is that of another object */
+    } sizes[SURVEY_SIZES];  /* what grows by its place; valid while the GIL is held */
     unsigned size_count;
     py_object *largest_graph; /* the one of them that carries most nodes, by survey_walk_graphs() */
     uint64_t graph_nodes, graph_time; /* its nodes, and when that was */
@@ -167,10 +169,8 @@ void survey_walk_graphs(struct survey *c);
 /* Was the graph behind that tensor walked, and all of it made since the walk before? */
 bool survey_graph_is_new(const struct survey *c, const py_object *tensor);
 
-/* What is in the place of a grown thing of FORM_SIZE or FORM_ITEMS; NULL: it is not there. Of
- * FORM_ITEMS *ret_part is a container in it. */
-py_object *survey_object_in(const struct survey *c, const struct survey_grown *g,
-                            py_object **ret_part);
+/* What is in the place of a grown thing of FORM_SIZE or FORM_ITEMS; NULL: it is not there. */
+const struct survey_sized *survey_sized_in(const struct survey *c, const struct survey_grown *g);
 
 /* The tally of a grown thing that is no container; NULL: it has gone. */
 struct survey_tally *survey_tally_of(struct survey *c, const struct survey_grown *g);
