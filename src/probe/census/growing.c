@@ -345,11 +345,25 @@ static bool is_of_a_library(const struct finding *f)
            code_owner(f->holders[0].file) != CODE_USER;
 }
 
+/* One thing may have several names, and the watcher reads which of them the source adds to. */
+static void find_other_names(py_object *o, struct finding *f)
+{
+    struct holder all[FINDING_HOLDERS];
+    size_t count = holders_of(o, all, FINDING_HOLDERS);
+    for (size_t i = 0; i < count && f->holder_count < FINDING_HOLDERS; i++) {
+        const struct holder *first = &f->holders[0];
+        if (strcmp(all[i].path, first->path) != 0 || strcmp(all[i].function, first->function) != 0)
+            f->holders[f->holder_count++] = all[i];
+    }
+}
+
 static void find_holders(struct survey *c, struct finding *f)
 {
     py_object *members[SURVEY_SAMPLES];
     size_t count = members_of(c, f, members);
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
+    if (f->holder_count == 1 && (f->grown->form == FORM_GRAPH || f->grown->form == FORM_SIZE))
+        find_other_names(members[0], f);
     if (is_of_a_library(f) && !c->is_pair)
         callers_find(members, count, &f->caller);
     if (f->grown->form == FORM_ITEMS && count == 1)
