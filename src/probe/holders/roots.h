@@ -17,6 +17,7 @@ enum root_form {
     ROOT_GENERATOR, /* one that waits, or a coroutine */
     ROOT_THREAD,    /* a threading.Thread */
     ROOT_HANDLED,   /* an exception that is being handled */
+    ROOT_CONTEXT,   /* the part of a contextvars.Context that has the value of a ContextVar */
 };
 
 struct root_module {
@@ -72,6 +73,9 @@ bool roots_is_namespace(py_object *dict);
 
 /* The function behind a functools.lru_cache, borrowed; NULL: it is not known. */
 py_object *roots_cached_function(py_object *cache);
+
+/* The global of the program that has this value: its name and module, borrowed. NULL: none has. */
+const struct root_module *roots_global_of(const py_object *value, const char **ret_name);
 
 /* The file of the module that a class says it is from, borrowed; NULL: it is not known. */
 const char *roots_class_file(const py_object *type);
