@@ -174,10 +174,10 @@ static void merge(struct sizes_inner *x, const struct sizes_inner *more)
     x->gained += more->gained;
     x->growing += more->growing;
     if (!x->part || more->most > x->most) {
-        x->another = x->part;
+        x->another = x->most > 0 ? x->part : NULL;
         x->part = more->part;
         x->most = more->most;
-    } else if (!x->another) {
+    } else if (!x->another && more->most > 0) {
         x->another = more->part;
     }
 }

@@ -20,7 +20,7 @@ struct sizes_inner {
     uint64_t items;
     int64_t gained;            /* since the census before */
     unsigned growing;          /* so many of them did */
-    py_object *part, *another; /* that have gained most of them */
+    py_object *part, *another; /* that have gained most of them; NULL: no other has gained any */
     int64_t most;
 };
 
