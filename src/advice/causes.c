@@ -67,19 +67,13 @@ static bool ends_in(const char *text, const char *end)
 #define COPIES_LEAST 0.8
 #define COPIES_MOST 4.5
 
-/* Only what has fractions is trained: indices, labels and masks are none of the model's. Names that
- * are not known may be. */
-static bool is_of_whole_numbers(const char *dtype)
-{
-    return strncmp(dtype, "int", 3) == 0 || strncmp(dtype, "uint", 4) == 0 ||
-           strcmp(dtype, "bool") == 0;
-}
-
 /* A copy of a parameter has its shape; leaves that want gradients are parameters. */
 static bool is_shaped_as_a_parameter(const struct wire_census_thing *tensor,
                                      const struct cause_facts *facts)
 {
     bool knows_any = false;
+    if (strstr(tensor->dtype, "int") || strcmp(tensor->dtype, "bool") == 0)
+        return false; /* only what has fractions is trained */
     for (size_t i = 0; i < facts->group_count; i++) {
         const struct wire_census_group *group = &facts->groups[i];
         bool is_parameter = group->requires_grad && !group->grad_fn;
@@ -96,8 +90,7 @@ static bool may_be_of_the_model(const struct wire_census_growing *g,
 {
     for (unsigned i = 0; i < g->item_depth; i++)
         if (g->item[i].kind == WIRE_THING_TENSOR && g->item[i].dimensions >= 0)
-            return !is_of_whole_numbers(g->item[i].dtype) &&
-                   is_shaped_as_a_parameter(&g->item[i], facts);
+            return is_shaped_as_a_parameter(&g->item[i], facts);
     return true;
 }
 
