@@ -72,6 +72,8 @@ static bool is_shaped_as_a_parameter(const struct wire_census_thing *tensor,
                                      const struct cause_facts *facts)
 {
     bool knows_any = false;
+    if (strstr(tensor->dtype, "int") || strcmp(tensor->dtype, "bool") == 0)
+        return false; /* only what has fractions is trained */
     for (size_t i = 0; i < facts->group_count; i++) {
         const struct wire_census_group *group = &facts->groups[i];
         bool is_parameter = group->requires_grad && !group->grad_fn;

@@ -18,8 +18,12 @@
 static void add_addition(struct buf *out, const struct wire_census_growing *g)
 {
     bool is_caller = g->holder_count > 0 && g->caller && g->holders[0].file == g->caller;
-    buf_addf(out, "addition\t%llu\t%d%s\n", (unsigned long long) g->id, g->addition,
-             is_caller ? "\tcaller" : "");
+    buf_addf(out, "addition\t%llu\t%d", (unsigned long long) g->id, g->addition);
+    if (is_caller)
+        buf_adds(out, "\tcaller");
+    else if (g->put_first > 0)
+        buf_addf(out, "\t%u", g->put_first + 1);
+    buf_adds(out, "\n");
 }
 
 /* For the run file, with the lines that were found in the sources: these may be others by the time

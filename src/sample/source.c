@@ -364,8 +364,14 @@ static bool is_bound(struct place p)
     return !is_name(&p, name_length(&p), "None");
 }
 
-/* [], {}, and calls of a type that makes an empty one. */
-static bool is_empty_one(struct place p)
+static bool ends_statement(const struct place *p)
+{
+    char c = peek(p);
+    return c == '\0' || c == '\n' || c == '\r' || c == ';' || c == '#';
+}
+
+/* [], [x] and {}, and calls of a type that makes an empty one. */
+static bool is_new_one(struct place p)
 {
     static const char *const types[] = {"list", "dict", "set", "deque", "OrderedDict"};
     skip_blanks(&p);
@@ -377,12 +383,38 @@ static bool is_empty_one(struct place p)
         return false;
     p.at += length;
     char c = peek(&p), next = peek_at(&p, 1);
-    return (c == '[' && next == ']') || (c == '{' && next == '}') || (c == '(' && next == ')');
+    if (c == '(')
+        return next == ')';
+    if (c != '[' && c != '{')
+        return false;
+    skip_brackets(&p);
+    skip_blanks(&p);
+    return ends_statement(&p);
+}
+
+/* At the bracket of x[...]: whether a slice is taken, which may be one of no items. */
+static bool takes_slice(struct place p)
+{
+    int depth = 0;
+    do {
+        if (depth == 1 && peek(&p) == ':')
+            return true;
+        depth += skip_one(&p);
+    } while (depth > 0 && p.at < p.end);
+    return false;
+}
+
+/* At the bracket of x[...]: whether an assignment to it may be of one item more. [:] is all. */
+static bool may_be_new_item(struct place p, const struct source_query *query)
+{
+    bool is_all = peek_at(&p, 1) == ':' && peek_at(&p, 2) == ']';
+    return !is_all && (!query->is_list || takes_slice(p));
 }
 
 /* The place is behind the name. */
 static bool is_addition(struct place p, const struct source_query *query)
 {
+    bool is_replaced = false;
     bool is_item = false;
     if (query->by == SOURCE_METHOD)
         return is_adding_method(p);
@@ -394,7 +426,8 @@ static bool is_addition(struct place p, const struct source_query *query)
     if (query->key && !(peek(&p) == '[' && is_item_of(p, query->key)))
         return false;
     while (peek(&p) == '[') {
-        is_item = !(peek_at(&p, 1) == ':' && peek_at(&p, 2) == ']'); /* which puts all anew */
+        is_item = may_be_new_item(p, query);
+        is_replaced = query->is_list && !query->is_item && !is_item;
         skip_brackets(&p);
         skip_blanks(&p);
     }
@@ -402,11 +435,11 @@ static bool is_addition(struct place p, const struct source_query *query)
     if (c == '.')
         return is_adding_call(p, query);
     if ((c == '+' || c == '|') && next == '=')
-        return true;
+        return !is_replaced;
     if (c != '=' || next == '=')
         return false;
     step(&p);
-    bool adds = is_item && !query->is_size && !(query->is_item && is_empty_one(p));
+    bool adds = is_item && !query->is_size && !(query->is_item && is_new_one(p));
     return adds || is_made_of(p, query);
 }
 

@@ -13,7 +13,8 @@ struct source_query {
     bool only_there;   /* an addition elsewhere is to another variable of that name */
     int near;          /* a line of that scope, where there are several; 0: not known */
     const char *key;   /* of the item that is added to: h["outputs"].append(x); NULL: any */
-    bool is_item;      /* the holder is one of its items: to make an empty one adds nothing yet */
+    bool is_item;      /* the holder is one of its items: to make a new one adds nothing yet */
+    bool is_list; /* a list, or an item that is one: what is put in the place of another is none */
     bool is_size; /* its bytes grow: of what it was, detached or not, and not of something new */
     enum source_by {
         SOURCE_ADDITION,

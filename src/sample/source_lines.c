@@ -111,6 +111,7 @@ struct line_search {
     struct source_name names[SOURCE_NAMES];
     unsigned count;
     bool is_size; /* bytes of what is in one place */
+    bool is_list; /* items of a list */
 };
 
 /* The last name belongs to the class or function that is told; the others are anywhere. */
@@ -151,6 +152,7 @@ static int find_by_key(const struct line_search *s, bool surely)
     struct source_query query = query_for(s, s->count - 1);
     query.is_item = surely && is_item(s);
     query.is_size = surely && s->is_size;
+    query.is_list = surely && s->is_list;
     int line = 0;
     if (source_key(s->holder->path, key)) {
         query.key = key;
@@ -239,19 +241,46 @@ static bool leave_out_module(struct line_search *s)
     return true;
 }
 
-static int find_line(const struct sampler *sam, struct member *m,
-                     const struct wire_census_growing *g)
+static int find_line_of(const struct sampler *sam, struct member *m,
+                        const struct wire_census_growing *g, unsigned holder,
+                        int (*find)(const struct line_search *s))
 {
-    const struct wire_census_holder *h = &g->holders[0];
-    struct line_search s = {.holder = h, .is_size = g->form == WIRE_CENSUS_SIZE};
+    const struct wire_census_holder *h = &g->holders[holder];
+    struct line_search s = {
+        .holder = h,
+        .is_size = g->form == WIRE_CENSUS_SIZE,
+        .is_list = g->form == WIRE_CENSUS_CONTAINER && g->what.kind == WIRE_THING_LIST,
+    };
     s.count = has_lines(h) ? source_names(h->path, s.names) : 0;
     if (s.count == 0 || load_source(sam, m, h->file, &s.file) < 0)
         return 0;
-    int line = look_for(&s);
+    int line = find(&s);
     if (line == 0 && leave_out_module(&s))
-        line = look_for(&s);
+        line = find(&s);
     free(s.file.text);
     return line;
+}
+
+/* One thing has several names, and grows by the one that the source makes of what it was: in
+ * `shown = meter(loss)` nothing does. */
+static int find_name_that_adds(const struct sampler *sam, struct member *m,
+                               struct wire_census_growing *g)
+{
+    bool is_one = g->form == WIRE_CENSUS_GRAPH || g->form == WIRE_CENSUS_SIZE;
+    for (unsigned i = 0; is_one && g->holder_count > 1 && i < g->holder_count; i++) {
+        int line = find_line_of(sam, m, g, i, find_addition);
+        if (line > 0) {
+            wire_census_put_first(g, i);
+            return line;
+        }
+    }
+    return 0;
+}
+
+static int find_line(const struct sampler *sam, struct member *m, struct wire_census_growing *g)
+{
+    int line = find_name_that_adds(sam, m, g);
+    return line > 0 ? line : find_line_of(sam, m, g, 0, look_for);
 }
 
 /* "finalize" of "weakref.finalize"; a name that is no program's to call is left out. */

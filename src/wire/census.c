@@ -409,6 +409,16 @@ static int line_of(const char *field)
     return line < MOST_LINES ? (int) line : 0;
 }
 
+void wire_census_put_first(struct wire_census_growing *g, unsigned holder)
+{
+    if (holder >= g->holder_count)
+        return;
+    struct wire_census_holder first = g->holders[holder];
+    g->holders[holder] = g->holders[0];
+    g->holders[0] = first;
+    g->put_first = holder;
+}
+
 static void take_addition(struct wire_census *c, const char *const *f)
 {
     struct wire_census_growing *g = growing_of(c, integer_of(f[1]));
@@ -417,6 +427,9 @@ static void take_addition(struct wire_census *c, const char *const *f)
     g->addition = line_of(f[2]);
     if (strcmp(f[3], "caller") == 0 && g->caller && g->holder_count > 0)
         g->holders[0].file = g->caller;
+    uint64_t whose = integer_of(f[3]);
+    if (whose > 1 && whose <= g->holder_count)
+        wire_census_put_first(g, (unsigned) whose - 1);
 }
 
 static void take_caller(struct wire_census *c, const char *const *f)

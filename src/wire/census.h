@@ -26,11 +26,11 @@
  *   what     ID KIND TYPE DTYPE DIMENSIONS SHAPE DEVICE  what it is that grows: a list
  *   item     the same: what comes; after it what weighs most in that, and in that again
  *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
- *   addition ID LINE               where the source adds to it: the watcher's, in what it keeps
- *   profiler 1                     torch's is switched on
- *   graphs WALKS NODES             how often they were walked; nodes of the largest
- *   ended 1                        the program had come to its end
- *   note     TEXT
+ *   addition ID LINE WHOSE         where the source adds to it: the watcher's, in what it keeps.
+ *                                  WHOSE: "caller", or the place of the holder that it is of, from
+ * 1 profiler 1                     torch's is switched on graphs WALKS NODES             how often
+ * they were walked; nodes of the largest ended 1                        the program had come to its
+ * end note     TEXT
  *
  * FLAGS, separated by commas: grad_fn, exception, function, extension, bounded=ITEMS, view=BYTES,
  * tensors=COUNT. POINTS, separated by blanks: TIME:COUNT. The names of kinds are those of
@@ -181,7 +181,8 @@ struct wire_census_growing {
      * there that an item leads to. NULL: not known; 0: there is none. */
     const char *caller;
     int caller_line;
-    int addition; /* the line that adds to it, in the holder's file; 0: not found */
+    unsigned put_first; /* the place of the holder, from 0, that was put first by its source */
+    int addition;       /* the line that adds to it, in the holder's file; 0: not found */
 };
 
 struct wire_census {
@@ -214,6 +215,9 @@ struct wire_census {
 /* As they stand in a census: "tuple", "lru_cache". */
 const char *wire_thing_kind_name(enum wire_thing_kind kind);
 const char *wire_holder_kind_name(enum wire_holder_kind kind);
+
+/* Of several names for one thing the one that its source adds to. */
+void wire_census_put_first(struct wire_census_growing *g, unsigned holder);
 
 /* Is an item of that kind, or does it hold one that weighs most of it? */
 bool wire_census_item_has(const struct wire_census_growing *g, enum wire_thing_kind kind);

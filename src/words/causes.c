@@ -59,7 +59,8 @@ static const struct cause_words causes[CAUSES] = {
                              "keep shapes and arguments the same (pad, bucket, mark_dynamic)",
                              "every new one is compiled and kept"},
     [CAUSE_STAGED_CHECKPOINTS] = {"staged-checkpoints",
-                                  "let copies of the weights go when they are saved",
+                                  "let copies of the weights or gradients go once they are saved "
+                                  "or used",
                                   "keep at most one or two"},
     [CAUSE_PROFILER] = {"profiler-left-on", "stop the profiler, or give it a schedule",
                         "it keeps every event until then"},

@@ -72,8 +72,8 @@ void note_no_clock(struct buf *out, enum no_clock why)
             "all steps were reported at one moment, so memory was not sampled between them",
         [NO_CLOCK_INSIDE] = "the program reported no steps: judged by time",
         [NO_CLOCK_OUTPUT] =
-            "no steps were found in the output: judged by time. If the output has them, describe "
-            "them with --step-regex 'step ([0-9]+)'; tidemark.Watcher counts those of any loop",
+            ("no steps were found in the output: judged by time. If the output has them, describe "
+             "them with --step-regex 'step ([0-9]+)'; tidemark.Watcher counts those of any loop"),
     };
     buf_adds(out, words[why]);
 }

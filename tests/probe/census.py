@@ -184,6 +184,27 @@ until(8, users.work)
 
 
 @case()
+def items_of_many_objects_in_one_container(b):
+    """The histories of a list of meters are one thing that grows; those of a dict of ten another."""
+    b.ends_well("""
+class Meter:
+    def __init__(self): self.history, self.recent = [0.5] * 9, [0.5] * 9
+    def work(self):
+        self.history.append(0.5 * len(self.history))
+        self.recent[:] = [0.5 * k for k in range(9)]
+meters, layers = [Meter() for k in range(100)], {"layer %d" % k: Meter() for k in range(10)}
+def work():
+    for m in meters: m.work()
+    for m in layers.values(): m.work()
+until(8, work)
+""")
+    growing = {r[1]: [int(p.split(":")[1]) for p in r[6].split()] for r in b.records("growing")}
+    gained = {r[4]: growing[r[1]][-1] - growing[r[1]][0] for r in b.records("holder")}
+    expect(set(gained) == {"meters[...].history", "layers[...].history"}, gained)
+    expect(gained["meters[...].history"] == 10 * gained["layers[...].history"], gained)
+
+
+@case()
 def a_registry_of_a_library_leads_to_the_program(b):
     b.ends_well("""
 import weakref

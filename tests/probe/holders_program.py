@@ -6,6 +6,7 @@ case: "ok NAME", or "FAIL NAME: the answer".
 
 import asyncio
 import collections
+import contextvars
 import ctypes
 import dataclasses
 import functools
@@ -493,6 +494,21 @@ def kept_exceptions():
     errors.clear()
 
 
+run_log = contextvars.ContextVar("the log of a run")
+
+
+def a_context_variable():
+    run_log.set([Thing()])
+    of_function = contextvars.ContextVar("of a function")
+    of_function.set({"kept": [Thing()]})
+    expect_first(who(id(run_log.get()[0])), "global", "run_log[0]")
+    address = id(of_function.get()["kept"][0])
+    h = who(address)[0]
+    expect(h.kind == "global" and h.path == 'of a function["kept"][0]', h)
+    contextvars.copy_context().run(run_log.set, [])
+    expect_first(who(id(run_log.get()[0])), "global", "run_log[0]")
+
+
 def an_exception_being_handled():
     try:
         fail(2)
@@ -795,7 +811,7 @@ CASES = [a_local_list, a_parameter_belongs_to_the_outer_function, a_variable_of_
          self_where_there_is_no_other_name, slots, a_dataclass, a_namedtuple, kinds_of_containers,
          keys_that_cannot_be_written, things_that_the_collector_does_not_track,
          a_container_in_itself, a_hundred_thousand_deep, chains, lru_caches, kept_exceptions,
-         an_exception_being_handled, a_kept_frame, a_generator, a_coroutine,
+         an_exception_being_handled, a_kept_frame, a_generator, a_coroutine, a_context_variable,
          a_thread_that_has_not_begun, partials_and_methods, weak_references_hold_nothing, garbage,
          what_a_class_is_made_of_is_no_garbage, held_by_c, pieces_of_a_text_file, some_of_each, no_code_of_the_program_runs, nothing_is_changed,
          our_own_never_appears, modules_of_torch, parameters_are_the_models, strange_arguments]

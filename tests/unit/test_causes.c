@@ -172,6 +172,9 @@ TEST(causes__copies_of_the_model_are_checkpoints)
     g.host_per_item = 11 * MB;
     g.tensors = 20;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
+    set_item(&g, "dict of tensor int64 [64] cpu"); /* tokens: no weights are */
+    CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
+    set_item(&g, "dict of tensor float32 [64] cpu");
     g.tensors = 2; /* outputs that happen to be as large */
     CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
     g.host_per_item = 31 * MB; /* with the optimizer's */

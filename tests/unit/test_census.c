@@ -129,6 +129,26 @@ TEST(census__what_a_library_holds_is_added_to_in_the_file_of_its_caller)
     wire_census_free(c);
 }
 
+TEST(census__the_name_that_the_source_adds_to_comes_first)
+{
+    static const char growing[] = FIRST "census\t3\t1\t1\t1\n"
+                                        "growing\t1\tgraph\t\t\t\t10:1 20:2\n"
+                                        "holder\t1\t1.00\tglobal\tshown\t\t/x/train.py\t0\n"
+                                        "holder\t1\t1.00\tattribute\tmeter.value\tMeter"
+                                        "\t/x/train.py\t3\n";
+    static const char *const whose[] = {"2", "1", "3", "x"};
+    for (unsigned i = 0; i < 4; i++) {
+        char text[sizeof(growing) + 64];
+        struct wire_census *c;
+        snprintf(text, sizeof(text), "%saddition\t1\t9\t%s\n", growing, whose[i]);
+        CHECK(parse(text, &c) == 0 && c->growing[0].addition == 9);
+        CHECK_TEXT(c->growing[0].holders[0].path, i == 0 ? "meter.value" : "shown");
+        CHECK_TEXT(c->growing[0].holders[1].path, i == 0 ? "shown" : "meter.value");
+        CHECK(c->growing[0].put_first == (i == 0 ? 1 : 0));
+        wire_census_free(c);
+    }
+}
+
 TEST(census__what_grows_and_its_items_are_told_in_fields)
 {
     struct wire_census *c;

@@ -44,6 +44,22 @@ TEST(source__calls_that_add)
     CHECK(find("h.appendix(1)\nh.pop()\nh.append\n", "h", NULL) == 0);
 }
 
+TEST(source__a_list_gets_no_longer_where_an_item_is_replaced)
+{
+    static const char pool[] = "h[i] = x.clone()\nh[i] += 1\nh[:] = []\nh.append(x)\n";
+    struct source_query list = {.name = "h", .is_list = true}, dict = {.name = "h"};
+    CHECK(source_find_addition(pool, strlen(pool), &list) == 4);
+    CHECK(source_find_addition(pool, strlen(pool), &dict) == 1);
+    static const char slice[] = "h[k['a:b']] = x\nh[len(h):] = [x]\n";
+    CHECK(source_find_addition(slice, strlen(slice), &list) == 2);
+    static const char losses[] = "h[k] = [x]\nh[k].append(x)\n", sum[] = "h[k] += [x]\n";
+    struct source_query item = {.name = "h", .is_list = true, .is_item = true};
+    struct source_query inside = {.name = "h", .is_item = true};
+    CHECK(source_find_addition(losses, strlen(losses), &inside) == 2);
+    CHECK(source_find_addition(losses, strlen(losses), &item) == 2);
+    CHECK(source_find_addition(sum, strlen(sum), &item) == 1);
+}
+
 TEST(source__functions_that_add_to_what_they_are_given)
 {
     CHECK(find("h = []\nheapq.heappush(h, x)\n", "h", NULL) == 2);

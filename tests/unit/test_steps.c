@@ -38,6 +38,29 @@ TEST(steps__another_takes_over_when_the_first_makes_none)
     CHECK_NEAR(c.steps, 10 + 51, 0);
 }
 
+/* One for every task of a stream, all of them kept. */
+TEST(steps__optimizers_that_follow_each_other_all_count)
+{
+    struct step_counter c = {0};
+    static const char tasks[150];
+    for (unsigned i = 0; i < 150; i++)
+        step(&c, &tasks[i], 2);
+    CHECK_NEAR(c.steps, 300 - 49, 0);
+}
+
+TEST(steps__two_that_alternate_after_one_was_done_count_once)
+{
+    struct step_counter c = {0};
+    step(&c, &first, 10);
+    step(&c, &second, 60);
+    double before = c.steps;
+    for (unsigned i = 0; i < 40; i++) {
+        step(&c, &second, 1);
+        step(&c, &other, 1);
+    }
+    CHECK(c.steps - before <= 41);
+}
+
 TEST(steps__many_critic_steps_for_one_of_the_generator)
 {
     struct step_counter c = {0};

@@ -666,6 +666,13 @@ py_object *heap_array_owner(const py_object *o)
     return heap_kind(o) == HEAP_ARRAY ? ((const struct array *) o)->owner : NULL;
 }
 
+py_object *heap_array_memory(py_object *o)
+{
+    for (py_object *owner; (owner = heap_array_owner(o)) && heap_kind(owner) == HEAP_ARRAY;)
+        o = owner;
+    return o;
+}
+
 size_t heap_array_objects(const py_object *o, py_object *const **ret_objects)
 {
     const struct array *a = (const struct array *) o;

@@ -84,6 +84,8 @@ ptrdiff_t heap_most_of_cache(const py_object *dict);
  * memory the array shows; NULL: the array owns its memory, or `o` is not an array. The objects are
  * its elements if they are objects; an element may be NULL. */
 py_object *heap_array_owner(const py_object *o);
+/* The array whose memory an array shows, itself where it has its own; of anything else itself. */
+py_object *heap_array_memory(py_object *o);
 size_t heap_array_objects(const py_object *o, py_object *const **ret_objects);
 
 /* Bytes of host memory of the object and of its private memory, such as the table of a list or the

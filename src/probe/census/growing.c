@@ -63,9 +63,10 @@ static void describe_graph(struct survey *c, struct finding *f)
 static bool describe_size(struct survey *c, struct finding *f)
 {
     struct tensor_facts facts;
-    py_object *part, *o = survey_object_in(c, f->growth, &part);
-    if (!o)
+    const struct survey_sized *sized = survey_sized_in(c, f->growth);
+    if (!sized)
         return false;
+    py_object *o = sized->object;
     things_describe(o, &f->what);
     weigh_objects(&o, 1, false, &f->item);
     f->item.carries_graph = tensors_read(o, &facts) && facts.node && !survey_graph_is_new(c, o);
@@ -76,11 +77,11 @@ static bool describe_size(struct survey *c, struct finding *f)
 
 static bool describe_items(const struct survey *c, struct finding *f)
 {
-    py_object *part;
-    if (!survey_object_in(c, f->growth, &part))
+    const struct survey_sized *sized = survey_sized_in(c, f->growth);
+    if (!sized)
         return false;
-    things_describe(part, &f->what);
-    weigh_container(part, &f->item);
+    things_describe(sized->part, &f->what);
+    weigh_container(sized->part, &f->item);
     return true;
 }
 
@@ -181,9 +182,10 @@ static size_t members_of(struct survey *c, const struct finding *f, py_object **
         return 1;
     }
     if (f->growth->form == FORM_SIZE || f->growth->form == FORM_ITEMS) {
-        py_object *part;
-        ret[0] = survey_object_in(c, f->growth, &part);
-        return 1;
+        const struct survey_sized *sized = survey_sized_in(c, f->growth);
+        ret[0] = sized->another ? sized->part : sized->object;
+        ret[1] = sized->another;
+        return sized->another ? 2 : 1;
     }
     const struct survey_tally *t = survey_tally_of(c, f->growth);
     size_t count = t->survivors < SURVEY_SAMPLES ? t->survivors : SURVEY_SAMPLES;
@@ -193,12 +195,23 @@ static size_t members_of(struct survey *c, const struct finding *f, py_object **
 
 #define ANY_ITEM "[...]"
 
+/* Is this the path of one of many, as `meters[3].history` of `meters[...].history`? */
+static bool is_one_of(const char *path, const char *many, size_t before)
+{
+    const char *behind = many + before + strlen(ANY_ITEM);
+    size_t length = strlen(path), tail = strlen(behind);
+    return length >= before + tail && strcmp(path + length - tail, behind) == 0;
+}
+
 static bool is_same_holder(const struct finding *a, const struct finding *b)
 {
     if (a->holder_count == 0 || b->holder_count == 0)
         return false;
     const struct holder *x = &a->holders[0], *y = &b->holders[0];
-    size_t common = strlen(y->path) - (b->growth->form == FORM_ITEMS ? strlen(ANY_ITEM) : 0);
+    const char *any = b->growth->form == FORM_ITEMS ? strstr(y->path, ANY_ITEM) : NULL;
+    size_t common = any ? (size_t) (any - y->path) : strlen(y->path);
+    if (any && any[strlen(ANY_ITEM)] && !is_one_of(x->path, y->path, common))
+        return false;
     return x->kind != WIRE_HOLDER_NATIVE && x->kind != WIRE_HOLDER_GARBAGE && common > 0 &&
            strncmp(x->path, y->path, common) == 0 && strchr(".[", x->path[common]) &&
            strcmp(x->function, y->function) == 0;
@@ -333,14 +346,28 @@ static bool is_of_a_library(const struct finding *f)
            code_owner(f->holders[0].file) != CODE_USER;
 }
 
+/* One thing may have several names, and the watcher reads which of them the source adds to. */
+static void find_other_names(py_object *o, struct finding *f)
+{
+    struct holder all[FINDING_HOLDERS];
+    size_t count = holders_of(o, all, FINDING_HOLDERS);
+    for (size_t i = 0; i < count && f->holder_count < FINDING_HOLDERS; i++) {
+        const struct holder *first = &f->holders[0];
+        if (strcmp(all[i].path, first->path) != 0 || strcmp(all[i].function, first->function) != 0)
+            f->holders[f->holder_count++] = all[i];
+    }
+}
+
 static void find_holders(struct survey *c, struct finding *f)
 {
     py_object *members[SURVEY_SAMPLES];
     size_t count = members_of(c, f, members);
     f->holder_count = holders_find(members, count, f->holders, FINDING_HOLDERS);
+    if (f->holder_count == 1 && (f->growth->form == FORM_GRAPH || f->growth->form == FORM_SIZE))
+        find_other_names(members[0], f);
     if (is_of_a_library(f) && !c->is_pair)
         callers_find(members, count, &f->caller);
-    if (f->growth->form == FORM_ITEMS)
+    if (f->growth->form == FORM_ITEMS && count == 1)
         name_any_item(f);
     if (f->holder_count > 0 && f->holders[0].kind == WIRE_HOLDER_LRU_CACHE &&
         f->growth->form == FORM_CONTAINER)

@@ -9,20 +9,19 @@
 #define OBJECTS_MOST 4096u /* in the queue */
 #define MET_MOST 8192u
 #define SMALL_BYTES 512u
-#define EACH_MOST 512u /* references followed per object */
 #define ITEMS_MOST 4096u
-#define SIZED_PART 4u /* go beyond EACH_MOST while at least one in this many has a size */
+#define SIZED_PART 4u /* go beyond REACH_EACH_MOST while at least one in this many has a size */
 #define VARIABLES_MOST 1024u
 
 struct reach {
-    py_object *queue[OBJECTS_MOST];
+    py_object *queue[OBJECTS_MOST], *around[OBJECTS_MOST];
     unsigned count;
     struct places met;
     struct frame_root variables[VARIABLES_MOST];
     reach_visitor *visit;
     void *context;
     /* whose references are being visited */
-    py_object *owner;
+    py_object *owner, *owner_is_in;
     unsigned reference, sized;
     bool is_function, is_container;
 };
@@ -36,19 +35,22 @@ uintptr_t reach_key_of(const py_object *owner)
 static bool meet(struct reach *r, py_object *o, const struct reach_place *place)
 {
     bool is_new, holds_others = heap_has_edges(o);
-    if (!holds_others && heap_size(o) < SMALL_BYTES)
+    py_object *memory = heap_array_memory(o); /* which several views may show: it counts once */
+    if (!holds_others && heap_size(memory) < SMALL_BYTES)
         return false;
-    if (!places_add(&r->met, (uintptr_t) o, &is_new) || !is_new)
+    if (!places_add(&r->met, (uintptr_t) memory, &is_new) || !is_new)
         return false;
-    if (holds_others && r->count < OBJECTS_MOST && r->reference <= EACH_MOST)
+    if (holds_others && r->count < OBJECTS_MOST && r->reference <= REACH_EACH_MOST) {
+        r->around[r->count] = r->is_container ? r->owner : r->owner_is_in;
         r->queue[r->count++] = o;
+    }
     return r->visit(o, place, r->context);
 }
 
 static bool is_far(const struct reach *r)
 {
     return r->reference > ITEMS_MOST ||
-           (r->reference > EACH_MOST && r->sized * SIZED_PART < r->reference);
+           (r->reference > REACH_EACH_MOST && r->sized * SIZED_PART < r->reference);
 }
 
 static int follow(py_object *o, void *context)
@@ -58,7 +60,8 @@ static int follow(py_object *o, void *context)
     /* The traversal of an lru_cache gives all its results before its dict. */
     if (is_far(r) && (r->is_container || heap_kind(o) != HEAP_DICT))
         return r->is_container;
-    struct reach_place place = {reach_key_of(r->owner) + 2 * r->reference, r->owner, r->reference};
+    struct reach_place place = {reach_key_of(r->owner) + 2 * r->reference, r->owner, r->reference,
+                                r->owner_is_in};
     /* A function refers to all globals of its module; its own references are tuples. */
     if (!r->is_function || heap_kind(o) == HEAP_TUPLE)
         r->sized += meet(r, o, &place);
@@ -78,6 +81,7 @@ static void follow_all(struct reach *r)
         if (is_of_the_language(r->queue[i]))
             continue;
         r->owner = r->queue[i];
+        r->owner_is_in = r->around[i];
         r->reference = r->sized = 0;
         r->is_container = heap_length(r->owner) >= 0;
         r->is_function = strcmp(heap_type_name(heap_type(r->owner)), "function") == 0;
@@ -98,7 +102,8 @@ static void meet_variables(struct reach *r)
     size_t count = frames_learn() ? frames_roots(r->variables, VARIABLES_MOST) : 0;
     for (size_t i = 0; i < count; i++) {
         const struct frame_root *v = &r->variables[i];
-        struct reach_place place = {hash_text(hash_text(0, v->function), v->variable) | 1, NULL, 0};
+        struct reach_place place = {hash_text(hash_text(0, v->function), v->variable) | 1, NULL, 0,
+                                    NULL};
         if (v->is_certain)
             meet(r, v->value, &place);
     }

@@ -17,7 +17,10 @@ struct reach_place {
     uintptr_t key;
     py_object *owner;   /* all its references are visited in a row; NULL: a variable */
     unsigned reference; /* its number, from 1 */
+    py_object *around;  /* the nearest container above the owner; NULL: none */
 };
+
+#define REACH_EACH_MOST 512u /* references followed per object */
 
 /* The key of the owner as a whole, instead of one of its places. */
 uintptr_t reach_key_of(const py_object *owner);

@@ -20,6 +20,8 @@ static uint64_t size_of(const struct sizes *s, py_object *o)
 {
     struct survey *c = s->survey;
     struct tensor_facts f;
+    if (s->kind == HEAP_ARRAY)
+        return heap_size(heap_array_memory(o));
     if (has_own_memory(s->kind))
         return heap_size_as(o, s->kind);
     if (!s->is_tensor || !tensors_read_memory(o, &f))
@@ -96,11 +98,8 @@ static void note(struct sizes *s, const struct sizes_place *p)
         return;
     if (p->now != p->before)
         growth_note(c, FORM_SIZE, p->key, c->time_before, p->before, p->now);
-    if (growth_knows(c, FORM_SIZE, p->key)) {
-        c->sizes[c->size_count].key = p->key;
-        c->sizes[c->size_count].part = NULL;
-        c->sizes[c->size_count++].object = p->object;
-    }
+    if (growth_knows(c, FORM_SIZE, p->key))
+        c->sizes[c->size_count++] = (struct survey_sized){.key = p->key, .object = p->object};
 }
 
 /* The growth is spread over so many places that none has a good part of it. A module is no useful
@@ -140,61 +139,119 @@ static void note_owner(struct sizes *s)
 
 #define PARTS_LEAST 8u /* fewer growing containers are reported one by one */
 
-static bool is_inner_spread(const struct sizes *s)
+/* From the key of all places of an owner, to keys that no place has. */
+enum { OF_OWNER = 2, OF_GROUP = 4 };
+
+static bool is_inner_spread(const struct sizes_inner *x, py_object *owner)
 {
-    return s->inner.growing >= PARTS_LEAST && GOOD_PART * s->inner.most < s->inner.gained &&
-           !roots_is_namespace(s->owner);
+    return x->growing >= PARTS_LEAST && GOOD_PART * x->most < x->gained &&
+           !roots_is_namespace(owner);
 }
 
-static void note_inner(struct sizes *s)
+/* `offset`: from the key of all its places, to one that no place has. */
+static void note_inner(struct sizes *s, py_object *owner, const struct sizes_inner *x, double scale,
+                       unsigned offset)
 {
     struct survey *c = s->survey;
-    uintptr_t key =
-        reach_key_of(s->owner) - 2; /* different from its places' keys and from its own */
-    double scale = scale_of(s);
-    uint64_t now, before = count_on(s, key, scale * (double) s->inner.items,
-                                    scale * (double) s->inner.gained, &now);
+    uintptr_t key = reach_key_of(owner) - offset;
+    uint64_t now,
+        before = count_on(s, key, scale * (double) x->items, scale * (double) x->gained, &now);
     if (before == 0 || c->size_count == SURVEY_SIZES)
         return;
-    if (now != before && (is_inner_spread(s) || growth_knows(c, FORM_ITEMS, key)))
+    if (now != before && (is_inner_spread(x, owner) || growth_knows(c, FORM_ITEMS, key)))
         growth_note(c, FORM_ITEMS, key, c->time_before, before, now);
     if (!growth_knows(c, FORM_ITEMS, key))
         return;
-    c->sizes[c->size_count].key = key;
-    c->sizes[c->size_count].part = s->inner.part;
-    c->sizes[c->size_count++].object = s->owner;
+    c->sizes[c->size_count++] = (struct survey_sized){
+        .key = key,
+        .object = owner,
+        .part = x->part,
+        .another = offset == OF_GROUP ? x->another : NULL,
+    };
+}
+
+static void merge(struct sizes_inner *x, const struct sizes_inner *more)
+{
+    x->items += more->items;
+    x->gained += more->gained;
+    x->growing += more->growing;
+    if (!x->part || more->most > x->most) {
+        x->another = x->most > 0 ? x->part : NULL;
+        x->part = more->part;
+        x->most = more->most;
+    } else if (!x->another && more->most > 0) {
+        x->another = more->part;
+    }
 }
 
 /* Its length was counted in the walk over all objects. */
 static bool add_inner(struct sizes *s, py_object *o)
 {
-    if (!s->owner || heap_length(o) < 0 || heap_length(s->owner) < 0)
+    if (!s->owner || heap_length(o) < 0)
         return false;
     const struct place *now = places_find(&s->survey->lengths, (uintptr_t) o);
     if (!now || heap_most(o) >= 0)
         return false;
     const struct place *before = places_find(&s->survey->lengths_before, (uintptr_t) o);
     int64_t gains = before ? (int64_t) now->value - (int64_t) before->value : 0;
-    s->inner.items += now->value;
-    s->inner.gained += gains;
-    s->inner.growing += gains > 0;
-    if (!s->inner.part || gains > s->inner.most) {
-        s->inner.part = o;
-        s->inner.most = gains;
-    }
-    return gains > 0;
+    merge(
+        &s->inner,
+        &(struct sizes_inner){
+            .items = now->value, .gained = gains, .growing = gains > 0, .part = o, .most = gains});
+    return gains > 0 && heap_length(s->owner) >= 0;
 }
 
-void sizes_end(struct sizes *s)
+/* ---- containers of objects in one ---- */
+
+static struct sizes_group *group_of(struct sizes *s, py_object *around)
+{
+    for (unsigned i = 0; i < s->group_count; i++)
+        if (s->groups[i].around == around)
+            return &s->groups[i];
+    if (s->group_count == SIZES_GROUPS)
+        return NULL;
+    s->groups[s->group_count] = (struct sizes_group){.around = around};
+    return &s->groups[s->group_count++];
+}
+
+/* Only its first items were met: they stand for all. */
+static void note_groups(struct sizes *s)
+{
+    for (unsigned i = 0; i < s->group_count; i++) {
+        struct sizes_group *g = &s->groups[i];
+        ptrdiff_t length = heap_length(g->around);
+        double scale = length > REACH_EACH_MOST ? (double) length / REACH_EACH_MOST : 1;
+        note_inner(s, g->around, &g->inner, scale, OF_GROUP);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void end_owner(struct sizes *s)
 {
     bool spread = is_spread(s);
     for (unsigned i = 0; i < s->count && !spread; i++)
         note(s, &s->largest[i]);
     if (s->owner && s->bytes >= SIZE_LEAST && s->places > SIZES_LARGEST)
         note_owner(s);
-    if (s->inner.part)
-        note_inner(s);
-    *s = (struct sizes){.survey = s->survey};
+    bool is_container = s->owner && heap_length(s->owner) >= 0;
+    if (s->inner.part && is_container)
+        note_inner(s, s->owner, &s->inner, scale_of(s), OF_OWNER);
+    bool is_told = is_container && is_inner_spread(&s->inner, s->owner);
+    struct sizes_group *g = s->inner.part && s->around && !is_told ? group_of(s, s->around) : NULL;
+    if (g)
+        merge(&g->inner, &s->inner);
+    s->owner = s->around = NULL;
+    s->bytes = 0;
+    s->gained = 0;
+    s->count = s->places = s->reference = 0;
+    s->inner = (struct sizes_inner){0};
+}
+
+void sizes_end(struct sizes *s)
+{
+    end_owner(s);
+    note_groups(s);
 }
 
 /* Most items of a container are of one type. */
@@ -210,8 +267,9 @@ static void learn_type(struct sizes *s, const py_object *type)
 bool sizes_meet(struct sizes *s, py_object *o, const struct reach_place *place)
 {
     if (place->owner != s->owner)
-        sizes_end(s);
+        end_owner(s);
     s->owner = place->owner;
+    s->around = place->around;
     s->reference = place->reference;
     learn_type(s, heap_type(o));
     uint64_t bytes = size_of(s, o);

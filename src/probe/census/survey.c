@@ -593,14 +593,11 @@ static void meet_named(struct survey *c)
     sizes_end(&s);
 }
 
-py_object *survey_object_in(const struct survey *c, const struct survey_growth *g,
-                            py_object **ret_part)
+const struct survey_sized *survey_sized_in(const struct survey *c, const struct survey_growth *g)
 {
     for (unsigned i = 0; i < c->size_count; i++)
-        if (c->sizes[i].key == g->key) {
-            *ret_part = c->sizes[i].part;
-            return c->sizes[i].object;
-        }
+        if (c->sizes[i].key == g->key)
+            return &c->sizes[i];
     return NULL;
 }
 

@@ -119,10 +119,12 @@ struct survey {
         named_graphs[SURVEY_NAMED]; /* reached from names of the program */
     unsigned graph_count, named_graph_count;
     uint64_t newest_node; /* the highest node number at the last walk */
-    struct {
+    struct survey_sized {
         uintptr_t key;
-        py_object *object, *part; /* part: for FORM_ITEMS, a container in it */
-    } sizes[SURVEY_SIZES];        /* growths by place; valid while the GIL is held */
+        py_object *object;
+        py_object *part;    /* for FORM_ITEMS: a container in it, or in an object in it ... */
+        py_object *another; /* ... and then the same of another object */
+    } sizes[SURVEY_SIZES];  /* growths by place; valid while the GIL is held */
     unsigned size_count;
     py_object *largest_graph; /* the graph carried from step to step, by survey_walk_graphs() */
     uint64_t graph_nodes, graph_time; /* its nodes, and the time of that walk */
@@ -170,10 +172,8 @@ void survey_walk_graphs(struct survey *c);
 /* True: that tensor's graph was walked, and all of it was made since the previous walk. */
 bool survey_graph_is_new(const struct survey *c, const py_object *tensor);
 
-/* The object in the place of a growth of FORM_SIZE or FORM_ITEMS; NULL: it is gone. For FORM_ITEMS,
- * *ret_part is a container in it. */
-py_object *survey_object_in(const struct survey *c, const struct survey_growth *g,
-                            py_object **ret_part);
+/* What is in the place of a growth of FORM_SIZE or FORM_ITEMS; NULL: it is gone. */
+const struct survey_sized *survey_sized_in(const struct survey *c, const struct survey_growth *g);
 
 /* The tally of a growth of objects or tensors; NULL: it is gone. */
 struct survey_tally *survey_tally_of(struct survey *c, const struct survey_growth *g);

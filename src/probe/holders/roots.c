@@ -277,6 +277,20 @@ static struct root module_root(const struct root_module *m)
                          .module = *m};
 }
 
+const struct root_module *roots_global_of(const py_object *value, const char **ret_name)
+{
+    for (size_t i = 0; i < all->module_count; i++) {
+        const struct root_module *m = &all->modules[i];
+        ptrdiff_t position = 0;
+        py_object *key, *global;
+        bool is_of_program = m->file && code_owner(m->file) == CODE_USER;
+        while (is_of_program && py.PyDict_Next((py_object *) m->dict, &position, &key, &global))
+            if (global == value && (*ret_name = code_text(key)))
+                return m;
+    }
+    return NULL;
+}
+
 /* ---- code ---- */
 
 static struct root code_root(enum root_form form, py_object *code, unsigned cost)
@@ -344,6 +358,13 @@ static bool is_cache(const py_object *type)
     return strcmp(heap_type_name(type), "functools._lru_cache_wrapper") == 0;
 }
 
+/* A Context keeps its values in a tree of such nodes. */
+static bool is_of_context(const py_object *type)
+{
+    const char *name = heap_type_name(type);
+    return strcmp(name, "hamt_bitmap_node") == 0 || strcmp(name, "hamt_collision_node") == 0;
+}
+
 static struct root dict_root(py_object *dict)
 {
     struct root_module namespace;
@@ -367,6 +388,8 @@ static struct root own_root(py_object *o)
         return generator_root(o);
     if (is_cache(type))
         return cache_root(o);
+    if (is_of_context(type))
+        return (struct root){.form = ROOT_CONTEXT, .cost = COST_HELD_BY_CODE};
     if (all->thread_class && heap_is_subtype(type, all->thread_class))
         return (struct root){.form = ROOT_THREAD, .cost = COST_THREAD};
     return (struct root){.form = ROOT_NONE};

@@ -18,6 +18,7 @@ enum root_form {
     ROOT_GENERATOR, /* a suspended one, or a coroutine */
     ROOT_THREAD,    /* a threading.Thread */
     ROOT_HANDLED,   /* the exception being handled */
+    ROOT_CONTEXT,   /* the part of a contextvars.Context with the value of a ContextVar */
 };
 
 struct root_module {
@@ -72,6 +73,9 @@ bool roots_is_namespace(py_object *dict);
 
 /* The function behind a functools.lru_cache, borrowed; NULL: unknown. */
 py_object *roots_cached_function(py_object *cache);
+
+/* The global of the program with this value: its name and module, borrowed. NULL: none. */
+const struct root_module *roots_global_of(const py_object *value, const char **ret_name);
 
 /* The file of the module that a class names as its own, borrowed; NULL: unknown. */
 const char *roots_class_file(const py_object *type);

@@ -230,6 +230,45 @@ static bool begin_thread(struct words *w)
     return true;
 }
 
+/* ---- contexts ---- */
+
+struct pair_search {
+    const py_object *held;
+    py_object *variable; /* NULL: not found */
+    bool was_held;
+};
+
+/* A node visits its values, each before its key. */
+static int look_for_variable(py_object *o, void *context)
+{
+    struct pair_search *s = context;
+    const char *type = strrchr(heap_type_name(heap_type(o)), '.');
+    type = type ? type + 1 : heap_type_name(heap_type(o));
+    if (s->was_held && strcmp(type, "ContextVar") == 0)
+        s->variable = o;
+    s->was_held = o == s->held;
+    return s->variable != NULL;
+}
+
+/* By the global that is the ContextVar; else by the name that it was given. */
+static bool begin_context(struct words *w)
+{
+    struct pair_search s = {.held = object_at(w, 1)};
+    const char *name = NULL;
+    heap_edges((py_object *) w->route->objects[0], look_for_variable, &s);
+    if (!s.variable)
+        return false;
+    const struct root_module *module = roots_global_of(s.variable, &name);
+    py_object *given = name ? NULL : python_attribute(s.variable, "name");
+    name = given ? code_text(given) : name;
+    w->holder->kind = WIRE_HOLDER_GLOBAL;
+    write_file(w->holder, module ? module->file : NULL);
+    names_add(&w->path, name ? name : unnamed);
+    python_drop(given);
+    w->at = 1;
+    return true;
+}
+
 static bool begin(struct words *w)
 {
     switch (w->route->root->form) {
@@ -247,6 +286,8 @@ static bool begin(struct words *w)
         return begin_generator(w);
     case ROOT_THREAD:
         return begin_thread(w);
+    case ROOT_CONTEXT:
+        return begin_context(w);
     case ROOT_HANDLED:
         w->holder->kind = WIRE_HOLDER_EXCEPTION;
         return true;

@@ -11,12 +11,29 @@
  */
 #define LENGTH_KNOWN_AFTER 8.0
 
+#define SEEN (sizeof(((struct step_counter *) 0)->seen) / sizeof(void *))
 #define FEEDING (sizeof(((struct step_counter *) 0)->feeding) / sizeof(struct feeding))
+
+/* True: it has made no step before. */
+static bool see(struct step_counter *c, const void *optimizer)
+{
+    for (unsigned i = 0; i < c->seen_count; i++)
+        if (c->seen[i] == optimizer)
+            return false;
+    if (c->seen_count == SEEN)
+        return false;
+    c->seen[c->seen_count++] = optimizer;
+    return true;
+}
 
 bool steps_of_optimizer(struct step_counter *c, const void *optimizer, bool gone)
 {
-    if (optimizer != c->optimizer && c->optimizer && !gone && ++c->others < HANDED_OVER)
-        return false;
+    if (optimizer != c->optimizer) {
+        bool succeeds = see(c, optimizer) && c->was_handed_over;
+        if (c->optimizer && !gone && !succeeds && ++c->others < HANDED_OVER)
+            return false;
+        c->was_handed_over = c->was_handed_over || c->others == HANDED_OVER;
+    }
     c->optimizer = optimizer;
     c->others = 0;
     c->steps++;

@@ -11,7 +11,9 @@
  *
  * Steps are those of the first optimizer, so that two of them (a GAN, a wrapper and the optimizer
  * in it) are not counted twice. Another one takes over when the first is gone, or when the first
- * makes no more steps while the other does.
+ * makes no more steps while the other does. Once that has happened, as in a program that makes an
+ * optimizer for every task and keeps the old ones, an optimizer that never stepped before takes
+ * over at once.
  *
  * An epoch is the end of a loader that fed steps: a validation has none.
  */
@@ -19,6 +21,10 @@ struct step_counter {
     const void *optimizer; /* the one whose steps count */
     double steps;          /* including those before a resume */
     unsigned others;       /* steps of another optimizer since its last */
+
+    const void *seen[256]; /* optimizers */
+    unsigned seen_count;
+    bool was_handed_over; /* from one that still exists */
 
     struct feeding {
         const void *iterator;
