@@ -178,8 +178,8 @@ static unsigned traits_of(const struct wire_census_growing *g, const struct caus
 }
 
 /* A rule names a kind of holder and a form by its number plus 1; 0: any. */
-#define HELD(kind) .held = WIRE_HOLDER_##kind + 1
-#define FORM(name) .form = WIRE_CENSUS_##name + 1
+#define HELD(kind) .held = (WIRE_HOLDER_##kind + 1)
+#define FORM(name) .form = (WIRE_CENSUS_##name + 1)
 
 #define RULE_WORDS 8
 

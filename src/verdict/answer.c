@@ -98,7 +98,7 @@ static bool fit_history(const struct engine *e, const struct alarm *alarm, struc
         at[n] = b->at;
         y[n++] = alarm->growth.channel == CHANNEL_MIN ? b->min : b->mean;
     }
-    if (n < engine_least_blocks(SOURCE_BLOCKS))
+    if (n == 0 || n < engine_least_blocks(SOURCE_BLOCKS))
         return false;
     fit_end(at, y, n, growth_grain(e->quantum, y[n - 1]), ret);
     return true;

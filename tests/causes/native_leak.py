@@ -1,7 +1,7 @@
 # Memory of a C library.
 # verdict: leak
 # cause: native
-import argparse, ctypes, torch
+import argparse, ctypes, time, torch
 p = argparse.ArgumentParser(); p.add_argument("--steps", type=int, default=600)
 p.add_argument("--fix", action="store_true"); a = p.parse_args()
 libc = ctypes.CDLL("libc.so.6")
@@ -15,4 +15,5 @@ for i in range(1, a.steps + 1):
     ctypes.memset(block, 7, 100000)
     if a.fix:
         libc.free(block)
+    time.sleep(0.004)
     print("step", i, flush=True)

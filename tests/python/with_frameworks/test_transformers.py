@@ -101,7 +101,8 @@ class KnownTruth(Case):
         folder = self.folder()
         (folder / "train.py").write_text(
             f"import sys; sys.path.insert(0, {str(HERE)!r})\n" + textwrap.dedent(SPIKES))
-        said = subprocess.run([tidemark._program.PROGRAM, "run", "--", sys.executable, "train.py"],
+        said = subprocess.run([tidemark._program.PROGRAM, "run", "--full", "--", sys.executable,
+                               "train.py"],
                               cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=300).stdout
         self.assertIn("300 steps counted by the program itself", said)
