@@ -73,23 +73,23 @@ static int explain_queueing(int r, const struct target *t, struct buf *why)
     case -EPERM:
         buf_addf(
             why,
-            "Could not attach to process %d (%s): another program traces it (a debugger, strace or "
+            "could not attach to process %d (%s): another program traces it (a debugger, strace or "
             "another profiler), or the kernel refuses. Try again when that has ended.",
             (int) t->pid, t->name);
         return -EBUSY;
     case -EBUSY:
         buf_addf(why,
-                 "Could not attach to process %d (%s): it is being stopped. Resume it (kill -CONT "
+                 "could not attach to process %d (%s): it is being stopped. Resume it (kill -CONT "
                  "%d). %s",
                  (int) t->pid, t->name, (int) t->pid, unharmed);
         return r;
     case -ENOSPC:
-        buf_addf(why, "Could not attach to process %d (%s): it has no room after its code. %s",
+        buf_addf(why, "could not attach to process %d (%s): it has no room after its code. %s",
                  (int) t->pid, t->name, unharmed);
         return -ENOTSUP;
     case -ENOTSUP:
         buf_addf(why,
-                 "Could not attach to process %d (%s): it may not run code from outside a file (a "
+                 "could not attach to process %d (%s): it may not run code from outside a file (a "
                  "rule such "
                  "as SELinux's execmem), or its processor is unknown. %s Start the job with "
                  "`tidemark run` instead.",
@@ -99,12 +99,12 @@ static int explain_queueing(int r, const struct target *t, struct buf *why)
     case -EAGAIN:
         buf_addf(
             why,
-            "Could not attach to process %d (%s): its threads reached no safe point, because they "
+            "could not attach to process %d (%s): its threads reached no safe point, because they "
             "are blocked in the kernel or busy without a pause. %s Try again later.",
             (int) t->pid, t->name, unharmed);
         return -EAGAIN;
     default:
-        buf_addf(why, "Could not attach to process %d (%s): %s.", (int) t->pid, t->name,
+        buf_addf(why, "could not attach to process %d (%s): %s.", (int) t->pid, t->name,
                  error_words(-r));
         return -EIO;
     }
@@ -196,7 +196,7 @@ static int explain_end(int state, const struct injection *i, const struct attach
     }
     if (state == REGION_FAILED) {
         d.error[sizeof d.error - 1] = '\0';
-        buf_addf(why, "Could not attach: process %d (%s) cannot load the library: %s.",
+        buf_addf(why, "could not attach: process %d (%s) cannot load the library: %s.",
                  (int) t->pid, t->name, d.error[0] ? d.error : "no reason given");
         return -ELIBBAD;
     }
@@ -209,7 +209,7 @@ static int explain_end(int state, const struct injection *i, const struct attach
     }
     buf_addf(
         why,
-        "Could not attach: the main thread of process %d (%s) was inside one long call for %.0f "
+        "could not attach: the main thread of process %d (%s) was inside one long call for %.0f "
         "seconds, and Python accepts no request until the call returns. %s, and the job runs on "
         "unchanged; %u KB of its memory stay in use. Try again, or wait longer.",
         (int) t->pid, t->name, o->seconds,

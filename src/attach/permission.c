@@ -92,7 +92,7 @@ static void explain_ids(const struct permission *p, struct buf *why)
 
 void permission_explain(const struct permission *p, struct buf *why)
 {
-    buf_addf(why, "Could not attach to process %d (%s): ", (int) p->pid, p->target->name);
+    buf_addf(why, "could not attach to process %d (%s): ", (int) p->pid, p->target->name);
     if (!is_same_user(p->self, p->target) && !has_capability(p->self)) {
         explain_ids(p, why);
     } else if (p->yama >= 3 || (p->yama > 0 && !has_capability(p->self))) {

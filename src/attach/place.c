@@ -64,7 +64,7 @@ int place_library(const struct target *t, const struct deputy *d, const char *li
     } else if (!find_loaded(t, file, ret) && (r = deputy_copy(d, fd, file, &ret->copy)) < 0) {
         buf_addf(
             why,
-            "Could not attach to process %d (%s): it sees other files than tidemark, and its user "
+            "could not attach to process %d (%s): it sees other files than tidemark, and its user "
             "can "
             "neither write to nor load programs from its /tmp, /var/tmp or /dev/shm. Start the "
             "job with `tidemark run` instead.",

@@ -124,17 +124,17 @@ static int check_version(const struct target *t, const struct elf_image *e, cons
                          struct buf *why)
 {
     if (p->minor < OLDEST_MINOR)
-        buf_addf(why, "Could not attach: the Python in process %d (%s) is older than 3.9.",
+        buf_addf(why, "could not attach: the Python in process %d (%s) is older than 3.9.",
                  (int) t->pid, t->name);
     else if (is_free_threaded(e))
         buf_addf(why,
-                 "Could not attach: the Python in process %d (%s) is a free-threaded build of %s, "
+                 "could not attach: the Python in process %d (%s) is a free-threaded build of %s, "
                  "which is not supported.",
                  (int) t->pid, t->name, p->version);
     else if (p->minor > NEWEST_MINOR)
         buf_addf(
             why,
-            "Could not attach: the Python in process %d (%s) is %s. Python 3.14 and later need "
+            "could not attach: the Python in process %d (%s) is %s. Python 3.14 and later need "
             "sys.remote_exec, which tidemark does not support yet.",
             (int) t->pid, t->name, p->version);
     else
@@ -170,7 +170,7 @@ static int check_running(const struct target *t, const struct elf_image *e,
     if (read_variable(t, e, "Py_IsInitialized", &initialized, sizeof initialized) < 0 ||
         read_variable(t, e, "PyInterpreterState_Main", ret_interpreter, sizeof(uint64_t)) < 0) {
         buf_addf(why,
-                 "Could not attach: tidemark does not know this build of Python (process %d, %s). "
+                 "could not attach: tidemark does not know this build of Python (process %d, %s). "
                  "Start the job with `tidemark run` instead.",
                  (int) t->pid, t->name);
         return -ENOTSUP;
@@ -179,7 +179,7 @@ static int check_running(const struct target *t, const struct elf_image *e,
         return 0;
     buf_addf(
         why,
-        "Could not attach: the Python in process %d (%s) is not running. It is starting or ending; "
+        "could not attach: the Python in process %d (%s) is not running. It is starting or ending; "
         "try again in a moment.",
         (int) t->pid, t->name);
     return -EAGAIN;
@@ -257,7 +257,7 @@ static int find_loader(const struct target *t, struct python *p, struct buf *why
     if (is_loaded(t, "ld-musl-") || is_loaded(t, "libc.musl-")) {
         buf_addf(
             why,
-            "Could not attach to process %d (%s): it runs on musl, and tidemark's library needs "
+            "could not attach to process %d (%s): it runs on musl, and tidemark's library needs "
             "glibc. Use an image with glibc.",
             (int) t->pid, t->name);
         return -ENOTSUP;
@@ -272,7 +272,7 @@ static int find_loader(const struct target *t, struct python *p, struct buf *why
         find_anywhere(t, "libc", "__errno_location", &e, &p->errno_location) < 0) {
         buf_addf(
             why,
-            "Could not attach to process %d (%s): it has no C library that can load another (a "
+            "could not attach to process %d (%s): it has no C library that can load another (a "
             "static program, or an unknown C library). Start the job with `tidemark run` "
             "instead.",
             (int) t->pid, t->name);
@@ -293,7 +293,7 @@ static bool is_32_bit(const struct target *t)
 static int no_python(const struct target *t, struct buf *why)
 {
     if (is_32_bit(t))
-        buf_addf(why, "Could not attach to process %d (%s): it is a 32-bit program.", (int) t->pid,
+        buf_addf(why, "could not attach to process %d (%s): it is a 32-bit program.", (int) t->pid,
                  t->name);
     else
         buf_addf(why,
@@ -309,7 +309,7 @@ int python_find(const struct target *t, struct python *ret, struct buf *why)
     struct elf_image e;
     uint64_t interpreter = 0;
     if (!arch_is_supported()) {
-        buf_adds(why, "Could not attach: tidemark can attach on x86-64 only.");
+        buf_adds(why, "could not attach: tidemark can attach on x86-64 only.");
         return -ENOTSUP;
     }
     if (find_anywhere(t, "", "Py_AddPendingCall", &e, &p.add_call) < 0)

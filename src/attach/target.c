@@ -134,7 +134,7 @@ static int check_seccomp(const struct status *s, pid_t pid, struct buf *why)
         return 0;
     buf_addf(
         why,
-        "Could not attach to process %d (%s): it forbids itself system calls (seccomp) and might "
+        "could not attach to process %d (%s): it forbids itself system calls (seccomp) and might "
         "be killed for those that attaching needs. Start it with `tidemark run` instead.",
         (int) pid, s->name);
     return -ENOTSUP;
@@ -145,20 +145,20 @@ static int check_state(const struct status *s, pid_t pid, struct buf *why)
     if (s->state == 'Z' || s->state == 'X')
         return gone(pid, why);
     if (s->is_kernel_thread || (s->parent == 2 && pid != 1)) {
-        buf_addf(why, "Could not attach to process %d (%s): it is a kernel thread.", (int) pid,
+        buf_addf(why, "could not attach to process %d (%s): it is a kernel thread.", (int) pid,
                  s->name);
         return -ENOTSUP;
     }
     if (s->tracer) {
         buf_addf(why,
-                 "Could not attach to process %d (%s): it is already traced by process %d (a "
+                 "could not attach to process %d (%s): it is already traced by process %d (a "
                  "debugger, strace or another profiler). Try again when that has ended.",
                  (int) pid, s->name, (int) s->tracer);
         return -EBUSY;
     }
     if (s->state == 'T' || s->state == 't') {
         buf_addf(why,
-                 "Could not attach to process %d (%s): it is stopped. Resume it (kill -CONT %d), "
+                 "could not attach to process %d (%s): it is stopped. Resume it (kill -CONT %d), "
                  "then try again.",
                  (int) pid, s->name, (int) pid);
         return -EBUSY;

@@ -1,6 +1,8 @@
 /* words/attached.c: attaching to a running process and detaching from it, as sentences. */
 #include "words/attached.h"
 
+#include <string.h>
+
 #include <inttypes.h>
 
 #define PROFILE "tidemark profile --pid %" PRId64
@@ -45,10 +47,16 @@ void attached_announce(struct buf *out, const char *process, double paused_secon
     buf_adds(out, ")\n");
 }
 
+#define NOT_ATTACHED "could not attach"
+
 void attached_announce_failure(struct buf *out, const char *process, int64_t pid, const char *why,
                                enum attached_remedy remedy)
 {
-    buf_addf(out, "tidemark: could not attach to %s. %s", process, why);
+    /* Most reasons begin with that themselves. */
+    if (strncmp(why, NOT_ATTACHED, strlen(NOT_ATTACHED)) == 0)
+        buf_addf(out, "tidemark: %s", why);
+    else
+        buf_addf(out, "tidemark: " NOT_ATTACHED " to %s. %s", process, why);
     if (remedy == REMEDY_RETRY)
         buf_addf(out, " tidemark tries again in a minute; or run " PROFILE, pid);
     else if (remedy == REMEDY_ROOT)

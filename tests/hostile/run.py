@@ -123,7 +123,7 @@ def attaches_to_another_users_process(bench):
     child = bench.start("plain")
     done = bench.objects(child)
     expect(done.returncode == 0 and "Python objects" in done.stdout, done.stderr)
-    expect("for user %d" % OTHER in done.stderr, "it does not say for whom it acts: " + done.stderr)
+    expect("as user %d" % OTHER in done.stderr, "it does not say for whom it acts: " + done.stderr)
 
 
 def removes_no_folder_in_the_targets_namespace(bench):
@@ -225,7 +225,8 @@ def stays_out_where_that_is_forbidden(bench):
     without = ["setpriv", "--bounding-set", "-sys_ptrace"]
     hidden = ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 none /proc && exec "$@"', "sh"]
     plain, closed = (bench.start(mode, own_namespace=False) for mode in ("plain", "closed"))
-    for prefix, child, words in ((without, plain, "Not allowed"), (AS_OTHER, closed, "Not allowed"),
+    for prefix, child, words in ((without, plain, "could not attach to process"),
+                                 (AS_OTHER, closed, "could not attach to process"),
                                  ([*hidden, *AS_THIRD], plain, "there is no process")):
         done = subprocess.run([*prefix, *entering, str(child.pid)], text=True, capture_output=True,
                               timeout=90)

@@ -164,5 +164,5 @@ TEST(permission__knows_a_process_that_closed_itself)
     CHECK(says(&p, "PR_SET_DUMPABLE"));
     p.not_dumpable = false;
     CHECK(says(&p, "a security rule of this machine"));
-    CHECK(says(&p, "Could not attach to process 7 (python3): "));
+    CHECK(says(&p, "could not attach to process 7 (python3): "));
 }

@@ -58,6 +58,12 @@ TEST(attached__a_failure_says_what_to_run)
     struct buf b = BUF_INIT;
     attached_announce_failure(&b, "trainer 7", 7, "Not allowed.", REMEDY_NONE);
     CHECK_TEXT(taken(&b), "tidemark: could not attach to trainer 7. Not allowed.\n");
+    attached_announce_failure(&b, "trainer 7", 7,
+                              "could not attach to process 7 (python3): it is a "
+                              "kernel thread.",
+                              REMEDY_NONE);
+    CHECK_TEXT(taken(&b),
+               "tidemark: could not attach to process 7 (python3): it is a kernel thread.\n");
     attached_announce_failure(&b, "trainer 7", 7, "Not allowed.", REMEDY_ROOT);
     CHECK_TEXT(taken(&b), "tidemark: could not attach to trainer 7. Not allowed. To find the "
                           "holder, run sudo tidemark profile --pid 7\n");
