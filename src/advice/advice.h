@@ -1,4 +1,4 @@
-/* advice/advice.h: what a run says about the memory its job needs. Pure: no I/O, no clock. */
+/* advice/advice.h: what a run shows about the memory its job needs. Pure: no I/O, no clock. */
 #ifndef TIDEMARK_ADVICE_H
 #define TIDEMARK_ADVICE_H
 
@@ -11,84 +11,85 @@
 #include <stddef.h>
 
 /*
- * Facts in, advice out, each piece with the measurement it rests on. Nothing is said that the run
- * does not show: where a fact is absent (NAN, NULL), so is what would follow from it.
+ * Facts in, advice out. Each piece of advice carries the measurement it rests on. Where a fact is
+ * missing (NAN, NULL), the advice that would follow from it is missing too.
  */
 
 /* ---- what data workers copy ---- */
 
 /*
- * The data workers of one process. A forked one shares its parent's pages until one of them is
- * written to; reading a Python object writes its reference count. So a list that all of them read
- * is there once more in each of them in the end: bounded, and no leak. A spawned one holds copies
- * of its own from the start.
+ * The data workers of one process. A forked worker shares its parent's pages until one of the two
+ * writes to them, and reading a Python object writes its reference count. So each worker that reads
+ * a list ends up with its own copy of it: bounded growth, not a leak. A spawned worker holds its
+ * own copies from the start.
  */
 enum copy_trend {
-    COPIES_UNKNOWN, /* too few looks */
-    COPIES_GROW,    /* they still did at the last look */
+    COPIES_UNKNOWN, /* too few samples */
+    COPIES_GROW,    /* still growing at the last sample */
     COPIES_STAND,
 };
 
 struct copy_facts {
-    const char *parent; /* whose: "trainer 4242" */
+    const char *parent; /* their parent: "trainer 4242" */
     bool spawned;
-    unsigned workers;  /* at a time */
-    unsigned measured; /* of so many of these it is known, and makes up `all` */
-    double each, all; /* what of their parent's memory they have for themselves now; of spawned ones
-                         all that they had for themselves at most */
-    double inherited; /* what one of them shared at its fork: it cannot copy more */
+    unsigned workers;  /* alive at the same time */
+    unsigned measured; /* how many of these were measured; `all` is their sum */
+    double each, all;  /* bytes of their parent's memory that are private to a worker now (mean) and
+                          to all of them; for spawned workers, the most memory each had */
+    double inherited;  /* what a worker shared with its parent at the fork: it cannot copy more */
     enum copy_trend trend;
-    double rate; /* of one that grows, per unit of the clock */
+    double rate; /* of the growth, per unit of the clock */
     enum series_clock clock;
 
-    bool probed; /* the parent tells things from inside, and so it would its dataset */
-    /* The largest attribute of the dataset that is made of Python objects; NULL: not known. */
+    bool probed; /* the parent reports from inside, so it would also report its dataset */
+    /* The largest attribute of the dataset that consists of Python objects; NULL: not known. */
     const char *type, *owner, *attribute; /* "list", "Files", "samples"; the owner may be empty */
     double objects;                       /* bytes of the objects in it ... */
     double objects_all;                   /* ... and in all such attributes */
 };
 
 struct copies {
-    bool matter;      /* enough to be told */
-    bool may_matter;  /* it is if it is the dataset, which nobody could say; never both */
-    bool named;       /* that attribute is most of what was copied */
-    bool part;        /* it can only be a part of it; never both */
-    bool needs_probe; /* nobody could say what it is */
-    double ends_at;   /* the most that each of them will have copied; NAN: it is there, or stands */
+    bool matter;      /* large enough to be reported */
+    bool may_matter;  /* it matters if the copies are the dataset, which is not known; never with
+                         `matter` */
+    bool named;       /* the attribute is most of what was copied */
+    bool part;        /* the attribute is only part of what was copied; never with `named` */
+    bool needs_probe; /* only a probe could name what was copied */
+    double ends_at;   /* the most each worker will copy; NAN: reached, or flat */
 };
 
 void copies_judge(const struct copy_facts *facts, struct copies *ret);
 
-/* Of what a fork shared, `taken` more is its own now, and it can have copied no more of that than
- * `faulted`. Returns how much was left to it by others in all, where that was `left` before. */
+/* A worker's private part of the memory it shared at its fork rose by `taken` bytes. It copied at
+ * most `faulted` of them; others gave up the rest. Returns the total that others gave up, which was
+ * `left` before. */
 double copies_left(double left, double taken, double faulted);
 
-/* Whether what a worker has copied still rose over the last quarter of what is known, and how
- * fast. */
+/* Whether a worker's copies still rose over the last quarter of their history, and how fast. */
 enum copy_trend copies_trend(const struct history *copied, double *ret_rate);
 
 /* ---- how much memory it takes ---- */
 
 /*
- * What one kind of memory did in the run: the host's, with shared pages counted once and without
- * pages of files, or a device's. Bytes; NAN: not known.
+ * The use of one kind of memory in the run: the host's (shared pages counted once, pages of files
+ * left out) or a device's. In bytes; NAN: not known.
  */
 struct size_facts {
     const char *name;            /* "host", "gpu0" */
-    const struct answer *answer; /* of the series that stands for it */
+    const struct answer *answer; /* of the series that represents it */
     enum series_clock clock;
-    double settled;         /* where it stands at the end */
-    double warm_up_seconds; /* when its warm-up had ended, from the beginning of the run */
-    double peak;            /* the highest that was seen */
-    double copied, shared;  /* of the peak: copied by data workers; in /dev/shm */
-    double unseen; /* by which a process was higher between two looks, as the kernel tells */
-    double copies_to_come; /* that data workers will still copy */
+    double settled;         /* the level at the end */
+    double warm_up_seconds; /* end of its warm-up, in seconds since the run began */
+    double peak;            /* the highest sample */
+    double copied, shared;  /* parts of the peak: copied by data workers; in /dev/shm */
+    double unseen; /* peak between two samples, above the samples, as the kernel reports it */
+    double copies_to_come; /* what data workers will still copy */
     double files;          /* mapped pages of files: code and libraries */
-    double needed; /* of a device: the most that tensors took, and what is not torch's; NAN: no more
-                      is known than what was taken */
-    double capacity; /* what there is */
+    double needed;   /* of a device: peak of the tensors plus memory that is not torch's; NAN: only
+                        the peak is known */
+    double capacity; /* bytes available in all */
     const char *capacity_source;
-    bool failed; /* the command did: what it would have taken later is not known */
+    bool failed; /* the command failed: what it would have needed later is not known */
 };
 
 /* Why a size is what it is; words/size.h has the sentences. */
@@ -129,11 +130,11 @@ struct size_reasons {
 
 struct size {
     enum verdict verdict;
-    bool leaks;                  /* and not by a negligible amount: no size is enough */
-    bool settled;                /* it stands, and is not expected to grow any more */
-    double minimum, recommended; /* NAN: no size can be named, and minimum_why says why */
-    double grows_until;          /* of a leak: where on its clock the capacity is used up ... */
-    double for_plan;             /* ... and what would last to the end of the plan */
+    bool leaks;                  /* a leak that is not negligible: no size is enough */
+    bool settled;                /* it is flat and not expected to grow */
+    double minimum, recommended; /* NAN: no size follows; minimum_why says why */
+    double grows_until;          /* where a leak reaches the capacity, on its clock */
+    double for_plan;             /* of a leak: the size that lasts to the end of the plan */
     struct size_reasons minimum_why, recommended_why;
 };
 
@@ -141,21 +142,21 @@ void size_judge(const struct size_facts *facts, struct size *ret);
 
 /* ---- what the constant part is made of, and what could be changed ---- */
 
-/* All processes of one role, at the moment when most of them were there. Bytes; NAN: not known. */
+/* All processes of one role, at the moment when most of them were alive. Bytes; NAN: not known. */
 struct part_facts {
     const char *role; /* "data worker" */
     unsigned processes;
     double rss, pss;
-    double private_bytes; /* what would be free without them */
+    double private_bytes; /* what would be free if they ended */
     bool stable;          /* they did not grow */
 };
 
-/* What torch's allocator did on a device. */
+/* Use of a device by torch's allocator. */
 struct device_facts {
     const char *name;          /* "cuda:0" */
-    double allocated, highest; /* between steps, at the lowest; the most at a time */
-    double reserved;           /* what it kept, at the lowest of the second half of the run */
-    double used, capacity;     /* of the whole device, where the driver tells */
+    double allocated, highest; /* the lowest between steps; the peak */
+    double reserved;           /* the lowest reserve in the second half of the run */
+    double used, capacity;     /* of the whole device, where the driver reports it */
 };
 
 #define ADVICE_DEVICES 16
@@ -167,28 +168,28 @@ struct setting_facts {
     const struct copy_facts *copies; /* of those that matter; NULL: none */
     struct device_facts devices[ADVICE_DEVICES];
     unsigned device_count;
-    double pinned;                     /* host memory that torch has pinned, at most */
-    double freed_by_trim, freed_by_gc; /* what the first cleanup of the run gave back */
-    unsigned falls, collections; /* full collections, and those at which memory fell a good deal */
-    double fall;                 /* by how much, typically */
+    double pinned;                     /* the most host memory that torch had pinned */
+    double freed_by_trim, freed_by_gc; /* what the run's first cleanup freed */
+    unsigned falls, collections; /* full collections: after which memory fell clearly, and all */
+    double fall;                 /* the typical fall */
 };
 
 enum setting_kind {
-    SETTING_DATASET,         /* workers copy it */
-    SETTING_WORKERS,         /* data workers weigh */
-    SETTING_COMPILE_WORKERS, /* compile workers weigh */
+    SETTING_DATASET,         /* data workers copy the dataset */
+    SETTING_WORKERS,         /* data workers take much memory */
+    SETTING_COMPILE_WORKERS, /* compile workers take much memory */
     SETTING_PINNED,
     SETTING_ARENAS,          /* malloc retained much until a trim */
     SETTING_COLLECT_CLEANUP, /* the cleanup's first collection freed much */
-    SETTING_COLLECT,         /* so do most full collections */
+    SETTING_COLLECT,         /* most full collections free much */
     SETTING_ACCUMULATION,    /* a device is almost full during steps alone */
     SETTING_EXPANDABLE,      /* torch's reserve is fragmented */
 };
 
-/* One that the run has a reason for; words/settings.h has the sentence. */
+/* A setting that the run gives a reason to change; words/settings.h has the sentence. */
 struct setting {
     enum setting_kind kind;
-    unsigned at; /* of the facts' parts or devices */
+    unsigned at; /* index into the facts' parts or devices */
 };
 
 #define ADVICE_SETTINGS 8
@@ -198,7 +199,7 @@ struct settings {
     unsigned count;
 };
 
-/* Only those that the run has a reason for; of a job that needs none it is empty. */
+/* Only the settings that the run gives a reason to change; empty if it gives none. */
 void settings_judge(const struct setting_facts *facts, struct settings *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* advice/causes.c: why the memory of a process grows: causes, ranked by what speaks for each. */
+/* advice/causes.c: why a process's memory grows: causes, ranked by their evidence. */
 #include "advice/causes.h"
 #include "advice/advice.h"
 
@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A counter has no bytes to be ranked by: the container that holds what it counts comes first. */
+/* A counter has no bytes to rank it by, so the container that holds the counted things gets this
+ * weight. */
 #define COUNTED_WEIGHT 0.9
 
-/* A container that grows at this part of the rate of its kind of items holds them. */
+/* A container that grows at this share of the rate of its kind of items holds them. */
 #define COVERED_SHARE 0.8
 
 /* ---- which cause a growth is ---- */
@@ -62,18 +63,19 @@ static bool ends_in(const char *text, const char *end)
     return len >= tail && strcmp(text + len - tail, end) == 0;
 }
 
-/* Every item has as many tensors as there are parameters and is about as large as all of them, or
- * some times that: an optimizer's state is up to three times. */
+/* A checkpoint item has as many tensors as the model has parameters. Its size is that of all
+ * parameters or a multiple: an optimizer's state is up to three times as large. */
 #define COPIES_LEAST 0.8
 #define COPIES_MOST 4.5
 
-/* A copy of a parameter has its shape; leaves that want gradients are parameters. */
+/* A copy of a parameter has the parameter's shape; leaf tensors that require gradients are
+ * parameters. */
 static bool is_shaped_as_a_parameter(const struct wire_census_thing *tensor,
                                      const struct cause_facts *facts)
 {
     bool knows_any = false;
     if (strstr(tensor->dtype, "int") || strcmp(tensor->dtype, "bool") == 0)
-        return false; /* only what has fractions is trained */
+        return false; /* only floating-point tensors are trained */
     for (size_t i = 0; i < facts->group_count; i++) {
         const struct wire_census_group *group = &facts->groups[i];
         bool is_parameter = group->requires_grad && !group->grad_fn;
@@ -84,7 +86,7 @@ static bool is_shaped_as_a_parameter(const struct wire_census_thing *tensor,
     return !knows_any;
 }
 
-/* By the tensor that weighs most in an item; where none is known, nothing speaks against it. */
+/* Judged by the largest tensor of an item; true where it is not known. */
 static bool may_be_of_the_model(const struct wire_census_growing *g,
                                 const struct cause_facts *facts)
 {
@@ -103,13 +105,13 @@ static bool is_a_checkpoint(const struct wire_census_growing *g, const struct ca
            g->tensors >= COPIES_LEAST * round(copies) * facts->model_tensors;
 }
 
-/* It may hold more than can be seen. */
+/* It may hold more than the census sees. */
 static bool keeps_a_graph(const struct wire_census_growing *g)
 {
     return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
 }
 
-/* Plain objects of Python's that nothing in Python holds: torch has none of these. */
+/* Plain Python objects that nothing in Python holds: torch has none of these. */
 static bool any_registered(const struct cause_facts *facts)
 {
     for (size_t i = 0; i < facts->growth_count; i++) {
@@ -137,7 +139,7 @@ static bool is_in_gradients(const struct wire_census_growing *g)
     return h && has_tensors(g) && (ends_in(h->path, ".grad") || ends_in(h->path, "grads"));
 }
 
-/* Without a graph anywhere no cycle of autograd's can be. */
+/* Without any graph there can be no cycle of autograd's. */
 static bool any_graph(const struct wire_census_growing *g, const struct cause_facts *facts)
 {
     double count = g->point_count > 0 ? g->points[g->point_count - 1].count : 0;
@@ -147,12 +149,12 @@ static bool any_graph(const struct wire_census_growing *g, const struct cause_fa
     return any;
 }
 
-/* What a growth has, of all that tells the causes apart. */
+/* What a growth has, as far as it decides between causes. */
 enum trait {
     TRAIT_TENSORS = 1 << 0,
     TRAIT_SCALARS = 1 << 1, /* tensors of one number */
     TRAIT_GRAD_FN = 1 << 2,
-    TRAIT_GRAPH = 1 << 3, /* it keeps one, or is one */
+    TRAIT_GRAPH = 1 << 3, /* it keeps a graph, or is one */
     TRAIT_EXCEPTION = 1 << 4,
     TRAIT_FUNCTION = 1 << 5,
     TRAIT_GRADIENTS = 1 << 6,
@@ -162,7 +164,7 @@ enum trait {
     TRAIT_AMONG_REGISTERED = 1 << 10,
 };
 
-/* contextlib.ExitStack's have nothing to do with a training's. */
+/* The callbacks of contextlib.ExitStack are not training callbacks. */
 #define EXIT_CALLBACKS "_exit_callbacks"
 
 static unsigned traits_of(const struct wire_census_growing *g, const struct cause_facts *facts)
@@ -177,22 +179,22 @@ static unsigned traits_of(const struct wire_census_growing *g, const struct caus
            (any_registered(facts) ? TRAIT_AMONG_REGISTERED : 0u);
 }
 
-/* A rule names a kind of holder and a form by its number plus 1; 0: any. */
+/* A rule stores a kind of holder and a form as their number plus 1; 0: any. */
 #define HELD(kind) .held = (WIRE_HOLDER_##kind + 1)
 #define FORM(name) .form = (WIRE_CENSUS_##name + 1)
 
 #define RULE_WORDS 8
 
-/* The first that holds says which cause a growth is: all that it names has to be so. */
+/* The first rule that applies gives the cause. Every condition that a rule names must hold. */
 static const struct cause_rule {
     enum cause cause;
     unsigned held, form;
-    unsigned has, lacks;           /* traits: all of these, none of those */
-    const char *type;              /* of what grows */
-    const char *words[RULE_WORDS]; /* one of these is in its names; none: no matter */
+    unsigned has, lacks;           /* traits it must have, and must not have */
+    const char *type;              /* of the growing object */
+    const char *words[RULE_WORDS]; /* one of these occurs in its names; empty: any name */
 } rules[] = {
     {CAUSE_CYCLE, HELD(GARBAGE)},
-    /* Of a tensor that C++ knows too: there its table of hooks is held. */
+    /* C++ holds the table of hooks of a tensor that it knows too. */
     {CAUSE_HOOKS, HELD(NATIVE), .has = TRAIT_FUNCTION, .type = "collections.OrderedDict"},
     {CAUSE_REGISTERED, HELD(NATIVE), .has = TRAIT_AMONG_REGISTERED},
     {CAUSE_NATIVE, HELD(NATIVE), .lacks = TRAIT_TENSORS | TRAIT_GRAPH},
@@ -261,7 +263,7 @@ static double positive(double rate)
     return rate > 0 ? rate : 0;
 }
 
-/* Of all the memory that grows, on the host and on devices. */
+/* The share of all growing memory, host and devices. */
 static double weigh(double host, double device, const struct cause_facts *facts)
 {
     double host_rate = positive(facts->host_rate), device_rate = positive(facts->allocated_rate);
@@ -275,8 +277,7 @@ static bool is_of_a_container(enum wire_thing_kind kind)
            kind == WIRE_THING_SET;
 }
 
-/* An item whose largest part is one of these is no larger than it looks: what it reaches is counted
- * with it. */
+/* Whether an item holds no more than it seems: the census counts what these kinds reach. */
 static bool is_plain(const struct wire_census_growing *g)
 {
     if (g->item_depth == 0)
@@ -302,8 +303,8 @@ static bool is_called_one(const struct wire_census_growing *g, const char *const
     return false;
 }
 
-/* Objects of extensions keep their memory outside Python's, as do some of Python's own; single
- * values do not. */
+/* Objects of extensions, and some of Python's own, keep memory outside Python; single values do
+ * not. */
 static bool is_native_backed(const struct wire_census_growing *g)
 {
     static const char *const words[] = {
@@ -324,7 +325,7 @@ bool causes_hold_more(const struct wire_census_growing *g)
     return holds_more(g);
 }
 
-/* Where only the number of tensors grows, by that. */
+/* Weighed by the number of tensors where only that grows. */
 static double weight_of(const struct growth_facts *f, const struct cause_facts *facts)
 {
     double weight = weigh(middle(f->host_share), middle(f->device_share), facts);
@@ -386,7 +387,8 @@ static struct cause_found *add(struct causes *c, enum cause cause, double weight
     return found;
 }
 
-/* Tensors that only a graph holds, where something in Python keeps graphs: these are in them. */
+/* Tensors that only native code holds, while something in Python keeps graphs: they belong to those
+ * graphs. */
 static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts *facts)
 {
     if (!is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !has_tensors(f->growing))
@@ -398,8 +400,8 @@ static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts
     return false;
 }
 
-/* Tensors that nothing in Python holds, and arrays that become more as fast: such an array may be a
- * view of a tensor, and does not say so. */
+/* Tensors that nothing in Python holds, while arrays grow as fast: such an array may be a view of a
+ * tensor without saying so. */
 static bool is_in_an_array(const struct growth_facts *f, const struct cause_facts *facts)
 {
     if (!is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !has_tensors(f->growing))
@@ -430,7 +432,7 @@ static bool item_has(const struct wire_census_growing *g, const struct wire_cens
     return false;
 }
 
-/* The items of a container that grows as fast: the same once more. */
+/* The items of a container that grows as fast: reporting both would report one growth twice. */
 static bool is_covered(const struct growth_facts *f, const struct cause_facts *facts)
 {
     const struct wire_census_growing *g = f->growing;
@@ -476,10 +478,10 @@ static bool any_tensors(const struct cause_facts *facts)
     return false;
 }
 
-/* A thread has its stack, an arena of malloc's, and what its function works with. */
+/* A thread takes its stack, a malloc arena, and what its function works with. */
 #define THREAD_BYTES (1024.0 * 1024)
 
-/* The first thing to know where what is named is the smaller part. */
+/* Said where the named causes explain the smaller part: the reader must know that first. */
 static void say_not_found(struct causes *c, const struct cause_facts *facts)
 {
     if (c->count > 0)
@@ -493,7 +495,7 @@ static void say_not_found(struct causes *c, const struct cause_facts *facts)
             100 * facts->unexplained.low);
 }
 
-/* Free memory is no leak: where something else grows, that is what makes the holes. */
+/* Free memory is not a leak. Where something else grows, that growth makes the holes. */
 static void add_retention(struct causes *c, const struct cause_facts *facts)
 {
     struct cause_found *found =
@@ -528,7 +530,7 @@ static void add_native(struct causes *c, const struct cause_facts *facts)
             "TIDEMARK_CLEANUP=every=10,trim=1 would give back what is free");
 }
 
-/* Of a graph it is known that it holds more. */
+/* Graphs do not count: they are known to hold more. */
 static bool any_might_hold_more(const struct causes *c)
 {
     for (unsigned i = 0; i < c->count; i++)
@@ -537,7 +539,7 @@ static bool any_might_hold_more(const struct causes *c)
     return false;
 }
 
-/* Host memory that nothing in Python explains: free in the heap, or in native code. */
+/* Host memory that no Python object explains: free heap memory, or native code. */
 static void add_unheld(struct causes *c, const struct cause_facts *facts)
 {
     double threads = positive(facts->threads_rate) * THREAD_BYTES / facts->host_rate;
@@ -581,9 +583,8 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
 
 /* ---- what is no memory of the process's own ---- */
 
-/* An item of a container that holds files or threads has one or a few of them, and is more than a
- * number, a text or a tensor; an object of a class may have many, as a loader has for its workers.
- */
+/* An item of a container of files or threads holds one or a few of them. It is more than a number,
+ * a text or a tensor. An object of a class may hold many, as a loader does with its workers. */
 #define EACH_LEAST 0.4
 #define EACH_MOST 4.5
 #define EACH_OF_OBJECT 64
@@ -593,12 +594,12 @@ static bool is_value(const struct wire_census_growing *g)
     return is_plain(g) && !is_of_a_container(g->item[0].kind);
 }
 
-/* What is no memory of the process's own, and who may hold it. */
+/* A counter that is not the process's own memory, and what may hold what it counts. */
 struct counted {
     enum cause cause;
-    bool is_bytes;         /* shared memory: items with tensors of that size hold it, too */
-    double plain_most;     /* so many may an item of plain values have */
-    const char *called[5]; /* one of these; none: any item that is no value */
+    bool is_bytes;         /* shared memory: items with tensors of that size hold it too */
+    double plain_most;     /* the most that an item of plain values may hold */
+    const char *called[5]; /* one of these names; empty: any item that is not a value */
     const char *evidence;
 };
 
@@ -607,7 +608,7 @@ struct counted {
         "SharedMemory", "shared_memory", "mmap", "RawArray"                                        \
     }
 
-/* A pool, or an iterator of a loader, has some processes. */
+/* A process pool or a loader's iterator holds several processes. */
 static const struct counted processes = {
     CAUSE_PROCESSES, false, EACH_OF_OBJECT, {NULL}, "the number of processes grows"};
 static const struct counted files = {
@@ -632,7 +633,7 @@ static bool holds_counted(const struct counted *c, double rate, const struct gro
            each <= most;
 }
 
-/* The program's own files, packages, the standard library. */
+/* 0: the program's own files, 1: packages, 2: the standard library. */
 static int distance_of(const struct growth_facts *f)
 {
     const struct wire_census_holder *h = f ? holder_of(f->growing) : NULL;
@@ -642,7 +643,7 @@ static int distance_of(const struct growth_facts *f)
     return strstr(file, "/lib/python3") ? 2 : 0;
 }
 
-/* The container that holds them: one of the program's own before a library's registry. */
+/* The container that holds them; the program's own come before a library's registry. */
 static const struct growth_facts *holder_of_counted(const struct cause_facts *facts,
                                                     const struct counted *what, double rate)
 {
@@ -679,7 +680,7 @@ static void add_held(struct causes *c, const struct cause_facts *facts, const st
     say(found->evidence, &found->evidence_count, "%s", what->evidence);
 }
 
-/* Each process has pipes and threads that serve it. */
+/* Pipes and threads that serve processes are no cause of their own. */
 static void add_counters(struct causes *c, const struct cause_facts *facts)
 {
     bool by_processes = facts->processes_rate > 0;
@@ -699,8 +700,8 @@ static int compare(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Of those that weigh the same a container says more than that there are more objects of a type,
- * and the user's own code comes first. */
+/* At equal weight, a container says more than a growing count of a type, and the user's own code
+ * comes first. */
 static int by_weight(const void *a, const void *b)
 {
     const struct cause_found *x = a, *y = b;
@@ -715,7 +716,7 @@ static int by_weight(const void *a, const void *b)
     return order ? order : (x->growth > y->growth) - (x->growth < y->growth);
 }
 
-/* ---- one cause is told once ---- */
+/* ---- each cause is reported once ---- */
 
 static size_t root_length(const char *path)
 {
@@ -730,7 +731,7 @@ static size_t last_dot(const char *path, size_t length)
     return length;
 }
 
-/* A framework's objects know each other: there are many ways to one attribute of one class. */
+/* A framework's objects refer to each other, so many paths lead to one attribute of one class. */
 static bool is_same_attribute(const struct wire_census_holder *x,
                               const struct wire_census_holder *y)
 {
@@ -740,7 +741,7 @@ static bool is_same_attribute(const struct wire_census_holder *x,
            strncmp(x->path + begin_x, y->path + begin_y, end_x - begin_x) == 0;
 }
 
-/* Both are reached through the same variable, and the same items of it. */
+/* Both are reached through the same variable and the same items of it. */
 static bool is_held_by_the_same(const struct cause_found *a, const struct cause_found *b)
 {
     const struct wire_census_holder *x = a->growth ? holder_of(a->growth->growing) : NULL;
@@ -753,7 +754,7 @@ static bool is_held_by_the_same(const struct cause_found *a, const struct cause_
            is_same_attribute(x, y);
 }
 
-/* They are in the order of their weight: the first of them stands for all. */
+/* Causes are sorted by weight, so the first stands for all with the same holder. */
 static void join_same_holders(struct causes *c)
 {
     unsigned kept = 0;
@@ -767,7 +768,7 @@ static void join_same_holders(struct causes *c)
     c->count = kept;
 }
 
-/* Two that keep graphs, or what cannot be seen: which one holds more is not known. */
+/* Several causes keep graphs: which graph holds more is not known. */
 static void say_rivals(struct causes *c)
 {
     unsigned rivals = 0;

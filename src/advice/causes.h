@@ -1,4 +1,4 @@
-/* advice/causes.h: why the memory of a process grows: causes, ranked by what speaks for each. */
+/* advice/causes.h: why a process's memory grows: causes, ranked by their evidence. */
 #ifndef TIDEMARK_ADVICE_CAUSES_H
 #define TIDEMARK_ADVICE_CAUSES_H
 
@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 /*
- * Facts of one process in, causes out. A cause is named only where something that was measured
- * speaks for it; what could be one of two is said to be so, with what would tell. Only a process
- * that leaks, or is suspect, has causes: to ask for others is the caller's mistake.
+ * Facts of one process in, causes out. A cause is named only where a measurement supports it. Where
+ * it could be one of two, `undecided` says so and what would decide it. The caller must ask only
+ * about a process that leaks or is suspect: only these have causes.
  */
 enum cause {
     CAUSE_RETAINED_LOSS,
@@ -46,16 +46,17 @@ enum cause {
     CAUSES,
 };
 
-/* Something that has grown steadily, by the census. Rates are per unit of the clock. */
+/* Objects that grow steadily, according to the census. Rates are per unit of the clock. */
 struct growth_facts {
     const struct wire_census_growing *growing;
-    double count_rate;             /* of what its points count */
-    double host_rate, device_rate; /* bytes, as far as they can be seen; NAN: not known */
-    /* Of the growth there, by its ledger, 0 to 1; 0 where nothing grows there. */
+    double count_rate;             /* of the counts of its points */
+    double host_rate, device_rate; /* bytes, as far as the census can see them; NAN: not known */
+    /* Its share of the memory's growth, by that memory's ledger, 0 to 1; 0 where that memory does
+     * not grow. */
     struct interval host_share, device_share;
 };
 
-/* Rates are per unit of the clock, of what leaks or is suspect; NAN: it does neither. */
+/* Rates are per unit of the clock; NAN: this counter is neither leaking nor suspect. */
 struct cause_facts {
     const struct growth_facts *growths;
     size_t growth_count;
@@ -66,19 +67,19 @@ struct cause_facts {
     double shared_rate;     /* host.shmem */
     double fds_rate;        /* fds */
     double threads_rate;    /* threads */
-    double processes_rate;  /* of the whole job, where this process is one that starts them */
-    bool shared_is_pinned;  /* most of it is memory that torch has pinned */
+    double processes_rate;  /* of the whole job, where this process starts processes */
+    bool shared_is_pinned;  /* most of the shared memory is memory that torch pinned */
     double reserved_growth; /* torch.reserved, whatever its verdict; NAN: not known */
-    bool allocated_known;   /* there is torch.allocated */
-    bool censused;          /* its objects were counted often enough to see what grows */
-    /* Of the growth of host memory, by its ledger, 0 to 1. */
+    bool allocated_known;   /* torch.allocated was reported */
+    bool censused;          /* enough censuses to see what grows */
+    /* Share of the growth of host memory, by its ledger, 0 to 1. */
     struct interval unexplained;
-    double heap_used, heap_free;            /* malloc's in-use bytes, free memory; NAN: not known */
-    struct interval device_unexplained;     /* of that of allocated_rate */
-    double graph_tensors;                   /* that are or may be in a graph, at the last census */
-    bool profiler;                          /* an object of one is there */
+    double heap_used, heap_free; /* malloc's in-use bytes, free heap memory; NAN: not known */
+    struct interval device_unexplained; /* share of the growth of allocated_rate */
+    double graph_tensors; /* tensors that are or may be in a graph, at the last census */
+    bool profiler;        /* a profiler object exists */
     double model_bytes, model_tensors;      /* its parameters; NAN: not known */
-    const struct wire_census_group *groups; /* tensors that are alike, those that take most */
+    const struct wire_census_group *groups; /* groups of similar tensors, the largest */
     size_t group_count;
 };
 
@@ -88,10 +89,11 @@ struct cause_facts {
 
 struct cause_found {
     enum cause cause;
-    const struct growth_facts *growth; /* of the facts; NULL: seen from the counters alone */
-    double weight;   /* 0 to 1, of all the memory that grows: the causes are in the order of it */
-    double share;    /* of the growth of one memory it explains, 0 to 1, at least; NAN: not known */
-    bool holds_more; /* than is seen at its items */
+    const struct growth_facts *growth; /* of the facts; NULL: only counters show it */
+    double weight;   /* 0 to 1, share of all growing memory; causes are ranked by it */
+    double share;    /* share of one memory's growth that it explains, 0 to 1, lower bound; NAN: not
+                        known */
+    bool holds_more; /* it holds more than the census sees in its items */
     char evidence[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH];
     unsigned evidence_count;
 };
@@ -99,14 +101,14 @@ struct cause_found {
 struct causes {
     struct cause_found list[CAUSES_MOST];
     unsigned count;
-    char undecided[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH]; /* what cannot be told, and what would */
+    char undecided[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH]; /* what is open, and what would decide it */
     unsigned undecided_count;
 };
 
-/* Its items take memory that is not seen at them: a graph, or outside Python's own. */
+/* Whether its items hold memory that the census does not see: a graph, or memory outside Python. */
 bool causes_hold_more(const struct wire_census_growing *g);
 
-/* Not for bounded containers: these are caches, and the caller tells where they end. */
+/* Not for bounded containers: these are caches, and the caller reports their bounds. */
 void causes_rank(const struct cause_facts *facts, struct causes *ret);
 
 #endif

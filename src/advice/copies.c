@@ -1,4 +1,4 @@
-/* advice/copies.c: what data workers copy of the process that forked them. No sentences:
+/* advice/copies.c: what data workers copy from the process that forked them. No sentences:
  * words/copies.c. */
 #include "advice/advice.h"
 
@@ -8,9 +8,9 @@
 #define MB (1024.0 * 1024)
 
 /*
- * Every worker copies of the interpreter and its modules, the more of them the collector walks:
- * measured 6 MB with torch alone, 109 MB with two frameworks and gc.collect() in the workers. Where
- * nobody says what it is, it has to be more than that, or most of all there is.
+ * Every worker copies some of the interpreter and its modules, more if the collector walks them.
+ * Measured: 6 MB with torch alone, 109 MB with two frameworks and gc.collect() in the workers.
+ * Where the copied data is not known, copies must exceed that or be most of what was inherited.
  */
 #define NAMED_EACH (16 * MB)
 #define NAMED_ALL (32 * MB)
@@ -18,17 +18,18 @@
 #define UNNAMED_LEAST (48 * MB)
 #define UNNAMED_SHARE 0.5
 
-/* An attribute is what was copied if it is this part of it, and this part of it was copied. */
+/* An attribute is what was copied if it makes up this share of the copies, and this share of it was
+ * copied. */
 #define EXPLAINS_SHARE 0.5
 #define COPIED_SHARE 0.25
 
-/* Within this share of its end it is there. */
+/* At this share of the final amount, copying counts as done. */
 #define ARRIVED_SHARE 0.9
 
-/* What a worker copies beside the dataset where nothing but torch is imported, measured. */
+/* Measured: what a worker copies beside the dataset when only torch is imported. */
 #define BESIDE_BYTES (6.5 * MB)
 
-/* A rise over the last quarter of less than this is none. */
+/* A smaller rise over the last quarter counts as flat. */
 #define RISE_BYTES MB
 #define RISE_SHARE 0.03
 
@@ -38,7 +39,8 @@ static bool attribute_explains(const struct copy_facts *f)
            f->each >= COPIED_SHARE * f->objects_all;
 }
 
-/* A spawned worker has its interpreter for itself, too: without a name it may be nothing else. */
+/* A spawned worker also owns its interpreter: without a named attribute it may hold nothing
+ * else. */
 static bool is_enough(const struct copy_facts *f, bool named)
 {
     bool all_of_it = f->attribute && f->objects_all >= NAMED_EACH && f->each >= f->objects_all;
@@ -51,8 +53,9 @@ static bool is_enough(const struct copy_facts *f, bool named)
 }
 
 /*
- * No more than all of it. Often it is less: batches that come in order go to the workers in turns,
- * so that each reads its own part again and again; of a dict only what is looked up is read.
+ * The upper bound is all of the dataset; often less is copied. Batches go to the workers in turns,
+ * so each worker may read its own part again and again. Of a dict, only entries that are looked up
+ * are read.
  */
 static void find_end(const struct copy_facts *f, struct copies *ret)
 {

@@ -1,27 +1,29 @@
-/* advice/settings.c: which settings the run has a reason to change. No sentences: words/settings.c.
- */
+/* advice/settings.c: which settings the run gives a reason to change. No sentences:
+ * words/settings.c. */
 #include "advice/advice.h"
 
 #include <string.h>
 
 #define MB (1024.0 * 1024)
 
-/* A change has to save at least so much, and at least this share of the peak. */
+/* A change must save at least this much, and this share of the peak. */
 #define WORTH_BYTES (64 * MB)
 #define WORTH_SHARE 0.05
 
-/* Data workers do useful work: they must weigh more than other processes. */
+/* Data workers do useful work, so their memory must be a larger share than that of other
+ * processes. */
 #define WORKERS_SHARE 0.2
 
-/* A device is almost full from this share on; a step's own memory counts from this share on. */
+/* From this share of its capacity a device is almost full; from this share of the peak a step's own
+ * memory counts. */
 #define NEARLY_FULL 0.9
 #define STEP_SHARE 0.3
 
-/* Reserved by the allocator beyond the peak use. */
+/* What the allocator reserved beyond the peak use. */
 #define UNUSED_SHARE 0.2
 #define UNUSED_BYTES (256 * MB)
 
-/* Collections free cycles as a rule: at least so many did, and at least this share of all. */
+/* How many collections must free cycles, and what share of all collections. */
 #define FALLS_LEAST 3u
 #define FALLS_SHARE 0.5
 

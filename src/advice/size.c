@@ -6,10 +6,10 @@
 #define MB (1024.0 * 1024)
 #define GB (1024 * MB)
 
-/* A smaller amount is no reason. */
+/* Smaller amounts are not reported as a reason. */
 #define LEAST_BYTES MB
 
-/* Single samples hardly ever exceed so many times the noise. */
+/* Single samples hardly ever exceed this multiple of the noise. */
 #define NOISE_TIMES 3.0
 
 static double present(double value)
@@ -23,7 +23,7 @@ static double growth_to_plan(const struct answer *a)
     return present(a->forecast.plan_value - a->floor_last);
 }
 
-/* What a negligible leak adds in SEVERITY_FUTURE runs, where no plan is given; 0: no such leak. */
+/* What a negligible leak adds in SEVERITY_FUTURE runs where no plan is given; 0: no such leak. */
 static double growth_without_plan(const struct answer *a)
 {
     bool is_negligible = a->verdict == VERDICT_LEAK && a->severity == SEVERITY_NEGLIGIBLE;
@@ -63,7 +63,7 @@ static void add_plan(const struct size_facts *f, struct size *s)
     add_reason(&s->minimum_why, SIZE_PLAN, growth);
 }
 
-/* No size is enough for a leak; but each lasts for a while. */
+/* No size is enough for a leak, but each lasts for a while. */
 static void explain_leak(const struct size_facts *f, struct size *s)
 {
     const struct answer *a = f->answer;
@@ -81,7 +81,7 @@ static void explain_leak(const struct size_facts *f, struct size *s)
     add_reason(&s->minimum_why, SIZE_FOR_PLAN, s->for_plan);
 }
 
-/* Nothing follows from the run. */
+/* The run supports no size. */
 static void explain_nothing(struct size *s, enum size_reason_kind why)
 {
     s->minimum = s->recommended = NAN;

@@ -1,6 +1,6 @@
 /*
- * cli/attaching.c: decides which processes of a watched job to attach to, and
- * announces what came of it. It waits for nobody but at the end.
+ * cli/attaching.c: decides which processes of a watched job to attach to, and announces the
+ * results. It waits only at the end.
  */
 #include "cli/attaching.h"
 
@@ -14,7 +14,7 @@ struct attaching {
     struct attaching_options options;
     struct visit *visit;
     size_t attached, failed;
-    pid_t named[VISIT_MOST]; /* their command line was announced */
+    pid_t named[VISIT_MOST]; /* whose command was announced */
     size_t named_count;
 };
 
@@ -44,7 +44,7 @@ static void announce(struct attaching *e, struct buf *line)
     buf_release(line);
 }
 
-/* One line a process, however often tidemark tries. */
+/* One line per process, however often tidemark tries. */
 static bool is_named(struct attaching *e, pid_t pid)
 {
     for (size_t i = 0; i < e->named_count; i++)
@@ -55,7 +55,7 @@ static bool is_named(struct attaching *e, pid_t pid)
     return false;
 }
 
-/* With --no-inspect the user attaches, if anybody does: this names the command. */
+/* With --no-inspect only the user attaches: this announces the command. */
 static void name_suspects(struct attaching *e, struct watch *w)
 {
     pid_t pids[VISIT_MOST];
@@ -71,13 +71,14 @@ static void name_suspects(struct attaching *e, struct watch *w)
     }
 }
 
-/* A later try may succeed. */
+/* Whether a later try may succeed. */
 static bool passes(int error)
 {
     return error == -ETIMEDOUT || error == -EAGAIN || error == -EBUSY;
 }
 
-/* Only watch points to profile: a profile has waited longer, and is refused for the same reason. */
+/* Only watch suggests profile: a profile already waited longer, and would fail for the same
+ * reason. */
 static enum attached_remedy remedy_of(const struct attaching *e, int error)
 {
     if (e->options.all)

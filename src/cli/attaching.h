@@ -1,4 +1,4 @@
-/* cli/attaching.h: attaches to processes of a watched job when that is worth it. */
+/* cli/attaching.h: attaches to processes of a watched job when that is worth its cost. */
 #ifndef TIDEMARK_CLI_ATTACHING_H
 #define TIDEMARK_CLI_ATTACHING_H
 
@@ -6,8 +6,8 @@
 #include "watch/watch.h"
 
 struct attaching_options {
-    bool all;        /* every trainer, at once; else a process once it is suspect */
-    bool only_names; /* attaches to nobody; names the suspects and the command to type */
+    bool all; /* attach to every trainer at once; otherwise to a process once it is suspect */
+    bool only_names; /* attach to no process; announce suspects and the command to type */
     double patience; /* seconds each main thread has to reach a safe point */
     void (*announce)(void *context, const char *line);
     void *context;
@@ -18,13 +18,14 @@ struct attaching;
 struct attaching *attaching_new(const struct attaching_options *o);
 struct attaching *attaching_free(struct attaching *e); /* accepts NULL, returns NULL */
 
-/* Begins what is worth beginning, and announces the results since the last call. Never waits. */
+/* Starts attaching where it is worth it, and announces the results since the last call. Never
+ * waits. */
 void attaching_tick(struct attaching *e, struct watch *w);
 
 size_t attaching_count(const struct attaching *e);    /* attached so far */
 bool attaching_is_refused(const struct attaching *e); /* every attempt failed */
 
-/* After watch_finish(): cancels attempts under way and detaches from all. */
+/* Call after watch_finish(): cancels pending attempts and detaches from all processes. */
 void attaching_end(struct attaching *e, struct watch *w);
 
 #endif

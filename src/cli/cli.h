@@ -1,29 +1,29 @@
-/* cli/cli.h: what the commands share: their names, exit statuses and messages. */
+/* cli/cli.h: what the commands share: names, exit statuses and messages. */
 #ifndef TIDEMARK_CLI_H
 #define TIDEMARK_CLI_H
 
 #include "base/base.h"
 
-/* cli_worse() says which of two to return. */
+/* cli_worse() picks the one of two to return. */
 enum status {
     STATUS_FINE = 0,
-    STATUS_ERROR = 1,  /* usage, or something could not be read or written */
-    STATUS_BROKEN = 3, /* a leak with --fail-on, a limit of check, a difference */
+    STATUS_ERROR = 1,  /* wrong usage, or a read or write failed */
+    STATUS_BROKEN = 3, /* a leak with --fail-on, a broken limit of check, a difference */
     STATUS_OPEN = 4,   /* not enough data */
 };
 
-/* A leak counts more than a failure, a failure more than an open question. */
+/* A leak outranks a failure, and a failure outranks an open question. */
 int cli_worse(int a, int b);
 
-/* One line on standard error, after "tidemark: ". Names and quotes in it may come from outside:
- * the line is cleaned. */
+/* Prints one line on standard error, after "tidemark: ". Names and quotes in it may come from
+ * outside, so the line is cleaned. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Adds the first line of a text that may come from outside, cleaned, and a line's end. */
+/* Adds the first line of a text that may come from outside, cleaned, and a line end. */
 void cli_add_line(struct buf *out, const char *line);
 
 /*
- * The one of `names` that a mistyped word most likely meant, NULL where none is near enough.
+ * The one of `names` that a mistyped word most likely meant; NULL: none is close enough.
  */
 const char *cli_suggest(const char *word, const char *const *names, unsigned count);
 

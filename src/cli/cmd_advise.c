@@ -1,4 +1,4 @@
-/* cli/cmd_advise.c: tidemark advise: how much memory a job takes, and what could be set. */
+/* cli/cmd_advise.c: tidemark advise: the memory a job needs, and settings that help. */
 #include "cli/cli.h"
 #include "cli/load_run.h"
 #include "cli/options.h"
@@ -43,7 +43,7 @@ static int print(const struct advise *a, const struct report_advice *report)
     return r;
 }
 
-/* By what its end says; one that somebody ended has not. */
+/* Judged by the job's end; a job that a signal asked to end has not failed. */
 static bool has_failed(const struct view *kept)
 {
     static const int asked[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -55,7 +55,7 @@ static bool has_failed(const struct view *kept)
     return kept->ended && status != 0;
 }
 
-/* -errno, said. */
+/* -errno, with a message. */
 static int advise_on(const struct advise *a, const char *path, struct store *store,
                      struct recording *recording, const struct view *view)
 {

@@ -42,7 +42,7 @@ struct analyze {
     int status; /* of the file being read */
 };
 
-/* With a heading where several reports follow each other. */
+/* `heading`: for several reports in a row; NULL: none. */
 static int print_job(struct analyze *a, const struct judgement *j, const char *heading)
 {
     struct report_style style = terminal_style(&a->view, STDOUT_FILENO);
@@ -114,7 +114,7 @@ static int analyze_batch(struct analyze *a, const char *argument)
 
 /* ---- a growing file ---- */
 
-/* In a log the reports follow each other: each says when it was made. */
+/* Reports follow each other, so each says when it was written. */
 static int print_followed(void *context, const struct judgement *j, bool last)
 {
     char when[32];

@@ -34,10 +34,10 @@ static const char help[] =
     "\n"
     "example: tidemark check train.log --max-rate 5MB/step --min-steps 120\n";
 
-/* A rate as the user wrote it: `per` is the unit of time behind the slash, 0 where none was. */
+/* A rate as the user wrote it. */
 struct max_rate {
     double amount;
-    double seconds; /* per so many seconds; 0: not per time */
+    double seconds; /* per this many seconds; 0: not per time */
     bool per_step;
 };
 
@@ -101,7 +101,7 @@ static bool is_on_other_clock(const struct max_rate *rate, const struct series_i
            (info->clock == CLOCK_SECONDS && rate->per_step);
 }
 
-/* The limit on the clock of a series. -EINVAL: it was given on the other one, said. */
+/* The limit on the clock of a series. -EINVAL, with a message: it was given on the other clock. */
 static int rate_limit(const struct max_rate *rate, const struct series_info *info, double *ret)
 {
     if (is_on_other_clock(rate, info)) {
@@ -133,7 +133,7 @@ static bool has_limit(const struct check *c)
            !isnan(c->limits.max_warm_up) || !isnan(c->limits.min_steps);
 }
 
-/* What the report says of the whole job. Returns an exit status. */
+/* Adds what the report says about the whole job. Returns an exit status. */
 static int check_verdict(const struct check *c, const struct judgement *j, bool limits_hold,
                          struct buf *out)
 {
@@ -149,7 +149,7 @@ static int check_verdict(const struct check *c, const struct judgement *j, bool 
     return status;
 }
 
-/* Every series that broke a limit in a line of its own; one line where all hold. */
+/* Prints a line for each series that broke a limit; one line if all hold. */
 static int check_job(const struct check *c, const struct judgement *j)
 {
     int status = STATUS_FINE;
@@ -157,7 +157,7 @@ static int check_job(const struct check *c, const struct judgement *j)
     struct gate_result result = {0};
 
     for (size_t i = 0; i < j->job.count; i++) {
-        /* A worker that lived for a few steps, or none, says nothing about the job. */
+        /* A worker that lived for a few steps or none says nothing about the job. */
         bool bystander = j->parts[i] == PART_BYSTANDER;
         if (bystander && is_on_other_clock(&c->max_rate, j->series[i].info))
             continue;

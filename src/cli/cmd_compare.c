@@ -45,7 +45,7 @@ static bool is_same_text(const char *a, const char *b)
 
 /*
  * How well two series match: 0 not at all, 1 the same unit and clock, 2 the same kind, 3 the same
- * name or, since a process has another number in every run, the same role and rank.
+ * name or the same role and rank (pids differ between runs).
  */
 static int likeness(const struct series_info *a, const struct series_info *b)
 {
@@ -58,14 +58,14 @@ static int likeness(const struct series_info *a, const struct series_info *b)
     return strcmp(a->name, b->name) == 0 || same_process ? 3 : 2;
 }
 
-/* The verdict of a job that leaks is that of this series. */
+/* Whether this series decides that the job leaks. */
 static bool is_leak_of(const struct judgement *j, size_t i)
 {
     return j->answer.verdict == VERDICT_LEAK && j->answer.deciding == i;
 }
 
-/* The pair to compare: of the same kind what decides that a job leaks, then the most alike, then
- * the largest, memory before counts. NULL where none. */
+/* Chooses the pair to compare: among the same kind, the series that decides that a job leaks; then
+ * the most alike; then the largest. Memory comes before counts. False: no pair. */
 static bool choose_pair(const struct judgement *a, const struct judgement *b,
                         const struct report_series **ret_a, const struct report_series **ret_b)
 {
@@ -89,7 +89,7 @@ static bool choose_pair(const struct judgement *a, const struct judgement *b,
     return best > 0;
 }
 
-/* The series under the name the user knows it by: the argument, and the name within the file. */
+/* The name by which the user knows the series: the argument and the name within the file. */
 static void name_series(struct buf *name, const char *argument, const struct series_info *info)
 {
     buf_adds(name, argument);
@@ -97,7 +97,7 @@ static void name_series(struct buf *name, const char *argument, const struct ser
         buf_addf(name, ": %s", info->name);
 }
 
-/* The counts that both runs have, but for the pair that is compared; the caller frees them. */
+/* The counts that both runs have, without the compared pair. The caller frees them. */
 static struct report_pair *find_counts(const struct judgement *a, const struct judgement *b,
                                        const struct report_series *compared, size_t *ret_count)
 {

@@ -53,7 +53,7 @@ static unsigned count_columns(const char *text, size_t len)
     return columns;
 }
 
-/* Where the text stands while it is broken into lines from column `indent` to `width`. */
+/* The state of wrapping text into lines from column `indent` to `width`. */
 struct lines {
     struct buf *out;
     unsigned indent, width, column;
@@ -66,7 +66,7 @@ static void break_line(struct lines *l)
     l->column = l->indent;
 }
 
-/* A word that is longer than a line (a path) is broken where the line ends. */
+/* A word longer than a line (a path) is broken at the end of the line. */
 static void add_word(struct lines *l, const char *word, size_t len)
 {
     unsigned columns = count_columns(word, len);

@@ -1,4 +1,4 @@
-/* cli/cmd_export.c: tidemark export: the samples of a recorded run for other programs. */
+/* cli/cmd_export.c: tidemark export: writes the samples of a recorded run for other programs. */
 #include "cli/cli.h"
 #include "cli/load_run.h"
 #include "cli/options.h"
@@ -28,7 +28,7 @@ static const char help[] =
     "\n"
     "example: tidemark export train.tide --csv -o train.csv\n";
 
-/* Written in pieces of about this size. */
+/* Output is written in pieces of about this size. */
 #define PIECE_BYTES ((size_t) 1 << 16)
 
 #define MEGABYTE 0x1p20
@@ -41,7 +41,7 @@ struct exporter {
     struct store *store;
     struct recording *recording;
     struct buf out;
-    bool failed; /* to write; said */
+    bool failed; /* writing failed, with a message */
 };
 
 /* ---- output ---- */
@@ -102,14 +102,14 @@ struct csv_series {
     const struct series_info *info;
 };
 
-/* Nothing where it is not known. */
+/* Adds nothing if the value is not known. */
 static void add_number(struct buf *out, double value)
 {
     if (isfinite(value))
         buf_addf(out, "%.15g", value);
 }
 
-/* Texts of a stranger's file may hold anything. */
+/* A file from outside may hold any text. */
 static void add_text(struct buf *out, const char *text)
 {
     struct buf clean = BUF_INIT;
@@ -123,7 +123,7 @@ static void add_text(struct buf *out, const char *text)
     buf_release(&clean);
 }
 
-/* Between two marks steps are guessed: what is finer than this says nothing. */
+/* Steps between two marks are estimates, so finer digits mean nothing. */
 static double rounded(double step)
 {
     return round(step * 1000) / 1000;
@@ -167,8 +167,8 @@ struct samples {
         double step, seconds, value;
     } * list;
     size_t count;
-    size_t stepped; /* so many have a step */
-    bool falls;     /* the steps began anew */
+    size_t stepped; /* how many have a step */
+    bool falls;     /* the step count restarted */
     double last_step;
 };
 
@@ -184,7 +184,7 @@ static void add_sample(struct samples *s, double step, double seconds, double va
     s->list[s->count++].value = value;
 }
 
-/* A block is told by its floor, its mean and its maximum, as it is judged. */
+/* A block becomes its floor, its mean and its maximum, as the engine judges it. */
 static int gather_sample(void *context, double step, const struct store_sample *x)
 {
     struct samples *s = context;
@@ -201,7 +201,7 @@ static int gather_sample(void *context, double step, const struct store_sample *
     return 0;
 }
 
-/* Steps where there are any to judge by; a count that began anew has no place in one line. */
+/* Uses steps if there are enough to judge by; a step count that restarted does not fit one line. */
 static bool goes_by_steps(const struct samples *s)
 {
     return s->stepped >= 3 && !s->falls;

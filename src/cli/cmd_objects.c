@@ -41,7 +41,7 @@ struct objects {
     struct attaching *attaching;
     struct timespec began;
     size_t attached;
-    double attached_at; /* seconds, of the last */
+    double attached_at; /* of the last attach, in seconds */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -70,7 +70,7 @@ static void announce(void *context, const char *line)
 
 /* ---- counting ---- */
 
-/* Every attached process has delivered its census. */
+/* Whether every attached process delivered its census. */
 static bool is_counted(struct objects *o)
 {
     struct view view;
@@ -115,7 +115,7 @@ static void say_uncounted(const struct attached_process *e)
     buf_release(&text);
 }
 
-/* A process may be attached and still not be understood: it has another version's probe. */
+/* Attaching may succeed and the census still be unreadable: another version's probe is loaded. */
 static bool say_whys(const struct findings *f)
 {
     bool said = false;

@@ -1,4 +1,4 @@
-/* cli/cmd_profile.c: tidemark profile: what grows in a job that runs already, and who holds it. */
+/* cli/cmd_profile.c: tidemark profile: what grows in a running job, and its holders. */
 #include "cli/cli.h"
 #include "cli/live.h"
 #include "cli/target.h"
@@ -51,7 +51,7 @@ struct profile {
     double steps, seconds;
 };
 
-/* The optimizer may be about to step: as long as without any option. */
+/* With --steps, wait for the first step as long as without any option. */
 static struct live_term term_of(const struct profile *p)
 {
     if (p->steps > 0)

@@ -1,4 +1,4 @@
-/* cli/cmd_run.c: tidemark run: a command, watched from its first to its last moment. */
+/* cli/cmd_run.c: tidemark run: watches a command from its start to its end. */
 #include "cli/cli.h"
 #include "cli/live.h"
 
@@ -35,7 +35,7 @@ static const char help_tail[] =
     "\n"
     "example: tidemark run -- python train.py --epochs 3\n";
 
-/* The command ended as if we had not been there: what killed it kills us. */
+/* Ends as the command ended: a signal that killed the command kills tidemark too. */
 static int pass_on(int wait_status, int verdict_status)
 {
     if (WIFSIGNALED(wait_status)) {
@@ -54,7 +54,8 @@ static int pass_on(int wait_status, int verdict_status)
     return status != 0 ? status : verdict_status;
 }
 
-/* As live.c does: keys go to the whole group, a closed terminal only to the session's leader. */
+/* As in live.c: the terminal sends keys to the whole group, its hang-up only to the session
+ * leader. */
 static void pass_signal_on(struct relay *relay)
 {
     const struct timespec patience = {.tv_nsec = 50000000};
@@ -66,14 +67,14 @@ static void pass_signal_on(struct relay *relay)
         relay_signal(relay, number);
 }
 
-/* There may be no memory left to format a line with. */
+/* Does not allocate: there may be no memory left to format a line. */
 static void say_plainly(const char *line)
 {
     ssize_t n = write(STDERR_FILENO, line, strlen(line));
     (void) n;
 }
 
-/* The command runs all the same. Allocates nothing. */
+/* Waits for the command, which runs on unwatched. Allocates nothing. */
 static void wait_unwatched(struct relay *relay, int *ret_status)
 {
     struct relay_lines lines;
@@ -103,14 +104,15 @@ static int do_watch(void *context)
     return live_watch(w->options, w->job, &w->wait_status);
 }
 
-/* The verdict is not known: that is an error only where the exit status was to depend on it. */
+/* The verdict is not known: an error only if the exit status depends on it. */
 static int say_out_of_memory(const struct live_options *o)
 {
     say_plainly("tidemark: out of memory\n");
     return o->fail_on.leak || o->fail_on.inconclusive ? STATUS_ERROR : STATUS_FINE;
 }
 
-/* Watches what the relay has started. Returns an exit status; *ret_wait is the command's. */
+/* Watches the command that the relay started. Returns an exit status; *ret_wait is the
+ * command's. */
 static int watch_command(const struct live_options *o, const struct live_job *job, int *ret_wait)
 {
     int error = relay_exec_error(job->relay);
@@ -127,7 +129,7 @@ static int watch_command(const struct live_options *o, const struct live_job *jo
     return status;
 }
 
-/* How processes look at their objects. */
+/* How processes inspect their objects. */
 struct inspecting {
     bool is_off;
     unsigned acts; /* enum wire_act */
@@ -150,19 +152,19 @@ static bool parse_acts(const char *text, unsigned *ret)
     return acts != 0;
 }
 
-/* What a file holds before the command writes to it. */
+/* Bytes in a file before the command writes to it. */
 static off_t bytes_in(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
 }
 
-/* Where there is no directory for rings, steps are read from the output as ever. */
+/* Without a directory for rings, steps come from the output. */
 static int run(const struct live_options *o, struct inside *inside, const struct inspecting *i,
                char **argv, size_t argc)
 {
     struct relay *relay;
-    /* Where output goes elsewhere by a pipe, what else writes to the terminal is not known. */
+    /* If output goes into a pipe, other writers to the terminal are not known. */
     struct relay_options relay_options = {
         .argv = argv,
         .status_line = live_has_row(o, STDERR_FILENO) && isatty(STDOUT_FILENO),

@@ -1,4 +1,4 @@
-/* cli/cmd_show.c: tidemark show: the report of a recorded run again. */
+/* cli/cmd_show.c: tidemark show: prints the report of a recorded run again. */
 #include "cli/cli.h"
 #include "cli/fail_on.h"
 #include "cli/load_run.h"
@@ -38,7 +38,7 @@ struct show {
     bool json, quiet, why;
 };
 
-/* The exit status; what was to be printed is released. */
+/* Prints and releases `out`. Returns an exit status. */
 static int print(struct buf *out, int status)
 {
     int r = terminal_write(out);
@@ -48,7 +48,7 @@ static int print(struct buf *out, int status)
 
 /* ---- the final answer ---- */
 
-/* Reads "verdict" and "severity" of the answer's JSON; what is not there is inconclusive. */
+/* Reads "verdict" and "severity" of the answer's JSON; a missing verdict is inconclusive. */
 static void read_verdict(const char *json, enum verdict *ret_verdict, enum severity *ret_severity)
 {
     struct json_reader r;
@@ -150,11 +150,11 @@ static int show_run(const struct show *s, const char *path)
 
 /* ---- how it comes about ---- */
 
-/* What is said of each, in words or for programs. */
+/* The explanations, as text or JSON. */
 struct whys {
     struct buf out;
     struct json json;
-    const struct report_style *style; /* NULL: for programs */
+    const struct report_style *style; /* NULL: JSON */
     size_t count;
 };
 

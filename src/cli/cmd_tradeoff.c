@@ -1,4 +1,4 @@
-/* cli/cmd_tradeoff.c: tidemark tradeoff: what cleanup and other settings take and give in a job. */
+/* cli/cmd_tradeoff.c: tidemark tradeoff: what cleanup and other settings cost and save in a job. */
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -51,13 +51,13 @@ static const char help[] =
 #define MOST_WORKERS 1024
 #define NOTES 8u
 
-/* Fewer cleanups than this in the steps that are measured are worth a word. */
+/* Fewer cleanups than this in the measured steps get a note. */
 #define FEW_CLEANUPS 4.0
 
-/* Runs that differ in their steps by more than this are hard to compare. */
+/* Runs whose numbers of steps differ by more than this factor are hard to compare. */
 #define STEPS_APART 1.05
 
-/* The values of one dimension, in the order given; none twice. */
+/* The values of one dimension in the given order, without duplicates. */
 struct value_list {
     int values[MOST_VALUES];
     unsigned count;
@@ -75,10 +75,10 @@ struct tradeoff_command {
     struct tradeoff_setting settings[TRADEOFF_MAX_SETTINGS];
     struct tradeoff_run *runs;
     struct tradeoff tradeoff;
-    double steps_low, steps_high; /* of a run, as far as it is looked at */
+    double steps_low, steps_high; /* steps of a run that were measured */
 
     size_t runs_planned;
-    double seconds; /* that all runs took */
+    double seconds; /* sum over all runs */
     enum trial_end end;
     char *notes[NOTES];
     unsigned note_count;
@@ -86,7 +86,7 @@ struct tradeoff_command {
 
 /* ---- lists ---- */
 
-/* A whole number of `least` to `most`, and nothing else. */
+/* Parses a whole number from `least` to `most` and nothing else. -EINVAL. */
 static int parse_whole(const char *text, size_t len, int least, int most, int *ret)
 {
     char digits[16];
@@ -128,7 +128,7 @@ static int parse_workers(const char *text, size_t len, int *ret)
     return parse_whole(text, len, 0, MOST_WORKERS, ret);
 }
 
-/* The job as it is needs no place in the list. */
+/* The job as it is always runs, so it is not in the list. */
 static int add_value(struct value_list *list, int value)
 {
     for (unsigned i = 0; i < list->count; i++)
@@ -184,7 +184,7 @@ static void add_setting(struct tradeoff_command *c, const struct tradeoff_settin
     c->settings[c->tradeoff.setting_count++] = *s;
 }
 
-/* The job as it is, then every value alone. */
+/* Adds the job as it is, then every value alone. */
 static void make_settings(struct tradeoff_command *c)
 {
     static const int usual[] = {1, 5, 10, 20};
@@ -211,7 +211,7 @@ static unsigned dimensions_tried(const struct tradeoff_command *c)
     return tried;
 }
 
-/* ---- what is said meanwhile ---- */
+/* ---- notes and progress ---- */
 
 __attribute__((format(printf, 2, 3))) static void note(struct tradeoff_command *c,
                                                        const char *format, ...)
@@ -234,7 +234,7 @@ static void add_measure(struct buf *out, const char *name, double bytes)
     units_add_bytes(out, bytes);
 }
 
-/* Until every setting has been seen once, how long the others take is not known. */
+/* The time left is not known until every setting ran once. */
 static void add_time_left(struct buf *out, const struct tradeoff_command *c)
 {
     size_t made = c->tradeoff.run_count, left = c->runs_planned - made;
@@ -289,7 +289,7 @@ static void keep_run(struct tradeoff_command *c, size_t setting, unsigned round,
     c->seconds += result->seconds;
 }
 
-/* Round 0 is not kept. False: no more runs. */
+/* Round 0 is not kept. False: stop running. */
 static bool run_one(struct tradeoff_command *c, size_t setting, unsigned round)
 {
     struct trial trial = {.setting = &c->settings[setting], .round = round};
@@ -304,13 +304,13 @@ static bool run_one(struct tradeoff_command *c, size_t setting, unsigned round)
     return true;
 }
 
-/* The very first run finds files and devices cold, which no other does. */
+/* Only the first run finds files and devices cold, so it is not counted. */
 static bool rehearse(struct tradeoff_command *c)
 {
     return run_one(c, 0, 0);
 }
 
-/* Every setting once a round; each is first, second, ... in another round. */
+/* Runs every setting once per round, in an order that rotates from round to round. */
 static bool run_rounds(struct tradeoff_command *c, const size_t *settings, size_t count,
                        unsigned first_round)
 {
@@ -322,7 +322,7 @@ static bool run_rounds(struct tradeoff_command *c, const size_t *settings, size_
     return true;
 }
 
-/* The best of each dimension in one setting; how many there are. */
+/* Combines the best value of each dimension in one setting; returns how many there are. */
 static unsigned combine(const struct tradeoff_command *c, struct tradeoff_setting *ret)
 {
     struct tradeoff_row rows[TRADEOFF_MAX_SETTINGS];
@@ -337,7 +337,7 @@ static unsigned combine(const struct tradeoff_command *c, struct tradeoff_settin
     return combined;
 }
 
-/* Its rounds have the job as it is beside it once more. */
+/* The job as it is runs again in these rounds, for comparison. */
 static void run_combined(struct tradeoff_command *c)
 {
     struct tradeoff_setting best;
@@ -479,7 +479,7 @@ static int make_kept_folder(const char *path)
     return 0;
 }
 
-/* The caller frees it. NULL: said. */
+/* The caller frees it. NULL, with a message: failed. */
 static char *make_own_folder(void)
 {
     const char *base = getenv("TMPDIR");

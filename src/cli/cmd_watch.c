@@ -1,4 +1,4 @@
-/* cli/cmd_watch.c: tidemark watch: a job that is running already, or will be. */
+/* cli/cmd_watch.c: tidemark watch: watches a job that already runs or will start. */
 #include "cli/cli.h"
 #include "cli/live.h"
 #include "cli/target.h"

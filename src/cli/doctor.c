@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel's own number for the process namespace of the machine itself. */
+/* The kernel's fixed number for the machine's own PID namespace. */
 #define MACHINE_PID_NAMESPACE "pid:[4026531836]"
 
 void doctor_init(struct doctor *d, pid_t pid)

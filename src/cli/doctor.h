@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* LIMITED: something works less well or only in part; NO: it does not work here. */
+/* LIMITED: works partly or less well; NO: does not work here. */
 enum doctor_state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_NO };
 
 /*
- * One thing that was tried. `name` is for programs and never changes; all other texts are for
- * people. What is not OK has advice: what to do about it, or that nothing needs doing.
+ * One thing that was tried. Programs read `name`, which never changes; all other texts are for
+ * people. A check that is not OK has advice: what to do, or that nothing needs doing.
  */
 struct doctor_check {
     char group[80], name[32], title[24];
@@ -23,45 +23,45 @@ struct doctor_check {
 };
 
 /*
- * The checks in the order they were made. Every check tries the thing itself and takes nothing
- * from version numbers. One owner, one thread; the checks fork, so no other thread may run.
+ * The checks in the order they ran. Every check tries the thing itself and concludes nothing from
+ * version numbers. One owner, one thread; the checks fork, so no other thread may run.
  */
 struct doctor {
     struct doctor_check *checks;
     size_t count;
-    pid_t pid; /* the process asked about; 0: none */
+    pid_t pid; /* the process to check; 0: none */
     char group[80];
 };
 
 void doctor_init(struct doctor *d, pid_t pid);
 void doctor_release(struct doctor *d);
 
-/* Makes all checks. May take some seconds where a GPU has to be woken. */
+/* Runs all checks. May take several seconds if it has to wake a GPU. */
 void doctor_run(struct doctor *d);
 
-/* False: a vital check says no. */
+/* False: a vital check failed. */
 bool doctor_works(const struct doctor *d);
 
 /* ---- for the checks themselves ---- */
 
-/* Checks added from now on belong to this group. */
+/* Later checks belong to this group. */
 void doctor_begin_group(struct doctor *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A check that is OK so far, without words; valid until the next is added. */
+/* Adds a check that is OK and has no texts; valid until the next is added. */
 struct doctor_check *doctor_add(struct doctor *d, const char *name, const char *title);
 
 /* Sets the state and the detail. */
 void doctor_set(struct doctor_check *c, enum doctor_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A whole small file. -errno. */
+/* Reads a whole small file. -errno. */
 int doctor_read_file(const char *path, struct buf *ret);
 
-/* Seconds on a clock that never jumps. */
+/* Seconds on a monotonic clock. */
 double doctor_seconds(void);
 
-/* The process numbers here are not those of the machine. */
+/* True: this PID namespace is not the machine's own. */
 bool doctor_in_container(void);
 
 void doctor_check_processes(struct doctor *d); /* doctor_process.c */

@@ -1,4 +1,4 @@
-/* cli/doctor_gpu.c: does the GPU's driver answer, and does it tell who holds the memory? */
+/* cli/doctor_gpu.c: does the GPU's driver answer, and does it report memory by process? */
 #include "cli/doctor.h"
 #include "gpu/gpu.h"
 
@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A driver that has to wake its GPUs takes seconds, one that is stuck does not come back. */
+/* A driver that has to wake its GPUs takes seconds; one that hangs never answers. */
 #define PATIENCE_SECONDS 30.0
 
-/* More than this in use, and nobody is named: they are hidden. */
+/* With more than this in use and no process named, the processes are hidden. */
 #define IDLE_BYTES (1024.0 * 1024 * 1024)
 
 static bool exists(const char *path)
@@ -40,7 +40,7 @@ static void advise_no_driver(struct doctor_check *c)
         buf_adds(&c->advice, "If there is an NVIDIA GPU, make nvidia-smi work first");
 }
 
-/* `instance` counts the MIG instances of the device before it, from 1; 0: a device. */
+/* `instance` counts the device's MIG instances from 1; 0: the device itself. */
 static void check_device(struct doctor *d, struct gpu *g, size_t i, unsigned instance)
 {
     const struct gpu_device *device = gpu_device(g, i);
@@ -84,12 +84,12 @@ static void check_devices(struct doctor *d, struct gpu *g)
     }
 }
 
-/* Who uses the devices, as far as the driver tells. */
+/* Who uses the devices, as far as the driver reports it. */
 struct users {
-    unsigned refused;        /* devices that do not tell */
-    unsigned known, unknown; /* processes that are to be found here, or not */
-    unsigned silent;         /* those whose memory is not told */
-    double used;             /* memory in use on devices that name nobody */
+    unsigned refused;        /* devices that do not report processes */
+    unsigned known, unknown; /* processes visible in /proc, or not */
+    unsigned silent;         /* processes whose memory is not reported */
+    double used;             /* memory in use on devices that name no process */
 };
 
 static void count_users(struct gpu *g, size_t i, struct users *u)
@@ -168,9 +168,9 @@ static void examine(struct doctor *d)
     gpu_free(g);
 }
 
-/* ---- in a process of its own: a driver may hang or crash, a doctor may not ---- */
+/* ---- in a process of its own: a driver may hang or crash, the doctor may not ---- */
 
-/* Name, title, state, detail and advice of each, every text ended by a NUL. */
+/* Packs name, title, state, detail and advice of each check, every text with a NUL. */
 static void pack(const struct doctor *d, struct buf *out)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -213,7 +213,7 @@ static _Noreturn void examine_and_send(int fd)
     struct doctor own;
     struct buf packed = BUF_INIT;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* What a driver prints is not for the user. */
+    /* The user must not see what a driver prints. */
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (nowhere >= 0) {
         dup2(nowhere, STDOUT_FILENO);
@@ -231,7 +231,7 @@ static _Noreturn void examine_and_send(int fd)
     _exit(0);
 }
 
-/* Everything until the end. -ETIMEDOUT. */
+/* Reads everything until the end. -errno, -ETIMEDOUT after PATIENCE_SECONDS. */
 static int receive(int fd, struct buf *ret)
 {
     double deadline = doctor_seconds() + PATIENCE_SECONDS;
@@ -283,7 +283,7 @@ void doctor_check_gpu(struct doctor *d)
     close(ends[0]);
     if (child > 0 && r < 0)
         kill(child, SIGKILL);
-    /* One that is stuck in the driver cannot be killed: it is not waited for. */
+    /* A child stuck in the driver cannot be killed, so do not wait for it. */
     if (child > 0)
         waitpid(child, &status, r < 0 ? WNOHANG : 0);
     if (r < 0 || packed.len == 0)

@@ -1,4 +1,4 @@
-/* cli/doctor_inside.c: may a running process be looked into? Reported only: nothing is changed. */
+/* cli/doctor_inside.c: may tidemark attach to a running process? Reports only, changes nothing. */
 #include "cli/doctor.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 /* ---- children to try it on ---- */
 
-/* A child that sleeps until it is ended. -errno. */
+/* Starts a child that sleeps until it is killed. -errno. */
 static pid_t start_sleeper(void)
 {
     pid_t child = fork();
@@ -42,7 +42,7 @@ static void end_sleeper(pid_t child)
 
 /* ---- what the kernel says about it ---- */
 
-/* A number behind "Name:" of /proc/PID/status; -1 where it is not told. */
+/* The number after "Name:" in /proc/PID/status; -1: not reported. */
 static long long status_number(const char *pid, const char *name, int base)
 {
     char path[48], line[48];
@@ -63,7 +63,7 @@ static bool has_capability(void)
     return effective >= 0 && (effective >> CAPABILITY_PTRACE & 1);
 }
 
-/* Yama's rule: 0 own processes, 1 descendants, 2 administrators, 3 nobody; -1: there is none. */
+/* Yama's rule: 0 own processes, 1 descendants, 2 administrators, 3 nobody; -1: no Yama. */
 static int read_scope(void)
 {
     struct buf text = BUF_INIT;
@@ -94,8 +94,8 @@ static void advise_access(struct buf *advice, int scope)
 /* ---- trying it ---- */
 
 /*
- * The kernel asks the same of who reads a process's memory and of who attaches to it. There is
- * nothing at address 0, so that being allowed shows as a bad address and nothing is touched.
+ * The kernel demands the same rights for reading a process's memory as for attaching to it. Address
+ * 0 is not mapped, so a permitted read fails with a bad address and touches nothing.
  */
 static int try_access(pid_t pid)
 {
@@ -111,7 +111,7 @@ static int seize(pid_t pid)
     return ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0 ? -errno : 0;
 }
 
-/* The same from a process that did not start `pid`, as with a job that runs already. */
+/* The same from a process that is not the parent of `pid`, as with a job that already runs. */
 static int seize_as_stranger(pid_t pid)
 {
     pid_t stranger = fork();
@@ -152,7 +152,7 @@ static void check_ptrace(struct doctor *d)
     set_traced(c, own, stranger, read_scope());
 }
 
-/* What decides it, for those who know. */
+/* The rules behind the result, for experts. */
 static void check_rules(struct doctor *d)
 {
     struct doctor_check *c = doctor_add(d, "ptrace_rules", "its rules");
@@ -165,7 +165,7 @@ static void check_rules(struct doctor *d)
              status_number("self", "Seccomp", 10) == SECCOMP_FILTER ? "with" : "no");
 }
 
-/* A child has a copy of it in the same place. */
+/* A forked child has a copy at the same address. */
 static unsigned marker = 0x7469646d;
 
 static int read_marker(pid_t child)
@@ -193,7 +193,7 @@ static void check_reading(struct doctor *d)
     advise_access(&c->advice, read_scope());
 }
 
-/* -ETIME: its end is not told. */
+/* -errno; -ETIME: no notice of its end came. */
 static int notice_end(pid_t child)
 {
     int fd = (int) syscall(SYS_pidfd_open, child, 0);
@@ -229,7 +229,7 @@ void doctor_check_inside(struct doctor *d)
     check_end(d);
 }
 
-/* ---- the process asked about ---- */
+/* ---- the process to check ---- */
 
 void doctor_check_attach(struct doctor *d)
 {

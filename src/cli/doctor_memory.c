@@ -1,4 +1,4 @@
-/* cli/doctor_memory.c: how much memory there is, and who would say that it ran out? */
+/* cli/doctor_memory.c: how much memory is there, and does the system report OOM kills? */
 #include "cli/doctor.h"
 #include "proc/proc.h"
 
@@ -10,7 +10,7 @@
 
 #define MB (1024.0 * 1024)
 
-/* Containers get 64 MB by default, which a few data workers fill with one batch each. */
+/* Containers get 64 MB by default; one batch each from a few data workers fills that. */
 #define SHM_LEAST (1024 * MB)
 #define SHM_FULL 0.9
 
@@ -59,7 +59,7 @@ static void check_kills(struct doctor *d)
     buf_release(&text);
 }
 
-/* ---- the cgroup: what a container or a batch system allows the job ---- */
+/* ---- the cgroup: the job's limit in a container or a batch system ---- */
 
 static void set_no_cgroup(struct doctor_check *c, int error)
 {

@@ -1,4 +1,4 @@
-/* cli/doctor_process.c: can processes be seen, and their memory read? */
+/* cli/doctor_process.c: are processes visible, and is their memory readable? */
 #include "cli/doctor.h"
 #include "proc/proc.h"
 
@@ -15,7 +15,7 @@
 
 #define MB (1024.0 * 1024)
 
-/* Touched to see what a reading of PSS costs; not where memory is nearly used up. */
+/* Bytes touched to measure the cost of reading PSS; skipped if memory is almost full. */
 #define TRIAL_BYTES (64u << 20)
 #define TRIAL_ROOM (2048 * MB)
 #define TRIAL_READS 3
@@ -31,8 +31,7 @@ static int open_process(pid_t pid, struct proc **ret)
 
 /* ---- the list ---- */
 
-/* The visible processes; *ret_foreign is one of another user, pid 1 before others, 0 where there
- * is none. -errno. */
+/* Counts the visible processes. *ret_foreign is the lowest pid of another user; 0: none. -errno. */
 static int count_processes(pid_t *ret_foreign)
 {
     DIR *directory = opendir("/proc");
@@ -73,7 +72,7 @@ static void check_list(struct doctor *d, pid_t *ret_foreign)
 
 /* ---- other users ---- */
 
-/* The value of hidepid= of the mount that /proc is, "" where there is none. */
+/* The value of hidepid= of the mount at /proc; "": none. */
 static void find_hidepid(const char *mounts, char *ret, size_t size)
 {
     static const char option[] = "hidepid=";
@@ -84,7 +83,7 @@ static void find_hidepid(const char *mounts, char *ret, size_t size)
         if (sscanf(line, "%*s %*s %*s %*s %15s", point) == 1 && strcmp(point, "/proc") == 0) {
             const char *found = memmem(line, len, option, sizeof(option) - 1);
             const char *value = found ? found + sizeof(option) - 1 : "";
-            /* The last one mounted there covers those before. */
+            /* The last mount there covers earlier ones. */
             snprintf(ret, size, "%.*s", (int) strcspn(value, ", \n"), value);
         }
         line += len + (line[len] == '\n');
@@ -96,7 +95,7 @@ static bool hides(const char *hidepid)
     return hidepid[0] && strcmp(hidepid, "0") != 0 && strcmp(hidepid, "off") != 0;
 }
 
-/* Whether the shares of another user's process can be read. -errno. */
+/* Tries to read the shares of another user's process. -errno. */
 static int try_foreign(pid_t pid)
 {
     struct proc *p;
@@ -106,7 +105,8 @@ static int try_foreign(pid_t pid)
     if (r < 0)
         return r;
     r = proc_read_rollup(p, &rollup);
-    /* It ended, or is a thread of the kernel, or the kernel has no such file: try the other. */
+    /* The process ended, is a kernel thread, or the kernel has no such file: try the
+     * descriptors. */
     if (r == -ESRCH || r == -ENOSYS)
         r = proc_read_fds(p, &fds);
     proc_free(p);
@@ -166,7 +166,7 @@ static void check_kinds(struct doctor *d, struct proc *self)
     }
 }
 
-/* The quickest of some readings; NAN where they fail. */
+/* The fastest of several readings; NAN: they fail. */
 static double time_rollup(struct proc *self)
 {
     double best = NAN;
@@ -180,7 +180,7 @@ static double time_rollup(struct proc *self)
     return best;
 }
 
-/* A doctor must not be the one who uses the last memory up. */
+/* The doctor must not use up the last memory. */
 static bool has_room(void)
 {
     struct proc_meminfo machine;
@@ -195,7 +195,7 @@ static bool has_room(void)
     return r < 0 || isnan(group.limit) || group.limit - group.current > TRIAL_ROOM;
 }
 
-/* Seconds that a reading takes for each GB of small pages; NAN: not measured. */
+/* Seconds per reading for each GB of small pages; NAN: not measured. */
 static double measure_rollup(struct proc *self)
 {
     if (!has_room())
@@ -273,7 +273,7 @@ void doctor_check_processes(struct doctor *d)
     proc_free(self);
 }
 
-/* ---- the process asked about ---- */
+/* ---- the process to check ---- */
 
 static void set_refused(struct doctor_check *c, enum doctor_state state, int error)
 {

@@ -1,4 +1,4 @@
-/* cli/doctor_record.c: can a command be run and a run be recorded here? */
+/* cli/doctor_record.c: can tidemark run a command and record a run here? */
 #include "cli/doctor.h"
 #include "launch/launch.h"
 #include "store/store.h"
@@ -15,10 +15,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* A day of 25 processes stays below 50 MB. */
+/* A day of 25 processes takes less than 50 MB. */
 #define SPACE_LEAST (200.0 * 1024 * 1024)
 
-/* Three files stay open for each process of a job of 500, and some for ourselves. */
+/* Each process of a job of 500 keeps three files open, and tidemark some for itself. */
 #define FILES_A_PROCESS 3
 #define FILES_OWN 64
 #define FILES_LEAST (500 * FILES_A_PROCESS + FILES_OWN)
@@ -67,7 +67,7 @@ static void remove_trial(const char *path)
     }
 }
 
-/* Writes a run of one sample. *ret_wal: it can be read by others while it is written. */
+/* Writes a run of one sample. *ret_wal: others can read it while it is written. */
 static int write_trial(const char *path, bool *ret_wal)
 {
     struct store_run run = {.title = "doctor",
@@ -201,7 +201,7 @@ static void check_files(struct doctor *d)
         buf_adds(&c->advice, "nothing to do for a job of a few processes");
         return;
     }
-    /* As run and watch do: up to the hard limit. */
+    /* Raise to the hard limit, as run and watch do. */
     most = before;
     most.rlim_cur = most.rlim_max;
     rlim_t files = setrlimit(RLIMIT_NOFILE, &most) == 0 ? most.rlim_max : before.rlim_cur;
@@ -239,7 +239,7 @@ static void check_clock(struct doctor *d)
     doctor_set(c, DOCTOR_OK, "steady; a look takes %.0f ns", (last - first) / CLOCK_READS * 1e9);
 }
 
-/* What `run` brings into the processes of its command. */
+/* The probe that `run` injects into the command's processes. */
 static void check_probe(struct doctor *d)
 {
     struct doctor_check *c = doctor_add(d, "probe", "inside steps");

@@ -1,4 +1,4 @@
-/* cli/fail_on.c: --fail-on: which verdicts make the exit status speak. */
+/* cli/fail_on.c: --fail-on: which verdicts change the exit status. */
 #include "cli/fail_on.h"
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* cli/fail_on.h: --fail-on: which verdicts make the exit status speak. */
+/* cli/fail_on.h: --fail-on: which verdicts change the exit status. */
 #ifndef TIDEMARK_CLI_FAIL_ON_H
 #define TIDEMARK_CLI_FAIL_ON_H
 
@@ -9,7 +9,7 @@ struct fail_on {
     enum severity least;
 };
 
-/* Reads "leak" (from low on), "leak:medium" (from medium on), "inconclusive", or several with
+/* Reads "leak" (low and above), "leak:medium" (medium and above), "inconclusive", or several with
  * commas, into a struct fail_on. -EINVAL. */
 int fail_on_parse(const char *text, void *target);
 
@@ -20,7 +20,7 @@ int fail_on_parse(const char *text, void *target);
             "leak, leak:negligible|low|medium|high or inconclusive", fail_on_parse                 \
     }
 
-/* The exit status that a verdict means. */
+/* The exit status for a verdict. */
 int fail_on_status(const struct fail_on *f, enum verdict verdict, enum severity severity);
 
 #endif

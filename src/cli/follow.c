@@ -1,4 +1,4 @@
-/* cli/follow.c: a source that still grows. */
+/* cli/follow.c: reads a source that still grows. */
 #include "cli/follow.h"
 
 #include "cli/cli.h"
@@ -16,8 +16,8 @@ static volatile sig_atomic_t stopped;
 static int source_fd, null_fd;
 
 /*
- * The source becomes empty: a read that waits for a pipe is begun again, and finds the end. So the
- * last report comes at once, even where the pipe never ends.
+ * Replaces the source by an empty one: a read that waits for a pipe restarts and finds the end. So
+ * the last report comes at once, even if the pipe never ends.
  */
 static void on_signal(int number)
 {
@@ -37,7 +37,7 @@ static int catch_signals(int fd)
         cli_say("/dev/null: cannot be opened: %s", error_words(error));
         return -error;
     }
-    /* A read that is begun again reads what the source has become; a write is not cut short. */
+    /* With SA_RESTART a read restarts on the new source, and a write is not cut short. */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -49,8 +49,8 @@ struct follower {
     follow_printer print;
     void *context;
     struct timespec checked;
-    bool file;           /* one can wait at its end; a pipe's end is final */
-    bool printed, fresh; /* fresh: samples came since the last look */
+    bool file;           /* its end may move; a pipe's end is final */
+    bool printed, fresh; /* fresh: samples came since the last check */
     struct job_answer last;
 };
 
@@ -59,7 +59,7 @@ static bool changed(const struct job_answer *a, const struct job_answer *b)
     return a->verdict != b->verdict || a->severity != b->severity || a->leaks != b->leaks;
 }
 
-/* Looks at the answers; prints them if they say something new, or if `always`. */
+/* Prints the answers if they changed, or if `always`. */
 static int look(struct follower *f, bool always, bool last)
 {
     struct judgement j;
@@ -75,7 +75,7 @@ static int look(struct follower *f, bool always, bool last)
     return r;
 }
 
-/* A pipe is read in one go until it ends: the looks happen between its samples. What a file
+/* A pipe is read in one call until it ends, so checks happen between its samples. What a file
  * already holds is history, not news. */
 static int on_sample(void *context)
 {
@@ -99,7 +99,7 @@ static bool is_file(int fd)
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A file that became shorter than what was read of it was written anew: reads it from its start. */
+/* A file that is now shorter than what was read was rewritten: read it from its start. */
 static void notice_rewrite(struct follower *f)
 {
     struct stat st;

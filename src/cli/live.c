@@ -1,4 +1,4 @@
-/* cli/live.c: a job being watched: the loop that run and watch share. */
+/* cli/live.c: watches a job: the loop that run and watch share. */
 #include "cli/live.h"
 
 #include "cli/attaching.h"
@@ -30,17 +30,17 @@
 #define LINE_STRETCH 20.0
 #define LINE_MOST 600.0
 
-/* After the kind request to end, the unkind one. */
+/* Seconds from SIGTERM to SIGKILL. */
 #define PATIENCE_SECONDS 10.0
 
 #define TAILS 2u
 
-/* Seconds between two looks at output that comes all the time, stretching with the run. */
+/* Seconds between two reads of steady output, stretching with the run. */
 #define OUTPUT_LEAST 0.001
 #define OUTPUT_MOST 1.0
-#define OUTPUT_MOST_COUNTED 0.1 /* where a certain step is waited for */
+#define OUTPUT_MOST_COUNTED 0.1 /* while waiting for a certain step */
 
-/* Packets of output read in one go: samples are due as well. */
+/* Packets of output per read: samples are due as well. */
 #define PACKETS 64
 
 static const char options_help[] =
@@ -75,21 +75,21 @@ struct live {
     unsigned tail_count;
     uint64_t began; /* by wire_now() */
     int signals;
-    int out; /* where reports and lines go: standard error under `run` */
+    int out; /* for reports and lines: standard error under `run` */
     int log; /* --log; -1: none */
     struct report_style style;
     bool row;         /* a status line on the terminal */
-    bool row_is_ours; /* drawn by us, not by the relay */
+    bool row_is_ours; /* drawn here, not by the relay */
     double next_status, next_line, next_output;
     bool over;
     struct watch_end end;
     char end_text[80];
     bool ended_by_option;
     struct on_leak on_leak;      /* commands of --on-leak under way */
-    double kill_at;              /* seconds; NAN: nobody is to be killed */
-    struct attaching *attaching; /* NULL: attaches to nobody */
-    double attached_at;          /* seconds, of the first; NAN: none */
-    bool refused;                /* a profile could attach to nobody */
+    double kill_at;              /* seconds; NAN: no SIGKILL is due */
+    struct attaching *attaching; /* NULL: attaches to no process */
+    double attached_at;          /* of the first attach, in seconds; NAN: none */
+    bool refused;                /* a profile could not attach to any process */
 };
 
 static double seconds_at(const struct live *l, uint64_t time)
@@ -119,7 +119,7 @@ static void write_text(int fd, const char *text, size_t len)
     }
 }
 
-/* True if there was something. */
+/* True: there was output. */
 static bool read_tails(struct live *l, double seconds)
 {
     char bytes[65536];
@@ -136,7 +136,7 @@ static bool read_tails(struct live *l, double seconds)
     return any;
 }
 
-/* Where the command writes to the same file, what we write is not its output. */
+/* Keeps tidemark's text out of the command's output, which may go to the same file. */
 static void write_own(struct live *l, const char *text, size_t len)
 {
     if (l->tail_count > 0)
@@ -152,7 +152,7 @@ static void clear_row(struct live *l)
         write_text(l->out, "\r\033[K", 4);
 }
 
-/* A line or paragraph for the user, wherever such things go. */
+/* Sends a line or paragraph to the log, the relay or the terminal. */
 static void announce(struct live *l, const char *text)
 {
     if (l->options->quiet)
@@ -167,7 +167,8 @@ static void announce(struct live *l, const char *text)
     write_own(l, text, strlen(text));
 }
 
-/* Where it was asked for by name, it is no part of the report. */
+/* `profile` attaches on request, so the line goes to standard error and is not part of the
+ * report. */
 static void announce_attaching(void *context, const char *line)
 {
     struct live *l = context;
@@ -227,7 +228,7 @@ static void announce_ended_commands(struct live *l)
     buf_release(&text);
 }
 
-/* What is announced of a series: that it leaks, or that it does not after all. */
+/* Announces that a series leaks, or that it does not leak after all. */
 static void announce_series(struct live *l, double seconds, const struct news *news)
 {
     struct view view;
@@ -279,7 +280,7 @@ static void end_watching(struct live *l, const char *by)
     l->end.by = l->end_text;
 }
 
-/* `run` ends the job kindly; `watch` only stops looking. */
+/* `run` ends the job with SIGTERM; `watch` only stops watching. */
 static void end_by_option(struct live *l, double seconds, const char *by)
 {
     if (l->ended_by_option)
@@ -345,7 +346,7 @@ static void check_term(struct live *l, double seconds)
 
 /* ---- events ---- */
 
-/* True if there was something. */
+/* True: there was output. */
 static bool read_relay(struct live *l)
 {
     struct relay_lines lines;
@@ -366,8 +367,8 @@ static bool read_relay(struct live *l)
 }
 
 /*
- * A program that writes all the time does not keep us busy all the time: it is read as often as
- * samples are taken, for that is when the steps are wanted.
+ * A program that writes all the time must not keep tidemark busy. Output is read as often as
+ * samples are taken, because that is when steps are needed.
  */
 static void read_output(struct live *l, double seconds)
 {
@@ -381,13 +382,13 @@ static void read_output(struct live *l, double seconds)
         seconds + fmin(fmax(OUTPUT_LEAST, interval > 0 ? interval : seconds / 1000), most);
 }
 
-/* Keys go to the whole group; that the terminal is closed is told to the session's leader only. */
+/* The terminal sends keys to the whole group, but its hang-up only to the session leader. */
 static bool only_we_have_it(const struct signalfd_siginfo *info)
 {
     return info->ssi_code != SI_KERNEL || (info->ssi_signo == SIGHUP && getsid(0) == getpid());
 }
 
-/* What a person or a scheduler sends to us is meant for the job. */
+/* A signal from a person or a scheduler is meant for the job. */
 static void read_signals(struct live *l)
 {
     struct signalfd_siginfo info;
@@ -404,7 +405,7 @@ static void read_signals(struct live *l)
     }
 }
 
-/* While output rests, its end is listened for all the same. */
+/* While output is not due, its end still wakes this wait. */
 static void wait_until(struct live *l, double next)
 {
     int relay = l->job->relay ? relay_fd(l->job->relay) : -1;
@@ -422,7 +423,7 @@ static void wait_until(struct live *l, double next)
         return;
     if (p[0].revents)
         read_signals(l);
-    /* Where the relay is gone, a signal says that the command has ended. */
+    /* Without the relay, a signal announces the end of the command. */
     if (p[1].revents || (l->job->relay && relay < 0))
         l->next_output = 0;
 }
@@ -454,7 +455,7 @@ static void loop(struct live *l)
 
 /* ---- beginning ---- */
 
-/* What was ignored when we came (nohup) stays so, unless it is for the command to decide. */
+/* Signals that were ignored at the start (nohup) stay ignored, unless the command decides. */
 static void leave_ignored(sigset_t *set)
 {
     for (int i = 1; i < NSIG; i++) {
@@ -480,7 +481,7 @@ static int catch_signals(bool has_command)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Three files a process stay open. The command has been started with the limit as it was. */
+/* Each process keeps three files open. The command already started with the old limit. */
 static void allow_many_files(void)
 {
     struct rlimit files;
@@ -490,7 +491,8 @@ static void allow_many_files(void)
     }
 }
 
-/* A file that our command writes to is ours already; of another process with its rights. */
+/* The command's own output files are already open here. Another process's files need that process's
+ * rights. */
 static int open_output(const struct deputy *d, int fd)
 {
     char path[32];
@@ -511,7 +513,7 @@ static void add_tail(struct live *l, int fd, off_t from)
         l->tail_count++;
 }
 
-/* Output that goes to a regular file is read from there. */
+/* Reads output from the regular file that it goes to. */
 static void open_tails(struct live *l)
 {
     struct deputy *d = NULL;
@@ -522,7 +524,7 @@ static void open_tails(struct live *l)
     deputy_free(d);
 }
 
-/* Without it the lines go where they would have gone: that is no reason not to watch. */
+/* Without the log, lines go to their usual place: that is no reason not to watch. */
 static void open_log(struct live *l)
 {
     if (!l->options->log)
@@ -549,7 +551,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .rings = l->job->rings,
         .speaks = !o->quiet && !o->log,
         .began = l->began,
-        .hears_forks = !l->job->relay, /* the relay has the orphans of its command */
+        .hears_forks = !l->job->relay, /* the relay adopts the orphans of its command */
         .no_inspect = l->job->no_inspect,
         .wants = l->job->attach == LIVE_ATTACH_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
         .acts = l->job->acts,
@@ -559,7 +561,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
         cli_create_run_file(o->output, &options, &l->store, &l->store_path);
     options.store = l->store;
     int r = watch_new(&options, &l->watch);
-    /* Where the relay has been killed already, there is an end to report all the same. */
+    /* If the relay was already killed, there is still an end to report. */
     if (r == 0 && l->job->relay)
         watch_add_root(l->watch, relay_pid(l->job->relay), true);
     for (size_t i = 0; r == 0 && i < l->job->pid_count; i++)

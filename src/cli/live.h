@@ -1,4 +1,4 @@
-/* cli/live.h: a job being watched: the loop that run and watch share. */
+/* cli/live.h: watches a job: the loop that run and watch share. */
 #ifndef TIDEMARK_CLI_LIVE_H
 #define TIDEMARK_CLI_LIVE_H
 
@@ -8,19 +8,19 @@
 #include "launch/launch.h"
 #include "watch/watch.h"
 
-/* What the user said; 0, false and NULL: not said. */
+/* The user's options; 0, false and NULL: not given. */
 struct live_options {
     double interval, duration, print_every;
     double stop_after_steps;
     double horizon, epoch, plan_steps, plan_hours, limit;
     const char *step_regex;
-    const char *log;     /* live lines go to this file */
-    const char *on_leak; /* a shell command, given the answer's JSON */
-    const char *json;    /* the final answer goes to this file, or "-" */
-    int json_fd;         /* where "-" leads, see live_keep_output() */
+    const char *log;     /* log lines and warnings go to this file */
+    const char *on_leak; /* a shell command that reads the answer's JSON */
+    const char *json;    /* file for the final answer, or "-" */
+    int json_fd;         /* where "-" writes, see live_keep_output() */
     const char *output;  /* the run file */
     bool no_store, quiet;
-    bool only_json; /* and nothing else is written to standard output */
+    bool only_json; /* standard output carries only the JSON */
     struct fail_on fail_on;
     struct view_options view;
 };
@@ -51,58 +51,58 @@ struct live_options {
         {"quiet", OPTION_FLAG, &(live)->quiet, NULL, NULL}, REPORT_OPTIONS(&(live)->view),         \
         FAIL_ON_OPTION(&(live)->fail_on)
 
-/* The help of a command: what it is, the options above, the rest. Returns an exit status. */
+/* Prints a command's help: `head`, the options above, `tail`. Returns an exit status. */
 int live_print_help(const char *head, const char *tail);
 
-/* Contradictions, a regular expression that is none. 0, or -EINVAL, said. */
+/* Rejects contradictory options and an invalid regular expression. 0, or -EINVAL with a message. */
 int live_options_check(const struct live_options *o, const char *command);
 
 /*
- * With --json - standard output is for the JSON alone: what else would go there, of the command or
- * of ours, goes to standard error from here on. 0, or -errno, said.
+ * With --json -, standard output carries only the JSON: from here on, all other output of the
+ * command and of tidemark goes to standard error. 0, or -errno with a message.
  */
 int live_keep_output(struct live_options *o);
 
-/* Whether a status line can be shown on a descriptor: a terminal that knows escape sequences. */
+/* Whether a descriptor can show a status line: a terminal that understands escape sequences. */
 bool live_has_row(const struct live_options *o, int fd);
 
-/* Which processes of a running job to attach to, to find the holders of its growth. */
+/* Which processes of a running job to attach to when looking for holders of its growth. */
 enum live_attach {
     LIVE_NO_ATTACH,
-    LIVE_NAME_SUSPECTS,   /* attaches to nobody; announces the command that would */
-    LIVE_ATTACH_SUSPECTS, /* a process once it is suspect */
-    LIVE_ATTACH_ALL,      /* every trainer, at once */
+    LIVE_NAME_SUSPECTS,   /* attach to no process; announce the command that would */
+    LIVE_ATTACH_SUSPECTS, /* attach to a process once it is suspect */
+    LIVE_ATTACH_ALL,      /* attach to every trainer at once */
 };
 
 /* How long a profile lasts, counted from the first attach. */
 struct live_term {
     double seconds;         /* 0: no condition */
     double steps;           /* 0: no condition */
-    double seconds_without; /* instead of `steps`, where no step comes */
-    double seconds_most;    /* the end in any case */
+    double seconds_without; /* replaces `steps` if no step comes */
+    double seconds_most;    /* upper bound in any case */
 };
 
-/* What is to be watched. */
+/* The job to watch. */
 struct live_job {
-    struct relay *relay; /* `run`; NULL: processes that are there already */
-    const pid_t *pids;   /* `watch`: these */
+    struct relay *relay; /* `run`: its command; NULL: processes that already run */
+    const pid_t *pids;   /* `watch`: these processes */
     size_t pid_count;
     const char *const *argv; /* its command */
     size_t argc;
-    off_t output_at[2]; /* `run`: where its standard output and error began, if they are files */
+    off_t output_at[2]; /* `run`: where the command's output and error begin, if they are files */
     enum live_attach attach;
     double patience;              /* seconds for a process to reach a safe point */
-    const struct live_term *term; /* NULL: until it ends */
-    const char *rings;            /* `run`: where its processes keep theirs; NULL: nowhere */
-    bool no_inspect;              /* no censuses */
+    const struct live_term *term; /* NULL: watch until the job ends */
+    const char *rings;            /* `run`: folder for the rings of its processes; NULL: none */
+    bool no_inspect;              /* take no censuses */
     unsigned acts;                /* enum wire_act */
-    const char *note;             /* for the report; NULL: none */
+    const char *note;             /* a note for the report; NULL: none */
 };
 
 /*
  * Watches until the job ends or the user stops it, announces news meanwhile, and reports.
- * *ret_status is the command's wait status under `run`, 0 where it was ended by an option.
- * Returns an exit status by --fail-on; STATUS_ERROR: it could not be watched, said.
+ * *ret_status is the command's wait status under `run`, 0 if an option ended it. Returns an exit
+ * status by --fail-on; STATUS_ERROR, with a message: the job could not be watched.
  */
 int live_watch(const struct live_options *o, const struct live_job *job, int *ret_status);
 

@@ -1,4 +1,4 @@
-/* cli/load.c: a file through the readers into one engine a series. */
+/* cli/load.c: reads a file into one engine per series. */
 #include "cli/load.h"
 
 #include "cli/cli.h"
@@ -50,8 +50,7 @@ static void release_series(struct loaded_series *s)
     *s = (struct loaded_series){0};
 }
 
-/* Whether `words` stand in `text` as whole words: "Run 2" does in "Run 2 (Process 7)", not in
- * "Run 20". */
+/* Whether `text` has `words` as whole words: "Run 2" is in "Run 2 (Process 7)", not in "Run 20". */
 static bool holds_words(const char *text, const char *words)
 {
     size_t len = strlen(words);
@@ -71,7 +70,7 @@ bool load_names_series(const char *selector, const struct series_info *info)
            (!*end && pid != 0 && pid == info->pid);
 }
 
-/* The number of a free slot. */
+/* Returns the index of a free slot. */
 static size_t free_slot(struct load *l)
 {
     for (size_t i = 0; l->on_end && i < l->count; i++) {
@@ -103,7 +102,7 @@ static int sink_series(void *context, const struct series_info *info,
     return (int) slot;
 }
 
-/* The position at which the job will end, 0 where it is not known on this clock. */
+/* The planned end of the job on this clock; 0: not known on it. */
 static double plan_of(struct load *l, const struct loaded_series *s, double first_seconds)
 {
     const struct load_options *o = l->options;
@@ -121,7 +120,7 @@ static double plan_of(struct load *l, const struct loaded_series *s, double firs
     return 0;
 }
 
-/* All series of a source are one job; in a batch each is one by itself. */
+/* All series of a source belong to one job; in a batch each is a job of its own. */
 static void share_budget(struct load *l)
 {
     unsigned engines = 0;
@@ -163,7 +162,7 @@ static int sink_sample(void *context, int series, double step, double seconds, d
         if (r < 0)
             return r;
     }
-    /* The engine counts what it refuses, and the report says how many. */
+    /* The engine counts refused samples, and the report says how many. */
     if (engine_push(s->engine, step, seconds, value) == -ENOMEM)
         return -ENOMEM;
     int r = l->on_sample ? l->on_sample(l->context) : 0;
@@ -203,7 +202,7 @@ static int sink_end(void *context, int series)
 
 /* ---- the source ---- */
 
-/* Cuts "file#selector" in two unless there is a file of the whole name. */
+/* Splits "file#selector" unless a file has the whole name. */
 static void split_argument(struct load *l, const char *argument)
 {
     l->path = copy(argument);
@@ -310,7 +309,7 @@ int load_read(struct load *l)
     return r;
 }
 
-/* Says what there would have been to choose from. */
+/* Prints the names of the available series. */
 static void say_unselected(const struct load *l)
 {
     struct buf names = BUF_INIT;
@@ -322,7 +321,7 @@ static void say_unselected(const struct load *l)
     buf_release(&names);
 }
 
-/* -EINVAL where nothing was chosen that has a sample, said. */
+/* -EINVAL, with a message: no selected series has a sample. */
 static int check_selection(const struct load *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -336,7 +335,7 @@ static int check_selection(const struct load *l)
     return -EINVAL;
 }
 
-/* Says `text`, and what was passed over. */
+/* Prints `text` and the skipped lines. */
 static void say_with_skipped(const struct load *l, const char *text)
 {
     const struct input_summary *summary = input_summary(l->input);
@@ -402,7 +401,7 @@ int load_file(const char *argument, const struct load_options *options, struct l
 
 /* ---- the answers ---- */
 
-/* Room for `count` answers. */
+/* Allocates room for `count` answers. */
 static void make_room(struct judgement *j, size_t count)
 {
     *j = (struct judgement){0};
@@ -437,7 +436,7 @@ static void add_recorded(struct judgement *j, const struct view_series *s)
     j->job.count++;
 }
 
-/* "VRAM" means the series of just that name where there is one, and else also "VRAM delta". */
+/* "VRAM" means only the series of exactly that name if there is one; otherwise "VRAM delta" too. */
 static void keep_exact(struct judgement *j, const char *selector)
 {
     size_t kept = 0;
@@ -481,7 +480,7 @@ void judgement_init(struct judgement *j, const struct load *l)
     j->job.watched = l->run != NULL;
     if (!l->run)
         return;
-    /* Of a job that does not leak, as it is judged now, nothing is accused. */
+    /* If this judgement finds no leak, no holder is blamed. */
     if (j->answer.verdict != VERDICT_NO_LEAK || l->run->found.count == 0)
         j->job.found = &l->run->found;
     j->job.patterns = l->run->patterns;

@@ -1,4 +1,4 @@
-/* cli/load.h: a file through the readers into one engine a series; a run file judged again. */
+/* cli/load.h: reads a file into one engine per series, or judges a run file again. */
 #ifndef TIDEMARK_CLI_LOAD_H
 #define TIDEMARK_CLI_LOAD_H
 
@@ -6,15 +6,15 @@
 #include "input/input.h"
 #include "report/report.h"
 
-/* What the user said about the source and the job; 0, false and NULL: not said. */
+/* The user's options about the source and the job; 0, false and NULL: not given. */
 struct load_options {
     struct input_options input;
     bool steps, time;
     double epoch, horizon; /* in units of the series' clock */
     double plan_steps, plan_hours;
     double limit;       /* bytes */
-    const char *series; /* only the one of this name, kind or pid */
-    bool quiet;         /* no note on what was guessed */
+    const char *series; /* only the series of this name, kind or pid */
+    bool quiet;         /* do not report what was guessed */
 };
 
 /* The rows of an option table that fill a struct load_options. */
@@ -39,7 +39,7 @@ struct load_options {
         "quiet", OPTION_FLAG, &(load)->quiet, NULL, NULL                                           \
     }
 
-/* Options that contradict each other are said. 0, or -EINVAL. */
+/* 0, or -EINVAL with a message: options contradict each other. */
 int load_options_check(struct load_options *options, const char *command);
 
 /* One series of the source; the load owns all of it. */
@@ -52,42 +52,43 @@ struct loaded_series {
 };
 
 /*
- * A source being read. Messages about it go to standard error, one line each. The hooks may be
- * NULL; a negative return stops the reading and is handed on.
+ * A source that is being read. Messages about it go to standard error, one line each. The hooks may
+ * be NULL. If a hook returns a negative value, reading stops and returns that value.
  */
 struct load {
     const struct load_options *options; /* not owned */
     char *path;                         /* as the user wrote it, without the selector */
-    char *selector;                     /* what stood after '#', or --series; NULL: all series */
+    char *selector;                     /* the text after '#', or --series; NULL: all series */
     int fd;
-    struct input *input; /* NULL: it is a run file, and `run` is what it was judged to be */
-    struct view *run;    /* NULL before it was read */
+    struct input *input; /* NULL: it is a run file, and `run` has its judgement */
+    struct view *run;    /* NULL until it was read */
     struct loaded_series *series;
     size_t count;
     bool plan_noted;
-    bool hook_failed; /* a hook stopped the reading and has said why */
+    bool hook_failed; /* a hook stopped the reading and printed why */
     void *context;
     int (*on_end)(void *context, struct loaded_series *s); /* the slot is freed afterwards */
     int (*on_sample)(void *context);
 };
 
 /*
- * Opens "-" (standard input), a file, or "file#selector" where no file of that whole name exists.
- * -errno, said. The caller owns *ret.
+ * Opens "-" (standard input), a file, or "file#selector" if no file has that whole name. -errno,
+ * with a message. The caller owns *ret.
  */
 int load_open(const char *argument, const struct load_options *options, struct load **ret);
 struct load *load_free(struct load *l); /* accepts NULL, returns NULL */
 
-/* Reads to the end of the stream. -errno, said unless it is the hooks' own. */
+/* Reads to the end of the stream. -errno, with a message unless a hook stopped it. */
 int load_read(struct load *l);
 
-/* After the last load_read(): notes what was guessed and passed over. -EINVAL: no series, said. */
+/* Call after the last load_read(): reports guesses and skipped lines. -EINVAL, with a message:
+ * there is no series to judge. */
 int load_finish(struct load *l);
 
-/* All three at once. */
+/* load_open(), load_read() and load_finish() in one call. */
 int load_file(const char *argument, const struct load_options *options, struct load **ret);
 
-/* Whether a selector means a series: words of its name, its kind or its pid. */
+/* Whether a selector matches a series: words of its name, its kind or its pid. */
 bool load_names_series(const char *selector, const struct series_info *info);
 
 /* The answers of all series so far. */

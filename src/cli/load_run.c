@@ -51,7 +51,8 @@ int load_run_check(const struct load *l)
     return wrong ? -EINVAL : 0;
 }
 
-/* What is recorded for the eye is judged where its kind is asked for, not with all of a process. */
+/* A series recorded only for display is judged if the selector names its kind, not if it names its
+ * process. */
 static bool is_wanted(void *context, const struct recorded_series *s)
 {
     const struct load *l = context;
@@ -72,7 +73,7 @@ static void say_unselected(const struct load *l, const struct recording *recordi
     buf_release(&names);
 }
 
-/* "python train.py, 12 min, 700 steps". */
+/* ": python train.py, 12 min". */
 static void say_found(const struct load *l, const struct store *store)
 {
     struct buf text = BUF_INIT;
@@ -127,7 +128,7 @@ static int judge(struct load *l, struct recording *recording)
     return r < 0 ? r : check_found(l, recording);
 }
 
-/* A file without censuses that can be read: what grew is as the run's own report has it. */
+/* Without readable censuses, the findings come from the run's own report. */
 static void recall_found(struct load *l, struct store *store)
 {
     const char *json, *report;

@@ -1,4 +1,4 @@
-/* cli/main.c: tidemark: finds the command and hands over to it. */
+/* cli/main.c: tidemark: finds the command and runs it. */
 #include "cli/cli.h"
 #include "cli/terminal.h"
 
@@ -41,7 +41,7 @@ static const char help[] =
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-    bool keeps_signals; /* for the command it starts */
+    bool keeps_signals; /* for the command that it starts */
 };
 
 static const struct command commands[] = {
@@ -75,7 +75,7 @@ static bool is_in_path(const char *word)
     return false;
 }
 
-/* What is to be done with a file or program that stands where a command is expected; NULL. */
+/* The command for a file or program given where a command is expected; NULL: none. */
 static const char *command_for(const char *word)
 {
     bool is_file = access(word, F_OK) == 0;
@@ -118,7 +118,7 @@ static int cmd_help(int argc, char **argv)
 
 /*
  * A file opened while 0, 1 or 2 is closed would become standard input, output or error. For the
- * command of `run` they are closed as before.
+ * command of `run` they stay closed.
  */
 static void fill_standard_streams(void)
 {
@@ -143,8 +143,8 @@ static int run(int argc, char **argv)
     for (unsigned i = 0; i < COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) != 0)
             continue;
-        /* A parent may have left it ignored; a reader that goes away shall end us without a word.
-         */
+        /* A parent may have left SIGPIPE ignored. If the reader goes away, tidemark must end
+         * silently. */
         if (!commands[i].keeps_signals)
             signal(SIGPIPE, SIG_DFL);
         return commands[i].run(argc - 1, argv + 1);

@@ -1,4 +1,4 @@
-/* cli/on_leak.c: the commands of --on-leak, one for each leak that is announced. */
+/* cli/on_leak.c: the commands of --on-leak, one for each announced leak. */
 #include "cli/on_leak.h"
 
 #include "cli/cli.h"
@@ -18,7 +18,7 @@ static void write_all(int fd, const char *text, size_t len)
         continue;
 }
 
-/* The answer as the command's input, without a pipe that could block. */
+/* The answer as the command's input: a file, because a pipe could block. */
 static int answer_file(const struct view *view)
 {
     struct buf json = BUF_INIT;

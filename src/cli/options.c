@@ -1,4 +1,4 @@
-/* cli/options.c: a table of long options and its parser. */
+/* cli/options.c: parses a table of long options. */
 #include "cli/options.h"
 
 #include "base/base.h"
@@ -84,13 +84,13 @@ static int store(const struct option_spec *spec, const char *value)
     return -EINVAL;
 }
 
-/* The argument after an option is its value. */
+/* Whether the argument after an option is its value. */
 static bool has_next_value(const struct option_spec *spec, int argc, char **argv, int i)
 {
     return i + 1 < argc && (spec->type != OPTION_OUTPUT || is_operand(argv[i + 1]));
 }
 
-/* One option at argv[i]; returns how many arguments it took, or -EINVAL. */
+/* Parses one option at argv[i]. Returns how many arguments it took, or -EINVAL. */
 static int parse_option(const struct option_spec *specs, size_t count, int argc, char **argv, int i)
 {
     bool is_long = argv[i][1] == '-';
@@ -124,7 +124,7 @@ static int parse_option(const struct option_spec *specs, size_t count, int argc,
     return is_next ? 2 : 1;
 }
 
-/* An option at argv[i]; *ret_next is where the next argument stands. */
+/* Takes an option at argv[i]; *ret_next is the index of the next argument. */
 static int take_option(const struct option_spec *specs, size_t count, int argc, char **argv, int i,
                        int *ret_next)
 {

@@ -7,10 +7,10 @@
 enum option_type {
     OPTION_FLAG,   /* target: bool, set to true; takes no value */
     OPTION_TEXT,   /* target: const char *, points into argv */
-    OPTION_OUTPUT, /* the same, a file name; "-" where the next argument is another option */
+    OPTION_OUTPUT, /* the same for a file name; "-" if the next argument is another option */
     OPTION_NUMBER, /* target: double, above 0 */
     OPTION_SIZE,   /* target: double, bytes, above 0 */
-    OPTION_PARSED, /* target: whatever `parse` writes */
+    OPTION_PARSED, /* target: any type; `parse` writes it */
 };
 
 struct option_spec {
@@ -24,17 +24,16 @@ struct option_spec {
 #define OPTIONS_HELP 1
 
 /*
- * Reads argv[1] and what follows: "--name=value", "--name value", "--" ends the options, "-" is an
- * operand. Operands are moved together to argv[1..*ret_operands], in order. 0; OPTIONS_HELP:
- * --help or -h was among them; -EINVAL: said on standard error, with the option and what was
- * expected.
+ * Reads argv[1] and what follows: "--name=value", "--name value"; "--" ends the options; "-" is an
+ * operand. Moves operands to argv[1..*ret_operands] in order. 0; OPTIONS_HELP: --help or -h was
+ * given; -EINVAL: a message named the option and the expected value.
  */
 int options_parse(const struct option_spec *specs, size_t count, int argc, char **argv,
                   int *ret_operands);
 
 /*
- * The same for options that stand before a command: stops at the first operand or behind "--";
- * argv[*ret_first] is where the command begins, argc if there is none.
+ * The same for options before a command: stops at the first operand or after "--". argv[*ret_first]
+ * is the start of the command, argc if there is none.
  */
 int options_parse_before(const struct option_spec *specs, size_t count, int argc, char **argv,
                          int *ret_first);

@@ -1,4 +1,4 @@
-/* cli/run_file.c: the run file of a watched job: what it is called. */
+/* cli/run_file.c: creates the run file of a watched job and picks its name. */
 #include "cli/run_file.h"
 
 #include "cli/cli.h"
@@ -12,7 +12,7 @@
 
 #define NAMES_TRIED 100
 
-/* What the job is called after: its script or module, else its first word. */
+/* Adds the name for the job: its script or module, otherwise its first word. */
 static void add_stem(struct buf *out, const char *command)
 {
     struct buf word = BUF_INIT;
@@ -57,7 +57,7 @@ static int create_named(const char *path, const struct watch_options *options,
     return r;
 }
 
-/* NAME-20261115-081500.tide; with a number behind it where there is one already. */
+/* NAME-20261115-081500.tide; with a number if that exists already. */
 static int create_default(const struct watch_options *options, struct store **ret_store,
                           char **ret_path)
 {

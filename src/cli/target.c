@@ -1,4 +1,4 @@
-/* cli/target.c: which running process is meant: --pid N, or --find PATTERN. */
+/* cli/target.c: finds the running process that the user means: --pid N, or --find PATTERN. */
 #include "cli/target.h"
 
 #include "cli/cli.h"
@@ -46,7 +46,7 @@ static void list_matches(const char *command, const char *pattern, const struct 
     }
 }
 
-/* The pid that the pattern means; -errno, said. */
+/* The pid that the pattern means. -errno, with a message. */
 static int find(const struct target *t, const char *command, pid_t *ret)
 {
     for (bool told = false;; told = true) {
@@ -74,7 +74,7 @@ static int find(const struct target *t, const char *command, pid_t *ret)
     }
 }
 
-/* Its arguments, NUL-separated; the name of its program where it has none. -ESRCH, said. */
+/* Its arguments, NUL-separated; without any, the name of its program. -errno, with a message. */
 static int read_arguments(const char *command, pid_t pid, struct buf *ret)
 {
     struct proc_stat stat;
@@ -96,7 +96,6 @@ static int read_arguments(const char *command, pid_t pid, struct buf *ret)
     return 0;
 }
 
-/* The texts between the NULs; the caller frees the array. */
 const char **target_split(const struct buf *arguments, size_t *ret_count)
 {
     const char *text = buf_text(arguments);

@@ -1,4 +1,4 @@
-/* cli/target.h: which running process is meant: --pid N, or --find PATTERN. */
+/* cli/target.h: finds the running process that the user means: --pid N, or --find PATTERN. */
 #ifndef TIDEMARK_CLI_TARGET_H
 #define TIDEMARK_CLI_TARGET_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What the user said; 0, false and NULL: not said. */
+/* The user's options; 0, false and NULL: not given. */
 struct target {
     double pid;
     const char *pattern;
@@ -23,10 +23,10 @@ struct target {
         "wait", OPTION_FLAG, &(target)->wait, NULL, NULL                                           \
     }
 
-/* 0, or -EINVAL, said. */
+/* 0, or -EINVAL with a message. */
 int target_check(const struct target *t, const char *command, int operands);
 
-/* The process that is meant, and its arguments, NUL-separated. -errno, said. */
+/* Finds the process and its arguments, NUL-separated. -errno, with a message. */
 int target_find(const struct target *t, const char *command, pid_t *ret_pid,
                 struct buf *ret_arguments);
 

@@ -1,4 +1,4 @@
-/* cli/terminal.c: standard output: how it looks and how it is written. */
+/* cli/terminal.c: standard output: how it looks and how to write it. */
 #include "cli/terminal.h"
 
 #include "cli/cli.h"
@@ -59,7 +59,7 @@ int terminal_write(struct buf *text)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     int error = errno;
-    /* Whoever read us has gone: nothing to say, and nobody to say it to. */
+    /* The reader has gone, so nobody would see a message. */
     if (error != EPIPE)
         cli_say("standard output: %s", error_words(error));
     return -error;

@@ -1,4 +1,4 @@
-/* cli/trial.c: one run of a command with a setting, and what is measured in it. */
+/* cli/trial.c: runs a command once with a setting and measures the run. */
 #include "cli/trial.h"
 
 #include "cli/cli.h"
@@ -19,7 +19,7 @@
 #define LOG_LINES 12u
 #define LOG_BYTES 8192
 
-/* A trial under way. */
+/* A trial that is running. */
 struct under_way {
     const struct trial_job *job;
     const struct trial *trial;
@@ -57,7 +57,7 @@ static void add_path(struct buf *out, const struct under_way *u, const char *end
     buf_adds(out, ending);
 }
 
-/* What the probe in the command's processes is told. */
+/* The setting, as the probe in the command's processes reads it. */
 static void add_variable(struct buf *out, const struct tradeoff_setting *s)
 {
     const int *said = s->said;
@@ -99,7 +99,7 @@ static void set_variable(const struct tradeoff_setting *s)
     buf_release(&text);
 }
 
-/* The arguments of our own program; the command's stay where they are. */
+/* The arguments of tidemark run. The command's own arguments are not copied. */
 static char **arguments_of(const struct under_way *u, char steps[static 32])
 {
     size_t count = 0, n = 0;
@@ -139,7 +139,8 @@ static _Noreturn void become_run(const struct under_way *u, int log)
     _exit(STATUS_ERROR);
 }
 
-/* Keys reach the command anyway; what is sent to us alone is meant for it. */
+/* Keys reach the command anyway. A signal sent to tidemark alone is meant for the command, so it is
+ * passed on. */
 static void pass_on(struct under_way *u, pid_t pid, const siginfo_t *info)
 {
     u->interrupted = true;
@@ -182,7 +183,7 @@ static int run_command(struct under_way *u)
 
 /* ---- what went wrong ---- */
 
-/* What our own program wrote at the end of the log; nothing where it did not come so far. */
+/* What tidemark itself wrote at the end of the log; empty if it did not get that far. */
 static void add_headline(struct buf *out, const struct under_way *u)
 {
     struct report_style style = terminal_style(&(struct view_options){0}, -1);
@@ -207,7 +208,7 @@ static void drop_end(struct buf *text, const struct buf *end)
     text->text[text->len] = '\0';
 }
 
-/* The end of what the command wrote. */
+/* Reads the end of the command's own output. */
 static void read_log_end(const struct under_way *u, struct buf *ret)
 {
     char bytes[LOG_BYTES];
@@ -224,7 +225,7 @@ static void read_log_end(const struct under_way *u, struct buf *ret)
     buf_release(&own);
 }
 
-/* Where the last so many lines begin. */
+/* The start of the last `lines` lines. */
 static const char *last_lines(const struct buf *text, unsigned lines)
 {
     const char *begin = buf_text(text), *s = begin + text->len;
@@ -279,13 +280,13 @@ static void say_status(const struct under_way *u)
 
 /* ---- what was measured ---- */
 
-/* Steps that are read from what the program prints are none at which something could be done. */
+/* Cleanup cannot act at steps that were read from the program's output. */
 static bool are_optimizer_steps(const struct view *view)
 {
     return view->steps_from && strcmp(view->steps_from, "output") != 0;
 }
 
-/* Whether there is something to compare. -EINVAL, said. */
+/* Checks that the run can be compared. -EINVAL, with a message. */
 static int check_run(const struct under_way *u, const struct view *view,
                      const struct measured_run *run)
 {

@@ -1,16 +1,16 @@
-/* cli/trial.h: one run of a command with a setting, and what is measured in it. */
+/* cli/trial.h: runs a command once with a setting and measures the run. */
 #ifndef TIDEMARK_CLI_TRIAL_H
 #define TIDEMARK_CLI_TRIAL_H
 
 #include "replay/replay.h"
 #include "watch/watch.h"
 
-/* The command and where its runs are recorded. Nothing is owned. */
+/* The command and where to record its runs. Nothing is owned. */
 struct trial_job {
     char *const *argv; /* of the command, NULL-terminated */
-    double steps;      /* ended kindly after so many; 0: by itself */
+    double steps;      /* ended with SIGTERM after this many steps; 0: ends by itself */
     const char *folder;
-    bool keep; /* run files and logs stay there */
+    bool keep; /* keep run files and logs there */
 };
 
 struct trial {
@@ -20,14 +20,14 @@ struct trial {
 
 enum trial_end {
     TRIAL_MEASURED,
-    TRIAL_FAILED,      /* said, with the last lines of what the command wrote */
-    TRIAL_INTERRUPTED, /* by the user, said: the command was told, and has ended */
+    TRIAL_FAILED,      /* with a message and the last lines of the command's output */
+    TRIAL_INTERRUPTED, /* by the user, with a message: the command got the signal and ended */
 };
 
-/* What tells the probe in a command's processes the setting. */
+/* Passes the setting to the probe in the command's processes. */
 #define TRIAL_VARIABLE "TIDEMARK_CLEANUP"
 
-/* From now on Ctrl-C and the like end a trial instead of us. */
+/* From now on Ctrl-C and similar signals end a trial instead of tidemark. */
 void trial_take_signals(void);
 
 struct trial_result {
@@ -35,8 +35,8 @@ struct trial_result {
     double steps, seconds; /* of the whole run */
 };
 
-/* Runs the command under `tidemark run` with its output in a file. *ret is filled where it was
- * measured. */
+/* Runs the command under `tidemark run` with its output in a file. Fills *ret only for
+ * TRIAL_MEASURED. */
 enum trial_end trial_run(const struct trial_job *job, const struct trial *trial,
                          struct trial_result *ret);
 

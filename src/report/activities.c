@@ -1,4 +1,4 @@
-/* report/activities.c: what a program said it did beside its steps. */
+/* report/activities.c: what a program reported doing beside its steps. */
 #include "report/activities.h"
 #include "report/text.h"
 
@@ -6,7 +6,7 @@
 
 #define PHASES_MOST 8u /* lines */
 
-/* A rise of less is not worth a word. */
+/* Smaller rises are not reported. */
 #define HEIGHT_BYTES (1024.0 * 1024)
 
 /* ---- text ---- */
@@ -29,14 +29,14 @@ static void add_times(struct buf *out, const struct view_activity *p)
         buf_adds(out, p->times == 1 ? ", not ended" : ", the last not ended");
 }
 
-/* The higher of two series that stand for the same. */
+/* The higher of two series of the same memory. */
 static const struct view_activity_series *higher(const struct view_activity_series *a,
                                                  const struct view_activity_series *b)
 {
     return !a || b->height > a->height ? b : a;
 }
 
-/* The highest rise of a kind that begins so; NULL: none that is worth a word. */
+/* The highest rise of the kinds with this prefix; NULL: none worth reporting. */
 static const struct view_activity_series *highest(const struct view *v,
                                                   const struct view_activity *p, const char *kind)
 {

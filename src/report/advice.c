@@ -1,4 +1,4 @@
-/* report/advice.c: how much memory a job takes, and what could be set, for people and programs. */
+/* report/advice.c: the memory a job needs and settings that help, for people and programs. */
 #include "replay/replay.h"
 #include "report/json.h"
 #include "report/run.h"
@@ -36,7 +36,7 @@ static bool any_leaks(const struct report_advice *a, const struct judged *j)
     return false;
 }
 
-/* The run says of some memory how much the job takes. */
+/* The run supports a size for at least one kind of memory. */
 static bool is_supported(const struct report_advice *a, const struct judged *j)
 {
     for (size_t i = 0; i < a->evidence->size_count; i++)
@@ -162,7 +162,7 @@ static void add_sizes(struct buf *out, const struct advice_facts *e, const struc
     buf_addc(out, '\n');
 }
 
-/* The sentences of a text one after another, after the name of what they are about. */
+/* The sentences of the reasons in a row, after the name of the memory. */
 static void add_reasons(struct buf *out, const char *label, const struct size_facts *f,
                         const struct size_reasons *reasons, const struct report_style *style)
 {

@@ -1,11 +1,11 @@
-/* report/alarm.c: a leak is announced the moment it is known, and withdrawn where it was none. */
+/* report/alarm.c: announces a leak once it is known, and withdraws it if it was none. */
 #include "report/run.h"
 
 #include <string.h>
 
 #define PREFIX "tidemark: "
 
-/* What was found to grow in that process, and who holds it; NULL: that is not known yet. */
+/* The finding with a holder in that process; NULL: not known yet. */
 static struct finding *finding_of(const struct view *v, int64_t pid)
 {
     for (size_t i = 0; i < v->found.count; i++)
@@ -20,7 +20,7 @@ static void add_paragraph(struct buf *out, const struct buf *text, const struct 
     format_wrapped(out, buf_text(text), (unsigned) strlen(PREFIX), style);
 }
 
-/* Verdict, why, fix: as the report has them, in one paragraph. */
+/* Verdict, why, fix as in the report, in one paragraph. */
 void report_alarm(struct buf *out, const struct view *v, size_t series,
                   const struct report_style *style)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The smallest of 1, 2, 5 times a power of ten that is not below `least`. */
+/* The smallest of 1, 2, 5 times a power of ten that is at least `least`. */
 static double round_step(double least)
 {
     double power = pow(10, floor(log10(least)));
@@ -100,7 +100,7 @@ double axis_next_tick(const struct axis *a, double position)
 void axis_add_number(const struct axis *a, double position, struct buf *out)
 {
     double number = (position - a->origin) / a->scale;
-    /* Neighbours on an axis have the same decimals; whole numbers may need separators. */
+    /* All numbers of an axis have the same decimals; whole numbers may need separators. */
     if (a->decimals > 0 && fabs(number) < 1000)
         buf_addf(out, "%.*f", a->decimals, number);
     else

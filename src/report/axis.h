@@ -5,21 +5,22 @@
 #include "base/base.h"
 
 /*
- * Ticks stand at multiples of `step` in units of `scale`, counted from `origin`; `name` is what a
- * scaled number is followed by. All positions handed in and out are in the axis' raw measure.
+ * Ticks lie at multiples of `step` in units of `scale`, counted from `origin`; `name` follows each
+ * scaled number. All positions passed in and returned are unscaled.
  */
 struct axis {
-    double low, high; /* of what is shown */
+    double low, high; /* of the shown range */
     double origin, scale, step;
     int decimals;
     const char *name;
 };
 
-/* The values of a series from `low` to `high`: both ends widened to ticks, at most `intervals`. */
+/* The values of a series from `low` to `high`: widens both ends to ticks, with at most `intervals`
+ * between them. */
 void axis_values(struct axis *a, double low, double high, unsigned intervals,
                  enum series_unit unit);
 
-/* The clock from `low` to `high`: the ends stay, at most `intervals` between ticks. */
+/* The clock from `low` to `high`: keeps both ends, with at most `intervals` from tick to tick. */
 void axis_clock(struct axis *a, double low, double high, double origin, unsigned intervals,
                 enum series_clock clock);
 

@@ -1,9 +1,9 @@
-/* report/batch.c: one line a series, for scoring many at once. */
+/* report/batch.c: one line per series, for scoring many at once. */
 #include "report/report.h"
 
 #include <math.h>
 
-/* A program that reads line after line finds every member in every line. */
+/* Every line has every member: null where it is not known. */
 static void number_or_null(struct json *j, const char *key, double value)
 {
     if (isfinite(value))

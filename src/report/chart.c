@@ -8,13 +8,13 @@
 
 #define MAX_ROWS 16u
 #define INDENT 2u
-#define RIGHT_MARGIN 6u /* for the name of the clock's unit */
+#define RIGHT_MARGIN 6u /* for the clock's unit */
 
 enum dot { DOT_NONE, DOT_RANGE, DOT_FLOOR };
 
 /*
- * A canvas of characters, each of `across` x `down` dots (braille 2 x 4, ASCII 1 x 1). The axis
- * values of the lowest and the highest tick lie in the middle of the bottom and the top row.
+ * A canvas of characters, each of `across` x `down` dots (braille 2 x 4, ASCII 1 x 1). The lowest
+ * and the highest tick lie in the middle of the bottom and the top row.
  */
 struct chart {
     const struct report_style *style;
@@ -24,16 +24,16 @@ struct chart {
     unsigned char dots[MAX_ROWS * 4][FORMAT_MAX_WIDTH * 2]; /* enum dot; row 0 is the top */
 };
 
-/* What is drawn in one column of dots: NAN where no sample falls into it. */
+/* What each column of dots shows; NAN: no sample falls into it. */
 struct profile {
     double floor[FORMAT_MAX_WIDTH * 2];
     double top[FORMAT_MAX_WIDTH * 2];
 };
 
 /*
- * The low-water mark of the minima: at each block the highest level under which the series never
- * went during some stretch of 2 * half + 1 blocks that holds it (a morphological opening). Spikes
- * narrower than the stretch vanish, ramps stay what they are; stretches may reach past the ends.
+ * The low-water mark of the minima. At each block it is the highest level that the series never
+ * falls below in some stretch of 2 * half + 1 blocks that contains it (a morphological opening).
+ * Spikes narrower than the stretch vanish and ramps stay; stretches may reach past the ends.
  */
 static void find_floor(const struct history *h, double *floor_of)
 {
@@ -66,7 +66,7 @@ static unsigned height_of(const struct chart *c, double value)
     return (unsigned) fmin(fmax(dots, 0), c->rows * c->down - 1);
 }
 
-/* Straight lines where no sample fell between two columns. */
+/* Draws straight lines where no sample fell between two columns. */
 static void fill_gaps(double *values, unsigned count)
 {
     unsigned known = 0;
@@ -103,7 +103,7 @@ static void set_dot(struct chart *c, unsigned column, unsigned height, enum dot 
     c->dots[c->rows * c->down - 1 - height][column] = (unsigned char) dot;
 }
 
-/* The range is stippled, and left out where it is about the line's own thickness. */
+/* The range is stippled, and left out where it is no thicker than the line. */
 static void draw_range(struct chart *c, unsigned column, double floor, double top)
 {
     double dot = (c->y.high - c->y.low) / ((c->rows - 1) * c->down);
@@ -124,7 +124,7 @@ static void draw(struct chart *c, const struct profile *p)
         unsigned height = height_of(c, p->floor[i]);
         draw_range(c, i, p->floor[i], p->top[i]);
         set_dot(c, i, height, DOT_FLOOR);
-        /* Steep parts are joined to the column before. */
+        /* Join steep parts to the previous column. */
         for (unsigned k = before + 1; i > 0 && k < height; k++)
             set_dot(c, i, k, DOT_FLOOR);
         for (unsigned k = height + 1; i > 0 && k < before; k++)
@@ -159,7 +159,7 @@ static void add_cell(struct buf *out, const struct chart *c, unsigned row, unsig
         buf_addc(out, " .*"[c->dots[row][column]]);
 }
 
-/* The tick that stands in the middle of a row; NAN where none does. */
+/* The tick in the middle of a row; NAN: none. */
 static double row_tick(const struct chart *c, unsigned row)
 {
     double value = c->y.high - (c->y.high - c->y.low) * row / (c->rows - 1);
@@ -201,7 +201,7 @@ static void add_rows(struct buf *out, const struct chart *c, unsigned label_widt
     }
 }
 
-/* The line under the chart, then its numbers. */
+/* Adds the line under the chart and its numbers. */
 static void add_clock_axis(struct buf *out, const struct chart *c, unsigned label_width)
 {
     struct buf line = BUF_INIT, numbers = BUF_INIT;
@@ -253,7 +253,8 @@ static void add_legend(struct buf *out, const struct chart *c, unsigned label_wi
 
 /* ---- the layout ---- */
 
-/* A flat series shall look flat: what is no leak is not magnified beyond 2 % of its level. */
+/* A flat series must look flat: a series that is not a leak is not magnified beyond 2 % of its
+ * level. */
 static void value_range(const struct report_series *s, double *ret_low, double *ret_high)
 {
     double low = INFINITY, high = -INFINITY;
@@ -273,7 +274,7 @@ static void value_range(const struct report_series *s, double *ret_low, double *
     *ret_high = high;
 }
 
-/* Rows that put every tick of the value axis into the middle of one. */
+/* The number of rows that puts every tick of the value axis into the middle of one. */
 static unsigned rows_for(const struct axis *y, unsigned height)
 {
     unsigned intervals = (unsigned) round((y->high - y->low) / (y->step * y->scale));
@@ -299,7 +300,7 @@ static unsigned widest_label(const struct chart *c)
     return widest;
 }
 
-/* Beyond these no label can be read, and neither sizes nor steps come near them. */
+/* Labels become unreadable beyond these values, and real sizes and steps stay far below. */
 static bool can_draw(const struct history *h)
 {
     if (!h || h->count == 0)

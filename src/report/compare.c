@@ -182,7 +182,7 @@ static void add_differences(struct buf *out, const struct comparison *c,
     }
 }
 
-/* What the jobs do comes before what the curves do. */
+/* The jobs' leaks come before the shape of the curves. */
 static void add_summary(struct buf *out, const struct report_runs *runs)
 {
     compare_jobs_summary(out, runs->job_a, runs->job_b);

@@ -7,13 +7,13 @@
 
 /* ---- what is compared ---- */
 
-/* Something that leaks in A, in B, or in both: a series or a cause. The other is NULL. */
+/* A series or a cause that leaks in A, in B, or in both. NULL: not in that job. */
 struct couple {
     const void *in[2];
-    unsigned others[2]; /* alike in the same job: data workers */
+    unsigned others[2]; /* more of the same in one job: data workers */
 };
 
-/* What stands for both. */
+/* The item that represents both. */
 static const void *one_of(const struct couple *c)
 {
     return c->in[0] ? c->in[0] : c->in[1];
@@ -31,7 +31,7 @@ static void couples_release(struct couples *c)
     free(c->list);
 }
 
-/* To the one that is alike, in either job, or by itself. */
+/* Adds an item to the couple that is alike, or as a new one. */
 static void couples_add(struct couples *c, size_t side, const void *item, is_alike *alike)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -55,7 +55,7 @@ static bool is_same_text(const char *a, const char *b)
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* A log has one of these counters, a run file another. */
+/* These counters mean the same: logs have one of them, run files another. */
 static bool is_host_memory(const char *kind)
 {
     static const char *const kinds[] = {"memory", "host.anon", "host.rss", "host.pss"};
@@ -65,13 +65,13 @@ static bool is_host_memory(const char *kind)
     return false;
 }
 
-/* A log does not say whose its counter is. */
+/* A log does not name the process of its counter. */
 static bool may_be_same_text(const char *a, const char *b)
 {
     return !a || !b || strcmp(a, b) == 0;
 }
 
-/* The same counter of the same part of the job; processes have other numbers in another run. */
+/* The same counter of the same part of the job; pids differ between runs. */
 static bool is_same_series(const void *a, const void *b)
 {
     const struct series_info *x = ((const struct report_series *) a)->info;
@@ -88,7 +88,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Its line moves when the program is changed, and the same program may lie elsewhere. */
+/* The line changes with the program, and the same program may be in another folder. */
 static bool is_same_cause(const void *a, const void *b)
 {
     const struct finding *x = a, *y = b;
@@ -102,7 +102,7 @@ static bool leaks(const struct report_series *s)
     return s->answer->verdict == VERDICT_LEAK;
 }
 
-/* A sum that leaks as one of its parts does says nothing new. */
+/* A leaking sum adds nothing if one of its parts leaks. */
 static bool is_sum_of_leaking(const struct report_job *job, const struct report_series *sum)
 {
     for (size_t i = 0; !sum->info->pid && i < job->count; i++) {
@@ -126,7 +126,7 @@ static struct couples leaking_series(const struct report_job *const jobs[2])
     return c;
 }
 
-/* What grows in a job that does not leak is no cause. */
+/* Growth in a job that does not leak is not a cause. */
 static struct couples causes(const struct report_job *const jobs[2])
 {
     struct couples c = {0};
@@ -139,7 +139,7 @@ static struct couples causes(const struct report_job *const jobs[2])
     return c;
 }
 
-/* Where one job leaks, a cause of the one alone; else NULL. */
+/* An item of this job that the other one lacks; NULL: none. */
 static const void *alone_in(const struct couples *c, size_t side)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -162,7 +162,7 @@ bool report_jobs_leak_alike(const struct report_job *a, const struct report_job 
     const struct report_job *jobs[2] = {a, b};
     struct couples series = leaking_series(jobs), why = causes(jobs);
     bool alike = leakage_of(a) == leakage_of(b) && !alone_in(&series, 0) && !alone_in(&series, 1);
-    /* Where causes of one are not known, nothing can be said of them. */
+    /* Causes are compared only if both jobs have some. */
     bool both_known = a->found && a->found->count > 0 && b->found && b->found->count > 0;
     alike = alike && !(both_known && (alone_in(&why, 0) || alone_in(&why, 1)));
     couples_release(&series);
@@ -172,7 +172,7 @@ bool report_jobs_leak_alike(const struct report_job *a, const struct report_job 
 
 /* ---- in words ---- */
 
-/* "+12.0 KB/step"; in items where bytes are not known. */
+/* "+12.0 KB/step"; in items if bytes are not known. */
 static void add_growth(struct buf *out, const struct finding *f)
 {
     const struct {
@@ -208,7 +208,7 @@ static void add_series(struct buf *out, const struct report_series *s)
     format_rate(out, s->answer->rate, s->info);
 }
 
-/* What leaks in the one: the first cause that the other lacks, else the first; else the series. */
+/* What leaks in one job: the first cause that the other lacks; otherwise its leaking series. */
 static void add_first_leak(struct buf *out, const struct report_job *const jobs[2], size_t side)
 {
     struct couples why = causes(jobs), series = leaking_series(jobs);
@@ -319,7 +319,7 @@ static void add_series_point(struct buf *out, const struct couple *c,
     add_point(out, &text, style);
 }
 
-/* A job that leaks in hundreds of places does so for one reason. */
+/* A job that leaks in hundreds of places has one cause for them. */
 #define POINTS_MOST 8u
 
 void compare_jobs_points(struct buf *out, const struct report_job *a, const struct report_job *b,

@@ -4,14 +4,14 @@
 
 #include "report/report.h"
 
-/* "B leaks where A did not: list 'x', main (a.py:3), +12.0 KB/step."; nothing where none leaks. */
+/* "B leaks where A did not: list 'x', main (a.py:3), +12.0 KB/step."; empty where neither leaks. */
 void compare_jobs_summary(struct buf *out, const struct report_job *a, const struct report_job *b);
 
-/* The verdicts of both jobs, where one of them has several series: a line. */
+/* One line with the verdicts of both jobs, where one of them has several series. */
 void compare_jobs_verdicts(struct buf *out, const struct report_job *a, const struct report_job *b,
                            const struct report_style *style);
 
-/* One point each: a series that leaks, a cause. */
+/* One bullet point for each leaking series and each cause. */
 void compare_jobs_points(struct buf *out, const struct report_job *a, const struct report_job *b,
                          const struct report_style *style);
 

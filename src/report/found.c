@@ -1,4 +1,4 @@
-/* report/found.c: what grows and who holds it, as text. */
+/* report/found.c: what grows and its holders, as text. */
 #include "report/found.h"
 #include "report/text.h"
 
@@ -8,7 +8,8 @@
 #define FINDINGS_SHOWN 3u
 #define PURPOSES_SHOWN 8u
 
-/* Looking may take this share of the time; the first censuses come before so much has gone by. */
+/* Censuses may take this share of the time. The first ones come before that much time has
+ * passed. */
 #define COST_SHARE 0.005
 #define SHORT_RUN 24.0
 
@@ -40,8 +41,8 @@ static void add_finding(struct buf *out, const char *label, const struct finding
     }
 }
 
-/* The growth without its advice, which is the report's third line. A holder with a name is given by
- * that name; --full has the path to it. */
+/* The growth without its advice, which is the report's third line. A holder with a name gets that
+ * name; --full has its path. */
 static void add_growth(struct buf *out, const char *label, const struct finding *f,
                        const struct report_style *style)
 {
@@ -118,7 +119,7 @@ void found_brief(struct buf *out, const struct findings *f, unsigned most,
 
 /* ---- counts ---- */
 
-/* By the series of that process, one a device. */
+/* Judged by the series of that process, one per device. */
 static const char *steadiness(const struct view *v, int64_t pid)
 {
     bool known = false, open = false;
@@ -175,7 +176,7 @@ static void add_purposes(struct buf *out, const struct census_view *c,
     text_fact(out, "purpose", &text, style);
 }
 
-/* The process whose tensors take most. */
+/* The process whose tensors take the most memory. */
 static const struct census_view *main_census(const struct findings *f)
 {
     const struct census_view *found = NULL;
@@ -192,7 +193,7 @@ static const struct census_view *main_census(const struct findings *f)
     return found;
 }
 
-/* A run that is over at once pays for the first censuses all the same. */
+/* A very short run still pays for its first censuses. */
 static bool is_above(double pause, double seconds)
 {
     return pause > COST_SHARE * seconds && seconds < SHORT_RUN;

@@ -1,17 +1,18 @@
-/* report/json.h: what the JSON documents of the reports have in common. Private. */
+/* report/json.h: what the JSON documents of the reports share. Private. */
 #ifndef TIDEMARK_REPORT_JSON_H
 #define TIDEMARK_REPORT_JSON_H
 
 #include "report/report.h"
 
-/* The document's object with its version and schema, left open; the other ends it and the line. */
+/* begin() opens the document's object with its version and schema; end() closes it and ends the
+ * line. */
 void report_json_begin(struct json *j, struct buf *out);
 void report_json_end(struct json *j);
 
-/* "verdict", "severity" and "summary"; "series" with all of them. */
+/* The members "verdict", "severity" and "summary"; then "series" with all of them. */
 void report_json_verdict(struct json *j, const struct report_job *job);
 void report_json_all_series(struct json *j, const struct report_job *job);
-/* "findings" and what belongs to them. */
+/* The member "findings" and those that belong to it. */
 void report_json_found(struct json *j, const struct findings *found);
 void report_json_patterns(struct json *j, const struct view_pattern *patterns, unsigned count);
 

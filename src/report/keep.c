@@ -1,10 +1,11 @@
-/* report/keep.c: a view as a text from which it can be made again. */
+/* report/keep.c: writes a view as a text and restores it. */
 #include "report/report.h"
 
 #include <errno.h>
 #include <math.h>
 
-/* Of the text. A new member needs no new version; a member with another meaning does. */
+/* The version of the text. A new member needs no new version; a member with another meaning
+ * does. */
 #define VERSION 2
 
 void report_keep(struct buf *out, const struct view *v)
@@ -19,7 +20,7 @@ void report_keep(struct buf *out, const struct view *v)
 
 /* ---- what the members have to do with each other ---- */
 
-/* A chart is drawn of it. */
+/* Charts need finite numbers. */
 static bool history_is_sane(const struct history *h)
 {
     for (unsigned i = 0; i < h->count; i++) {

@@ -9,12 +9,12 @@
 
 #define ROWS 12u
 #define INDENT 2u
-#define NUMBERS 24u /* columns of a count and of bytes beside a name */
+#define NUMBERS 24u /* columns of a count and of bytes, beside a name */
 #define NAME_LEAST 12u
 
 /* ---- text ---- */
 
-/* A name in the room that the numbers leave. */
+/* A name, cut to the columns that the numbers leave. */
 static void add_name(struct table *t, const char *text, const struct report_style *style)
 {
     unsigned width = format_width(style), taken = INDENT + NUMBERS;

@@ -1,4 +1,4 @@
-/* report/run.c: the report of a watched job: what it was, its balance sheet, its verdict. */
+/* report/run.c: the report of a watched job: its facts, balance sheet and verdict. */
 #include "report/run.h"
 #include "report/activities.h"
 #include "report/found.h"
@@ -14,13 +14,13 @@
 #define SECTIONS_MOST 3u /* series shown in full */
 #define SUMMARY_MOST 12u /* lines of the table of series */
 #define INDENT 2u
-#define RANK_LEAK 8 /* see rank_of(): it is shown in full */
+#define RANK_LEAK 8 /* see rank_of(): shown in full */
 
-/* Overhead is worth a sentence from so many processes and so much memory on. */
+/* Overhead gets a sentence from this many processes and this much memory on. */
 #define OVERHEAD_PROCESSES 2
 #define OVERHEAD_BYTES (64.0 * 1024 * 1024)
 
-/* A change of less than this share of a row is no growth. */
+/* A change of less than this share of a row is not growth. */
 #define STABLE_SHARE 0.05
 
 /* ---- the view as a job ---- */
@@ -82,7 +82,7 @@ static const char *steps_words(const char *from)
     return "";
 }
 
-/* Of a recording that nobody finished it is not known how many there were at a time. */
+/* An unfinished recording lacks the number of processes at one time. */
 static void add_processes(struct buf *out, const struct view *v)
 {
     unsigned long long seen = v->processes_seen, most = v->most_processes;
@@ -194,7 +194,7 @@ static void add_heading(struct table *t, const struct sheet_layout *layout)
         table_add(t, "by RSS");
 }
 
-/* A row beside the sheet: only what it has in all, and by how much that changed. */
+/* A row beside the sheet: only its total and the change of that. */
 static void add_beside(struct table *t, const char *label, double last, double change,
                        const struct sheet_layout *layout)
 {
@@ -207,14 +207,14 @@ static void add_beside(struct table *t, const char *label, double last, double c
         table_add(t, "");
 }
 
-/* What /dev/shm grew by and no process of the job maps, whose share has it already. */
+/* Growth of /dev/shm that no process of the job maps; mapped memory is already in their shares. */
 static double unmapped(const struct view *v)
 {
     double grown = v->shm_last - v->shm_first - v->total.shmem;
     return grown > 0 ? grown : 0;
 }
 
-/* What is missing until the changes above add up to that of the system. */
+/* The part of the system's change that the changes above do not explain. */
 static double unexplained(const struct view *v)
 {
     return v->system_last - v->system_first - (v->total.pss - v->total.pss_first) - unmapped(v);
@@ -255,7 +255,8 @@ static void add_sheet(struct buf *out, const struct view *v, const struct report
         add_unexplained(out, style);
 }
 
-/* Then nothing of them is constant, be each of them as it may. */
+/* If the number of processes grows, their overhead is not constant, even if each process is
+ * stable. */
 static bool processes_become_more(const struct view *v)
 {
     for (size_t i = 0; i < v->count; i++)
@@ -285,8 +286,8 @@ static void add_overhead(struct buf *out, const struct view *v, const struct rep
 
 /* ---- series ---- */
 
-/* Leaks, negligible ones last, then what is open, then the parts that matter; the sum goes where a
- * part says the same. */
+/* Leaks first, negligible ones last among them; then the deciding series, open series, and main
+ * parts. A total ranks below a part with the same verdict. */
 static int rank_of(const struct view *v, size_t i)
 {
     const struct view_series *s = &v->series[i];
@@ -351,7 +352,7 @@ static void add_cost(struct buf *out, const struct view *v, const struct report_
 {
     struct buf text = BUF_INIT;
     if (isnan(v->watcher_cpu_seconds))
-        return; /* of a recording nobody finished */
+        return; /* an unfinished recording */
     buf_addf(&text, "%.2f s of CPU", v->watcher_cpu_seconds);
     if (v->seconds >= 1)
         buf_addf(&text, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
@@ -364,7 +365,7 @@ static void add_cost(struct buf *out, const struct view *v, const struct report_
     text_fact(out, "tidemark", &text, style);
 }
 
-/* Where the rest is. */
+/* Where to find the rest. */
 static void add_details(struct buf *out, const char *run_file, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
@@ -399,8 +400,8 @@ static void add_all(struct buf *out, const struct view *v, const struct run_job 
     add_cost(out, v, style);
 }
 
-/* The process to which attaching did not help: why a leak has no holder, or what is open stays so.
- * NULL: there is none. */
+/* The process for which attaching did not help: a leak has no holder, or the question stays open.
+ * NULL: none. */
 static const struct attached_process *first_in_vain(const struct view *v)
 {
     const struct attached_process *e = v->found.entered_count > 0 ? v->found.entered : NULL;
@@ -409,7 +410,7 @@ static const struct attached_process *first_in_vain(const struct view *v)
     return e && v->found.count == 0 && (is_leak || (is_open && !e->counted)) ? e : NULL;
 }
 
-/* What stands below the chart and its facts. */
+/* The part below the chart and its facts. */
 static void add_run(struct buf *out, const struct view *v, const char *run_file,
                     const struct report_style *style)
 {
@@ -425,7 +426,7 @@ static void add_run(struct buf *out, const struct view *v, const char *run_file,
 
 #define SHORT_SECONDS 10.0
 
-/* It ended at once, nothing is known of it, and no holder was found to grow. */
+/* The job ended at once without a verdict, and no holder was found. */
 static bool is_too_short(const struct view *v)
 {
     return v->ended && !v->unread && v->seconds < SHORT_SECONDS && v->found.count == 0 &&

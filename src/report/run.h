@@ -1,4 +1,4 @@
-/* report/run.h: a watched job in the shape the other reports take. Private. */
+/* report/run.h: a watched job as the report_job that other reports take. Private. */
 #ifndef TIDEMARK_REPORT_RUN_H
 #define TIDEMARK_REPORT_RUN_H
 

@@ -1,4 +1,4 @@
-/* report/status_line.c: the one line that is shown while a job runs. */
+/* report/status_line.c: the status line of a running job. */
 #include "report/run.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #define EARLY_SECONDS 120.0
 
-/* Pieces of the line, as they stand in it. */
+/* The pieces of the line, in order. */
 enum piece { ELAPSED, STEP, TOTAL, FLOOR, RATE, VERDICT, NAME, NEEDS, LIMIT, PIECES };
 
 struct row {
@@ -85,7 +85,7 @@ static void verdict_piece(struct row *row, const struct view_status *s)
 
 static void needs_piece(struct buf *out, const struct view_status *s, double seconds)
 {
-    /* Before the first step the time would be all there is, and its answer takes too long. */
+    /* Before the first step only time counts, and a verdict by time takes too long. */
     bool early = s->series.clock == CLOCK_SECONDS && seconds < EARLY_SECONDS;
     if (s->verdict == VERDICT_INCONCLUSIVE && s->needs > 0 && isfinite(s->needs) && !early)
         format_more(out, s->needs, s->series.clock);
@@ -120,7 +120,7 @@ static void join(struct buf *out, const struct row *row)
     }
 }
 
-/* Columns that are missing on the terminal, whose last one stays free; 0: the line fits. */
+/* How many columns the line is too wide, with the terminal's last column free; 0: it fits. */
 static unsigned missing_columns(struct buf *text, const struct row *row)
 {
     join(text, row);
@@ -159,8 +159,8 @@ static void shorten_name(struct row *row, struct buf *text)
         continue;
 }
 
-/* A narrow terminal loses whole pieces, never half a number: what the program's own output tells
- * goes first, the verdict stays. */
+/* On a narrow terminal whole pieces go, never half a number. Pieces that the program's own output
+ * shows go first; the verdict stays. */
 static void fit(struct row *row, struct buf *text)
 {
     static const enum piece first[] = {FLOOR, ELAPSED, STEP, TOTAL};

@@ -51,7 +51,7 @@ void table_clear(struct table *t)
     buf_clear(&t->cell);
 }
 
-/* Drops the blanks at the end of the line being written. */
+/* Drops blanks at the end of the current line. */
 static void trim(struct buf *out)
 {
     while (out->len > 0 && out->text[out->len - 1] == ' ')

@@ -5,8 +5,8 @@
 #include "base/base.h"
 
 /*
- * Cells come row by row; each is copied. Columns are as wide as their widest cell, two spaces
- * apart, nothing stands after the last cell of a row. Initialise with TABLE_INIT(columns).
+ * Cells are added row by row and copied. Columns are as wide as their widest cell and two spaces
+ * apart; nothing follows the last cell of a row. Initialise with TABLE_INIT(columns).
  */
 struct table {
     unsigned columns;
@@ -19,7 +19,7 @@ struct table {
 /* Adds a whole cell, cleaned: the text may come from outside. */
 void table_add(struct table *t, const char *text);
 
-/* Adds what was written to t->cell since the last cell, as it is: it may have colours. */
+/* Ends the cell written to t->cell since the last one. It is not cleaned and may have colours. */
 void table_end_cell(struct table *t);
 
 /* Columns of its longest row. */

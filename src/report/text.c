@@ -8,19 +8,19 @@
 #include <string.h>
 
 #define CHART_HEIGHT 8u
-#define CHART_LEAST 5u  /* where there is much else to say */
+#define CHART_LEAST 5u  /* where other facts need the room */
 #define CHART_AROUND 5u /* lines of a chart beside its height: axis, labels, blank lines */
 #define INDENT 2u
-#define LABEL_WIDTH 12u /* of the words left of the facts, indent included */
-#define MIN_NAME 12u    /* columns a name gets in any case */
+#define LABEL_WIDTH 12u /* of the labels left of the facts, indent included */
+#define MIN_NAME 12u    /* least columns of a name */
 #define NAME_HEADING "series"
-#define GOOD_NAME 30u    /* columns for which other columns go */
-#define OTHERS_MOST 3u   /* series that leak beside the first, in the short report */
-#define DETAIL_ALL 3u    /* up to this many series all are shown in full */
+#define GOOD_NAME 30u    /* other columns are dropped until names have this width */
+#define OTHERS_MOST 3u   /* further leaking series in the short report */
+#define DETAIL_ALL 3u    /* up to this many series are all shown in full */
 #define REPORT_LINES 30u /* of a short report */
-#define DETAIL_MOST 6u   /* so many of a longer list, those that need attention */
+#define DETAIL_MOST 6u   /* of a longer list: shown in full if they need attention */
 
-/* In this order series are listed: what needs attention first. */
+/* Order of the series: those that need attention first. */
 static const enum verdict verdict_order[] = {VERDICT_LEAK, VERDICT_INCONCLUSIVE, VERDICT_NO_LEAK};
 
 /* ---- the answer ---- */
@@ -118,7 +118,7 @@ static void add_reasons(struct buf *out, const struct answer *a, const struct re
         text_reason(out, i == 0 ? "why" : "", a->why[i], style);
 }
 
-/* A word and what words/details.h says of the series. */
+/* A label and the sentence that words/details.h has for the series. */
 static void add_fact(struct buf *out, const char *label, details_writer write,
                      const struct report_series *s, const struct report_style *style)
 {
@@ -152,7 +152,7 @@ static void add_forecast(struct buf *out, const struct report_series *s,
 
 /* ---- phases ---- */
 
-/* What a narrow terminal has no room for. */
+/* Columns that a narrow terminal loses. */
 struct phase_layout {
     bool bounds, levels;
 };
@@ -175,7 +175,7 @@ static void phase_row(struct table *t, const struct report_series *s, const stru
     }
 }
 
-/* The level is the line that was fitted to the floor: beside noise it is not the floor itself. */
+/* The level is the line fitted to the floor; with noise it differs from the floor itself. */
 static void fill_phases(struct table *t, const struct report_series *s, struct phase_layout layout,
                         const struct report_style *style)
 {
@@ -269,7 +269,7 @@ void text_section(struct buf *out, const struct report_series *s, const struct r
     add_body(out, s, style);
 }
 
-/* What may have to go where the terminal is narrow. */
+/* What a narrow terminal may lose. */
 struct summary_layout {
     unsigned name_columns;
     bool patterns, floors;
@@ -297,7 +297,7 @@ static void summary_row(struct table *t, const struct report_series *s,
     }
 }
 
-/* Every series in one line, leaks first. */
+/* One line per series, leaks first. */
 static void fill_summary(struct table *t, const struct report_job *job,
                          const struct summary_layout *layout, const struct report_style *style)
 {
@@ -333,7 +333,8 @@ static unsigned longest_name(const struct report_job *job, const struct report_s
     return longest;
 }
 
-/* Names tell the series apart: the patterns go, then the floors, before a name becomes short. */
+/* Names identify the series, so the patterns and then the floors are dropped before a name is
+ * cut. */
 void text_summary(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     static const struct summary_layout layouts[] = {
@@ -355,13 +356,13 @@ void text_summary(struct buf *out, const struct report_job *job, const struct re
     table_render(&t, out, INDENT);
 }
 
-/* A negligible leak has its line in the table. */
+/* A line in the table is enough for a negligible leak. */
 static bool needs_attention(const struct answer *a)
 {
     return a->verdict != VERDICT_NO_LEAK && a->severity != SEVERITY_NEGLIGIBLE;
 }
 
-/* A long list is not shown in full, or the verdict would scroll away. */
+/* A long list is not shown in full, so that the verdict does not scroll away. */
 static void add_sections(struct buf *out, const struct report_job *job,
                          const struct report_style *style)
 {
@@ -412,7 +413,7 @@ static bool matters(const struct answer *a)
     return a->verdict == VERDICT_LEAK && a->severity != SEVERITY_NEGLIGIBLE;
 }
 
-/* Of the other series that leak, one line each. */
+/* One line for each other leaking series. */
 static void add_other_leaks(struct buf *out, const struct report_job *job, unsigned most,
                             const struct report_style *style)
 {
@@ -429,14 +430,14 @@ static void add_other_leaks(struct buf *out, const struct report_job *job, unsig
     }
 }
 
-/* The user gave a plan, or growth that is not judged yet has a limit ahead. */
+/* The user gave a plan, or growth without a verdict has a limit ahead. */
 static bool wants_forecast(const struct answer *a)
 {
     bool is_open = a->verdict == VERDICT_INCONCLUSIVE && a->suspect;
     return isfinite(a->plan) || (is_open && isfinite(a->limit));
 }
 
-/* All but the chart. `most`: of holders and of leaks beside the first, so many each. */
+/* All but the chart. `most`: the most holders, and the most further leaks. */
 static void add_brief_facts(struct buf *out, const struct report_job *job, unsigned most,
                             const struct report_style *style)
 {

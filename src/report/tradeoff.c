@@ -1,4 +1,5 @@
-/* report/tradeoff.c: one job with several settings: every measure with each, and what is real. */
+/* report/tradeoff.c: one job with several settings: every measure for each, and which differences
+ * are real. */
 #include "report/json.h"
 #include "report/table.h"
 
@@ -27,7 +28,7 @@ static void add_spread(struct buf *out, const struct tradeoff_cell *c, enum trad
     buf_release(&high);
 }
 
-/* "-212 MB", "+1.3 %": time is compared by its share. */
+/* "-212 MB", "+1.3 %": differences of time are given as a share. */
 static void add_difference(struct buf *out, const struct tradeoff_cell *c, enum tradeoff_measure m)
 {
     if (c->finding == FINDING_ABSENT)

@@ -1,4 +1,4 @@
-/* report/why.c: how a judgement comes about: the engine, the parts, the rule. The sentences are in
+/* report/why.c: how a verdict comes about: the engine, the parts, the rule. The sentences are in
  * words/account.c. */
 #include "judge/judge.h"
 #include "report/report.h"

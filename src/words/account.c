@@ -1,4 +1,4 @@
-/* words/account.c: how a judgement comes about, as sentences: the ledger's parts and its rule. */
+/* words/account.c: how a verdict comes about, as sentences: the ledger's parts and its rule. */
 #include "words/account.h"
 
 #include "words/finding.h"
@@ -89,7 +89,7 @@ void account_add_part(struct buf *out, const struct ledger_part *p,
 
 /* ---- the rule ---- */
 
-/* What a rule says of the amount that decided and of what it was compared with, both in bytes. */
+/* A rule's words around the deciding amount and its threshold, both in bytes. */
 struct rule_words {
     const char *before, *between, *after;
 };
@@ -112,7 +112,7 @@ static const struct rule_words *words_of(enum ledger_rule rule)
     return has_words ? &words[rule] : NULL;
 }
 
-/* The rules that compare no bytes. */
+/* The rules that do not compare bytes. */
 static void add_duration_rule(struct buf *out, const struct ledger_judgement *j)
 {
     if (j->rule == RULE_NO_GROWTH) {

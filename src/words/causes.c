@@ -1,4 +1,4 @@
-/* words/causes.c: what each cause is called in JSON, what to write instead, and the reason. */
+/* words/causes.c: each cause's name in JSON, its fix, and the reason for it. */
 #include "words/causes.h"
 
 static const struct cause_words causes[CAUSES] = {

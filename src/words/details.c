@@ -1,4 +1,4 @@
-/* words/details.c: what stands beside one series in a full report, and its forecast. */
+/* words/details.c: the facts beside one series in a full report, and its forecast. */
 #include "words/details.h"
 
 #include "words/format.h"
@@ -60,7 +60,7 @@ void details_naive(struct buf *out, const struct report_series *s)
         buf_addf(out, "; %.0f %% of the growth was warm-up", 100 * a->naive.warm_up_share);
 }
 
-/* The reasons of the answer say it already. */
+/* Whether the answer's reasons already have this sentence. */
 static bool is_reason(const struct answer *a, const char *sentence)
 {
     for (unsigned i = 0; i < a->why_count; i++) {
@@ -102,7 +102,7 @@ void details_plan(struct buf *out, const struct report_series *s)
     format_position_words(out, a->plan, s);
 }
 
-/* The interval from the last sample on: a position would look too precise. */
+/* The interval counts from the last sample: a position would look too precise. */
 static void add_limit_bounds(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;

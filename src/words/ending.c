@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* By a shell too, which hands the signal on as a status. */
+/* A shell reports the signal as an exit status. */
 static bool was_killed(int status)
 {
     return (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||

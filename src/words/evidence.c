@@ -1,4 +1,4 @@
-/* words/evidence.c: what censuses showed, in words. */
+/* words/evidence.c: the evidence from censuses, in words. */
 #include "words/evidence.h"
 
 #include <math.h>

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_COLUMNS 48u /* a longer path of a file is cut to its last two parts */
+#define PATH_COLUMNS 48u /* a longer file path is cut to its last two parts */
 
-/* The text, cleaned: it comes from outside and may not drive a terminal. Releases the buffer. */
+/* Returns the cleaned text: it comes from outside and must not drive a terminal. Releases the
+ * buffer. */
 static char *taken(struct buf *b)
 {
     struct buf clean = BUF_INIT;
@@ -90,7 +91,7 @@ static void add_holder(struct buf *out, const struct finding_facts *f,
                        const struct wire_census_holder *h)
 {
     static const struct {
-        const char *before, *between, *alone; /* alone: the function is not known */
+        const char *before, *between, *alone; /* alone: if the function is not known */
     } words[WIRE_HOLDER_KINDS] = {
         [WIRE_HOLDER_LOCAL] = {"", ", local of ", ", a local variable"},
         [WIRE_HOLDER_GLOBAL] = {"", ", global of ", ", a global"},
@@ -108,7 +109,7 @@ static void add_holder(struct buf *out, const struct finding_facts *f,
     if (known)
         buf_adds(out, words[h->kind].before);
     if (h->path[0] == '(')
-        buf_adds(out, h->path); /* a value that has no name */
+        buf_adds(out, h->path); /* a value without a name */
     else if (h->path[0])
         buf_addf(out, "`%s`", h->path);
     if (known && named && words[h->kind].between[0])
@@ -154,7 +155,7 @@ void finding_words_add_item(struct buf *out, const struct wire_census_growing *g
     add_things(out, g, 0);
 }
 
-/* Without the word "tensor", where the context has it. */
+/* Leaves out the word "tensor", which the context has. */
 static void add_item_or_tensor(struct buf *out, const struct wire_census_growing *g)
 {
     bool is_tensor = g->item_depth > 0 && is_seen_tensor(&g->item[0]);
@@ -163,7 +164,7 @@ static void add_item_or_tensor(struct buf *out, const struct wire_census_growing
     add_things(out, g, is_tensor ? 1 : 0);
 }
 
-/* The beginning of the sentence: what grows, and its holder. */
+/* The start of the sentence: what grows, and its holder. */
 static void add_subject(struct buf *out, const struct finding_facts *f)
 {
     const struct wire_census_growing *g = f->growing;
@@ -304,7 +305,7 @@ static char *advice(const struct cause_words *cause)
     return taken(&b);
 }
 
-/* The last name of a path of attributes: what stands behind the last dot outside brackets. */
+/* The last name of an attribute path: the text after the last dot outside brackets. */
 static const char *last_name(const char *path, unsigned *ret_dots)
 {
     const char *last = path;
@@ -320,8 +321,8 @@ static const char *last_name(const char *path, unsigned *ret_dots)
     return last;
 }
 
-/* As its author calls it: "Net.outputs" for `self.outputs`, and for `trainer.strategy.net.outputs`
- * too. NULL: it has no name. */
+/* The name that its author uses: "Net.outputs" for `self.outputs` and for
+ * `trainer.strategy.net.outputs`. NULL: it has no name. */
 static char *name_of(const struct wire_census_holder *h)
 {
     struct buf b = BUF_INIT;
@@ -369,7 +370,7 @@ static void add_also(const struct finding_facts *f, struct finding *ret)
     }
 }
 
-/* The advice is the end of the sentence, after ": ". */
+/* The sentence ends in ": " and the advice, which is left out here. */
 void finding_add_growth(struct buf *out, const struct finding *f)
 {
     const char *end = f->advice ? f->advice : "";

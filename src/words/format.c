@@ -47,7 +47,7 @@ unsigned format_columns(const char *text)
     return columns;
 }
 
-/* The place of column `column` in a text without colours. */
+/* The position of column `column` in a text without colours. */
 static const char *column_place(const char *text, unsigned column)
 {
     while (column > 0 && *text) {
@@ -77,7 +77,7 @@ void format_clean_cut(struct buf *out, const char *text, unsigned columns,
     buf_release(&clean);
 }
 
-/* A unit belongs to the number before it and never begins a line. */
+/* A unit stays with the number before it and never starts a line. */
 static bool is_unit(const char *word)
 {
     if (word[0] == '%')
@@ -140,7 +140,7 @@ void format_values(struct buf *out, double low, double high, const char *separat
     buf_release(&last);
 }
 
-/* Whether both values read the same. */
+/* Whether both values print the same. */
 static bool same_text(double a, double b, enum series_unit unit)
 {
     struct buf first = BUF_INIT, second = BUF_INIT;

@@ -78,7 +78,7 @@ static void explained_clause(struct buf *out, const struct report_series *s)
     buf_adds(out, goes_on ? ", " : ", then ");
 }
 
-/* What came before the present state, by the pattern; present_clause() goes on. */
+/* What came before the present state, by pattern; present_clause() continues it. */
 static void past_clause(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -104,7 +104,7 @@ static void past_clause(struct buf *out, const struct report_series *s)
     }
 }
 
-/* "flat at 16.6 GB": what the last phase does. */
+/* The last phase: "flat at 16.6 GB". */
 static void present_clause(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -220,7 +220,7 @@ void headline_series(struct buf *out, const struct report_series *s)
         inconclusive_sentence(out, s);
 }
 
-/* The name of the series that decided, where the sentence needs one. */
+/* The name of the deciding series, if the sentence needs one. */
 static void add_subject(struct buf *out, const struct report_job *job,
                         const struct report_series *s, const struct report_style *style)
 {
@@ -232,7 +232,8 @@ static void add_subject(struct buf *out, const struct report_job *job,
         buf_addc(out, ' ');
 }
 
-/* "none of 5 series leaks; 1 is inconclusive"; of a watched job its trainer's story before that. */
+/* "none of 5 series leaks; 1 is too short or too unsteady to tell"; a watched job puts its deciding
+ * series first. */
 static void no_leak_job(struct buf *out, const struct report_job *job,
                         const struct report_style *style)
 {

@@ -1,4 +1,4 @@
-/* words/notes.c: the sentences beside the series of a report. */
+/* words/notes.c: the notes of a report, as sentences. */
 #include "words/notes.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ void note_shm(struct buf *out, const struct shm_notes *f)
                   "ls -lt " SHM_PATH);
 }
 
-/* ---- what was not read ---- */
+/* ---- what could not be read ---- */
 
 void note_unread(struct buf *out, const char *why)
 {

@@ -1,4 +1,4 @@
-/* words/patterns.c: look-alikes of a leak, in words. */
+/* words/patterns.c: patterns that look like a leak, in words. */
 #include "words/patterns.h"
 
 static void add_span(struct buf *out, double low, double high, bool returns)

@@ -1,10 +1,10 @@
-/* words/reasons.c: why an answer is as it is, in sentences: one for each kind of reason. */
+/* words/reasons.c: the reasons for an answer, one sentence for each kind of reason. */
 #include "words/reasons.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* A sentence being written. */
+/* The sentence that is being written. */
 struct sentence {
     struct buf *out;
     const struct answer *a;
@@ -13,7 +13,7 @@ struct sentence {
     enum series_clock clock;
 };
 
-/* A short text by value, so that several can stand in one sentence. */
+/* A short text by value, so that one sentence can have several. */
 struct number {
     char text[64];
 };
@@ -261,7 +261,7 @@ static void plan_too_long(const struct sentence *s)
 
 /* ---- any verdict ---- */
 
-/* ": 10 of 12 during evaluate, 2 during save"; of more than two activities the first two. */
+/* ": 10 of 12 during evaluate, 2 during save"; only the first two activities. */
 static void add_activities(struct buf *out, const struct answer *a)
 {
     for (unsigned i = 0; i < a->spikes.during_count && i < 2; i++) {
@@ -289,7 +289,7 @@ static void restarts(const struct sentence *s)
                  (double) s->a->restarts);
 }
 
-/* ---- the ledger's ---- */
+/* ---- from the ledger ---- */
 
 static void unbounded_small(const struct sentence *s)
 {
@@ -329,7 +329,7 @@ static void unexplained(const struct sentence *s)
 
 /* ---- all of them ---- */
 
-/* Either a text that is always the same, or one with numbers. */
+/* Either a fixed text, or a function for one with numbers. */
 static const struct {
     const char *text;
     void (*add)(const struct sentence *s);

@@ -1,4 +1,4 @@
-/* words/settings.c: settings that a run has a reason to change, as sentences. */
+/* words/settings.c: settings that the run gives a reason to change, as sentences. */
 #include "words/settings.h"
 
 #include "words/amounts.h"

@@ -1,4 +1,4 @@
-/* words/size.c: why a job needs so much memory, as sentences. */
+/* words/size.c: why a job needs this much memory, as sentences. */
 #include "words/size.h"
 
 #include "words/amounts.h"
@@ -60,7 +60,7 @@ static double amount_of(double value)
     return value > 0 ? value : 0;
 }
 
-/* What a leak takes, and how long memory lasts. */
+/* How much a leak needs, and how long memory lasts. */
 static void describe_leak(struct buf *out, const struct size_reason *r, const struct size_facts *f)
 {
     const struct answer *a = f->answer;
@@ -92,7 +92,7 @@ static void describe_part(struct buf *out, const struct size_reason *r, const st
                  position(f, f->answer->plan).text, words_of_rate(f->answer->rate, f->clock).text);
 }
 
-/* Kinds that need their amount at most: "12 MB" and `after`, or `alone`. */
+/* Kinds that need nothing but their amount: "12 MB" and `after`; or `alone`, without it. */
 static const struct {
     const char *after, *alone;
 } plain[] = {

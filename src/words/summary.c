@@ -31,7 +31,7 @@ static void add_group(struct buf *out, const struct report_job *job, const struc
     buf_addf(out, "%s of %u %ss", s->info->kind, job->group->processes, s->info->role);
 }
 
-/* "; limit in 82 s", where the severity is high. */
+/* "; limit in 82 s", if the severity is high. */
 static void add_limit(struct buf *out, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -133,7 +133,7 @@ static void why_no_leak(struct buf *out, const struct report_series *s)
     if (isfinite(a->rate_upper) && a->rate_upper > 0) {
         buf_adds(out, "growth is at most ");
         format_rate(out, a->rate_upper, s->info);
-    } else if (grows && a->why_count > 0) { /* what excuses it */
+    } else if (grows && a->why_count > 0) { /* why it is not a leak */
         headline_clause(out, a->why[0]);
         return;
     } else {
@@ -225,11 +225,11 @@ void summary_place(struct buf *out, const struct finding *f, unsigned columns)
         buf_clear(&whole);
         add_place(&whole, f, last + 1);
     }
-    utf8_add_clean(out, buf_text(&whole), false); /* a run file may come from anywhere */
+    utf8_add_clean(out, buf_text(&whole), false); /* a run file may come from outside */
     buf_release(&whole);
 }
 
-/* Columns for the place in a line that begins with a label and goes on with a fix. */
+/* Columns for the place, in a line with a label before it and a fix after it. */
 static unsigned place_columns(const struct report_style *style)
 {
     return style->width > 0 ? format_width(style) / 2 : 0;
@@ -324,7 +324,7 @@ void summary_unexplained(struct buf *out)
 
 /* ---- the end ---- */
 
-/* After the place: the rate, the level, or what is needed. */
+/* The text after the place: the rate, the level, or what is needed. */
 static void end_state(struct buf *out, const struct report_job *job, const struct report_series *s)
 {
     if (job->answer->verdict == VERDICT_LEAK) {
@@ -365,7 +365,7 @@ void summary_end(struct buf *out, const struct report_job *job, const struct rep
     buf_release(&state);
 }
 
-/* Other series that grow and cannot be judged yet. */
+/* Counts other series that grow and cannot be judged yet. */
 static unsigned suspects(const struct report_job *job)
 {
     unsigned count = 0;
@@ -440,7 +440,7 @@ void summary_pair_why(struct buf *out, const struct report_job *a, const struct 
     pair_clause(out, "B", b);
 }
 
-/* The one to fix: the later one where both leak. */
+/* The job to fix: the later one if both leak. */
 static const struct report_job *leaking(const struct report_job *a, const struct report_job *b)
 {
     return b->answer->verdict == VERDICT_LEAK ? b : a->answer->verdict == VERDICT_LEAK ? a : NULL;

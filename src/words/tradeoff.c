@@ -81,7 +81,7 @@ static void add_memory(struct buf *out, const struct tradeoff_row *row, bool les
         *joint = ", and";
 }
 
-/* Cleanup times itself, so its share is known even where step times scatter by more. */
+/* Cleanup measures its own time, so its share is known even if step times scatter more. */
 static void add_time(struct buf *out, const struct tradeoff_row *row, const char *joint)
 {
     const struct tradeoff_cell *time = &row->cells[TRADEOFF_STEP_SECONDS];
@@ -112,7 +112,7 @@ static void add_sentence(struct buf *out, const struct tradeoff_setting *setting
     buf_addc(out, '.');
 }
 
-/* The most by which the floor may have fallen within the noise. */
+/* The largest fall of the floor that noise may hide. */
 static double hidden(const struct tradeoff *t, const struct tradeoff_row *rows)
 {
     double most = NAN;
