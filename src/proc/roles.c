@@ -319,7 +319,7 @@ static void judge_top(struct judge *j, int i)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole tree ---- */
 
 static int heavier(const struct judge *j, int a, int b)
 {
