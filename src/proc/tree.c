@@ -79,7 +79,7 @@ struct proc_tree {
     struct kin kin;
     uint64_t began; /* clock ticks since boot */
     uint64_t total_members;
-    int unread; /* as proc_tree_unread() has it */
+    int unread; /* as proc_tree_unread() returns it */
     struct buf text;
 };
 
