@@ -50,7 +50,7 @@ static const struct shape *find_shape(const char *name)
     return NULL;
 }
 
-/* Whole bytes, as a counter gives them, with noise of a few MiB. */
+/* Whole bytes, as a counter reports them, with noise of a few MiB. */
 static void make_chunk(const struct shape *shape, uint64_t first, size_t count, uint64_t *noise,
                        double *ret_values)
 {
@@ -60,7 +60,7 @@ static void make_chunk(const struct shape *shape, uint64_t first, size_t count, 
     }
 }
 
-/* Processor time: what else runs on the machine does not count. */
+/* CPU time, so other programs on the machine do not count. */
 static double seconds_now(void)
 {
     struct timespec now;
@@ -74,7 +74,7 @@ struct cost {
     enum verdict verdict;
 };
 
-/* Only the pushes are timed, not the making of the values. */
+/* Times only the pushes, not the generation of the values. */
 static int measure(const struct shape *shape, uint64_t samples, struct cost *ret)
 {
     struct engine_options options = {.clock = CLOCK_STEP, .unit = SERIES_BYTES, .resolution = -1};
@@ -110,7 +110,7 @@ static int measure(const struct shape *shape, uint64_t samples, struct cost *ret
     return r;
 }
 
-/* The first samples of a shape, one a line, for whoever wants to measure something else on it. */
+/* Prints the first samples of a shape, one per line, for other measurements. */
 static void print_values(const struct shape *shape, uint64_t samples)
 {
     uint64_t noise = 1;

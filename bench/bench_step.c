@@ -1,7 +1,7 @@
 /*
- * bench/bench_step.c: what a step of a program that watches itself costs.
+ * bench/bench_step.c: the cost of one step in a program that watches itself.
  *
- * bench_step hot N        N steps, one after another: `NS` a step, best of five
+ * bench_step hot N        N steps in a row: `NS` per step, best of five
  * bench_step loop MS S    steps of MS ms for S seconds: `SHARE WORST_US OPEN_MS CLOSE_MS`, CPU time
  * in the library as a share of the time in percent, and the longest step
  */
@@ -21,7 +21,7 @@ static double seconds_of(clockid_t clock)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* CPU time: what others do on this machine meanwhile is not the library's. */
+/* CPU time, so other programs on the machine do not count. */
 static double cpu(void)
 {
     return seconds_of(CLOCK_THREAD_CPUTIME_ID);
@@ -46,7 +46,7 @@ static void work(double ms)
         continue;
 }
 
-/* Two readings of the clock are no part of what is measured. */
+/* The cost of reading the clock, which is not part of the step. */
 static double clock_cost(void)
 {
     double before = cpu();

@@ -1,13 +1,14 @@
 /*
- * bench/bench_trainer.c: the head of a job whose watching is measured, and its own stop-watch.
+ * bench/bench_trainer.c: the trainer of a job, which measures how long it is held up.
  *
  *     bench_trainer MB TIMES COMMAND [ARGUMENT...]
  *
- * Holds MB MB, starts the rest of the job (COMMAND, which says `ready`), says `ready` itself and
- * makes 50 steps a second until a signal comes: each computes for about half a millisecond, then
- * maps, touches and unmaps 4 MB, which waits for whoever reads its smaps at that moment. At the
- * end TIMES gets a line for each step: when it began (CLOCK_MONOTONIC), how long it took, and how
- * long of that it neither ran nor waited for a core: held up. All in nanoseconds.
+ * Holds MB MB, starts the rest of the job (COMMAND, which prints `ready`), prints `ready` itself
+ * and makes 50 steps a second until a signal arrives. Each step computes for about half a
+ * millisecond, then maps, touches and unmaps 4 MB, which blocks while another process reads its
+ * smaps. At the end it writes one line per step to TIMES: its start (CLOCK_MONOTONIC), its
+ * duration, and how long it was held up, that is, neither ran nor waited for a core. All in
+ * nanoseconds.
  */
 #include "load.h"
 
@@ -38,8 +39,7 @@ static void compute(void)
     sink = x;
 }
 
-/* Running, or ready to run and waiting for a core. 0 for the latter where the kernel does not say.
- */
+/* Time spent running or waiting for a core. The wait is 0 if the kernel does not report it. */
 static uint64_t busy_ns(int schedstat)
 {
     char text[128];
@@ -64,7 +64,7 @@ static void make_step(int schedstat, struct step *ret)
     ret->held_ns = ret->took_ns > busy ? ret->took_ns - busy : 0;
 }
 
-/* Its output is read up to `ready` and left in the pipe from there on: it says little more. */
+/* Reads the output up to `ready` and leaves the rest in the pipe: the job prints little more. */
 static void start_rest(char **command)
 {
     int ends[2];

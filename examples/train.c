@@ -1,10 +1,10 @@
 /*
  * examples/train.c: a small training program that watches its own memory.
  *
- * A network of one hidden layer learns to tell ten kinds of noisy pictures of 28 x 28 points apart,
- * by backpropagation and stochastic gradient descent. libtidemark says at the end whether the
- * memory leaks. With --leak every step's activations are kept in a list "for a plot later": the
- * loss falls just as well, and the memory grows for as long as the training lasts.
+ * A network with one hidden layer learns to classify noisy pictures of 28 x 28 pixels into ten
+ * classes, by backpropagation and stochastic gradient descent. At the end libtidemark reports
+ * whether memory leaks. With --leak the program keeps every step's activations in a list "for a
+ * plot later": the loss falls just as well, but memory grows for as long as the training runs.
  *
  *     cc -O2 train.c $(pkg-config --cflags --libs tidemark) -lm -o train
  *     ./train --epochs 20            exit status 0: no leak
@@ -28,7 +28,7 @@ enum {
 #define LEARNING_RATE 0.02f
 #define NOISE 6.0f
 
-/* ---- the data: one pattern a class, under noise ---- */
+/* ---- the data: one pattern per class, plus noise ---- */
 
 struct data {
     float pictures[PICTURES][INPUTS];
@@ -59,7 +59,7 @@ static void make_data(struct data *d)
     }
 }
 
-/* Another order in every epoch. */
+/* A new order in every epoch. */
 static void shuffle(int *order)
 {
     for (int i = PICTURES - 1; i > 0; i--) {
@@ -76,7 +76,7 @@ struct network {
     float w2[CLASSES][HIDDEN], b2[CLASSES];
 };
 
-/* What the forward pass of one batch leaves for the backward pass. */
+/* What the forward pass of a batch computes for the backward pass. */
 struct activations {
     float hidden[BATCH][HIDDEN];
     float probabilities[BATCH][CLASSES];
@@ -165,7 +165,7 @@ struct options {
     const char *run_file;
 };
 
-/* The leak: a history that nobody ever cuts. */
+/* The leak: a history that is never trimmed. */
 struct history {
     struct history *before;
     struct activations activations;
@@ -225,8 +225,8 @@ static void train(const struct options *o, struct network *n, const struct data 
     forget(history);
 }
 
-/* 3: a leak that is not negligible; 4: too short to tell; 0: neither, or not watched. As `tidemark
- * run --fail-on` has it. */
+/* 3: a leak that is not negligible; 4: too short to tell; 0: neither, or not watched. The same
+ * as with `tidemark run --fail-on`. */
 static int print_verdict(tidemark_watcher *w, const struct options *o)
 {
     struct tidemark_verdict v = {.size = sizeof(v)};

@@ -49,7 +49,7 @@ int arch_jump(pid_t thread, const struct arch_state *s, uint64_t address);
  * system call, as it would have done. */
 int arch_restore(pid_t thread, const struct arch_state *s);
 
-/* Where the thread is, and what the code below says was returned. */
+/* Where the thread is, and the result that the code below reports. */
 int arch_position(pid_t thread, uint64_t *ret_address, int64_t *ret_result);
 int arch_signal(const struct arch_state *s);
 

@@ -191,7 +191,7 @@ size_t arch_saved_len(void)
     return b;
 }
 
-/* ---- code that leads back by itself ---- */
+/* ---- code that returns by itself ---- */
 
 /* Where the thread continues, and its rax, if nobody stops the code. An interrupted system call is
  * restarted, as the kernel would. */

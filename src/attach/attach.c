@@ -30,8 +30,8 @@ static void nap(double seconds)
     nanosleep(&(struct timespec){(time_t) seconds, (long) (seconds * 1e9) % 1000000000}, NULL);
 }
 
-/* Examines the process. One that ends meanwhile seems to lack everything, so that is the reason
- * given. */
+/* Examines the process. If it ends meanwhile, everything in it seems to be missing, so the
+ * reason given is its end. */
 static int examine(pid_t pid, struct target *t, struct python *p, struct buf *why)
 {
     struct buf words = BUF_INIT;

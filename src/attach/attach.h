@@ -11,7 +11,7 @@
  * attach_load() stops one thread of the process for a moment and queues a call that the main thread
  * makes at its next bytecode boundary (Py_AddPendingCall). There, with the GIL held and no lock of
  * the C library, the library is loaded and its entry called. The tracer may be killed at any point:
- * every state that it leaves the process in leads back to where the process was. docs/ATTACH.md
+ * whatever state it leaves the process in, the process resumes where it was. docs/ATTACH.md
  * explains it in full. CPython 3.9 to 3.13, x86-64, glibc.
  */
 struct attach_options {

@@ -62,7 +62,7 @@ static int remove_region(struct trace *x, uint64_t region)
     return r < 0 ? r : (int) result;
 }
 
-/* The thread is stopped. Removes an unusable region again, unless the call is queued. */
+/* Called with the thread stopped. Removes the region again if it proves unusable. */
 static int queue_here(struct trace *x, struct injection *i)
 {
     static uint8_t page[REGION_PAGE];
@@ -135,7 +135,7 @@ static void pause_a_while(void)
     nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
 }
 
-/* Another tidemark is done in a moment. */
+/* Waits while another tidemark is attaching. */
 static int get_ready(struct trace *x, const struct target *t)
 {
     int r = -EBUSY;

@@ -12,7 +12,7 @@ struct injection {
     struct region_data data; /* the call's input and result */
     uint64_t region;         /* its address in the target; 0: not created */
     bool queued;             /* the interpreter has queued it */
-    bool left;               /* and the thread that queued it continues as it was */
+    bool left;               /* and the thread that queued it has resumed as it was */
     double stopped, longest_stop;
     unsigned stops;
 };

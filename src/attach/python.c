@@ -10,7 +10,7 @@
 #define OLDEST_MINOR 9
 #define NEWEST_MINOR 13
 
-/* ---- which file has it ---- */
+/* ---- the loaded files ---- */
 
 /* The loaded files, one after the other. */
 struct images {
@@ -48,7 +48,7 @@ static bool is_loaded(const struct target *t, const char *file)
     return false;
 }
 
-/* ---- which it is ---- */
+/* ---- the version ---- */
 
 /* A version such as "3.9." and up to three digits, at the end of a constant: true, and *ret has it.
  * */

@@ -1,5 +1,5 @@
-/* attach/python.h: the interpreter inside a process: its place, its version, and the moments when
- * it accepts a call. Reads only. */
+/* attach/python.h: the interpreter inside a process: its location, its version, and the moments
+ * when it accepts a call. Reads only. */
 #ifndef TIDEMARK_ATTACH_PYTHON_H
 #define TIDEMARK_ATTACH_PYTHON_H
 

@@ -1,5 +1,5 @@
-/* attach/status.c: the fields of /proc/PID/status and /proc/PID/stat that decide about an attach.
- * */
+/* attach/status.c: the fields of /proc/PID/status and /proc/PID/stat that decide whether to
+ * attach. */
 #include "attach/status.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* attach/status.h: the fields of /proc/PID/status and /proc/PID/stat that decide about an attach.
+/* attach/status.h: the fields of /proc/PID/status and /proc/PID/stat that decide whether to attach.
  * Pure. */
 #ifndef TIDEMARK_ATTACH_STATUS_H
 #define TIDEMARK_ATTACH_STATUS_H

@@ -1,7 +1,7 @@
 /* attach/trace.h: stops one thread of the target, lets it do something, and restores it.
  *
- * For a process of its own that does nothing else (see tracer.h): every wait ends with that
- * process. However it ends, the kernel lets the thread go, and the thread returns by itself. */
+ * Runs in a process that does nothing else (see tracer.h), so every wait ends when that process
+ * ends. However it ends, the kernel releases the thread, and the thread returns by itself. */
 #ifndef TIDEMARK_ATTACH_TRACE_H
 #define TIDEMARK_ATTACH_TRACE_H
 
@@ -40,8 +40,8 @@ int trace_seize(struct trace *x, pid_t thread);
  * program. On failure it is not stopped. */
 int trace_stop(struct trace *x);
 
-/* Whether the thread may do something else for a moment at its present place. Not while it is
- * returning from a call of a killed tidemark; that ends by itself. */
+/* Whether the thread can be diverted at its current position. Not while it is returning from a
+ * call of a killed tidemark; that ends by itself. */
 bool trace_is_interruptible(struct trace *x);
 
 /*

@@ -19,7 +19,7 @@ struct track {
     double offset;      /* added to steps that restart with every epoch */
     double epoch;       /* the last epoch number; NAN: none yet */
     unsigned backwards; /* consecutive restarts, each after a single sample */
-    uint64_t section;   /* free for the reader */
+    uint64_t section;   /* for the reader's own use */
     double unit;        /* likewise: the unit of plain numbers */
 };
 
@@ -84,7 +84,7 @@ void collect_skip(struct collector *c, uint64_t line, const char *format, ...)
 /* Skips a line that is not text or is too long. False: it is neither. */
 bool collect_skip_damaged(struct collector *c, const struct line *line);
 
-/* Adds a guess that the user is shown, as long as there is room. */
+/* Adds a guess to show to the user, if there is room. */
 void collect_guess(struct collector *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

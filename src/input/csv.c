@@ -320,7 +320,7 @@ static int csv_line(void *state, const struct line *line)
         if (r < 0)
             return r;
     }
-    /* Monitors that were restarted repeat their header, as nvidia-smi does at every turn. */
+    /* A restarted monitor repeats its header, and nvidia-smi repeats it in every loop. */
     if (csv->has_header && strcmp(line->text, buf_text(&csv->header)) == 0)
         return 0;
     return pass_row(csv, line->text, line->number);

@@ -82,9 +82,9 @@ const struct input_summary *input_summary(const struct input *in);
  * The step clock of an unmodified program. It reads the program's output in any pieces: text lines
  * ("Step 12", "step 12/100", "epoch 2 batch 40/782", {'loss': .., 'epoch': ..}), tqdm bars (with
  * carriage returns and escape sequences), and the bars and log lines of Lightning, Keras and
- * Hugging Face. Several things may count at once: a bar of the epoch, a line every hundred steps, a
- * bar of the validation. The clock uses one of these sources, the training steps, the finest first;
- * never bars of validation, download, evaluation or tokenization. Bars that restart with each epoch
+ * Hugging Face. Several counts may run at once: a bar of the epoch, a line every hundred steps, a
+ * validation bar. The clock uses one of them: the finest count of training steps, never a bar of
+ * validation, download, evaluation or tokenization. Bars that restart with each epoch
  * are added up. A count is believed once it has advanced, one given by `regex` at once. Where only
  * samples are counted ("Train Epoch: 1 [640/60000 (1%)]"), samples are the steps. One owner, one
  * thread; bounded memory; lines are cut at 4 KiB.

@@ -85,7 +85,7 @@ static double group_number(const char *text, const regmatch_t *group)
     return progress_number(digits, &number, &is_whole) ? floor(number) : NAN;
 }
 
-/* The user's pattern alone decides. */
+/* Only the user's pattern counts. */
 static bool match_line(const struct progress *p, const char *text, struct progress_line *ret)
 {
     regmatch_t groups[3] = {{-1, -1}, {-1, -1}, {-1, -1}};

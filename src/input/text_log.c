@@ -16,9 +16,9 @@
 #define SUMMARY_MAX_LINES 12 /* a summary's deltas follow within this many lines */
 
 /*
- * A run is one life of one program: "Run 2 (Process 179532):" and "[Process restarted]" begin a new
- * one and end every series. A section is the text under one heading. A step counter that restarts
- * under a new heading is another series; under the same heading it is a restart.
+ * A run is one execution of one program: "Run 2 (Process 179532):" and "[Process restarted]" begin
+ * a new one and end every series. A section is the text under one heading. A step counter that
+ * restarts under a new heading is another series; under the same heading it is a restart.
  */
 struct text_log {
     struct collector *c;
@@ -150,7 +150,7 @@ static bool read_heading(struct text_log *log, const char *text)
     return true;
 }
 
-/* A new life of the program: ends every series. */
+/* A new run of the program: ends every series. */
 static int begin_run(struct text_log *log, const char *title, int64_t pid)
 {
     log->runs++;
@@ -160,7 +160,7 @@ static int begin_run(struct text_log *log, const char *title, int64_t pid)
     return collect_end_all(log->c);
 }
 
-/* A number followed only by marks; NULL: anything else. */
+/* Reads a positive number and returns its end; NULL: none here. */
 static const char *take_pid(const char *text, int64_t *ret)
 {
     char *end;

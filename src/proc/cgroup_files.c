@@ -119,7 +119,7 @@ int cgroup_events_parse(const char *text, size_t len, struct cgroup_memory *ret)
     return 0;
 }
 
-/* The number behind "name=" of a line of memory.pressure; absent where there is none. */
+/* The number after "name=" in a line of memory.pressure; absent if there is none. */
 static double pressure_value(struct part line, const char *name)
 {
     while (line.len > 0) {

@@ -26,10 +26,10 @@ enum secret {
 };
 
 /*
- * -p is a port, a path or a password; -u is a user or a switch. Only the program says which. It is
- * the last program before the option that is known to take secrets this way (`sudo mysql -p...`,
- * `timeout 9 curl -u ...`). For every other program such options are left alone: mkdir -p, ssh -p,
- * docker run -p. Begin with {0}.
+ * -p is a port, a path or a password; -u is a user or a switch. The program decides: the last one
+ * before the option that is known to take secrets this way (`sudo mysql -p...`, `timeout 9 curl -u
+ * ...`). For every other program such options are left alone: mkdir -p, ssh -p, docker run -p.
+ * Begin with {0}.
  */
 struct secret_options {
     const struct secret_program *program;

@@ -252,7 +252,7 @@ static int judge_family(struct search *s, int top)
     return 0;
 }
 
-/* No ancestor of it matches. */
+/* It matches, and none of its ancestors does. */
 static bool is_top(const struct search *s, int i)
 {
     if (!s->matches[i])

@@ -92,7 +92,7 @@ int held_read_written(int folder, struct buf *scratch, struct proc_stat *ret_sta
     return r;
 }
 
-/* ---- everybody ---- */
+/* ---- all processes ---- */
 
 /* Only a process with shared memory has maps worth reading. */
 static bool has_shared(int folder, struct buf *scratch)

@@ -8,7 +8,7 @@
 int held_read_at(int folder, dev_t device, const char *place, bool maps, struct buf *scratch,
                  proc_held_found *found, void *context);
 
-/* As proc_read_written(); *ret_stat is of the same moment. */
+/* As proc_read_written(); *ret_stat is read at the same time. */
 int held_read_written(int folder, struct buf *scratch, struct proc_stat *ret_stat,
                       double *ret_bytes);
 

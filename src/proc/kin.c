@@ -70,7 +70,7 @@ void kin_prune(struct kin *k, unsigned scan, struct kin_use (*use_of)(void *cont
         e.is_new = e.is_new && !use.is_met;
         if (use.leads)
             e.scan = scan;
-        /* The scan that misses its leader meets an orphan, or the next one does. */
+        /* An orphan appears in the scan that misses its leader, or in the next one. */
         if (scan - e.scan <= 1)
             k->list[kept++] = e;
     }

@@ -51,7 +51,8 @@ int proc_meminfo_read(const char *root, struct proc_meminfo *ret)
     return r;
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal ...": what follows is part of user. */
+/* "cpu  user nice system idle iowait irq softirq steal ...": the fields after these are already
+ * part of user. */
 int proc_cpu_parse(const char *text, size_t len, struct proc_cpu *ret)
 {
     enum { IDLE = 3, IOWAIT = 4, FIELDS = 8 };

@@ -302,7 +302,8 @@ struct proc_match {
     char command[256]; /* redacted */
 };
 
-/* *ret_count is the number of matches: 1: ret_list[0] is it; 0; several. -EINVAL: bad pattern. */
+/* Returns the number of matches, also in *ret_count (1: ret_list[0] is the process; 0: none).
+ * -EINVAL: bad pattern; -ENOMEM, -errno. */
 int proc_find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
               size_t *ret_count);
 

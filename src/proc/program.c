@@ -80,7 +80,6 @@ static bool is_python(const char *name)
     return false;
 }
 
-/* What an interpreter runs: at most one is set, none when it reads standard input. */
 bool proc_command_is_python(const char *command)
 {
     char name[64];
@@ -94,6 +93,7 @@ bool proc_command_is_python(const char *command)
     return is_python(name);
 }
 
+/* What an interpreter runs: at most one is set, none when it reads standard input. */
 struct python {
     const char *module, *code, *script;
 };

@@ -253,7 +253,8 @@ static void judge_below(struct judge *j, int i)
 
 /* ---- from the top to the trainers ---- */
 
-/* The child that it only waits for, or an ancestor of what it waits for; -1: none. */
+/* The process it only waits for: the heaviest one in a child's tree, or a spawned child; -1:
+ * none. */
 static int child_waited_for(const struct judge *j, int i)
 {
     const struct role_evidence *e = &j->e[i];
@@ -319,7 +320,7 @@ static void judge_top(struct judge *j, int i)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the whole tree ---- */
 
 static int heavier(const struct judge *j, int a, int b)
 {

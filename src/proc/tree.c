@@ -79,7 +79,7 @@ struct proc_tree {
     struct kin kin;
     uint64_t began; /* clock ticks since boot */
     uint64_t total_members;
-    int unread; /* as proc_tree_unread() has it */
+    int unread; /* as proc_tree_unread() returns it */
     struct buf text;
 };
 
@@ -393,7 +393,7 @@ static bool is_member_pid(struct proc_tree *t, pid_t pid)
     return e && e->kind == ENTRY_MEMBER;
 }
 
-/* It belongs to the job, or did: struct kin says why a pid is enough. */
+/* It belongs to the job, or did. See struct kin for why a pid is enough. */
 static bool is_kin(struct proc_tree *t, pid_t pid)
 {
     return is_member_pid(t, pid) || kin_find(&t->kin, pid);
@@ -487,7 +487,7 @@ int proc_tree_hear_forks(struct proc_tree *t)
     return t->forks < 0 ? t->forks : 0;
 }
 
-/* ---- placing new ones ---- */
+/* ---- placing new processes ---- */
 
 static enum standing standing(struct proc_tree *t, const struct proc_stat *stat,
                               const struct entry *parent)

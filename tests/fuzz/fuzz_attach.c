@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_attach.c: a process that holds anything: as a loaded file, as its maps, as its
- * status, as code. The first byte says as which. */
+/* tests/fuzz/fuzz_attach.c: any bytes as a process's loaded file, maps, status or code; the
+ * first byte chooses which. */
 #include "attach/arch.h"
 #include "attach/elf.h"
 #include "attach/status.h"

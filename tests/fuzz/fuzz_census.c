@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_census.c: a census that its process has filled with anything: refused, or all of
- * it can be told. What stands in the first byte is how the process grows meanwhile. */
+/* tests/fuzz/fuzz_census.c: any bytes as a census: it is refused, or every report of it can be
+ * written. The first byte is the growth of the process, in KB per step. */
 #include "report/report.h"
 #include "watch/watch.h"
 
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     check_texts(c);
     wire_census_free(c);
-    /* As if we were alone on the machine, for the sake of speed. */
+    /* Only our own process, for speed. */
     struct watch_options options = {.proc_root = "/proc/self/task", .interval = 1};
     struct wire_ring *ring;
     struct watch *w;

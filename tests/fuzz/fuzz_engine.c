@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
     } while (0)
 
-/* Longer programs teach nothing new and take long. */
+/* Longer programs find nothing new and are slow. */
 #define MOST_SAMPLES 4000
 #define MOST_ASKS 3
 
@@ -34,7 +34,7 @@ static uint8_t take_byte(struct program *p)
     return p->next < p->size ? p->data[p->next++] : 0;
 }
 
-/* Any double there is. */
+/* Any double. */
 static double take_double(struct program *p)
 {
     uint8_t bytes[sizeof(double)];
@@ -45,7 +45,7 @@ static double take_double(struct program *p)
     return number;
 }
 
-/* A length from nothing to very much, in one byte. */
+/* A length from 0 to very large, from one byte. */
 static double take_size(struct program *p)
 {
     uint8_t byte = take_byte(p);
@@ -73,12 +73,12 @@ static struct engine_options take_options(struct program *p)
 struct run {
     struct engine *engine;
     enum series_clock clock;
-    unsigned asks; /* so often will it be asked on the way */
+    unsigned asks; /* how many more answers to request on the way */
     double step, seconds, value;
     uint64_t samples, refused, restarts, of_this_run;
 };
 
-/* ---- what always holds ---- */
+/* ---- invariants ---- */
 
 static void require_finite(const double *numbers, size_t count)
 {
@@ -195,7 +195,7 @@ static void check(const struct run *r, struct answer *ret)
     check_verdict(ret);
 }
 
-/* ---- its steps ---- */
+/* ---- the steps of a program ---- */
 
 static void push(struct run *r, double step, double seconds, double value)
 {
@@ -212,7 +212,7 @@ static void push(struct run *r, double step, double seconds, double value)
     r->value = value;
 }
 
-/* A stretch of samples with a slope and some unrest. */
+/* A stretch of samples with a slope and some noise. */
 static void push_stretch(struct run *r, struct program *p)
 {
     uint8_t count = take_byte(p), unrest = take_byte(p);

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
     } while (0)
 
-/* The first three are a machine without MIG, all are one with it. */
+/* The first three are a machine without MIG, all of them one with MIG. */
 static const struct gpu_device devices[] = {
     {.index = 0, .uuid = "GPU-8932f937-d72c"},
     {.index = 1, .uuid = "GPU-8911aaaa-0000"},

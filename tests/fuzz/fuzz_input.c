@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One bit a series: open or not. */
+/* Whether each series is open. */
 struct checker {
     int count;
     unsigned char open[1 << 16];

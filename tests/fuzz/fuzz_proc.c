@@ -1,4 +1,4 @@
-/* tests/fuzz/fuzz_proc.c: any bytes as what the kernel tells; the first byte says as which file. */
+/* tests/fuzz/fuzz_proc.c: any bytes as a file of the kernel; the first byte chooses which. */
 #include "proc/proc.h"
 
 #include <math.h>
@@ -14,13 +14,13 @@ static void require(bool holds)
         abort();
 }
 
-/* Absent, or something that can be shown. */
+/* Absent, or finite and not negative. */
 static void require_number(double value)
 {
     require(isnan(value) || (value >= 0 && isfinite(value)));
 }
 
-/* Printable UTF-8 that ends where it should. */
+/* Printable UTF-8 that ends within `most` bytes. */
 static void require_clean(const char *text, size_t most)
 {
     size_t len = strnlen(text, most);
@@ -101,7 +101,7 @@ static void try_command(const char *text, size_t len)
     buf_release(&line);
 }
 
-/* Some processes of which the bytes are arguments, parents and numbers. */
+/* Processes whose arguments, parents and numbers come from the bytes. */
 static void try_roles(const char *text, size_t len)
 {
     enum { COUNT = 6 };

@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_progress.c: any bytes as a program's output; the first byte says in what pieces
- * they come and whether a pattern is given. */
+/* tests/fuzz/fuzz_progress.c: any bytes as a program's output; the first byte chooses the size
+ * of the pieces and whether a pattern is given. */
 #include "input/input.h"
 
 #include <math.h>

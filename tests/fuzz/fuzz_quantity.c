@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (!isfinite(q.value) || q.length == 0 || q.length > size || !(q.resolution >= 0))
         abort();
-    /* What was consumed reads the same by itself. */
+    /* The consumed part alone must parse to the same value. */
     struct quantity again;
     if (quantity_parse((const char *) data, q.length, &again) < 0 || again.value != q.value ||
         again.length != q.length)

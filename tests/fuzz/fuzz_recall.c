@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_recall.c: a kept report from a stranger's run file: refused, or every report of
- * it can be written, and what is kept of it again is the same. */
+/* tests/fuzz/fuzz_recall.c: any bytes as a kept report: it is refused, or every report of it can
+ * be written and keeping it again changes nothing. */
 #include "report/report.h"
 
 #include <stdint.h>

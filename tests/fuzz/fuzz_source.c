@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_source.c: a source that is anything: the line that is found is one of its lines.
- * The first line of the input is a path, the second a scope (empty: none), the rest the source. */
+/* tests/fuzz/fuzz_source.c: any text as source code: the line found is one of its lines. The
+ * first line of the input is a path, the second a scope (empty: none), the rest the source. */
 #include "sample/source.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* tests/fuzz/fuzz_status_row.c: any bytes as what a program writes to its terminal; the first byte
- * says in what pieces they come. */
+/* tests/fuzz/fuzz_status_row.c: any bytes as a program's terminal output; the first byte is the
+ * size of the pieces. */
 #include "launch/relay.h"
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ static struct status_row new_row(void)
     return (struct status_row){.size = {.ws_row = 24, .ws_col = 80}, .line = "status"};
 }
 
-/* What is drawn is whole: as long as it has to be, and without a NUL. */
+/* A drawing has no NUL, and whatever draws something holds the row. */
 static void check_drawing(struct status_row *s)
 {
     struct buf out = BUF_INIT;
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (whole.sequence_len > sizeof(whole.sequence) || whole.follow > 3)
         abort();
     check_drawing(&pieces);
-    /* Nothing that a program wrote keeps the row away for good. */
+    /* After a terminal reset the row can be drawn again, whatever the program wrote. */
     status_row_feed(&whole, "\033c", 2);
     if (!status_row_is_between(&whole))
         abort();

@@ -1,6 +1,6 @@
-/* tests/fuzz/fuzz_store.c: a run file with changed bytes: three bytes of the input say where (two)
- * and what (one); the input's first two cut the file. It is opened, read and judged, or refused in
- * words. */
+/* tests/fuzz/fuzz_store.c: a run file with changed bytes. The first two bytes of the input cut the
+ * file; each three after them are a position (two) and a value (one). The file is opened, read and
+ * judged, or refused with a message. */
 #include "replay/replay.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ struct place {
     char folder[40], path[60];
 };
 
-/* The bytes that all files are made from. */
+/* The run file that every input changes. */
 struct original {
     uint8_t bytes[1 << 16];
     size_t len;
@@ -32,7 +32,7 @@ static struct place make_place(void)
     return p;
 }
 
-/* With what SQLite may leave beside a file that claims to have a log. */
+/* Also removes what SQLite may leave beside a file that claims to have a log. */
 static void remove_place(const struct place *p)
 {
     static const char *suffixes[] = {"", "-wal", "-shm"};
@@ -45,7 +45,7 @@ static void remove_place(const struct place *p)
         abort();
 }
 
-/* Few series for long, so that it has blocks of several widths and is small all the same. */
+/* One series over a long time: blocks of several widths in a small file. */
 static void write_run(const char *path)
 {
     struct store_run run = {.title = "train", .started = 1, .limit_bytes = NAN};
@@ -90,7 +90,7 @@ static void make_original(struct original *o)
     remove_place(&p);
 }
 
-/* The original with the changes that `data` asks for. */
+/* Applies the changes in `data` to the original. */
 static size_t change(const struct original *o, const uint8_t *data, size_t size, uint8_t *bytes)
 {
     memcpy(bytes, o->bytes, o->len);

@@ -1,6 +1,6 @@
-/* tests/fuzz/fuzz_wire.c: a ring that its process has filled with anything. The input is in pieces
- * of twelve bytes: where in the ring (four), and what stands there then (eight). A place beyond the
- * ring's end is a tick of the watch that reads it. Everything it told is judged and reported. */
+/* tests/fuzz/fuzz_wire.c: any bytes in a ring. The input is 12-byte pieces: a position in the ring
+ * (four bytes) and its new content (eight). A position beyond the ring's end makes the watch that
+ * reads it tick. Everything it reads is judged and reported. */
 #include "report/report.h"
 #include "watch/watch.h"
 #include "wire/ring.h"
@@ -21,7 +21,7 @@ static void poke(struct wire_ring *ring, uint32_t place, const uint8_t *bytes)
     memcpy((uint8_t *) ring->layout + (place & ~7u), bytes, 8);
 }
 
-/* The same bytes as the ring of another process. NULL: they are refused. */
+/* Opens the same bytes as another process's ring. NULL: refused. */
 static struct wire_reader *open_as_file(const struct wire_ring *ring)
 {
     static const char name[] = "1-1" WIRE_RING_SUFFIX;
@@ -47,7 +47,7 @@ static bool is_same(const struct wire_record *a, const struct wire_record *b)
            a->name == b->name && a->value == b->value;
 }
 
-/* Whether it is memory of our own or another's file makes no difference. */
+/* Our own memory and another process's file must read the same. */
 static void read_records(struct wire_reader *memory, struct wire_reader *file)
 {
     struct wire_record x, y;
@@ -73,7 +73,7 @@ static void read_names(struct wire_reader *r)
             abort();
 }
 
-/* What is read from a ring alone, in whatever state it is. */
+/* Reads a ring without a watch, whatever state it is in. */
 static void read_alone(struct wire_ring *ring)
 {
     struct wire_reader *memory, *file = open_as_file(ring);
@@ -102,7 +102,7 @@ static void report(struct watch *w, double seconds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* As if we were alone on the machine, for the sake of speed. */
+    /* Only our own process, for speed. */
     struct watch_options options = {.proc_root = "/proc/self/task", .interval = 1};
     struct wire_ring *ring;
     struct watch *w;

@@ -10,7 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned long inputs;
 
-/* The bytes are copied to their exact size, so that a sanitizer sees a read past the end. */
+/* Copies the bytes to a buffer of their exact size, so that a sanitizer sees a read past the
+ * end. */
 static int replay_file(FILE *file)
 {
     size_t len = 0, cap = 1 << 16;
@@ -60,7 +61,7 @@ static int replay(const char *path)
         closedir(directory);
         return r;
     }
-    /* Said beforehand: a sanitizer does not come back. */
+    /* Printed first, because a sanitizer ends the program. */
     fprintf(stderr, "%s\n", path);
     FILE *file = fopen(path, "rb");
     int r = file ? replay_file(file) : -errno;

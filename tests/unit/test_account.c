@@ -1,4 +1,4 @@
-/* tests/unit/test_account.c: how a judgement comes about, as sentences. */
+/* tests/unit/test_account.c: the sentences that explain a judgement. */
 #include "unit.h"
 #include "words/account.h"
 

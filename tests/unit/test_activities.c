@@ -1,5 +1,4 @@
-/* tests/unit/test_activities.c: phases that processes tell reach the series, the view and the file.
- */
+/* tests/unit/test_activities.c: phases that processes report reach the series, view and file. */
 #include "report/report.h"
 #include "watch/watch.h"
 #include "wire/ring.h"
@@ -49,7 +48,7 @@ static void put_aside(struct self *s, const char *kind, double seconds, double v
     put_value(s, WIRE_ASIDE, kind, seconds, value);
 }
 
-/* As wire_phase_begin() and wire_phase_end() would at these seconds. */
+/* Writes what wire_phase_begin() and wire_phase_end() would write at these seconds. */
 static void put_phase(struct self *s, const char *name, double begin, double end)
 {
     unsigned phase = wire_phase(s->ring, name);
@@ -85,8 +84,8 @@ static void finish(struct self *s, double seconds, struct view *ret)
     watch_view_init(s->watch, seconds, ret);
 }
 
-/* Seconds of 50 steps of torch.allocated at 100 MB; at the end of each it evaluates for 0.2 s, when
- * `bytes` more are in use, and keeps a part of them. */
+/* Runs `seconds` seconds of 50 steps each, with torch.allocated at 100 MB. Each second has an
+ * evaluation of 0.2 s that uses `bytes` more; `kept` bytes stay per second. */
 static void train(struct self *s, int seconds, double bytes, double kept)
 {
     watch_tick(s->watch, 0);
@@ -115,7 +114,7 @@ TEST(activities__spikes_have_the_name_of_their_phase)
     CHECK(p && p->times == 12 && p->ended == 12);
     CHECK_NEAR(p->seconds, 12 * 0.2, 1e-6);
     const struct view_activity_series *x = in_phase(&v, "evaluate", "torch.allocated");
-    CHECK(x && x->looked_at == 11 && x->given_back == 11); /* after the last nothing was seen */
+    CHECK(x && x->looked_at == 11 && x->given_back == 11); /* no sample follows the last one */
     CHECK_NEAR(x->height, 200 * MB, 0);
     const struct answer *a = &v.series[x->series].answer;
     CHECK(a->verdict == VERDICT_NO_LEAK);
@@ -134,7 +133,7 @@ TEST(activities__spikes_have_the_name_of_their_phase)
     self_end(&s);
 }
 
-/* What stays every time is a leak, whatever its spikes are called. */
+/* What stays after every evaluation is a leak, whatever its spikes are called. */
 TEST(activities__what_evaluation_keeps_is_still_a_leak)
 {
     struct self s;
@@ -170,8 +169,8 @@ TEST(activities__nothing_is_said_where_nothing_was_told)
     self_end(&s);
 }
 
-/* A counter that stands still but for its spikes, which are samples as well: what stays is still
- * growth, however small beside them. */
+/* A counter that is flat except for its spikes, which are samples too. What stays is growth,
+ * however small beside the spikes. */
 TEST(activities__what_stays_under_spikes_is_no_rounding)
 {
     struct self s;
@@ -192,7 +191,7 @@ TEST(activities__what_stays_under_spikes_is_no_rounding)
     self_end(&s);
 }
 
-/* The memory of this very process, by the kernel's own mark. */
+/* The memory of this process itself, by the kernel's high-water mark. */
 TEST(activities__a_peak_between_two_looks_is_known)
 {
     struct self s;
@@ -254,7 +253,7 @@ TEST(activities__beyond_sixteen_names_they_are_other)
     self_end(&s);
 }
 
-/* Ends that were lost, ends alone, numbers of no phase: nothing of it is believed. */
+/* Lost ends, ends alone, and numbers of no phase: none of them is believed. */
 TEST(activities__disorder_is_survived)
 {
     struct self s;
@@ -274,7 +273,7 @@ TEST(activities__disorder_is_survived)
     CHECK(v.phase_count == 1 && v.phases[0].times == 3 && v.phases[0].ended == 0);
     CHECK(strstr(v.phases[0].name, "evaluate") && !strchr(v.phases[0].name, '\x1b'));
     view_release(&v);
-    /* A count that goes back, as no program of ours makes it. */
+    /* A count that falls; no program of ours writes one. */
     s.ring->layout->phases[phase].ended = 7;
     watch_view_init(s.watch, 2, &v);
     CHECK(v.phase_count == 0);
@@ -282,7 +281,7 @@ TEST(activities__disorder_is_survived)
     self_end(&s);
 }
 
-/* What is no text is made one, short enough to be kept. */
+/* Anything that is not text is turned into text, short enough to keep. */
 TEST(activities__odd_names_survive_the_run_file)
 {
     struct self s;

@@ -1,4 +1,4 @@
-/* tests/unit/test_announce.c: growth of several processes that is the same is announced once. */
+/* tests/unit/test_announce.c: the same growth in several processes is announced once. */
 #include "report/report.h"
 #include "watch/state.h"
 
@@ -9,7 +9,7 @@
 #define MB 1048576.0
 #define WORKERS 2
 
-/* A trainer with two data workers: each grows from a step on until another. */
+/* A trainer with two data workers: each grows from one step to another. */
 struct growth {
     double bytes_a_step;
     int from, to;
@@ -46,7 +46,7 @@ static void hear(struct loader *l)
     }
 }
 
-/* A tenth of a second a step. */
+/* Steps of 0.1 s. */
 static void train(struct loader *l, int from, int to, const struct growth g[WORKERS])
 {
     struct job *j = &l->job;

@@ -1,4 +1,4 @@
-/* tests/unit/test_attach_elf.c: symbols of what is loaded, in this very process; and code as it is
+/* tests/unit/test_attach_elf.c: symbols of the files loaded in this process, and machine code
  * read and written. */
 #include "unit.h"
 

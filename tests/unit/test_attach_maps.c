@@ -1,4 +1,4 @@
-/* tests/unit/test_attach_maps.c: what the kernel tells of a process that we want to get into. */
+/* tests/unit/test_attach_maps.c: what the kernel reports about a process to attach to. */
 #include "unit.h"
 
 #include "attach/permission.h"
@@ -88,11 +88,11 @@ TEST(status__finds_the_start_behind_any_name)
     char other[256];
     snprintf(other, sizeof other, "%s", stat);
     CHECK(status_program(stat) == status_program(other));
-    memcpy(strstr(other, "3000"), "3001", 4); /* the stack is elsewhere: another program */
+    memcpy(strstr(other, "3000"), "3001", 4); /* another stack means another program */
     CHECK(status_program(stat) != status_program(other));
 }
 
-/* ---- the words of a refusal ---- */
+/* ---- refusals in words ---- */
 
 static struct status user(long id)
 {
@@ -120,7 +120,7 @@ TEST(permission__names_the_other_user)
     CHECK(says(&p, "--cap-add SYS_PTRACE"));
 }
 
-/* The user is the same: it must not be said that he is another. */
+/* The user is the same, so the text must not speak of another user. */
 TEST(permission__names_the_other_group)
 {
     struct status self = user(1002), target = user(1002);

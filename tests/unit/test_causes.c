@@ -1,4 +1,4 @@
-/* tests/unit/test_causes.c: facts of a process that grows in, causes in their order out. */
+/* tests/unit/test_causes.c: facts of a growing process in, ranked causes out. */
 #include "words/words.h"
 
 #include "census_lines.h"
@@ -19,7 +19,7 @@ static struct cause_facts no_facts(void)
     return f;
 }
 
-/* As a ledger would weigh them: what holds more than is seen may be all that is left. */
+/* Weighs as a ledger does: whatever may hold more than is seen may explain all of the rest. */
 static struct interval explained(const struct growth_facts *g, double seen, double rate,
                                  double others)
 {
@@ -38,7 +38,7 @@ static void rank(struct cause_facts *f, struct growth_facts *growths, struct cau
     double host = 0, device = 0, host_high = 0, device_high = 0;
     for (size_t i = 0; i < f->growth_count; i++) {
         if (growths[i].growing->form == WIRE_CENSUS_TENSORS)
-            continue; /* a tally: others may hold the same */
+            continue; /* a tally: others may hold the same objects */
         host += seen_of(growths[i].host_rate, f->host_rate);
         device += seen_of(growths[i].device_rate, f->allocated_rate);
     }
@@ -70,7 +70,7 @@ static struct wire_census_growing growing(const char *what, const char *item,
     return g;
 }
 
-/* The first cause of a process of which this alone grows, by so many bytes of 64 KB a step. */
+/* The first cause when `g` alone grows, by `host_rate` of the process's 64 KB per step. */
 static enum cause first_cause(const struct wire_census_growing *g, double host_rate)
 {
     static const struct wire_census_group groups[] = {
@@ -123,10 +123,10 @@ TEST(causes__by_what_grows_and_who_holds_it)
     g.form = WIRE_CENSUS_SIZE;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_OBJECT);
     g = growing("list", "tensor float32 [32, 512] cpu", WIRE_HOLDER_CLOSURE, "seen");
-    g.holders[0].function = "watch.<locals>.hook"; /* its name alone makes it no hook */
+    g.holders[0].function = "watch.<locals>.hook"; /* only its name says hook */
     CHECK(first_cause(&g, 64 * KB) == CAUSE_CLOSURE);
     g = growing("torch.Tensor", "tensor float32 [256, 512] cpu", WIRE_HOLDER_NATIVE, "");
-    g.form = WIRE_CENSUS_TENSORS;                            /* what is left over belongs to them */
+    g.form = WIRE_CENSUS_TENSORS; /* the unexplained rest belongs to them */
     CHECK(first_cause(&g, 20 * KB) == CAUSE_NATIVE_TENSORS); /* a base of kept views */
     g.grad_fn = true;
     CHECK(first_cause(&g, 20 * KB) == CAUSE_AUTOGRAD_CYCLE);
@@ -172,12 +172,12 @@ TEST(causes__copies_of_the_model_are_checkpoints)
     g.host_per_item = 11 * MB;
     g.tensors = 20;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
-    set_item(&g, "dict of tensor int64 [64] cpu"); /* tokens: no weights are */
+    set_item(&g, "dict of tensor int64 [64] cpu"); /* tokens: weights are never integers */
     CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
     set_item(&g, "dict of tensor float32 [64] cpu");
     g.tensors = 2; /* outputs that happen to be as large */
     CHECK(first_cause(&g, 64 * KB) == CAUSE_TENSOR_CLONES);
-    g.host_per_item = 31 * MB; /* with the optimizer's */
+    g.host_per_item = 31 * MB; /* with the optimizer's state */
     g.tensors = 60;
     CHECK(first_cause(&g, 64 * KB) == CAUSE_STAGED_CHECKPOINTS);
     set_item(&g, "dict of tensor float32 [32, 10] cpu"); /* no parameter has that shape */
@@ -195,7 +195,7 @@ TEST(causes__what_explains_nothing_is_not_accused)
     CHECK(first_cause(&g, 96) == CAUSE_NATIVE);
 }
 
-/* An image is known to hold more than Python sees; what a plain object holds is seen. */
+/* An image may hold more than Python sees; a plain object holds only what is seen. */
 TEST(causes__items_may_hold_what_cannot_be_seen)
 {
     struct wire_census_growing g = growing("list", "PIL.Image.Image", WIRE_HOLDER_LOCAL, "images");
@@ -211,11 +211,11 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     set_item(&g, "Record");
     rank(&f, &growth, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE);
-    set_item(&g, "Record of tokens.Encoding"); /* which is an extension's */
+    set_item(&g, "Record of tokens.Encoding"); /* a type of an extension */
     g.extension = true;
     rank(&f, &growth, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growth && c.list[0].holds_more);
-    set_item(&g, "datetime.datetime"); /* too, but a single value */
+    set_item(&g, "datetime.datetime"); /* also of an extension, but a single value */
     rank(&f, &growth, &c);
     CHECK(c.list[0].cause == CAUSE_NATIVE);
     g.extension = false;
@@ -227,7 +227,7 @@ TEST(causes__items_may_hold_what_cannot_be_seen)
     CHECK(c.list[0].cause == CAUSE_NATIVE);
 }
 
-/* torch.jit.trace() at every step: what either holds outside Python's memory cannot be seen. */
+/* torch.jit.trace() at every step: what both hold outside Python's memory cannot be seen. */
 TEST(causes__a_container_comes_before_objects_of_a_type)
 {
     struct wire_census_growing objects =
@@ -247,7 +247,7 @@ TEST(causes__a_container_comes_before_objects_of_a_type)
     CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[1].growth == &growths[0]);
 }
 
-/* Each hook keeps tensors; those are a part of what the hooks keep. */
+/* Each hook keeps tensors, which are part of what the hooks keep. */
 TEST(causes__the_one_that_takes_most_is_first)
 {
     struct wire_census_growing hooks = growing("dict", "function of tensor float32 [8] cpu",
@@ -277,7 +277,7 @@ TEST(causes__names_that_mislead)
     g = growing("list", "numpy.ndarray", WIRE_HOLDER_ATTRIBUTE, "stats.matrices");
     CHECK(first_cause(&g, 64 * KB) == CAUSE_GROWING_CONTAINER);
     g = growing("list", "zlib.Decompress", WIRE_HOLDER_LOCAL,
-                "readers"); /* which has its windows outside */
+                "readers"); /* its windows are outside Python */
     CHECK(first_cause(&g, 177) == CAUSE_GROWING_CONTAINER);
 }
 
@@ -288,7 +288,7 @@ TEST(causes__functions_that_take_next_to_nothing_are_none)
     g.form = WIRE_CENSUS_OBJECTS;
     CHECK(first_cause(&g, 154) != CAUSE_CLOSURE);
     g = growing("list", "PIL.Image.Image", WIRE_HOLDER_LOCAL,
-                "seen"); /* which may hold any amount */
+                "seen"); /* an image may hold any amount */
     CHECK(first_cause(&g, 154) == CAUSE_SAMPLE_CACHE);
 }
 
@@ -311,7 +311,8 @@ TEST(causes__one_attribute_is_told_once_by_whatever_way)
     CHECK(c.count == 1 && c.list[0].growth == &growths[0]);
 }
 
-/* Nothing says that the rest is native: what is named stays first, and what it is not is said. */
+/* Nothing shows that the rest is native: the named holder stays first, with the share it
+ * explains at most. */
 TEST(causes__what_explains_a_part_is_not_outranked)
 {
     struct wire_census_growing g = growing("list", "dict", WIRE_HOLDER_LOCAL, "records");
@@ -374,7 +375,7 @@ TEST(causes__the_items_of_a_container_are_not_told_twice)
     CHECK(c.count == 2 && c.list[0].growth == &growths[1] && c.list[1].growth == &growths[2]);
 }
 
-/* What a graph keeps is not held by native code where a list keeps the graph. */
+/* What a graph keeps is not held by native code if a list keeps the graph. */
 TEST(causes__tensors_of_a_graph_are_of_who_keeps_it)
 {
     struct wire_census_growing list =
@@ -461,7 +462,7 @@ TEST(causes__of_counters_alone)
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_PINNED);
 }
 
-/* Tensors that are too small to be seen in bytes: their number grows. */
+/* Tensors too small to show in bytes: their number grows. */
 TEST(causes__a_count_of_tensors_is_explained_by_tensors)
 {
     struct wire_census_growing g =
@@ -478,7 +479,7 @@ TEST(causes__a_count_of_tensors_is_explained_by_tensors)
     CHECK(c.count == 1 && c.list[0].growth == &growths[1]);
 }
 
-/* Their stacks are nobody's objects. */
+/* Thread stacks belong to no object. */
 TEST(causes__threads_that_pile_up_are_no_native_leak)
 {
     struct wire_census_growing active = growing("dict", "threading.Thread of collections.deque",
@@ -515,7 +516,7 @@ TEST(causes__descriptors_and_segments_are_held_by_somebody)
     f.fds_rate = 2;
     rank(&f, growths, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_FILES && c.list[0].growth == &growths[1]);
-    f.growth_count = 1; /* nobody who could */
+    f.growth_count = 1; /* no holder could explain it */
     rank(&f, growths, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_FILES && !c.list[0].growth);
     f.growth_count = 3;
@@ -563,7 +564,7 @@ TEST(causes__an_array_may_be_a_view_of_a_tensor)
     f.growth_count = 2;
     rank(&f, growths, &c);
     CHECK(c.count == 1 && c.list[0].growth == &growths[0]);
-    set_item(&media, "tuple of float"); /* no array is there to hold them */
+    set_item(&media, "tuple of float"); /* no array holds them */
     rank(&f, growths, &c);
     CHECK(c.count > 0 && c.list[0].growth == &growths[1]);
 }

@@ -1,4 +1,5 @@
-/* tests/unit/test_census.c: the text of a census, read as it was meant, and whatever else comes. */
+/* tests/unit/test_census.c: the text of a census, read as it was meant, and hostile or damaged
+ * text. */
 #include "wire/wire.h"
 
 #include "unit.h"
@@ -59,7 +60,7 @@ TEST(census__every_record_is_read)
     wire_census_free(c);
 }
 
-/* Probes of before do not tell what the process asked of the kernel. */
+/* Older probes do not report what the process requested from the kernel. */
 TEST(census__what_was_asked_of_the_kernel_may_be_missing)
 {
     struct wire_census *c;

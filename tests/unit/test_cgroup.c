@@ -96,7 +96,7 @@ TEST(cgroup__finds_the_memory_hierarchy)
 #define MOUNT_V2(root, point) "30 23 0:26 " root " " point " rw shared:4 - cgroup2 cgroup2 rw\n"
 #define MOUNT_V1(root, point, what) "35 31 0:32 " root " " point " rw - cgroup cgroup rw," what "\n"
 
-/* A folder with proc/5/cgroup and proc/self/mountinfo; the rest is for the case to write. */
+/* Creates a folder with proc/5/cgroup and proc/self/mountinfo; the test writes the rest. */
 static void world_start(char root[64], const char *cgroup, const char *mounts)
 {
     folder_start(root);
@@ -127,7 +127,7 @@ TEST(cgroup__of_v2_has_the_smallest_limit_above_it)
     folder_write(root, "sys/fs/cgroup/a/b/c/memory.events", "oom 1\noom_kill 1\n");
     folder_write(root, "sys/fs/cgroup/a/b/c/memory.pressure",
                  "some avg10=4.00 avg60=0.00 avg300=0.00 total=2000000\n");
-    /* Above the mount is another file system. */
+    /* Another file system is above the mount. */
     folder_write(root, "sys/fs/memory.max", "1\n");
     struct cgroup *c;
     struct cgroup_memory m;
@@ -141,11 +141,11 @@ TEST(cgroup__of_v2_has_the_smallest_limit_above_it)
     CHECK(m.oom_events == 1 && m.oom_kills == 1);
     CHECK(m.pressure_some == 4 && isnan(m.pressure_full) && m.stall_seconds == 2);
     CHECK(isnan(m.shmem) && isnan(m.kernel));
-    /* Limits are set while a job runs. */
+    /* Limits can be set while a job runs. */
     folder_write(root, "sys/fs/cgroup/a/memory.max", "2500\n");
     CHECK(cgroup_read(c, &m) == 0);
     CHECK(m.limit == 2500);
-    /* In a container the top of the mount has one as well. */
+    /* In a container the top of the mount has a limit as well. */
     folder_write(root, "sys/fs/cgroup/memory.max", "2000\n");
     CHECK(cgroup_read(c, &m) == 0);
     CHECK(m.limit == 2000);
@@ -235,7 +235,7 @@ TEST(cgroup__in_a_container_is_found)
         /* above the namespace */
         {"0::/../..\n", MOUNT_V2("/../..", "/sys/fs/cgroup"), "sys/fs/cgroup"},
         {"0::/../../x\n", MOUNT_V2("/../..", "/sys/fs/cgroup"), "sys/fs/cgroup/x"},
-        /* names of the host, which the mount does not know: its top is ours */
+        /* the host's names, which the mount does not show: its top is ours */
         {"0::/kubepods/pod1\n", MOUNT_V2("/", "/sys/fs/cgroup"), "sys/fs/cgroup"},
         {"0::/../other\n", MOUNT_V2("/", "/sys/fs/cgroup"), "sys/fs/cgroup"},
         {"0::/dockers\n", MOUNT_V2("/docker", "/sys/fs/cgroup"), "sys/fs/cgroup"},

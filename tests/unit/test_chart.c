@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* The longest line in columns. */
+/* The width of the longest line, in columns. */
 static unsigned widest(const char *text)
 {
     unsigned longest = 0, columns = 0;
@@ -95,7 +95,7 @@ TEST(chart__does_not_bend_the_end_of_a_ramp)
     struct report_style style = {.width = 80, .ascii = true};
     struct buf out = BUF_INIT;
     report_chart(&out, &m.s, 8, &style);
-    /* The last column stands in the top row alone: no dots of a range above the floor. */
+    /* The last column is in the top row only: there is no range above the floor to draw as dots. */
     CHECK(holds(buf_text(&out), "200 MB +"));
     CHECK(strchr(buf_text(&out), '.') == NULL);
     buf_release(&out);

@@ -1,4 +1,4 @@
-/* tests/unit/test_climb.c: growth that is worth a look inside, long before it is a verdict. */
+/* tests/unit/test_climb.c: growth that deserves a look inside, long before there is a verdict. */
 #include "job/climb.h"
 
 #include "unit.h"
@@ -7,7 +7,8 @@
 
 #define MB 1048576.0
 
-/* Seconds until it is even, from a value for each second; 0: it never was in two minutes. */
+/* The second at which the climb becomes even, given a value for each second; 0: never in two
+ * minutes. */
 static int even_after(double (*value)(double seconds))
 {
     struct climb c = {0};
@@ -21,7 +22,7 @@ static int even_after(double (*value)(double seconds))
 
 static double leak(double t)
 {
-    return 50 * MB + t * MB + (fmod(t, 3) < 1 ? 20 * MB : 0); /* with what each step frees again */
+    return 50 * MB + t * MB + (fmod(t, 3) < 1 ? 20 * MB : 0); /* plus what each step frees again */
 }
 
 static double slow(double t)
@@ -57,7 +58,7 @@ TEST(climb__is_known_within_a_minute)
 
 TEST(climb__is_no_jump_no_warm_up_and_no_teeth)
 {
-    CHECK(even_after(slow) == 0); /* too little in a minute: the engine's */
+    CHECK(even_after(slow) == 0); /* too little per minute: left to the engine */
     CHECK(even_after(flat) == 0);
     CHECK(even_after(jump) == 0);
     CHECK(even_after(warm_up) == 0);

@@ -1,4 +1,4 @@
-/* tests/unit/test_clock.c: which step was it at that second? */
+/* tests/unit/test_clock.c: which step ran at a given second. */
 #include "job/clock.h"
 #include "unit.h"
 
@@ -40,7 +40,7 @@ TEST(clock__steps_are_even_between_two_marks)
     CHECK(isnan(clock_step_at(&c, 9)));
     CHECK(isnan(clock_step_at(&c, 41)));
     CHECK(isnan(clock_step_at(&c, NAN)));
-    CHECK(isnan(clock_step_lately(&c, 15))); /* before the last two */
+    CHECK(isnan(clock_step_lately(&c, 15))); /* before the last two marks */
     CHECK_NEAR(clock_step_lately(&c, 30), 250, 1e-9);
 }
 
@@ -80,7 +80,7 @@ TEST(clock__the_same_step_again_goes_on)
     CHECK_NEAR(clock_step_at(&c, 1.5), 10, 0);
 }
 
-/* Of 100 steps a second for a day, every answer is right within the spacing of marks. */
+/* With 100 steps a second for a day, every answer is right within the spacing of the marks. */
 TEST(clock__stays_exact_where_steps_are_even)
 {
     struct step_clock c;

@@ -4,7 +4,7 @@
 #include "runs.h"
 #include "unit.h"
 
-/* A run that settled at `level` after a warm-up of so many epochs of 100 steps; NAN: none. */
+/* A run that settled at `level` after a warm-up of so many epochs of 100 steps; NAN: no warm-up. */
 static struct answer settled(double level, double warm_up_epochs)
 {
     struct answer a;
@@ -66,7 +66,7 @@ TEST(compare__finds_no_difference_between_nothing_and_nothing)
 
 TEST(compare__sees_through_the_size)
 {
-    /* The documents' question: 17 GB over 663 examples against 9.5 GB over 300. */
+    /* The question in the documents: 17 GB over 663 examples against 9.5 GB over 300. */
     struct answer production = JUDGE_MB(BY_STEP(.epoch_length = 83), run_2_mb);
     struct answer test = JUDGE_MB(BY_STEP(.epoch_length = 37.5), test_run_mb);
     struct comparison c = compare(&production, &test);
@@ -105,14 +105,14 @@ TEST(compare__compares_paces)
     struct answer a = leaking(5 * GB, 3 * MB), b = leaking(5 * GB, 1 * MB);
     struct comparison c = compare(&a, &b);
     CHECK(c.same_pattern && says(&c, "At the end A grows faster."));
-    /* What falls does not grow. */
+    /* Falling memory does not grow. */
     a = settled(5 * GB, NAN);
     b = settled(5 * GB, NAN);
     a.rate = -1 * MB;
     b.rate = -4 * MB;
     c = compare(&a, &b);
     CHECK(c.difference_count == 1 && !says(&c, "grows"));
-    /* Rates that add next to nothing are not worth a word. */
+    /* Rates that add almost nothing are not mentioned. */
     a.rate = 1;
     b.rate = 100;
     c = compare(&a, &b);
@@ -125,7 +125,7 @@ TEST(compare__measures_warm_ups_in_passes_over_the_data)
     struct comparison c = compare(&a, &b);
     CHECK(c.same_pattern && !c.same_warm_up_epochs);
     CHECK(says(&c, "The warm-up takes 1.0 epochs in A and 3.0 in B."));
-    /* Without epochs, in steps. */
+    /* Without epochs, the warm-up is in steps. */
     a.warm_up_epochs = b.warm_up_epochs = NAN;
     c = compare(&a, &b);
     CHECK(!c.same_warm_up_epochs && says(&c, "The warm-up ends at 100 in A and at 300 in B."));

@@ -1,10 +1,10 @@
-/* tests/unit/test_compare_jobs.c: whether two jobs leak alike. */
+/* tests/unit/test_compare_jobs.c: whether two jobs have the same leak. */
 #include "answers.h"
 #include "unit.h"
 
 #define SERIES 3
 
-/* A trainer, a data worker and the sum of both; nothing leaks. */
+/* A trainer, a data worker and their sum; nothing leaks. */
 struct made_job {
     struct series_info infos[SERIES];
     struct answer answers[SERIES];
@@ -82,7 +82,7 @@ TEST(compare_jobs__the_same_leak_has_other_pids_lines_and_folders)
     CHECK(report_jobs_leak_alike(&a.job, &b.job));
     b.finding.holder = "list 'y'";
     CHECK(!report_jobs_leak_alike(&a.job, &b.job));
-    b.job.found = NULL; /* a run without censuses says nothing of causes */
+    b.job.found = NULL; /* a run without censuses says nothing about causes */
     CHECK(report_jobs_leak_alike(&a.job, &b.job));
 }
 
@@ -96,7 +96,7 @@ TEST(compare_jobs__another_process_leaks)
     CHECK(!report_jobs_leak_alike(&a.job, &b.job));
 }
 
-/* One worker of many may be too young to be called a leak; the sum says nothing of its own. */
+/* One worker of many may be too young to count as leaking; the sum adds nothing of its own. */
 TEST(compare_jobs__how_many_leak_alike_does_not_matter)
 {
     struct made_job a, b;

@@ -1,4 +1,4 @@
-/* tests/unit/test_copies.c: what data workers copy, and what is said about it. */
+/* tests/unit/test_copies.c: what data workers copy, and what the report says about it. */
 #include "unit.h"
 #include "words/copies.h"
 
@@ -92,8 +92,8 @@ TEST(copies__an_attribute_that_explains_little_is_not_named)
     CHECK(!c.named && !c.matter);
 }
 
-/* Measured with two workers and a list of 22.9 MB: 29.2 MB each where they read at random, of which
- * 6 MB to 7 MB are of the interpreter; 19.6 MB where they read in order. */
+/* Measured with two workers and a list of 22.9 MB: 29.2 MB each with random reads, of which the
+ * interpreter takes 6 MB to 7 MB; 19.6 MB with sequential reads. */
 TEST(copies__growth_ends_at_the_size_of_the_list_at_most)
 {
     struct copies c;
@@ -110,7 +110,7 @@ TEST(copies__growth_ends_at_the_size_of_the_list_at_most)
     CHECK(strstr(said(&f), "1.00 MB/step, to at most about 106 MB, when it has read every object"));
 }
 
-/* Read in order, or in part: it stays where it is, and nothing else is promised. */
+/* Read in order, or in part: the copies stay as they are, and the report promises nothing else. */
 TEST(copies__what_stands_is_not_said_to_go_on)
 {
     struct copies c;
@@ -142,7 +142,7 @@ TEST(copies__what_nobody_names_ends_at_what_was_shared)
     CHECK(strstr(said(&f), "1.00 MB/step each, to at most 200 MB each: not a leak."));
 }
 
-/* Watched from outside, nobody tells what it is: so much may be the dataset, or the interpreter. */
+/* From outside nobody knows what it is: this much may be the dataset or the interpreter. */
 TEST(copies__without_a_probe_the_way_to_know_is_said)
 {
     struct copies c;
@@ -229,6 +229,6 @@ TEST(copies__the_trend_is_of_the_last_quarter)
 TEST(left__is_what_no_fault_has_copied)
 {
     CHECK(copies_left(0, 200 * MB, 5 * MB) == 195 * MB);
-    CHECK(copies_left(195 * MB, 10 * MB, 80 * MB) == 195 * MB); /* copied, all of it */
+    CHECK(copies_left(195 * MB, 10 * MB, 80 * MB) == 195 * MB); /* copied in full */
     CHECK(copies_left(195 * MB, -40 * MB, 0) == 195 * MB);
 }

@@ -1,4 +1,4 @@
-/* tests/unit/test_deputy.c: file work with another process's rights; here with our own. */
+/* tests/unit/test_deputy.c: file work with another process's rights, here with our own. */
 #include "deputy/deputy.h"
 
 #include "unit.h"
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A process to act for. */
+/* Starts a process to act for. */
 static pid_t start(void)
 {
     pid_t child = fork();
@@ -73,7 +73,7 @@ TEST(deputy__makes_a_folder_with_a_fifo_and_removes_it_with_all_that_is_in_it)
     snprintf(path, sizeof path, "%s", f.path);
     deputy_remove_folder(d, &f);
     CHECK(f.place == -1 && stat(path, &st) < 0 && errno == ENOENT);
-    deputy_remove_folder(d, &f); /* a second time is nothing */
+    deputy_remove_folder(d, &f); /* a second call does nothing */
     deputy_free(d);
     end(child);
 }
@@ -144,7 +144,7 @@ TEST(deputy__opens_regular_files_of_a_process_for_reading)
     char path[] = "/tmp/test_deputy-XXXXXX", byte = 0;
     int fd = mkstemp(path), null = open("/dev/null", O_PATH | O_CLOEXEC);
     CHECK(fd >= 0 && write(fd, "x", 1) == 1 && null >= 0);
-    pid_t child = start(); /* it has both */
+    pid_t child = start(); /* the child inherits both */
     struct deputy *d = NULL;
     CHECK(deputy_new(child, &d, NULL) == 0);
     int got = deputy_open(d, fd);
@@ -160,7 +160,8 @@ TEST(deputy__opens_regular_files_of_a_process_for_reading)
     unlink(path);
 }
 
-/* Stops every child of its parent but itself and `spared`, as their own user may. */
+/* Starts a process that stops every child of its parent but itself and `spared`, as their own
+ * user may. */
 static pid_t start_stopper(pid_t spared)
 {
     pid_t parent = getpid(), child = fork();

@@ -1,4 +1,4 @@
-/* tests/unit/test_details.c: what stands beside one series in a full report. */
+/* tests/unit/test_details.c: the details of one series in a full report. */
 #include "words/details.h"
 
 #include "answers.h"

@@ -69,7 +69,7 @@ TEST(ending__knows_who_was_oom_killed)
     f.cgroup_kills = 1;
     CHECK_TEXT(said(f), "OOM-killed by the kernel");
     f.cgroup_limit = 96.0 * 1024 * 1024;
-    f.status = EXITED(128 + SIGKILL); /* by a shell that was told */
+    f.status = EXITED(128 + SIGKILL); /* a shell reports the signal this way */
     CHECK_TEXT(said(f), "OOM-killed by the kernel: its cgroup reached the limit of 96.0 MB");
     f.interrupted = true;
     CHECK_TEXT(said(f), "exited with status 137");

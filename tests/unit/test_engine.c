@@ -29,7 +29,7 @@ static double counter(double at, struct random *r)
     return 25 * MB + 512 * at;
 }
 
-/* Falls and rises without end: a valley every few samples. */
+/* Falls and rises forever: a valley every few samples. */
 static double wild(double at, struct random *r)
 {
     (void) at;
@@ -109,7 +109,7 @@ TEST(engine__refuses_a_clock_that_goes_backwards)
     CHECK(after.refused == 2);
     after.refused = 0;
     CHECK(same_answer(&before, &after));
-    /* The same position again is no step back. */
+    /* The same position again is not a step back. */
     CHECK(engine_push(e, 20, NAN, 5) == 0);
     engine_free(e);
 }
@@ -175,7 +175,7 @@ TEST(engine__shows_the_whole_run)
 
 /* ---- memory ---- */
 
-/* The most it ever took. */
+/* The most memory the engine ever used. */
 static size_t peak_bytes(const struct engine_options *o, double samples, value_at *value)
 {
     struct engine *e = engine_for(o);
@@ -293,7 +293,8 @@ TEST(engine__learns_the_epoch_from_its_marks)
     CHECK(ask(e).epoch_length == 400 && ask(e).horizon == 400);
     feed(e, 401, 790, 1, flat);
     engine_epoch_mark(e, 790);
-    /* An epoch may be a little shorter; what was harmless once stays harmless. */
+    /* The next epoch may be a little shorter; the horizon stays, so what was harmless stays
+     * harmless. */
     CHECK(ask(e).epoch_length == 390 && ask(e).horizon == 400);
     engine_free(e);
 }
@@ -314,7 +315,7 @@ TEST(engine__expects_the_epoch_it_is_told_until_one_has_ended)
     engine_free(e);
 }
 
-/* What leaks is looked at more rarely, which once was taken for the end of a suspicion. */
+/* A leak is judged more rarely, which was once mistaken for the end of a suspicion. */
 TEST(engine__was_suspicious_before_it_called_the_leak)
 {
     struct engine_options o = by_step;
@@ -394,7 +395,7 @@ TEST(engine__ignores_marks_that_are_no_epoch)
 
 TEST(engine__lets_no_block_bridge_a_gap)
 {
-    /* Blocks of five samples; an odd and an even number of them before the gap. */
+    /* Blocks of five samples, with an odd and an even number of them before the gap. */
     for (double end = 35; end <= 40; end += 5) {
         struct engine_options o = by_step;
         o.horizon = 100;
@@ -427,7 +428,7 @@ TEST(engine__keeps_whole_epochs)
     feed(e, 151, 1050, 1, counter);
     struct block epochs[PYRAMID_RING];
     size_t n = pyramid_blocks(&e->pyramids[SOURCE_EPOCHS], 0, epochs);
-    /* Not the second, which was joined in its middle, and not the eleventh, which goes on. */
+    /* Without the second epoch, joined in its middle, and the eleventh, which is not over. */
     CHECK(n == 8);
     for (size_t i = 0; i < n; i++) {
         CHECK_NEAR(epochs[i].at, 100 * (double) (i + 2) + 50.5, 1e-6);
@@ -496,7 +497,7 @@ TEST(engine__starts_a_new_run_at_a_restart)
     CHECK(a.restarts == 1 && a.samples == 1000 && a.max > 5 * GB);
     CHECK(a.phase_count == 0 && isnan(a.first_at) && isnan(a.last) && isnan(a.floor_last));
     CHECK(engine_history(e)->count == 0);
-    /* The clock may begin anew. */
+    /* The clock may start over. */
     CHECK(engine_push(e, 1, 1, 2 * GB) == 0);
     a = ask(e);
     CHECK(a.samples == 1001 && a.first_at == 1 && a.last_at == 1 && a.last == 2 * GB);

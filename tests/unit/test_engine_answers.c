@@ -1,4 +1,4 @@
-/* tests/unit/test_engine_answers.c: what the engine says of runs whose truth is known. */
+/* tests/unit/test_engine_answers.c: what the engine says about runs with known truth. */
 #include "verdict/verdict.h"
 
 #include "runs.h"
@@ -10,7 +10,7 @@
 
 /* ---- one block a step ---- */
 
-/* The documents' demo: one kept loss, 512 bytes, at every step. */
+/* The demo in the documents: one kept loss of 512 bytes at every step. */
 static double kept_loss(double at, struct random *r)
 {
     (void) r;
@@ -51,7 +51,7 @@ TEST(answer__forecasts_where_a_leak_ends)
     double limit = 30 * MB, plan = 5000;
     struct answer a =
         judge(BY_STEP(.epoch_length = 782, .limit = limit, .plan = plan), 1, 2346, 1, kept_loss);
-    /* The floor of now is that of the last block, which holds 16 samples. */
+    /* The current floor is that of the last block, which holds 16 samples. */
     CHECK_NEAR(a.forecast.plan_value, 25 * MB + 512 * plan, 16 * 512);
     CHECK(a.forecast.plan_low <= a.forecast.plan_value);
     CHECK(a.forecast.plan_high >= a.forecast.plan_value);
@@ -59,7 +59,7 @@ TEST(answer__forecasts_where_a_leak_ends)
     CHECK(a.forecast.limit_low <= a.forecast.limit_at);
     CHECK(a.forecast.limit_high >= a.forecast.limit_at);
     CHECK_NEAR(a.forecast.limit_seconds, a.forecast.limit_at - 2346, 1e-6);
-    /* The plan ends before the limit, with more than a tenth of the room taken. */
+    /* The plan ends before the limit, but uses more than a tenth of the free memory. */
     CHECK(a.severity == SEVERITY_MEDIUM);
 }
 
@@ -72,7 +72,7 @@ TEST(answer__grades_severity_by_plan_and_limit)
     CHECK(IS_LEAK(a) && a.severity == SEVERITY_NEGLIGIBLE);
     a = judge(BY_STEP(.epoch_length = 782, .limit = 80 * GB, .plan = 2e6), 1, 2346, 1, kept_loss);
     CHECK(IS_LEAK(a) && a.severity == SEVERITY_LOW);
-    /* Without a plan: ten times what has been seen. */
+    /* Without a plan, the engine looks ahead ten times the run so far. */
     a = judge(BY_STEP(.epoch_length = 782, .limit = 36 * MB), 1, 2346, 1, kept_loss);
     CHECK(IS_LEAK(a) && a.severity == SEVERITY_HIGH);
 }
@@ -121,7 +121,7 @@ TEST(answer__finds_nothing_in_noise)
         CHECK_NEAR(a.floor_last, 5 * GB, 100 * MB);
         clean += IS_CLEAN(a) && a.pattern == PATTERN_FLAT && a.rate_upper < 1 * MB;
     }
-    /* Chance looks like weak growth now and then. */
+    /* Chance sometimes looks like weak growth. */
     CHECK(clean >= 45);
 }
 
@@ -178,7 +178,7 @@ static double long_fill(double at, struct random *r)
     return 1 * GB + 500 * MB * (1 - exp(-at / 250)) + 1 * MB * random_normal(r);
 }
 
-/* 16 KB a step: in 24 GB there is time to see whether it is a large buffer. */
+/* 16 KB a step: with 24 GB free there is time to find out whether it is a large buffer. */
 static double slow_line(double at, struct random *r)
 {
     return 300 * MB + 16 * 1024 * at + 4096 * random_normal(r);
@@ -214,7 +214,7 @@ TEST(answer__clears_a_cache_that_has_filled)
     CHECK(a.pattern == PATTERN_BOUNDED_CACHE || a.pattern == PATTERN_WARM_UP);
 }
 
-/* A cache of what is met for the first time, ever more rarely. */
+/* A cache of values seen for the first time, which become ever rarer. */
 static double slowing_fill(double at, struct random *r)
 {
     return 1 * GB + 200 * MB * log1p(at / 100) + 2 * MB * random_normal(r);
@@ -228,7 +228,7 @@ TEST(answer__raises_no_alarm_for_growth_that_fades)
     }
 }
 
-/* A fill that takes a whole horizon, and is over. */
+/* A fill that takes a whole horizon and then stops. */
 static double over_by_now(double at, struct random *r)
 {
     return 1 * GB + 5 * MB * fmin(at, 150) + 1 * MB * random_normal(r);
@@ -278,7 +278,7 @@ TEST(answer__finds_two_phases_in_the_test_run)
     CHECK_NEAR(a.naive.warm_up_share, 0.97, 0.01);
 }
 
-/* The heap settles: the last phase rises a little, for certain. */
+/* The heap settles: the last phase rises a little, with certainty. */
 static double settling(double at, struct random *r)
 {
     return 114 * MB + 50 * KB * (1 - exp(-at / 60)) + 4 * KB * random_normal(r);
@@ -297,7 +297,7 @@ TEST(answer__judges_the_test_run_by_its_plan)
 {
     struct answer a = JUDGE_MB(BY_STEP(.plan = 250, .limit = 32 * GB), test_run_mb);
     CHECK(a.verdict == VERDICT_NO_LEAK && a.plan == 250 && a.limit == 32 * GB);
-    /* What it may add until then is less than a tenth of what is free. */
+    /* What it may still add is less than a tenth of the free memory. */
     CHECK(a.rate_upper > 0);
     CHECK(a.rate_upper * 150 < 0.1 * (32 * GB - 9566 * MB));
     CHECK(a.forecast.plan_high < 32 * GB && a.forecast.limit_low > 250);
@@ -328,7 +328,7 @@ TEST(answer__waits_a_horizon_after_a_step)
     feed(e, 1, 499, 1, level_shift);
     CHECK(ask(e).verdict == VERDICT_NO_LEAK);
     feed(e, 500, 503, 1, level_shift);
-    /* A step, a spike that has not passed, the start of a leak: nobody knows yet. */
+    /* A step, a spike that has not passed, or the start of a leak: too early to say. */
     for (double at = 504; at <= 640; at++) {
         feed(e, at, at, 1, level_shift);
         CHECK(IS_OPEN(ask(e)));
@@ -366,7 +366,7 @@ TEST(answer__looks_under_spikes)
     CHECK_NEAR(a.floor_last, 4.8 * GB, 20 * MB);
 }
 
-/* Collected every 10 steps; every 50 steps. */
+/* Collected every 10 steps; the next one every 50 steps. */
 static double fine_sawtooth(double at, struct random *r)
 {
     return 3 * GB + 100 * MB * fmod(at, 10) + 1 * MB * random_normal(r);
@@ -394,7 +394,7 @@ TEST(answer__looks_under_a_sawtooth)
     CHECK_NEAR(a.rate, 1 * MB, 0.1 * MB);
 }
 
-/* In 40 of 100 steps something is gathered; before the first time there was less. */
+/* Memory builds up during 40 of every 100 steps; before the first time there is less. */
 static double evaluations(double at, struct random *r)
 {
     double since = fmod(at, 100) - 60;
@@ -481,7 +481,7 @@ TEST(answer__withdraws_a_leak_that_has_stopped)
     for (double at = 1001; at <= 3000; at += 10) {
         feed(e, at, at + 9, 1, stopping_leak);
         a = ask(e);
-        /* Never straight from leak to none. */
+        /* Never straight from leak to no leak. */
         CHECK(open || a.verdict != VERDICT_NO_LEAK);
         open = open || IS_OPEN(a);
     }
@@ -490,14 +490,14 @@ TEST(answer__withdraws_a_leak_that_has_stopped)
     engine_free(e);
 }
 
-/* One item a step up to step 450, as a census counts them: rarely, and exactly. */
+/* One item a step up to step 450, as a census counts them: rarely, but exactly. */
 static double stopping_count(double at, struct random *r)
 {
     (void) r;
     return 1000 + fmin(at, 450);
 }
 
-/* A leak for so many samples after it stopped. */
+/* The number of samples after the end of growth that are still judged a leak. */
 static unsigned leaks_on(double every)
 {
     struct engine *e = engine_for(BY_STEP(.unit = SERIES_COUNT));
@@ -529,7 +529,7 @@ TEST(answer__growth_lasts_until_it_became_level)
     engine_free(e);
 }
 
-/* What a counter of 2 MB pages shows of a smooth leak. */
+/* A smooth leak as a counter of 2 MB pages shows it. */
 static double in_pages_of_2_mb(double at, struct random *r)
 {
     (void) r;
@@ -543,7 +543,7 @@ TEST(answer__finds_a_leak_in_a_counter_of_2_mb_pages)
     CHECK_NEAR(a.rate, 40 * KB, 4 * KB);
 }
 
-/* 10 MB are kept at the end of every epoch of 100 steps. */
+/* Every epoch of 100 steps keeps 10 MB at its end. */
 static double one_thing_an_epoch(double at, struct random *r)
 {
     return 2 * GB + 10 * MB * floor(at / 100) + 0.2 * MB * random_normal(r);
@@ -556,8 +556,8 @@ TEST(answer__calls_a_staircase_one)
     CHECK_NEAR(a.rate, 0.1 * MB, 0.015 * MB);
 }
 
-/* The caches of the first validation: a step up at the end of the first epoch, in the middle of a
- * leak that was there before and is there after it. */
+/* The caches of the first validation: a step up at the end of the first epoch, in the middle of
+ * a leak that exists before and after it. */
 TEST(engine__a_step_up_does_not_hide_the_leak_around_it)
 {
     struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 782, .resolution = 1048576};
@@ -584,7 +584,8 @@ TEST(engine__a_step_up_of_a_flat_floor_is_no_leak)
     engine_free(e);
 }
 
-/* Where the limit is far away an alarm waits: how long is told, and does not stand still. */
+/* With a distant limit the alarm waits. The answer says how long, and the predicted step stays
+ * about the same. */
 TEST(engine__tells_how_long_its_patience_lasts)
 {
     struct engine_options o = {.clock = CLOCK_STEP, .resolution = 1048576, .limit = 23e9};
@@ -605,8 +606,8 @@ TEST(engine__tells_how_long_its_patience_lasts)
     engine_free(e);
 }
 
-/* 24 KB a step that become more, as while the last buffers of a training come: the last phase is
- * short then, but the growth has been suspected for longer. */
+/* 24 KB a step, and more after `bend`, as when a training allocates its last buffers. The last
+ * phase is short then, but the growth has been suspected for longer. */
 static void check_needs_of_bent_growth(unsigned bend, double more)
 {
     struct engine_options o = {.clock = CLOCK_STEP, .epoch_length = 100, .resolution = 1048576};
@@ -634,13 +635,13 @@ TEST(answer__what_bends_needs_as_much_as_it_was_suspected_for_less)
     check_needs_of_bent_growth(130, 12000);
 }
 
-/* ---- what was seen beside the samples ---- */
+/* ---- peaks beside the samples ---- */
 
 static char evaluate[] = "evaluate", save[] = "save";
 static char *const activities[] = {evaluate, save};
 
-/* A flat run of 600 steps, or one that keeps 10 MB of every evaluation; peaks beside its samples
- * where asked for. */
+/* A flat run, or one that keeps `kept_mb` MB of every evaluation; `peaks`: with peaks beside its
+ * samples. */
 static struct answer judge_evaluating_for(int steps, double kept_mb, bool peaks)
 {
     struct engine *e = engine_for(BY_STEP(.activities = activities));
@@ -684,7 +685,7 @@ TEST(engine__peaks_beside_the_samples_have_names)
                                        "back: 11 of 12 during evaluate, 1 during save.");
 }
 
-/* Nothing is judged by them. */
+/* No verdict depends on the peaks. */
 TEST(engine__peaks_beside_the_samples_change_no_verdict)
 {
     for (int kept = 0; kept <= 10; kept += 10) {
@@ -696,7 +697,7 @@ TEST(engine__peaks_beside_the_samples_change_no_verdict)
     }
 }
 
-/* A counter that stands still but for its spikes: its grain is not the height of a spike. */
+/* A counter that is flat except for its spikes: the height of a spike is not its resolution. */
 TEST(engine__what_stays_under_spikes_is_a_leak)
 {
     struct engine *e = engine_for(&by_step);
@@ -712,7 +713,8 @@ TEST(engine__what_stays_under_spikes_is_a_leak)
     CHECK_NEAR(a.rate, 10 * MB / 50, 0.05 * MB);
 }
 
-/* A set of texts: it grows by less than the kernel's megabyte in a horizon, and its table leaps. */
+/* A set of texts: it grows by less than the kernel's megabyte per horizon, and its table grows
+ * in leaps. */
 static double set_of_texts(double at, struct random *r)
 {
     (void) r;

@@ -124,7 +124,7 @@ TEST(input__may_have_many_samples_at_one_step)
 
 TEST(input__may_end_while_the_step_stands_still)
 {
-    /* A long validation: the samples go on, the step does not. */
+    /* A long validation: samples continue, the step does not. */
     struct engine *e = engine_for(&by_step);
     feed(e, 0, 20000, 200, flat);
     struct random r = {2};
@@ -173,7 +173,7 @@ static double slow_leak(double at, struct random *r)
 
 TEST(input__may_be_rarer_than_a_horizon)
 {
-    /* 600 samples, every 200 steps: only all of them together show it. */
+    /* 600 samples, every 200 steps: only all of them together show the leak. */
     struct answer a = judge(&by_step, 0, 120000, 200, slow_leak);
     CHECK(IS_LEAK(a));
     CHECK_NEAR(a.rate, 2 * KB, 0.4 * KB);
@@ -235,7 +235,7 @@ TEST(input__lets_a_leak_stand_over_a_restart)
     feed(e, 1, 60, 1, flat);
     a = ask(e);
     CHECK(IS_LEAK(a) && a.confidence < 0.99);
-    /* All that is said of the rate is said of the run that leaked. */
+    /* Everything the answer says about the rate refers to the run that leaked. */
     CHECK_NEAR(a.rate, 1 * MB, 0.1 * MB);
     CHECK(a.rate_low <= a.rate && a.rate <= a.rate_high);
     CHECK(a.rate_per_step == a.rate && a.rate_per_second == a.rate);
@@ -258,7 +258,7 @@ TEST(input__clears_the_run_after_a_restart_in_the_end)
 
 TEST(input__never_splices_two_runs)
 {
-    /* Each run warms up for 100 steps; together they would be a sawtooth or a ramp. */
+    /* Each run warms up for 100 steps; joined, they would be a sawtooth or a ramp. */
     struct engine *e = engine_for(&by_step);
     for (int run = 0; run < 6; run++) {
         for (int step = 1; step <= 100; step++)
@@ -284,7 +284,7 @@ TEST(input__finds_the_leak_of_the_second_run)
 
 /* ---- grains ---- */
 
-/* What a log that rounds to whole MB shows of 20 KB a step. */
+/* 20 KB a step in a log that rounds to whole MB. */
 static double rounded_to_mb(double at, struct random *r)
 {
     (void) r;
@@ -299,7 +299,7 @@ TEST(input__rounded_to_the_unit_that_it_grew_is_open)
     a = judge(BY_STEP(.rounding = MB, .horizon = 15), 1, 40, 1, rounded_to_mb);
     CHECK(IS_OPEN(a) && isnan(a.alarm_at));
     CHECK(a.max - a.min == MB && a.needs.at_least > 0);
-    /* The values say so themselves, too. */
+    /* The values show the rounding themselves, too. */
     a = judge(BY_STEP(.horizon = 15), 1, 40, 1, rounded_to_mb);
     CHECK(IS_OPEN(a));
 }
@@ -311,7 +311,7 @@ TEST(input__rounded_finely_enough_is_judged)
     CHECK_NEAR(a.rate, 20 * KB, 2 * KB);
 }
 
-/* Pages of the kernel: 4 KB, one every `steps` steps. */
+/* Kernel pages of 4 KB, one every `steps` steps. */
 static double page_in_20_steps(double at, struct random *r)
 {
     (void) r;
@@ -326,7 +326,7 @@ static double page_a_step(double at, struct random *r)
 
 TEST(input__in_pages_has_to_grow_by_a_megabyte)
 {
-    /* 0.6 MB in all: host counters creep so much by themselves. */
+    /* 0.6 MB in all: host counters creep that much by themselves. */
     struct answer a = judge(&by_step, 1, 3000, 1, page_in_20_steps);
     CHECK(a.verdict == VERDICT_NO_LEAK && isnan(a.alarm_at));
     a = judge(&by_step, 1, 3000, 1, page_a_step);
@@ -377,7 +377,7 @@ TEST(input__may_be_a_count)
     CHECK(a.verdict == VERDICT_NO_LEAK && a.pattern == PATTERN_LEVEL_SHIFT);
     CHECK(a.floor_last == 6529 && isnan(a.alarm_at));
     a = judge(BY_STEP(.unit = SERIES_COUNT), 1, 800, 1, kept_tensor);
-    CHECK(IS_LEAK(a) && a.severity == SEVERITY_LOW); /* of what memory, a count does not say */
+    CHECK(IS_LEAK(a) && a.severity == SEVERITY_LOW); /* a count does not say how much memory */
     CHECK_NEAR(a.rate, 1, 1e-6);
 }
 

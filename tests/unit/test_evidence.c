@@ -1,4 +1,4 @@
-/* tests/unit/test_evidence.c: what censuses showed, in words. */
+/* tests/unit/test_evidence.c: what the censuses showed, in words. */
 #include "words/evidence.h"
 
 #include "unit.h"

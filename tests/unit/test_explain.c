@@ -1,4 +1,4 @@
-/* tests/unit/test_explain.c: whatever is answered is said in whole sentences. */
+/* tests/unit/test_explain.c: every answer is explained in whole sentences. */
 #include "verdict/conclude.h"
 
 #include "runs.h"
@@ -8,7 +8,7 @@
 
 /* ---- what a sentence must be ---- */
 
-/* "-0 B", "-0.0": a minus before nothing. */
+/* "-0 B", "-0.0": a minus sign before zero. */
 static bool has_negative_zero(const char *text)
 {
     for (const char *p = strchr(text, '-'); p; p = strchr(p + 1, '-'))
@@ -26,7 +26,7 @@ static bool is_sentence(const char *text)
            !has_negative_zero(text) && !strstr(text, "  ");
 }
 
-/* Says which sentence is none. */
+/* Whether all texts are sentences; prints the one that is not. */
 static bool all_are_sentences(const struct answer *a)
 {
     for (unsigned i = 0; i < a->why_count; i++)
@@ -95,7 +95,7 @@ static double stairs(double at, struct random *r)
     return 2 * GB + 10 * MB * floor(at / 100) + 0.2 * MB * random_normal(r);
 }
 
-/* Three stairs, and a fourth that would hide the next ones. */
+/* Three stairs, and a fourth that would hide later ones. */
 static double resting_stairs(double at, struct random *r)
 {
     return 2 * GB + 10 * MB * fmin(3, floor(at / 100)) + (at < 400 ? 0 : 100 * MB) +
@@ -145,7 +145,7 @@ static enum basis basis_of(const struct engine *e, const struct answer *a)
     return c.basis;
 }
 
-/* The bases that answers had in any of the tests below. */
+/* Which bases the answers in the tests below had. */
 static bool met[BASIS_NO_RISE + 1];
 
 static bool explains_all_through(struct engine *e, double from, double to, value_at *value)
@@ -256,7 +256,7 @@ TEST(explain__says_for_which_plan_it_holds)
     struct answer a = JUDGE_MB(BY_STEP(.plan = 250, .limit = 32 * GB), test_run_mb);
     CHECK(says(&a, "By the plan's end at step 250 it adds at most "));
     CHECK(says(&a, "This holds for that plan only"));
-    /* What falls need not be proven to stop. */
+    /* Falling memory need not be proven to stop. */
     a = judge(BY_STEP(.plan = 1000, .limit = 32 * GB), 1, 700, 1, falling);
     CHECK(a.verdict == VERDICT_NO_LEAK);
     CHECK(says(&a, "By the plan's end at step 1,000 it adds at most 0 B;"));
@@ -304,7 +304,7 @@ static double nearly_gone(double at, struct random *r)
     return fmax(0, 300 * MB - 0.2 * MB * at) + 1 * MB * fabs(random_normal(r));
 }
 
-/* The rate that stands beside the onset, times the time since then, is what it has grown by. */
+/* The rate next to the onset, times the time since then, equals the growth. */
 static bool agree(const struct answer *a)
 {
     const struct phase *last = &a->phases[a->phase_count - 1];

@@ -7,15 +7,15 @@
 #define MB 1048576.0
 #define GB (1024 * MB)
 
-/* A process with memory on one device, as the driver and torch count it. */
+/* A process with memory on one device, as counted by the driver and torch. */
 struct made_process {
     int pid, rank;
     double from, to;            /* seconds */
-    const char *driver, *torch; /* NULL: nobody tells */
+    const char *driver, *torch; /* NULL: not reported */
     double used, reserved, peak;
-    double limit; /* what the driver leaves it in the end: its own and what is free; 0: not told */
-    double files; /* mapped; 0: not told */
-    double rss, hwm; /* the most that was seen, and the kernel's mark; 0: not told */
+    double limit; /* what the driver leaves it in the end: own and free memory; 0: not reported */
+    double files; /* mapped; 0: not reported */
+    double rss, hwm; /* the highest sample, and the kernel's mark; 0: not reported */
 };
 
 struct made_run {
@@ -62,7 +62,7 @@ static void add_process(struct store *s, const struct made_process *p)
     add_level(s, id, "torch.peak", p->torch, p, p->peak, 0);
 }
 
-/* A device that is watched as a whole, for the first seconds or for ever. */
+/* A device that is sampled as a whole, for the first seconds or forever. */
 struct made_device {
     const char *name;
     double bytes, limit, to;
@@ -116,7 +116,7 @@ static const struct size_facts *size_named(const struct made_run *r, const char 
     return NULL;
 }
 
-/* One trainer after another: the device is never asked for both. */
+/* One trainer after another: the device never needs memory for both at once. */
 TEST(facts__trainers_that_follow_each_other_are_not_added_up)
 {
     static const struct made_process list[] = {
@@ -152,7 +152,7 @@ TEST(facts__trainers_that_follow_each_other_are_not_added_up)
     end_run(&r);
 }
 
-/* Two at a time on one device: the job takes both, and has what is free beside them. */
+/* Two at a time on one device: the job needs both, and the free memory is beside them. */
 TEST(facts__processes_on_one_device_are_added_up)
 {
     static const struct made_process list[] = {
@@ -186,7 +186,7 @@ TEST(facts__processes_on_one_device_are_added_up)
     end_run(&r);
 }
 
-/* Each rank has its own CUDA_VISIBLE_DEVICES, and calls its device cuda:0. */
+/* Each rank has its own CUDA_VISIBLE_DEVICES and calls its device cuda:0. */
 TEST(facts__the_driver_tells_devices_of_one_name_apart)
 {
     static const struct made_process list[] = {
@@ -225,7 +225,7 @@ TEST(facts__the_driver_tells_devices_of_one_name_apart)
     end_run(&r);
 }
 
-/* Without a driver nobody knows whether it is the same device: nothing is added up. */
+/* Without a driver nobody knows whether it is the same device, so nothing is added up. */
 TEST(facts__without_a_driver_each_process_has_its_own)
 {
     static const struct made_process list[] = {
@@ -255,7 +255,7 @@ TEST(facts__without_a_driver_each_process_has_its_own)
     end_run(&r);
 }
 
-/* The device is watched as a whole until the driver names the first process on it. */
+/* The device is sampled as a whole until the driver names the first process on it. */
 TEST(facts__what_a_device_had_before_the_job_is_not_the_jobs)
 {
     static const struct made_device idle = {.name = "gpu0", .limit = 80 * GB, .to = 5};
@@ -277,7 +277,7 @@ TEST(facts__what_a_device_had_before_the_job_is_not_the_jobs)
     end_run(&r);
 }
 
-/* A container: the driver names nobody, torch tells what it has. */
+/* In a container the driver names no process, and torch reports its own memory. */
 TEST(facts__a_whole_device_is_the_one_that_torch_names)
 {
     static const struct made_device whole = {
@@ -301,7 +301,8 @@ TEST(facts__a_whole_device_is_the_one_that_torch_names)
     end_run(&r);
 }
 
-/* Libraries are mapped by all of them, and there once; who else maps them does not matter. */
+/* All processes map the same libraries, which are in memory once; other users of them do not
+ * matter. */
 TEST(facts__mapped_files_are_those_of_one_process)
 {
     static const struct made_process list[] = {
@@ -314,7 +315,7 @@ TEST(facts__mapped_files_are_those_of_one_process)
     end_run(&r);
 }
 
-/* What was missed of one trainer is not there any more when the next one comes. */
+/* The peak missed in one trainer is gone when the next one starts. */
 TEST(facts__what_was_missed_is_added_up_only_at_a_time)
 {
     struct made_process list[] = {
@@ -331,7 +332,7 @@ TEST(facts__what_was_missed_is_added_up_only_at_a_time)
     end_run(&r);
 }
 
-/* ---- what the job holds, where somebody else is looked for ---- */
+/* ---- what the job holds, in the search for other processes ---- */
 
 static double held_with(bool alive)
 {
@@ -364,7 +365,8 @@ TEST(held_by_job__counts_what_its_forks_have_of_what_they_shared)
 
 /* ---- shares that wait for their turn ---- */
 
-/* Of a job of too many processes, at 100 s; they were to be read again at `due`. */
+/* The sheet of a job with too many processes at 100 s; the shares were to be read again at
+ * `due`. */
 static struct sheet sheet_with(double read, double due)
 {
     struct job j;
@@ -402,9 +404,9 @@ static unsigned unread_with(double read, double due)
 TEST(sheet__shares_that_are_read_too_rarely_have_an_age)
 {
     CHECK_NEAR(age_of_shares(40, 60), 60, 0);
-    CHECK(isnan(age_of_shares(40, 99.5)));         /* soon it has its turn */
-    CHECK(isnan(age_of_shares(40, 120)));          /* nothing has changed in it */
-    CHECK(isnan(age_of_shares(80, 85)));           /* what stands still is read as rarely */
-    CHECK(isnan(age_of_shares((double) NAN, 10))); /* was never read: that is said apart */
+    CHECK(isnan(age_of_shares(40, 99.5)));         /* its turn is next */
+    CHECK(isnan(age_of_shares(40, 120)));          /* nothing changed in it */
+    CHECK(isnan(age_of_shares(80, 85)));           /* a flat process is read this rarely too */
+    CHECK(isnan(age_of_shares((double) NAN, 10))); /* never read: reported separately */
     CHECK(unread_with((double) NAN, 10) == 1 && unread_with(40, 60) == 0);
 }

@@ -1,4 +1,4 @@
-/* tests/unit/test_failure.c: running out of memory ends the program, or only the guarded work. */
+/* tests/unit/test_failure.c: out of memory ends the program, or only the guarded work. */
 #include "base/base.h"
 #include "unit.h"
 
@@ -17,7 +17,7 @@ static int run_out(void *context)
     base_out_of_memory();
 }
 
-/* -ENOMEM of the inner guard is a result like any other for the outer one. */
+/* For the outer guard, -ENOMEM of the inner one is a result like any other. */
 static int run_out_within(void *context)
 {
     int inner = base_guard(run_out, context), after = base_guard(add_one, context);
@@ -53,7 +53,7 @@ TEST(failure__guards_nest)
 
 #define SAID 64
 
-/* What a child that runs out of memory says, in `ret`; its wait status. */
+/* Runs out of memory in a child; `ret` gets what it prints. Returns its wait status. */
 static int end_of_child(char ret[SAID])
 {
     int ends[2], n = 0, status = -1;

@@ -1,13 +1,13 @@
-/* tests/unit/test_fields.c: every member of every struct with a table is in it, and survives. */
+/* tests/unit/test_fields.c: every member of every struct that has a table is in it and survives. */
 #include "report/report.h"
 
 #include "unit.h"
 
 #include <stdlib.h>
 
-/* ---- no member is left out ---- */
+/* ---- no member is missing ---- */
 
-/* The bytes of a member, and of its count. */
+/* Marks the bytes of a member and of its count. */
 static void cover(const struct field_entry *f, char *covered)
 {
     size_t size = f->many == FIELD_ONE     ? f->size
@@ -29,14 +29,14 @@ static bool has_array(const struct field_table *table)
     return false;
 }
 
-/* gcc 12 takes padding for members around an array of structs. In a struct that has one, a word of
- * 8 bytes that is covered in part passes. */
+/* gcc 12 mistakes padding around an array of structs for members. In a struct with such an
+ * array, a partly covered 8-byte word passes. */
 static bool may_be_padding(const struct field_table *table, const char *covered, size_t byte)
 {
     return has_array(table) && memchr(covered + byte / 8 * 8, 1, 8) != NULL;
 }
 
-/* `mask` is 0 where the compiler puts nothing. */
+/* `mask` is 0 where the compiler puts padding. */
 static bool is_complete(const char *name, const struct field_table *table, const char *mask)
 {
     char *covered = calloc(1, table->size);
@@ -55,7 +55,7 @@ static bool is_complete(const char *name, const struct field_table *table, const
 #if defined(__has_builtin) && __has_builtin(__builtin_clear_padding)
 #define LEAVE_MEMBERS(x) __builtin_clear_padding(&(x))
 #else
-#define LEAVE_MEMBERS(x) memset(&(x), 0, sizeof(x)) /* gcc checks it */
+#define LEAVE_MEMBERS(x) memset(&(x), 0, sizeof(x)) /* checked with gcc only */
 #endif
 
 #define CHECK_COMPLETE(struct_, table)                                                             \
@@ -121,7 +121,7 @@ TEST(fields__every_member_of_a_finding_is_in_its_table)
 /* ---- every member survives being kept ---- */
 
 struct filler {
-    unsigned serial; /* no two members have the same value */
+    unsigned serial; /* unique for each member */
 };
 
 static void fill(const struct field_table *table, char *of, struct filler *filler);
@@ -149,7 +149,7 @@ static void fill_one(const struct field_entry *f, char *at, struct filler *fille
     case FIELD_WORD:
         while (f->word(words + 1))
             words++;
-        fill_unsigned(f, at, words); /* the last: not what a cleared struct has */
+        fill_unsigned(f, at, words); /* the last one: not the value in a cleared struct */
         break;
     case FIELD_TEXT:
         copy = strdup(text);
@@ -211,7 +211,7 @@ static bool is_same_one(const struct field_entry *f, const char *a, const char *
     }
 }
 
-/* The pointer that is kept there. */
+/* The pointer stored there. */
 static const char *list_at(const char *place)
 {
     const char *list;
@@ -254,7 +254,7 @@ static void fill_view(struct view *v)
     struct filler filler = {0};
     memset(v, 0, sizeof *v);
     fill(&view_fields, (char *) v, &filler);
-    /* What the members have to do with each other. */
+    /* The relations between the members. */
     v->warning_count = v->note_count;
     for (size_t i = 0; i < v->phase_count; i++)
         for (size_t k = 0; k < v->phases[i].count; k++) {
@@ -276,7 +276,7 @@ TEST(fields__every_member_is_kept_and_read_back)
     buf_release(&kept);
 }
 
-/* Every name, nested: a name twice in a table would take the other's value. */
+/* Every name, nested ones included: a repeated name in a table would take the other's value. */
 static bool has_names_of_its_own(const struct field_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
@@ -307,7 +307,7 @@ TEST(fields__a_cleared_answer_knows_no_number)
     CHECK(a.verdict == VERDICT_INCONCLUSIVE && a.phase_count == 0 && !a.needs.why[0]);
 }
 
-/* Where a limit is reached may be never; any other number that is too large is not known. */
+/* A limit may be reached never; any other number that is too large is unknown. */
 TEST(fields__infinity_means_never_or_nothing)
 {
     struct answer a;
@@ -345,7 +345,7 @@ static bool is_named(const char *section, const char *end, const char *name)
     return at && at < end;
 }
 
-/* Whether what begins with `from` and ends before `to` names every member that is shown. */
+/* Whether the text from `from` up to `to` names every member that is shown. */
 static bool is_documented(const char *docs, const char *from, const char *to,
                           const struct field_table *table)
 {

@@ -1,4 +1,4 @@
-/* tests/unit/test_finding.c: the sentence of a finding, and the same without its advice. */
+/* tests/unit/test_finding.c: the sentence of a finding, with and without its advice. */
 #include "unit.h"
 #include "words/finding.h"
 
@@ -47,7 +47,7 @@ TEST(finding__its_growth_is_the_sentence_without_the_advice)
     buf_release(&sentence);
 }
 
-/* Neither a cause nor evidence: there is something to say all the same. */
+/* Neither a cause nor evidence: there is still something to say. */
 TEST(finding__without_cause_and_evidence_says_that_memory_grows)
 {
     struct finding_facts f = facts_of_counters();

@@ -1,4 +1,4 @@
-/* tests/unit/test_findings.c: from the census of a process to what is told about it. */
+/* tests/unit/test_findings.c: from the census of a process to what the report says about it. */
 #include "report/report.h"
 #include "watch/watch.h"
 
@@ -11,7 +11,7 @@
 #define MB 1048576.0
 #define AT(seconds) ((uint64_t) ((seconds) *1e9))
 
-/* ---- a program that watches itself, and tells what it holds ---- */
+/* ---- a program that watches itself and reports what it holds ---- */
 
 struct self {
     struct wire_ring *ring;
@@ -20,7 +20,8 @@ struct self {
 
 static bool self_start(struct self *s, bool no_inspect)
 {
-    /* Patience depends on what is left of the limit: it is the same on every machine. */
+    /* Patience depends on the free memory below the limit; a fixed limit makes it the same on
+     * every machine. */
     struct watch_options options = {
         .proc_root = "/proc", .interval = 1, .no_inspect = no_inspect, .limit_bytes = 0x1p35};
     return wire_open(NULL, &s->ring) == 0 && watch_new(&options, &s->watch) == 0 &&
@@ -48,12 +49,12 @@ static void put(struct self *s, const char *kind, enum wire_unit unit, double se
     put_on(s, "", kind, unit, seconds, value);
 }
 
-/* What becomes more at every step. */
+/* What grows per step. */
 struct rates {
     double bytes, tensors, heap, device;
 };
 
-/* 100 steps a second. */
+/* Trains at 100 steps a second. */
 static void train_between(struct self *s, int from, int to, struct rates a_step)
 {
     for (int second = from; second < to; second++) {
@@ -158,7 +159,7 @@ TEST(findings__the_list_that_keeps_the_losses)
     self_end(&s);
 }
 
-/* On a device all of its own growth is seen, on the host the graph is not. */
+/* On a device all of its growth is visible; on the host the graph is not. */
 TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
 {
     struct self s;
@@ -176,7 +177,7 @@ TEST(findings__losses_on_a_device_keep_graphs_on_the_host)
     self_end(&s);
 }
 
-/* 1,000 steps, on each of which the devices have more. */
+/* 1,000 steps; at each of them both devices hold more. */
 static void train_on_two(struct self *s, double first, double second)
 {
     for (int i = 0; i < 1000; i++) {
@@ -190,7 +191,7 @@ static void train_on_two(struct self *s, double first, double second)
     }
 }
 
-/* Each device's memory has its holder, and the one that takes most comes first. */
+/* Each device's memory has its holder; the one with the largest share comes first. */
 TEST(findings__causes_are_ranked_over_all_devices)
 {
     struct self s;
@@ -210,7 +211,7 @@ TEST(findings__causes_are_ranked_over_all_devices)
     self_end(&s);
 }
 
-/* The results of jobs that are begun one after the other, while the memory stands still. */
+/* Results of jobs started one after the other, while memory stays flat. */
 TEST(findings__a_few_tensors_more_are_no_leak)
 {
     static const double a_step[] = {0.012, 0.1};
@@ -266,7 +267,7 @@ TEST(findings__what_is_suspect_grows_so_far)
     self_end(&s);
 }
 
-/* Grown at two censuses, jumped once, stood still at one, or slowed down to nothing. */
+/* Grew at two censuses only, jumped once, paused at one, or slowed to nothing. */
 TEST(findings__what_does_not_grow_steadily_is_none)
 {
     static const char *const points[] = {
@@ -291,7 +292,7 @@ TEST(findings__what_does_not_grow_steadily_is_none)
     }
 }
 
-/* There are a few tensors, now more and now less: that is what a step makes. */
+/* A few tensors, sometimes more and sometimes fewer: that is what a step makes. */
 TEST(findings__a_few_objects_more_are_chance)
 {
     struct self s;
@@ -307,7 +308,7 @@ TEST(findings__a_few_objects_more_are_chance)
     self_end(&s);
 }
 
-/* What jumped may be what grows where it is large enough: then nothing is said to be native. */
+/* What jumped may be the growth if it is large enough; only then is nothing called native. */
 TEST(findings__small_things_that_jump_leave_it_native)
 {
     struct self s;
@@ -323,7 +324,7 @@ TEST(findings__small_things_that_jump_leave_it_native)
     self_end(&s);
 }
 
-/* What grew later was too small then to be followed. */
+/* What grew later was too small at that time to be followed. */
 TEST(findings__nothing_is_native_by_a_census_of_the_beginning)
 {
     static const char text[] =
@@ -363,7 +364,7 @@ TEST(findings__a_cache_with_a_bound_is_told_where_it_ends)
     self_end(&s);
 }
 
-/* The count of tensors is read as the memory is. */
+/* The number of tensors is judged by the memory they hold. */
 TEST(findings__tensors_of_a_cache_or_of_next_to_nothing_are_no_leak)
 {
     static const struct {
@@ -374,7 +375,7 @@ TEST(findings__tensors_of_a_cache_or_of_next_to_nothing_are_no_leak)
     } cases[] = {{2048, "bounded=4000", VERDICT_NO_LEAK, SEVERITY_NONE},
                  {100, "", VERDICT_NO_LEAK, SEVERITY_NONE},
                  {600, "", VERDICT_LEAK, SEVERITY_NEGLIGIBLE},
-                 {600, "grad_fn", VERDICT_LEAK, SEVERITY_NEGLIGIBLE}, /* as far as it is seen */
+                 {600, "grad_fn", VERDICT_LEAK, SEVERITY_NEGLIGIBLE}, /* as far as it can be seen */
                  {2048, "", VERDICT_LEAK, SEVERITY_LOW}};
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct self s;
@@ -394,7 +395,7 @@ TEST(findings__tensors_of_a_cache_or_of_next_to_nothing_are_no_leak)
     }
 }
 
-/* What torch has on a device grows by what has a bound. */
+/* torch's memory on a device grows because of a bounded container. */
 TEST(findings__a_cache_on_a_device_is_no_leak)
 {
     static const char *const bounds[] = {"bounded=4000", ""};
@@ -425,7 +426,7 @@ TEST(findings__a_cache_on_a_device_is_no_leak)
     }
 }
 
-/* What has no bound, or keeps graphs, is not excused by a cache beside it. */
+/* A cache beside it does not excuse what has no bound or keeps graphs. */
 TEST(findings__a_cache_excuses_nothing_but_itself)
 {
     static const char *const others[] = {
@@ -474,8 +475,8 @@ TEST(findings__the_heap_tells_what_is_free_from_what_is_native)
     self_end(&s);
 }
 
-/* Nothing grows by the censuses, and one of them was cut off: what was there before it does not
- * compare with what is there now. */
+/* Nothing grows by the censuses, but one of them was cut off, so the counts before and after it
+ * cannot be compared. */
 TEST(findings__nothing_is_native_by_censuses_that_were_cut_off)
 {
     for (int in_a_row = 2; in_a_row <= 3; in_a_row++) {
@@ -527,14 +528,14 @@ TEST(findings__little_that_no_object_holds_may_end_soon)
     view_release(&v);
     self_end(&s);
 
-    train_counted(&s, 8192, "", &v); /* more than that */
+    train_counted(&s, 8192, "", &v); /* more than libraries may keep */
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
     view_release(&v);
     self_end(&s);
 
     static const char *const held[] = {
         LOSSES,
-        /* what a file takes is not seen at it */
+        /* the memory of a file is not visible in its object */
         "growing\t1\tcontainer\tlist\t_io.TextIOWrapper\t300\t0\t\t" POINTS "\n"
         "holder\t1\t1\tglobal\tfiles\t\t/x/demo.py\t3\n",
     };
@@ -559,7 +560,8 @@ TEST(findings__what_was_told_is_not_too_little_later)
     self_end(&s);
 }
 
-/* A list that keeps graphs pins what was freed around them: that is its doing. */
+/* A list that keeps graphs pins the memory freed around them, so it is responsible for that
+ * memory. */
 TEST(findings__what_lies_free_excuses_no_graph)
 {
     struct self s;
@@ -577,18 +579,18 @@ TEST(findings__what_lies_free_excuses_no_graph)
     }
     finish(&s, 10, &v);
     CHECK(v.answer.verdict == VERDICT_LEAK && v.found.count == 1);
-    CHECK(v.pattern_count == 0); /* a leak is no look-alike */
+    CHECK(v.pattern_count == 0); /* a leak is not a look-alike */
     view_release(&v);
     self_end(&s);
 }
 
-/* ---- what malloc has given out ---- */
+/* ---- malloc's in-use memory ---- */
 
 #define BATCHES                                                                                    \
     "growing\t1\tcontainer\tlist\tbytes\t16384\t0\t%s\t" POINTS "\n"                               \
     "holder\t1\t1\tlocal\tbatches\ttrain\t/x/demo.py\t31\n"
 
-/* 16 KB a step in the heap, and so much in the process. */
+/* The heap grows by 16 KB a step, the process by `bytes_a_step`. */
 static void fill_heap(struct self *s, double bytes_a_step, const char *census, struct view *v)
 {
     CHECK(self_start(s, false));
@@ -616,7 +618,7 @@ TEST(findings__a_leak_into_what_lies_free_is_one)
     self_end(&s);
 }
 
-/* 600 steps, of which the process grows in the last 350, by so much a step. */
+/* 600 steps; the process grows by `bytes_a_step` during the last 350. */
 static enum verdict fills_what_lies_free_first(double heap_a_step, double bytes_a_step)
 {
     struct self s;
@@ -646,8 +648,8 @@ TEST(findings__a_native_leak_fills_what_lies_free_first)
     CHECK(fills_what_lies_free_first(0, 40960) == VERDICT_INCONCLUSIVE);
 }
 
-/* It had more than the machine has; as a process that has given back by the time the machine is
- * looked at. */
+/* The process had more than the machine has, as if it had freed memory by the time the machine
+ * was read. */
 TEST(findings__nobody_has_more_room_than_there_is)
 {
     struct self s;
@@ -667,7 +669,7 @@ TEST(findings__nobody_has_more_room_than_there_is)
     self_end(&s);
 }
 
-/* Rows of numbers, as any training keeps them. */
+/* Rows of numbers, which any training keeps. */
 TEST(findings__a_few_bytes_into_free_heap_are_negligible)
 {
     struct self s;
@@ -698,7 +700,7 @@ TEST(findings__what_malloc_has_given_out_accuses_nobody_by_itself)
     char census[512];
     fill_heap(&s, 0, "", &v);
     CHECK(v.answer.verdict == VERDICT_NO_LEAK && !has_series(&v, "heap.used"));
-    CHECK(wire_wanted(s.ring) == WIRE_CENSUS_HOLDERS); /* but makes one look */
+    CHECK(wire_wanted(s.ring) == WIRE_CENSUS_HOLDERS); /* but it triggers a search */
     view_release(&v);
     self_end(&s);
     snprintf(census, sizeof(census), BATCHES, "bounded=5000");
@@ -708,7 +710,7 @@ TEST(findings__what_malloc_has_given_out_accuses_nobody_by_itself)
     self_end(&s);
 }
 
-/* The collector takes it when it comes: nobody's heap fills for ever. */
+/* The collector frees it when it runs, so no heap fills forever. */
 TEST(findings__what_waits_for_the_collector_does_not_fill_the_heap)
 {
     struct self s;
@@ -748,9 +750,12 @@ TEST(findings__what_malloc_has_given_out_is_not_told_twice)
 #define LEAPS 20
 #define LEAP_BYTES (50 * 65536)
 
-/* 64 KB a step come in leaps, and this part of them lies free; what is in use stands still after
- * it has taken `first` of it in the first steps. The kernel is asked for this part of what comes,
- * or was before, and gets `back` of other memory. No object has been counted. */
+/*
+ * 64 KB a step arrive in leaps, of which `free_part` is free heap. In-use memory is flat after it
+ * took `first` of that in the first steps. The process requests `asked_part` of the growth from the
+ * kernel, the rest was requested before, and it returns `back` of other memory. No object has been
+ * counted.
+ */
 static enum verdict leaps_of(double free_part, double first, double asked_part, double back)
 {
     struct self s;
@@ -780,25 +785,27 @@ static enum verdict leaps_with(double free_part, double first)
     return leaps_of(free_part, first, 1, 0);
 }
 
-/* An array that was made at the beginning is filled: nobody asks for more. What is asked for counts
- * as the process tells it: at any other moment it is what a step maps that is seen. Here nothing is
- * mapped in truth. */
+/*
+ * An array allocated at the beginning is filled, and nothing requests more. What counts is the
+ * request as the process reports it, because at any other moment only what a step maps is visible.
+ * In truth nothing is mapped here.
+ */
 TEST(findings__what_was_allocated_before_is_no_leak_when_it_is_used)
 {
     CHECK(leaps_of(0, 0, 0, 0) == VERDICT_NO_LEAK);
     CHECK(leaps_of(0, 0, 1, 0) == VERDICT_LEAK);
-    CHECK(leaps_of(0, 0, 1, 256 * MB) == VERDICT_LEAK); /* which hides what was asked for */
+    CHECK(leaps_of(0, 0, 1, 256 * MB) == VERDICT_LEAK); /* which hides the request */
 }
 
 TEST(findings__what_lies_free_is_no_leak_before_anything_was_counted)
 {
     CHECK(leaps_with(0.9, 0) == VERDICT_NO_LEAK);
     CHECK(leaps_with(0.9, 16 * MB) == VERDICT_NO_LEAK);
-    CHECK(leaps_with(0.6, 0) == VERDICT_LEAK); /* the rest is somewhere else */
+    CHECK(leaps_with(0.6, 0) == VERDICT_LEAK); /* the rest is elsewhere */
     CHECK(leaps_with(0, 0) == VERDICT_LEAK);
 }
 
-/* The process keeps what malloc has been given back: its memory does not show that it was. */
+/* The process keeps what was freed to malloc, so its own memory does not show the frees. */
 TEST(findings__what_is_in_use_rises_and_falls)
 {
     struct self s;
@@ -817,8 +824,8 @@ TEST(findings__what_is_in_use_rises_and_falls)
     self_end(&s);
 }
 
-/* Nobody has searched after the later censuses: what they count was searched for before, if it is
- * the same. */
+/* No search followed the later censuses: the holder found before still counts if it is the same
+ * container. */
 TEST(findings__holders_stay_known)
 {
     static const struct {
@@ -828,7 +835,7 @@ TEST(findings__holders_stay_known)
         {"600\t0\tgrad_fn\t" POINTS " 9500000000:950\n", true},
         {"600\t0\tgrad_fn\t1000000000:100 6000000000:600 9500000000:950\n", true}, /* thinned */
         {"600\t0\tgrad_fn\t1000000000:100 6000000000:601 9500000000:950\n", false},
-        {"600\t0\tgrad_fn\t1000000000:100 9500000000:950 9700000000:970\n", false}, /* by one */
+        {"600\t0\tgrad_fn\t1000000000:100 9500000000:950 9700000000:970\n", false}, /* one point */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct self s;
@@ -870,7 +877,7 @@ TEST(findings__the_newest_search_counts)
     self_end(&s);
 }
 
-/* What a search finds beside the holder: how much a cache takes. */
+/* The extra result of a search besides the holder: how much a cache takes. */
 TEST(findings__a_bound_stays_known)
 {
     struct self s;
@@ -890,8 +897,8 @@ TEST(findings__a_bound_stays_known)
     self_end(&s);
 }
 
-/* The largest graph of each census may be another one; one that is kept soon is a multiple of it,
- * or becomes larger evenly. */
+/* The largest graph of each census may be a different one. A kept graph is soon a multiple of
+ * it, or grows evenly. */
 TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
 {
     static const struct {
@@ -899,7 +906,7 @@ TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
         bool grows;
     } cases[] = {
         {"1000000000:40 3000000000:45 9000000000:90", false},
-        {"1000000000:40 3000000000:400 9000000000:410", false}, /* it jumped */
+        {"1000000000:40 3000000000:400 9000000000:410", false}, /* a jump */
         {"1000000000:40 3000000000:80 9000000000:160", true},
         {"1000000000:40000 3000000000:40800 9000000000:43000", true},
         {"1000000000:40 2000000000:45 3000000000:46 8000000000:60 9000000000:61", true},
@@ -923,7 +930,7 @@ TEST(findings__graphs_of_changing_size_are_no_graph_that_grows)
     }
 }
 
-/* Which of two that were counted alike all the time is which, nobody can tell. */
+/* If two were always counted alike, nobody can tell which is which. */
 TEST(findings__holders_are_not_mixed_up)
 {
     struct self s;
@@ -960,7 +967,7 @@ TEST(findings__a_run_that_was_too_short_says_so)
     self_end(&s);
 }
 
-/* What was local to main() is gone by then. */
+/* By then the locals of main() are gone. */
 TEST(findings__nothing_is_native_by_what_a_program_held_at_its_end)
 {
     struct self s;
@@ -989,7 +996,7 @@ TEST(findings__nothing_is_native_where_graphs_were_not_looked_at)
     self_end(&s);
 }
 
-/* It grew at half its rate between two censuses, since it had only begun. */
+/* Between two censuses it grew at half its rate, because it had only just started. */
 TEST(findings__rates_begin_where_the_growth_did)
 {
     struct self s;
@@ -1087,8 +1094,8 @@ TEST(findings__the_cause_is_told_once_it_is_known)
     self_end(&s);
 }
 
-/* The step at which a leak of 64 KB a step is told; 0: at none of 1,000. A census is taken just
- * before step `counted`. */
+/* The step at which a leak of 64 KB a step is announced; 0: never in 1,000 steps. A census is
+ * taken just before step `counted`. */
 static int told_at(int counted, const char *census)
 {
     struct self s;
@@ -1109,7 +1116,7 @@ static int told_at(int counted, const char *census)
     return told;
 }
 
-/* What explains the growth may come just when it is about to be told. */
+/* The explanation of the growth may arrive just when the leak is about to be announced. */
 TEST(findings__what_is_explained_by_then_is_not_told)
 {
     static const char cache[] = "growing\t1\tcontainer\tdict\tbytes\t65536\t0\tbounded=4000\t"
@@ -1120,7 +1127,7 @@ TEST(findings__what_is_explained_by_then_is_not_told)
     CHECK(told_at(step, cache) == 0);
 }
 
-/* Of the leaks that are told now, the answer is that they leak. They are added to *told. */
+/* Checks that every leak announced now is judged a leak, and adds their number to *told. */
 static void count_told(struct self *s, double seconds, unsigned *told)
 {
     for (struct news n; (n = watch_next_news(s->watch)).kind != NEWS_END;) {
@@ -1135,7 +1142,7 @@ static void count_told(struct self *s, double seconds, unsigned *told)
     }
 }
 
-/* Steps of 10 ms, of which the watcher sees none before the last. */
+/* Steps of 10 ms; the watcher samples none of them before the last. */
 static void train_unseen(struct self *s, int from, int to, double bytes, double bytes_a_step)
 {
     for (int step = from; step <= to; step++) {
@@ -1146,7 +1153,7 @@ static void train_unseen(struct self *s, int from, int to, double bytes, double 
     watch_tick(s->watch, 0.01 * to);
 }
 
-/* Growth that is seen late may have been one long enough, and have stopped since. */
+/* Growth sampled late may have been a leak for long enough, and may have stopped since. */
 TEST(findings__what_has_stopped_by_then_is_not_told)
 {
     unsigned told = 0;
@@ -1166,7 +1173,7 @@ TEST(findings__what_has_stopped_by_then_is_not_told)
     CHECK(told > 0 && told < 13);
 }
 
-/* What malloc has given out grows before the process does: one leak, not two. */
+/* malloc's in-use memory grows before the process does: one leak, not two. */
 TEST(findings__a_leak_of_a_heap_is_told_once)
 {
     for (int begins = 1; begins <= 301; begins += 60) {

@@ -82,7 +82,7 @@ TEST(fit_line__keeps_its_digits_far_from_zero)
         y[i] = 1e13 + 1e-3 * (x[i] - 1e9);
     struct line_fit f;
     fit_line(x, y, MANY, &f);
-    /* A double near 1e13 is a multiple of 1/512: that is all the residuals may be. */
+    /* A double near 1e13 is a multiple of 1/512; the residuals may be no larger. */
     double grain = 1.0 / 512;
     CHECK_NEAR(f.slope, 1e-3, 1e-6);
     CHECK(f.rss <= MANY * grain * grain);
@@ -104,7 +104,7 @@ TEST(fit_line__sees_that_neighbours_err_alike)
     CHECK(f.autocorrelation == 0);
 }
 
-/* Residuals that remember: each is `memory` of the one before and new noise. */
+/* Autocorrelated residuals: each is `memory` times the previous one plus new noise. */
 static void remember(struct random *r, double memory, double *y, size_t n)
 {
     double state = random_normal(r) / sqrt(1 - memory * memory);
@@ -131,7 +131,7 @@ static double mean_autocorrelation(double memory, size_t n)
 TEST(fit_line__estimates_the_autocorrelation)
 {
     CHECK_NEAR(mean_autocorrelation(0.6, MANY), 0.6, 0.02);
-    /* The fit takes some of it away, the more the fewer points there are. */
+    /* The fit removes some of it, and more with fewer points. */
     CHECK_NEAR(mean_autocorrelation(0.6, 48), 0.6, 0.08);
 }
 
@@ -147,7 +147,7 @@ TEST(fit_line__has_an_error_that_covers_the_truth)
             y[i] = 1000 + 0.5 * x[i] + 20 * random_normal(&r);
         fit_line(x, y, 30, &f);
         double error = sqrt(f.rss / 28 / f.sxx);
-        covered += fabs(f.slope - 0.5) < 2.048 * error; /* Student, 28 degrees, 95 % */
+        covered += fabs(f.slope - 0.5) < 2.048 * error; /* Student, 28 degrees of freedom, 95 % */
     }
     CHECK_NEAR((double) covered / runs, 0.95, 0.01);
 }
@@ -197,7 +197,7 @@ static double about_mean(const double *y, size_t first, size_t end)
     return rss;
 }
 
-/* The best two steps by trying all. */
+/* The best two steps by exhaustive search. */
 static double try_two_steps(const double *y, size_t n)
 {
     double least = DBL_MAX;
@@ -344,7 +344,7 @@ TEST(fit_end__of_a_line_is_its_slope)
     CHECK(f.shape == END_LINE);
     CHECK_NEAR(f.slope, 3, 1e-9);
     CHECK(f.mean_slope == f.slope && f.knot == 50);
-    /* Nothing is left over, so the error is that of the least deviation. */
+    /* Nothing is left over, so the error is that of the smallest deviation. */
     CHECK_NEAR(f.error, 0.3 * sqrt(20.0 / 18) / sqrt(4 * 665.0), 1e-9);
 }
 
@@ -437,7 +437,7 @@ TEST(fit_end__at_one_position_knows_nothing)
 
 /* ---- noise ---- */
 
-/* Averaged over `runs` rows of white noise of deviation 1 on top of a slope and a step. */
+/* The mean over `runs` rows of white noise of deviation 1 on top of a slope and a step. */
 static double mean_noise(int runs, double slope, double step)
 {
     struct random r = {6};
@@ -478,7 +478,7 @@ TEST(fit_noise__needs_six_points)
     double y[] = {1, 9, 2, 8, 3, 7};
     CHECK(isnan(fit_noise(y, 0)));
     CHECK(isnan(fit_noise(y, 5)));
-    /* Second differences 15, 13, 11, 9 without their signs. */
+    /* The absolute second differences are 15, 13, 11 and 9. */
     CHECK_NEAR(fit_noise(y, 6), 1.4826 * 12 / sqrt(6), 1e-12);
 }
 

@@ -1,4 +1,4 @@
-/* tests/unit/test_format.c: how values, rates, positions and sentences look. */
+/* tests/unit/test_format.c: how values, rates, positions and sentences are written. */
 #include "words/format.h"
 
 #include "answers.h"
@@ -134,7 +134,7 @@ TEST(format__colours_only_when_asked)
     CHECK_WRITES(format_verdict(&out, VERDICT_LEAK, SEVERITY_NEGLIGIBLE, &unicode),
                  "LEAK (negligible)");
     CHECK_WRITES(format_verdict(&out, VERDICT_LEAK, SEVERITY_NEGLIGIBLE, &colour),
-                 "LEAK (negligible)\033[0m"); /* no alarm */
+                 "LEAK (negligible)\033[0m"); /* no alarm color */
     CHECK_WRITES(format_verdict(&out, VERDICT_NO_LEAK, SEVERITY_NONE, &colour),
                  "\033[1;32mNO LEAK\033[0m");
 }

@@ -1,4 +1,4 @@
-/* tests/unit/test_gate.c: limits that a run has to keep. */
+/* tests/unit/test_gate.c: limits that a run must keep. */
 #include "verdict/verdict.h"
 
 #include "runs.h"
@@ -9,7 +9,7 @@ static const struct gate_limits no_limits = {NAN, NAN, NAN, NAN, NAN, NAN};
 /* Limits of one kind or two. */
 #define LIMITS(...) limits_with((struct gate_limits){__VA_ARGS__})
 
-/* 0 stands for no limit, to write less. */
+/* 0 means no limit, for brevity. */
 static struct gate_limits limits_with(struct gate_limits l)
 {
     double *const all[] = {&l.max_rate,  &l.max_rise,    &l.max_warm_up,

@@ -31,7 +31,7 @@ static void remove_file(void)
     unlink(path);
 }
 
-/* Puts `text` where the stand-in reads. */
+/* Writes `text` to the file that the stand-in reads. */
 static void play(const char *text)
 {
     if (!has_path) {
@@ -64,7 +64,7 @@ static struct gpu *open_with(const char *library, const char *text)
     return g;
 }
 
-/* Frees `g` also where a CHECK ends the case. */
+/* Frees `g` even if a CHECK ends the case. */
 static void close_gpu(struct gpu **g)
 {
     gpu_free(*g);
@@ -86,7 +86,7 @@ static int read_list(struct gpu *g, size_t device)
     return gpu_read_processes(g, device, &list, &count);
 }
 
-/* The one process of a file, `line` given; NAN also if there is not exactly one. */
+/* The use of the only process in a file with these lines; NAN if there is not exactly one. */
 static double lone_used(const char *lines)
 {
     char text[1000];

@@ -26,7 +26,7 @@ static const struct gpu_device old_mig[] = {
     {.index = 0, .uuid = "MIG-" UUID_0 "/11/0"},
 };
 
-/* The devices as digits: "02"; "?" where it cannot be told. */
+/* The visible devices as digits: "02"; "?" if they cannot be determined. */
 static const char *seen(const struct gpu_device devices[3], const char *visible)
 {
     static char text[8];

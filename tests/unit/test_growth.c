@@ -1,4 +1,4 @@
-/* tests/unit/test_growth.c: what is growth that goes on, and what only looks like it. */
+/* tests/unit/test_growth.c: growth that continues, and what only looks like it. */
 #include "verdict/growth.h"
 
 #include "random.h"
@@ -8,7 +8,7 @@
 
 #define N PYRAMID_RING
 
-/* A window of N blocks, 10 apart, whose floor and mean are filled in by the test. */
+/* A window of N blocks, 10 apart; the test fills in floor and mean. */
 struct made {
     double at[N], min[N], mean[N];
 };
@@ -155,7 +155,8 @@ TEST(growth__is_not_one_step_or_three)
 
 TEST(growth__is_not_a_handful_of_records)
 {
-    /* At odd times, quiet between them: to the eye a line, and better than three steps. */
+    /* At odd times and flat in between: it looks like a line, which fits better than three
+     * steps. */
     static const size_t jumps[] = {4, 10, 13, 18, 21, 30};
     static const double sizes[] = {18, 26, 26, 25, 32, 32};
     struct made m = make(1);
@@ -185,7 +186,7 @@ TEST(growth__is_not_what_has_stopped)
 
 TEST(growth__of_the_mean_needs_the_floor)
 {
-    /* Ever higher spikes over the same floor. */
+    /* Ever higher spikes over an unchanged floor. */
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct made m = make(seed);
         for (size_t i = 0; i < N; i++)
@@ -225,7 +226,8 @@ TEST(growth__may_go_on_through_a_gap)
 
 TEST(growth__is_not_a_rise_nobody_saw)
 {
-    /* Next to level before the gap, a slope after it: what was between may have been one step. */
+    /* Almost flat before the gap, a slope after it: the change between them may have been one
+     * step. */
     struct made m = make(1);
     for (size_t i = 0; i < N; i++) {
         m.at[i] += i < 11 ? 0 : 466;
@@ -233,13 +235,13 @@ TEST(growth__is_not_a_rise_nobody_saw)
     }
     struct growth g;
     struct growth_rules rules = usual;
-    rules.span = 500; /* what lies behind the gap is too short for itself */
+    rules.span = 500; /* the part after the gap is too short on its own */
     CHECK(!find(&m, &rules, &g));
 }
 
 TEST(growth__seen_in_few_blocks_has_to_be_plainer)
 {
-    /* 12 blocks and 8 with the same slope in standard errors, by chance on average 6. */
+    /* 12 blocks and 8 with the same slope in standard errors, 6 on average over the noise. */
     int many = 0, few = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         struct made m = make(seed);

@@ -4,7 +4,7 @@
 #include "random.h"
 #include "unit.h"
 
-/* Samples 0, 1, 2, ... at ten times their number, a second each. */
+/* Samples 0, 1, 2, ... at positions ten times as large, one second apart. */
 static void push_count(struct history *h, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
@@ -152,7 +152,7 @@ TEST(history__can_be_used_again_after_release)
     history_release(&h);
 }
 
-/* Whose peak it is survives every merging, and no sample is changed by it. */
+/* The activity at a peak survives all merging, and no sample changes because of it. */
 TEST(history__a_block_knows_what_was_done_at_its_peak)
 {
     struct history h;

@@ -302,7 +302,7 @@ TEST(csv__skips_cells_of_another_unit_than_those_before)
     r = record_text("step,mem\n1,5\n2,6 GB\n3,7\n");
     CHECK(r->series[0].count == 2 && r->series[0].value[1] == 7 * MB);
     CHECK(strstr(r->summary.skip_reason, "'6 GB' has a unit"));
-    /* The name tells the unit of plain numbers: nothing is mixed up. */
+    /* The name gives the unit of plain numbers, so nothing is mixed up. */
     CHECK(record_text("step,mem_mb\n1,5 GB\n2,6\n")->summary.skipped == 0);
 }
 
@@ -374,7 +374,7 @@ TEST(csv__refuses_rows_that_are_upside_down)
     struct record *r = record_text(buf_text(&text));
     buf_release(&text);
     CHECK(r->result == -EINVAL && strstr(r->summary.error, "the clock falls from row to row"));
-    /* A program that is started again and again is another matter. */
+    /* A program that restarts again and again is another matter. */
     r = record_text("step,rss_mb\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n"
                     "0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n0,5\n1,6\n");
     CHECK(r->result == 0 && r->series[0].restarts == 9);

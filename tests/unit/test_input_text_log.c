@@ -210,7 +210,7 @@ TEST(text_log__knows_the_epoch_from_its_first_line)
         record_text("Epoch 0:  10%|# | 1/600 [00:05<00:40, 2.2it/s, loss=0.3, gpu_mem=50.0MiB]\n"
                     "Epoch 0:  10%|# | 2/600 [00:05<00:40, 2.2it/s, loss=0.3, gpu_mem=51.0MiB]\n");
     CHECK(r->result == 0 && r->series[0].hints.epoch_length == 600);
-    /* A total without an epoch may be that of the whole training. */
+    /* A total without an epoch may be the total of the whole training. */
     r = record_text(" 1%|# | 1/600 [00:05<00:40, 2.2it/s, mem=50.0MiB]\n");
     CHECK(r->result == 0 && r->series[0].hints.epoch_length == 0);
 }

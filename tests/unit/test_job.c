@@ -4,7 +4,7 @@
 #include "answers.h"
 #include "unit.h"
 
-/* An answer as far as the job looks at it. */
+/* An answer, as far as the job reads it. */
 static struct answer answered(enum verdict verdict, enum severity severity, double max)
 {
     struct answer a;
@@ -79,7 +79,7 @@ TEST(job__is_open_if_a_series_is_and_none_leaks)
     };
     struct job_answer job = judge_all(answers, 3);
     CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 1);
-    /* A suspect is what one wants to hear of. */
+    /* A suspect series is the one to report. */
     answers[2].suspect = true;
     CHECK(judge_all(answers, 3).deciding == 2);
 }
@@ -207,7 +207,7 @@ TEST(job__names_the_sum_of_negligible_parts_where_it_is_not)
 
 /* ---- a limit for several ---- */
 
-/* It leaks so many bytes a step, at so many steps a second, and 1 GB is free. */
+/* Leaks `rate` bytes a step at `steps_per_second`; 1 GB is free. */
 static struct answer leaking(double rate, double steps_per_second)
 {
     struct answer a = answered(VERDICT_LEAK, SEVERITY_LOW, 1 * GB);

@@ -1,4 +1,4 @@
-/* tests/unit/test_json.c: the emitter of JSON. */
+/* tests/unit/test_json.c: the JSON writer. */
 #include "base/json.h"
 #include "unit.h"
 
@@ -118,7 +118,7 @@ TEST(json__escapes_keys_and_strings)
                "{\"a\\\"b\": \"quote \\\" back \\\\ line\\n tab\\t bell\\u0007 del\\u007f\"}");
 }
 
-/* They read back as they were, and nobody's terminal gets them: U+009B, U+202E, U+E0041. */
+/* They read back unchanged, but never reach a terminal: U+009B, U+202E, U+E0041. */
 TEST(json__escapes_what_a_terminal_must_not_get)
 {
     struct document d;

@@ -1,4 +1,4 @@
-/* tests/unit/test_keep.c: a view kept as a text and made again. */
+/* tests/unit/test_keep.c: a view kept as text and restored. */
 #include "report/report.h"
 
 #include "answers.h"
@@ -17,7 +17,7 @@ static char *copy(const char *text)
     return result;
 }
 
-/* The view owns what it is given. */
+/* The view takes ownership of its parts. */
 static void add_series(struct view *v, const struct made_series *m, enum job_part part)
 {
     v->series = realloc(v->series, (v->count + 1) * sizeof *v->series);
@@ -66,7 +66,7 @@ static void add_phase(struct view *v, const char *name, uint64_t times,
                                                          .count = 1};
 }
 
-/* A job of two series, of which one leaks. */
+/* A job of two series, one of which leaks. */
 static struct view make_view(void)
 {
     struct view v = {
@@ -134,7 +134,7 @@ static void render(const struct view *v, struct buf *out)
     report_run_json(out, v);
 }
 
-/* Whether every report of the view made again is the same; releases the view. */
+/* Whether every report of the restored view is the same; releases the view. */
 static bool survives(struct view *v)
 {
     struct buf before = BUF_INIT, after = BUF_INIT, kept = BUF_INIT, again = BUF_INIT;
@@ -270,7 +270,7 @@ TEST(keep__knows_long_and_odd_texts)
 
 /* ---- warnings ---- */
 
-/* Does a report begin a fact with this? */
+/* Whether a report has a line that begins like this. */
 static bool notes(const struct view *v, const struct report_style *style, const char *what)
 {
     struct buf text = BUF_INIT;
@@ -280,7 +280,7 @@ static bool notes(const struct view *v, const struct report_style *style, const 
     return found;
 }
 
-/* The first note is one; also where a run was too short for more than two lines. */
+/* The first note is the warning, even if the run was too short for more than two lines. */
 TEST(keep__a_warning_is_in_the_short_report_too)
 {
     static const struct report_style brief = {.width = 80}, full = {.width = 80, .full = true};
@@ -301,7 +301,7 @@ TEST(keep__a_warning_is_in_the_short_report_too)
 
 /* ---- phases ---- */
 
-/* Whether the report says this, wherever its lines end. */
+/* Whether the report says this, wherever its lines break. */
 static bool says(const struct view *v, const char *what)
 {
     struct buf text = BUF_INIT, line = BUF_INIT;
@@ -330,7 +330,7 @@ TEST(keep__phases_are_told_as_they_were_measured)
     p->series[0] = (struct view_activity_series){0, GB, 10 * MB, 1, 0};
     CHECK(says(&v, "evaluate once, not ended; up to 1.00 GB above the floor (torch.allocated "
                    "cuda:0), not all given back: 10.0 MB stayed"));
-    p->series[0].height = 1000; /* not worth a word */
+    p->series[0].height = 1000; /* too small to mention */
     CHECK(says(&v, " phases evaluate once, not ended save 4 times"));
     view_release(&v);
 }
@@ -351,9 +351,9 @@ TEST(keep__phases_for_programs)
     view_release(&v);
 }
 
-/* ---- what is not such a text ---- */
+/* ---- text that is not a kept view ---- */
 
-/* Whether it is refused, and leaves nothing behind. */
+/* Whether it is refused and leaves nothing allocated. */
 static bool is_refused(const char *text, size_t len)
 {
     struct view v;
@@ -363,7 +363,7 @@ static bool is_refused(const char *text, size_t len)
     return r == -EINVAL && empty;
 }
 
-/* The same of a view with these members. */
+/* The same for a view with these members. */
 static bool is_refused_within(const char *members)
 {
     char text[400];
@@ -421,7 +421,7 @@ TEST(keep__refuses_what_no_view_has)
         "{\"version\": 2, \"view\": {}",
         "{\"version\": 2, \"view\": {}} x",
         "{\"version\": 1, \"view\": {}}",
-        "{\"job\": [0,0,0,0,0,0,0,0,0,0,0]}", /* of an earlier version */
+        "{\"job\": [0,0,0,0,0,0,0,0,0,0,0]}", /* from an earlier version */
     };
     static const char *const members[] = {
         "\"command\": 5",
@@ -463,7 +463,7 @@ TEST(keep__passes_over_what_a_later_version_adds)
     view_release(&v);
 }
 
-/* What an earlier version did not write is not known. */
+/* What an earlier version did not write is unknown. */
 TEST(keep__knows_not_what_an_earlier_version_left_out)
 {
     static const char text[] = "{\"version\": 2, \"view\": {\"rows\": [{\"label\": \"a\"}]}}";
@@ -473,7 +473,7 @@ TEST(keep__knows_not_what_an_earlier_version_left_out)
     view_release(&v);
 }
 
-/* A phase of a series that is not there, of more stays that were good than there were. */
+/* A phase of a missing series, or with more good stays than stays. */
 TEST(keep__refuses_phases_that_cannot_be)
 {
     static const char *const wrong[] = {

@@ -1,4 +1,4 @@
-/* tests/unit/test_ledger.c: what growth is made of, and what follows from that. */
+/* tests/unit/test_ledger.c: what growth consists of, and what follows from that. */
 #include "ledger/ledger.h"
 
 #include "unit.h"
@@ -9,8 +9,8 @@
 
 static const struct interval exactly_1_kb = {1000, 1000};
 
-/* 100 MB of growth that has outlasted the horizon once, a complete census that names nothing, and a
- * heap that is not known. */
+/* 100 MB of growth that has lasted one horizon, a complete census that names nothing, and an
+ * unknown heap. */
 static struct ledger_evidence growing(void)
 {
     return (struct ledger_evidence){
@@ -51,7 +51,8 @@ static struct ledger_judgement judge_with(struct ledger_evidence e, const struct
     return judge(&e, l);
 }
 
-/* The parts' lower ends are within the total, and with the rest's upper end reach it. */
+/* The parts' lower bounds fit into the total and, together with the upper bound of the rest,
+ * reach it. */
 static bool adds_up(const struct ledger *l)
 {
     double lows = 0;
@@ -77,7 +78,7 @@ TEST(ledger__a_list_without_a_bound_is_a_leak)
     CHECK(adds_up(&l));
 }
 
-/* Its length is not known, and the growth has not outlasted the horizon. */
+/* Its final length is unknown, and the growth has not outlasted the horizon. */
 TEST(ledger__a_dict_in_the_first_epoch_is_open)
 {
     struct ledger l;
@@ -105,7 +106,8 @@ TEST(ledger__a_bounded_cache_that_fits_is_no_leak)
     CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_DOES_NOT_FIT && j.bound == e.limit);
 }
 
-/* What a graph takes cannot be seen. The next ones take no more than those so far may have. */
+/* The memory of a graph is invisible. The next graphs take no more than the ones so far may
+ * take. */
 TEST(ledger__a_bounded_cache_of_graphs_may_fit)
 {
     struct ledger l;
@@ -116,7 +118,7 @@ TEST(ledger__a_bounded_cache_of_graphs_may_fit)
     struct ledger_judgement j = judge_with(e, &deque, &l);
     CHECK(l.to_come.low == 0.5 * MB && l.to_come.high == 50 * MB && adds_up(&l));
     CHECK(j.rule != RULE_DOES_NOT_FIT);
-    deque.each.low = 95000; /* nearly all of the growth is its */
+    deque.each.low = 95000; /* almost all of the growth */
     j = judge_with(e, &deque, &l);
     CHECK(j.verdict == VERDICT_NO_LEAK && j.rule == RULE_EXPLAINED);
     e.limit = 1040 * MB;
@@ -124,7 +126,7 @@ TEST(ledger__a_bounded_cache_of_graphs_may_fit)
     CHECK(j.rule == RULE_DOES_NOT_FIT && j.value == 1050 * MB);
 }
 
-/* It is full, and its items grow: it gains none, so it explains nothing. */
+/* It is full and its items grow: it gains no items, so it explains nothing. */
 TEST(ledger__a_full_container_explains_nothing)
 {
     struct ledger l;
@@ -145,12 +147,12 @@ TEST(ledger__free_heap_is_no_leak)
     e.asked = 100 * MB;
     struct ledger_judgement j = judge(&e, &l);
     CHECK(j.verdict == VERDICT_NO_LEAK && l.parts[0].fate == FATE_KEPT_FREE && adds_up(&l));
-    e.asked = 180 * MB; /* 80 MB of what is free need not be resident */
+    e.asked = 180 * MB; /* 80 MB of the free heap need not be resident */
     j = judge(&e, &l);
     CHECK(j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_WIDE && j.widest == 0);
 }
 
-/* Many small objects were made and let go, some of them are left in every arena. */
+/* Many small objects were made and freed; some of them remain in every arena. */
 TEST(ledger__free_memory_in_arenas_is_no_leak)
 {
     struct ledger l;
@@ -161,12 +163,12 @@ TEST(ledger__free_memory_in_arenas_is_no_leak)
     struct ledger_judgement j = judge(&e, &l);
     CHECK(j.verdict == VERDICT_NO_LEAK && j.excuse == LEDGER_FREE_ARENAS && adds_up(&l));
     CHECK(l.parts[0].kind == LEDGER_FREE_ARENAS && l.parts[0].fate == FATE_KEPT_FREE);
-    e.arenas_used = -90 * MB; /* they were there before */
+    e.arenas_used = -90 * MB; /* the arenas existed before */
     j = judge(&e, &l);
     CHECK(j.verdict != VERDICT_NO_LEAK && l.parts[0].bytes.high == 5 * MB && adds_up(&l));
 }
 
-/* The process does not move: what a list keeps fills what was free. */
+/* The process is flat: what a list keeps fills free heap. */
 TEST(ledger__a_slow_leak_inside_free_heap_is_seen)
 {
     struct ledger l;
@@ -180,7 +182,7 @@ TEST(ledger__a_slow_leak_inside_free_heap_is_seen)
     CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
 }
 
-/* So does what fills blocks of Python's arenas, which malloc does not count. */
+/* The same for what fills blocks of Python's arenas, which malloc does not count. */
 TEST(ledger__a_leak_inside_free_arenas_is_seen)
 {
     struct ledger l;
@@ -207,7 +209,7 @@ TEST(ledger__retention_beside_a_slow_leak_is_a_leak)
     CHECK(j.verdict == VERDICT_LEAK && l.endless.low >= 30 * MB && adds_up(&l));
 }
 
-/* Most of it is free heap; what a list with graphs keeps is small, certain to be there, and
+/* Most of it is free heap. A list keeps a small part with graphs, but that part is certain and
  * endless. */
 TEST(ledger__a_named_leak_is_not_hidden_by_free_heap)
 {
@@ -222,7 +224,7 @@ TEST(ledger__a_named_leak_is_not_hidden_by_free_heap)
     CHECK(judge(&e, &l).verdict != VERDICT_LEAK);
 }
 
-/* np.zeros() that is filled: neither malloc nor the kernel gives out more. */
+/* np.zeros() that is filled: neither malloc nor the kernel hands out more. */
 TEST(ledger__pages_touched_for_the_first_time_end)
 {
     struct ledger l;
@@ -249,7 +251,7 @@ TEST(ledger__native_growth_has_to_last)
     CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_LASTING);
 }
 
-/* jemalloc: what is free is not known, so nothing can be said to be native. */
+/* jemalloc: free heap is unknown, so nothing can be called native. */
 TEST(ledger__with_another_allocator_the_rest_is_not_found)
 {
     struct ledger l;
@@ -267,11 +269,11 @@ TEST(ledger__without_a_census_nothing_was_examined)
     e.heap_used = 98 * MB;
     e.heap_free = 0;
     CHECK(judge(&e, &l).verdict == VERDICT_INCONCLUSIVE && l.rest == REST_NOT_EXAMINED);
-    e.has_census = false; /* and there will be none: the engine's word is all there is */
+    e.has_census = false; /* and none will come: only the engine's word is left */
     CHECK(judge(&e, &l).rule == RULE_LASTING);
 }
 
-/* The collector may take them when it comes: that they stay has to be seen for longer. */
+/* The collector may free them when it runs, so they must be seen to stay for longer. */
 TEST(ledger__cycles_have_to_last)
 {
     struct ledger l;
@@ -283,7 +285,7 @@ TEST(ledger__cycles_have_to_last)
     CHECK(judge_with(e, &cycles, &l).rule == RULE_LASTING); /* gc.disable() */
 }
 
-/* A ring is filled with objects of one type, which are counted by their type as well. */
+/* A ring fills with objects of one type, which are also counted by type. */
 TEST(ledger__a_tally_does_not_speak_against_a_bounded_container)
 {
     struct ledger l;
@@ -298,7 +300,7 @@ TEST(ledger__a_tally_does_not_speak_against_a_bounded_container)
     CHECK(l.parts[1].is_tally && l.parts[1].bytes.low <= 5 * MB);
 }
 
-/* What libraries keep of their first calls is bounded, and nobody can tell by what. */
+/* What libraries keep of their first calls is bounded, but by what is unknown. */
 TEST(ledger__little_that_nothing_names_may_end_soon)
 {
     struct ledger l;
@@ -312,7 +314,7 @@ TEST(ledger__little_that_nothing_names_may_end_soon)
     CHECK(judge_with(e, &list, &l).rule == RULE_ENDLESS);
 }
 
-/* A cache explains most of it: what is left may be what was not weighed of that. */
+/* A cache explains most of it; the rest may be the unweighed part of the cache. */
 TEST(ledger__what_mostly_ends_is_open_without_a_name)
 {
     struct ledger l;
@@ -336,18 +338,18 @@ TEST(ledger__holes_between_kept_graphs_are_no_excuse)
     e.heap_free = 97 * MB;
     e.asked = 100 * MB;
     CHECK(judge_with(e, &losses, &l).rule == RULE_ENDLESS);
-    e.heap_free = 100 * MB; /* as much as it grew by: what they take themselves is lost in it */
+    e.heap_free = 100 * MB; /* as much as the growth: their own memory is lost in it */
     struct ledger_judgement j = judge_with(e, &losses, &l);
     CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_PINNED && l.endless.low < MB && adds_up(&l));
-    losses.is_held = false; /* the collector may take them */
+    losses.is_held = false; /* the collector may free them */
     CHECK(judge_with(e, &losses, &l).verdict == VERDICT_INCONCLUSIVE);
     losses.is_held = true;
     e.engine = ENGINE_OPEN;
     CHECK(judge_with(e, &losses, &l).rule == RULE_OPEN);
-    CHECK(judge(&e, &l).rule == RULE_EXPLAINED); /* without them it is retention */
+    CHECK(judge(&e, &l).rule == RULE_EXPLAINED); /* without the losses it is retention */
 }
 
-/* Some pages that are used for the first time beside them: the holes do not end with these. */
+/* Also some pages touched for the first time: the holes do not end with those pages. */
 TEST(ledger__holes_do_not_end_with_pages_used_for_the_first_time)
 {
     struct ledger l;
@@ -360,7 +362,7 @@ TEST(ledger__holes_do_not_end_with_pages_used_for_the_first_time)
     CHECK(judge_with(e, &losses, &l).rule == RULE_OPEN && adds_up(&l));
 }
 
-/* An array that is filled may be all of it: then nothing is free. */
+/* A filled array may be all of the growth; then nothing is free. */
 TEST(ledger__kept_graphs_beside_what_ends_leave_it_open)
 {
     struct ledger l;
@@ -372,7 +374,7 @@ TEST(ledger__kept_graphs_beside_what_ends_leave_it_open)
     CHECK(judge_with(e, &losses, &l).verdict != VERDICT_LEAK);
 }
 
-/* What the engine leaves open is not closed for being small. */
+/* What the engine leaves open is not closed because it is small. */
 TEST(ledger__small_growth_that_is_open_stays_open)
 {
     struct ledger l;
@@ -382,7 +384,7 @@ TEST(ledger__small_growth_that_is_open_stays_open)
     CHECK(judge(&e, &l).verdict == VERDICT_INCONCLUSIVE);
 }
 
-/* A library's registry that grows beside it is not the reason. */
+/* A library's registry that also grows is not the cause. */
 TEST(ledger__a_small_holder_is_not_the_cause)
 {
     struct ledger l;
@@ -392,7 +394,7 @@ TEST(ledger__a_small_holder_is_not_the_cause)
     CHECK(l.parts[l.count - 1].bytes.low > 99 * MB);
 }
 
-/* Nodes of a graph cannot be weighed from Python: it may be all that nothing else explains. */
+/* Graph nodes cannot be weighed from Python, so they may be all that nothing else explains. */
 TEST(ledger__a_graph_is_bounded_from_outside)
 {
     struct ledger l;
@@ -407,7 +409,7 @@ TEST(ledger__a_graph_is_bounded_from_outside)
     CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS);
 }
 
-/* A worker that was seen for a moment and did not grow: nothing is known of it. */
+/* A worker that was sampled briefly and did not grow: nothing is known about it. */
 TEST(ledger__what_was_seen_too_shortly_is_open)
 {
     struct ledger l;

@@ -1,4 +1,4 @@
-/* tests/unit/test_lib.c: a program that watches itself is told the truth, and is not disturbed. */
+/* tests/unit/test_lib.c: a program that watches itself gets the truth and is not disturbed. */
 #include "lib_program.h"
 #include "store_files.h"
 #include "unit.h"
@@ -59,7 +59,7 @@ TEST(lib__wrong_options_are_refused)
     CHECK(!w);
 }
 
-/* A program that was built with a later version has longer structs. */
+/* A program built with a later version has longer structs. */
 TEST(lib__a_newer_programs_structs_are_understood)
 {
     struct {
@@ -113,7 +113,7 @@ TEST(lib__a_phase_has_a_name_that_can_be_printed)
     tidemark_close(w);
 }
 
-/* In one another, across one another, without a beginning, without an end, a thousand names. */
+/* Nested, overlapping, without a begin, without an end, and with a thousand names. */
 TEST(lib__phases_may_come_as_they_like)
 {
     tidemark_watcher *w = open_plain_watcher(NULL);
@@ -152,7 +152,7 @@ static void note_leak(void *context, const struct tidemark_verdict *v)
     }
 }
 
-/* AddressSanitizer gives a block of 40 KB for one of 32. */
+/* AddressSanitizer makes a block of 32 KB take 40 KB. */
 #ifdef __SANITIZE_ADDRESS__
 #define RATE_ERROR 0.27
 #else
@@ -204,7 +204,7 @@ TEST(lib__too_few_steps_are_called_too_few)
     free_kept();
 }
 
-/* What lies in a pool that was there before the first step cannot be seen from outside. */
+/* Use inside a pool that existed before the first step is invisible from outside. */
 TEST(lib__a_counter_of_the_programs_own_is_judged)
 {
     tidemark_watcher *w = open_plain_watcher(NULL);
@@ -235,7 +235,7 @@ static void count_leaks(void *context, const struct tidemark_verdict *v)
     *(unsigned *) context += strcmp(v->kind, "pool.bytes") == 0;
 }
 
-/* A pool that grows by so much a step leaks, and that is told so often. */
+/* A pool that grows by `bytes_a_step` leaks, and the callback is called `times` times. */
 static void check_told(double bytes_a_step, unsigned times)
 {
     tidemark_watcher *w = open_plain_watcher(NULL);
@@ -281,7 +281,7 @@ TEST(lib__wrong_counters_are_refused)
     tidemark_close(w);
 }
 
-/* ---- the moment ---- */
+/* ---- the current state ---- */
 
 TEST(lib__a_resumed_training_goes_on_counting)
 {
@@ -343,7 +343,7 @@ TEST(lib__after_the_end_nothing_is_taken_and_the_answer_stays)
     free_kept();
 }
 
-/* ---- the caller's peace ---- */
+/* ---- the caller's state ---- */
 
 TEST(lib__errno_and_language_of_the_caller_stay)
 {
@@ -419,7 +419,7 @@ TEST(lib__a_folder_that_cannot_be_written_is_told)
     folder_end(&f);
 }
 
-/* The program is killed in the middle: what was seen until the last second is there. */
+/* The program is killed in the middle: the file has everything up to the last second. */
 TEST(lib__without_a_close_the_file_is_readable)
 {
     struct folder f = folder_begin();

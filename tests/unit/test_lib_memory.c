@@ -1,5 +1,4 @@
-/* tests/unit/test_lib_memory.c: a program that runs out of memory is not ended by watching itself.
- */
+/* tests/unit/test_lib_memory.c: a program that runs out of memory survives watching itself. */
 #include "lib_program.h"
 #include "unit.h"
 
@@ -10,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A sanitizer's malloc() ends the program itself. */
+/* A sanitizer's malloc() ends the program by itself. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MALLOC_FAILS 0
 #elif defined(__has_feature)
@@ -26,7 +25,7 @@ struct hoard {
     struct hoard *next;
 };
 
-/* Takes all memory but about `spare` bytes. */
+/* Allocates all memory but about `spare` bytes. */
 static struct hoard *take_all(size_t spare)
 {
     struct rlimit none = {.rlim_cur = 1, .rlim_max = RLIM_INFINITY};
@@ -58,7 +57,7 @@ static int is_done_or_refused(int r)
     return r >= 0 || r == -ENOMEM;
 }
 
-/* A watcher that is lost stays so. */
+/* Whether a lost watcher stays lost. */
 static int stays_lost(tidemark_watcher *w)
 {
     struct tidemark_verdict v = {.size = sizeof(v)};
@@ -66,7 +65,7 @@ static int stays_lost(tidemark_watcher *w)
            tidemark_epoch_end(w) == -ENOMEM && tidemark_finish(w) == -ENOMEM;
 }
 
-/* Whether another watcher can be opened and asked, once there is memory again. */
+/* Whether another watcher can be opened and queried once memory is available again. */
 static int can_watch(void)
 {
     tidemark_watcher *w = NULL;
@@ -78,7 +77,7 @@ static int can_watch(void)
     return r == 0;
 }
 
-/* Calls with `spare` bytes left. False: one did not do as it should. */
+/* Makes calls with `spare` bytes left. False: one behaved wrongly. */
 static int calls_are_harmless(size_t spare, unsigned *lost)
 {
     tidemark_watcher *w = NULL, *late = NULL;
@@ -114,7 +113,7 @@ static int run_out_everywhere(void)
     return lost > 5 ? HARMLESS : NEVER_LOST;
 }
 
-/* In a child: what is lost is not ours, and a signal would end the other cases too. */
+/* In a child, because lost memory does not come back, and a signal would end the other cases. */
 TEST(lib__a_program_goes_on_where_memory_runs_out)
 {
     int status = -1;

@@ -160,7 +160,7 @@ TEST(lib__a_fork_meets_no_half_done_work)
 
 /* ---- several watchers, and one outside ---- */
 
-/* As under `tidemark run`: a folder for rings. */
+/* A folder for rings, as under `tidemark run`. */
 static struct folder begin_outside(void)
 {
     struct folder f = folder_begin();
@@ -174,7 +174,7 @@ static void end_outside(const struct folder *f)
     folder_end(f);
 }
 
-/* The one ring in the folder. NULL: none, or several. */
+/* Opens the only ring in the folder. NULL: none, or several. */
 static struct wire_reader *open_ring(const struct folder *f)
 {
     struct wire_reader *reader = NULL;
@@ -294,7 +294,8 @@ TEST(lib__where_nobody_is_outside_it_records_itself)
 
 /* ---- the GPU ---- */
 
-/* The stand-in plays one device that this process uses; a forked child leaves the driver alone. */
+/* The stand-in simulates one device that this process uses; a forked child does not touch the
+ * driver. */
 TEST(lib__the_drivers_word_on_this_process_is_told)
 {
     struct folder f = folder_begin();

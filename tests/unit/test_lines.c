@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A descriptor that reads `text`. */
+/* A descriptor that delivers `text`. */
 static int source(const char *text, size_t len)
 {
     int fd = memfd_create("lines", MFD_CLOEXEC);

@@ -1,4 +1,4 @@
-/* tests/unit/test_measure.c: what a recorded run took: floor, peak and step time. */
+/* tests/unit/test_measure.c: what a recorded run cost: floor, peak and step time. */
 #include "replay/replay.h"
 
 #include "store_files.h"
@@ -6,7 +6,7 @@
 
 #define MB 1048576.0
 
-/* A run in the making: its file, the whole job's memory, and one torch counter of its trainer. */
+/* A run being written: its file, the whole job's memory, and one torch counter of its trainer. */
 struct made_file {
     struct folder folder;
     struct store *store;
@@ -30,7 +30,7 @@ static struct made_file make_file(void)
     return f;
 }
 
-/* A mark behind every step, and the job's memory with it. */
+/* A mark after every step, with the job's memory. */
 static void add_steps(struct made_file *f, int first, int last, double seconds_each,
                       double (*bytes)(int step))
 {
@@ -62,7 +62,7 @@ static double flat(int step)
     return 100 * MB;
 }
 
-/* Climbs by 1 MB a step, after a warm-up with next to nothing and a spike. */
+/* Climbs by 1 MB a step, after a warm-up at 1 MB with one spike. */
 static double climbs(int step)
 {
     return step == 2 ? 500 * MB : step < 20 ? MB : 100 * MB + step * MB;
@@ -83,7 +83,7 @@ TEST(measure__floor_is_of_the_second_half_and_peak_of_the_whole)
     struct made_file f = make_file();
     add_steps(&f, 1, 101, 0.5, climbs);
     struct measured_run run = measure(&f, 0);
-    /* Steps 21 to 101 are measured, the second half of them begins with 61. */
+    /* Steps 21 to 101 are measured; their second half begins at step 61. */
     CHECK_NEAR(run.values[TRADEOFF_FLOOR], 161 * MB, 1);
     CHECK_NEAR(run.values[TRADEOFF_PEAK], 500 * MB, 1);
     CHECK(isnan(run.values[TRADEOFF_GPU_FLOOR]) && isnan(run.values[TRADEOFF_RESERVED]));
@@ -187,7 +187,7 @@ TEST(measure__cleanup_is_told_by_its_own_clock)
     store_add_sample(f.store, gc, 10, 1);
     store_add_sample(f.store, gc, 40, 6);
     store_add_sample(f.store, trim, 40, 2);
-    /* 8 of 40 seconds: a quarter of the others. */
+    /* 8 of 40 seconds: a quarter of the other 32. */
     CHECK_NEAR(measure(&f, 0).values[TRADEOFF_CLEANUP_SHARE], 0.25, 1e-9);
 
     f = make_file();

@@ -1,4 +1,4 @@
-/* tests/unit/test_news.c: what is announced of a leak while the job runs, and how loudly. */
+/* tests/unit/test_news.c: what is announced about a leak while the job runs, and how loudly. */
 #include "report/report.h"
 #include "watch/watch.h"
 
@@ -22,7 +22,7 @@ struct self {
     unsigned quiet, loud; /* leaks announced */
     unsigned withdrawn;
     int loud_at;    /* the step of the last loud one */
-    unsigned lines; /* of the last announcement */
+    unsigned lines; /* in the last announcement */
 };
 
 static bool self_start(struct self *s)
@@ -94,7 +94,7 @@ static void hear(struct self *s, int step)
     }
 }
 
-/* 100 steps a second. */
+/* Trains at 100 steps a second. */
 static void train(struct self *s, int from, int to, const char *kind, double bytes_a_step)
 {
     for (int step = from; step <= to; step++) {
@@ -121,7 +121,7 @@ TEST(news__a_negligible_leak_is_one_line_once)
     self_end(&s);
 }
 
-/* No limit is known: from 2,100 steps on, ten times as many would take 1 % of 1 GB. */
+/* Without a known limit: from step 2,100 on, ten times as many steps would take 1 % of 1 GB. */
 TEST(news__a_negligible_leak_that_comes_to_matter_is_told_again_and_loudly)
 {
     struct self s;
@@ -141,7 +141,7 @@ TEST(news__any_other_leak_is_told_once_and_loudly)
     self_end(&s);
 }
 
-/* A bounded buffer that is taken for a leak while it fills, and another one later. */
+/* A bounded buffer looks like a leak while it fills, and is full later. */
 TEST(news__an_alarm_that_was_wrong_is_withdrawn_once)
 {
     struct self s;
@@ -230,7 +230,7 @@ static bool status_is(struct buf *line, unsigned width, const char *text)
     return strcmp(buf_text(line), text) == 0;
 }
 
-/* A narrow terminal loses whole pieces of the line, from what matters least. */
+/* A narrow terminal drops whole parts of the line, the least important first. */
 TEST(news__the_status_line_keeps_what_matters)
 {
     struct buf line = BUF_INIT;

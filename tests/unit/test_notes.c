@@ -1,4 +1,4 @@
-/* tests/unit/test_notes.c: the sentences beside the series of a report. */
+/* tests/unit/test_notes.c: the notes next to the series of a report. */
 #include "words/notes.h"
 
 #include "unit.h"

@@ -1,4 +1,4 @@
-/* tests/unit/test_picks.c: a sample of places is what it claims to be. */
+/* tests/unit/test_picks.c: a sample of places keeps its promises. */
 #include "probe/census/picks.h"
 
 #include "unit.h"
@@ -43,7 +43,7 @@ TEST(picks__no_place_is_visited_twice)
             }
 }
 
-/* Over all turns of the circle. */
+/* Over all rotations of the circle. */
 TEST(picks__every_place_is_as_likely_as_another)
 {
     const size_t counts[] = {21, 100, 1000, 4093};

@@ -2,7 +2,7 @@
 #include "proc/proc.h"
 #include "unit.h"
 
-/* The command line `text`, its arguments separated by '|', as people are told it. */
+/* The command line `text`, with its arguments separated by '|', as shown to people. */
 static const char *command(const char *text)
 {
     static struct buf out;
@@ -161,7 +161,7 @@ TEST(command__hides_what_shows_by_itself)
         CHECK_TEXT(command(texts[i][0]), texts[i][1]);
 }
 
-/* What -p and -u mean is for the program to say. */
+/* The program decides what -p and -u mean. */
 TEST(command__hides_what_its_program_takes_for_a_secret)
 {
     static const char *texts[][2] = {

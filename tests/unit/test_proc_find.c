@@ -101,7 +101,7 @@ TEST(find__sees_through_wrappers_and_leaves_workers_out)
     add(104, 102, "python|-c|from multiprocessing.resource_tracker import main;main(5)", NULL);
     CHECK(find("train.py") == 1);
     CHECK(found(0, 102, ROLE_TRAINER));
-    /* What the wrapper alone is called by leads to the same. */
+    /* The wrapper's own name leads to the same process. */
     CHECK(find("job.sh") == 1);
     CHECK(found(0, 102, ROLE_TRAINER));
     machine_end();
@@ -178,7 +178,7 @@ TEST(find__takes_the_launcher_for_all_its_ranks)
     add(103, 101, "python|-u|train.py", "RANK=0|LOCAL_RANK=0");
     CHECK(find("train.py") == 1);
     CHECK(found(0, 100, ROLE_WRAPPER));
-    /* The launcher does not fit, its ranks do. */
+    /* The pattern fits the ranks, but not the launcher. */
     CHECK(find("-u train.py") == 1);
     CHECK(found(0, 100, ROLE_WRAPPER));
     machine_end();

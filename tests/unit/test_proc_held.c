@@ -1,4 +1,4 @@
-/* tests/unit/test_proc_held.c: who maps or has open what lies in /dev/shm. */
+/* tests/unit/test_proc_held.c: which processes map or have open the files in /dev/shm. */
 #include "proc_children.h"
 #include "unit.h"
 
@@ -11,7 +11,7 @@
 static char opened[] = "/dev/shm/tidemark-test-XXXXXX", mapped[] = "/dev/shm/tidemark-test-XXXXXX";
 static int ready[2];
 
-/* Maps one without a descriptor, has the other open; neither has a name. */
+/* Maps one file without a descriptor and has the other open; neither has a name. */
 static void hold(void)
 {
     int fd = open(mapped, O_RDWR);
@@ -39,7 +39,7 @@ struct seen {
     ino_t opened, mapped;
     struct proc_held as_opened, as_mapped;
     unsigned others;
-    pid_t pid; /* all but this one are passed over */
+    pid_t pid; /* the only process to survey */
     double written;
 };
 

@@ -1,4 +1,4 @@
-/* tests/unit/test_proc_machine.c: the memory of the machine, and who on it grew. */
+/* tests/unit/test_proc_machine.c: the memory of the machine, and which process on it grew. */
 #include "proc_children.h"
 #include "unit.h"
 

@@ -31,7 +31,7 @@ static const int numbers[] = {SIGUSR1, SIGUSR2, SIGWINCH, SIGURG};
 
 #define KINDS (sizeof numbers / sizeof numbers[0])
 
-/* Starts a child when it is told to; the signal is blocked. */
+/* Starts a child on SIGUSR1, which is blocked. */
 static _Noreturn void be_orphan(enum orphan_kind kind)
 {
     sigset_t set;
@@ -48,7 +48,7 @@ static _Noreturn void be_orphan(enum orphan_kind kind)
     }
 }
 
-/* Told when the parent of the orphan is gone, or a zombie. */
+/* Reports once the parent of the orphan is gone, or a zombie. */
 static void start_orphan(enum orphan_kind kind)
 {
     siginfo_t info;
@@ -82,7 +82,7 @@ static _Noreturn void serve(void)
     }
 }
 
-/* Before the cases: this program again, as a job of its own. */
+/* Before the cases: this program, started again as a job. */
 __attribute__((constructor)) static void begin_as_job(void)
 {
     if (!getenv(ROLE))
@@ -125,13 +125,13 @@ static void job_end(pid_t job)
     close(news[1]);
 }
 
-/* Processes that began in the same tick of the kernel's clock are of the same age. */
+/* Processes that started in the same tick of the kernel's clock have the same age. */
 static void wait_a_tick(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = 30000000}, NULL);
 }
 
-/* Its pid; by now its parent has ended. */
+/* Returns its pid once its parent has ended. */
 static pid_t orphan_start(pid_t job, enum orphan_kind kind)
 {
     wait_a_tick();
@@ -158,7 +158,7 @@ static struct proc_tree *tree_of(pid_t job)
     return t;
 }
 
-/* An orphan that a job of that kind starts between two scans is noticed, and found. */
+/* Whether an orphan that such a job starts between two scans is noticed and found. */
 static bool finds(enum job_kind job_kind, enum orphan_kind kind, bool hears)
 {
     pid_t job = job_start(job_kind);
@@ -185,19 +185,19 @@ TEST(orphans__in_the_group_of_a_member_are_found)
     CHECK(finds(JOB_GROUP, ORPHAN_PLAIN, false));
 }
 
-/* Its parent led its session, and is still there as a zombie. */
+/* The orphan's parent led its session and still exists as a zombie. */
 TEST(orphans__in_the_session_of_a_child_that_ended_are_found)
 {
     CHECK(finds(JOB_FORK, ORPHAN_OF_A_ZOMBIE, false));
 }
 
-/* The daemon has a session that nobody knows, and the member's memory layout. */
+/* The daemon has an unknown session and the member's memory layout. */
 TEST(orphans__with_the_memory_layout_of_a_member_are_found)
 {
     CHECK(finds(JOB_PROGRAM, ORPHAN_DAEMON, false));
 }
 
-/* It has the layout of the job, and so have we, who are none of it: it may be ours. */
+/* It has the job's memory layout, but so do we, who are outside the job: it may be ours. */
 TEST(orphans__with_the_memory_layout_of_a_stranger_are_not_claimed)
 {
     CHECK(!finds(JOB_FORK, ORPHAN_DAEMON, false));
@@ -210,14 +210,14 @@ TEST(orphans__are_found_where_forks_are_reported)
     int r = proc_tree_hear_forks(t);
     proc_tree_free(t);
     if (r < 0)
-        return; /* not by this kernel, or not to us */
+        return; /* unavailable on this kernel, or to this user */
     CHECK(finds(JOB_FORK, ORPHAN_PLAIN, true));
     CHECK(finds(JOB_FORK, ORPHAN_DAEMON, true));
     CHECK(finds(JOB_FORK, ORPHAN_PROGRAM, true));
     CHECK(finds(JOB_PROGRAM, ORPHAN_PROGRAM, true));
 }
 
-/* Those of a process that shares session, group and layout with the job. */
+/* Orphans of a process that shares session, group and layout with the job. */
 TEST(orphans__of_strangers_are_not_claimed)
 {
     pid_t stranger = job_start(JOB_FORK);
@@ -241,7 +241,7 @@ TEST(orphans__of_strangers_are_not_claimed)
     proc_tree_free(t);
 }
 
-/* A group that was led before the tree began may be a pipeline of the shell's. */
+/* A group whose leader is older than the tree may be a pipeline of the shell. */
 TEST(orphans__of_a_group_are_not_claimed_where_they_are_older)
 {
     pid_t job = job_start(JOB_GROUP), orphan = orphan_start(job, ORPHAN_PLAIN);
@@ -253,13 +253,13 @@ TEST(orphans__of_a_group_are_not_claimed_where_they_are_older)
     proc_tree_free(t);
 }
 
-/* The job's own process ends, then its orphan starts another. */
+/* The job's own process ends, then its orphan starts another one. */
 TEST(orphans__that_were_found_stay_with_all_they_start)
 {
     pid_t job = job_start(JOB_LEADER), orphan = orphan_start(job, ORPHAN_PLAIN);
     wait_a_tick();
     struct proc_tree *t = tree_of(job);
-    CHECK(is_member(t, orphan)); /* by its session, however old it is */
+    CHECK(is_member(t, orphan)); /* by its session, whatever its age */
     child_end(job);
     CHECK(is_member(t, orphan) && proc_tree_scan(t) == 1);
     kill(orphan, SIGUSR1);

@@ -1,4 +1,4 @@
-/* tests/unit/test_proc_process.c: one process: who it is, its memory, arguments, environment. */
+/* tests/unit/test_proc_process.c: one process: its identity, memory, arguments and environment. */
 #include "proc_children.h"
 #include "unit.h"
 
@@ -113,7 +113,7 @@ TEST(rollup__is_nothing_without_its_totals)
     struct proc_rollup s = {.rss = -7};
     CHECK(proc_rollup_parse("Rss: 17 kB\n", 11, &s) == -EINVAL);
     CHECK(s.rss == -7);
-    /* Before Linux 5.0 the shares by kind are not told. */
+    /* Linux before 5.0 does not report the shares by kind. */
     CHECK(proc_rollup_parse("Rss: 17 kB\nPss: 16 kB\n", 22, &s) == 0);
     CHECK(s.pss == 16384);
     CHECK(isnan(s.pss_anon) && isnan(s.private_bytes));
@@ -354,10 +354,10 @@ TEST(process__says_what_an_old_kernel_lacks)
     CHECK(proc_read_status(p, &status) == 0);
     CHECK(status.rss == 10240 && isnan(status.anon));
     CHECK(proc_read_rollup(p, &shares) == -ENOSYS);
-    /* It is not asked again. */
+    /* The kernel is not asked again. */
     folder_write(root, "5/smaps_rollup", rollup);
     CHECK(proc_read_rollup(p, &shares) == -ENOSYS);
-    /* The size of this folder is no count: the entries are. */
+    /* The size of this folder is not a count, so the entries are counted. */
     for (int i = 0; i < 3; i++) {
         CHECK(proc_read_fds(p, &fds) == 0);
         CHECK(fds == 2);

@@ -1,4 +1,4 @@
-/* tests/unit/test_proc_tree.c: who belongs to the job, with real processes and made-up ones. */
+/* tests/unit/test_proc_tree.c: which processes belong to the job, with real and made-up ones. */
 #include "proc_children.h"
 #include "unit.h"
 
@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* What the hooks were told. */
+/* What the hooks received. */
 struct told {
     int joined, left;
     pid_t last_joined, last_left;
@@ -157,7 +157,7 @@ TEST(tree__finds_a_daemon_under_the_reaper_of_orphans)
 TEST(tree__keeps_who_is_reparented)
 {
     CHECK(pipe(pipe_out) == 0);
-    /* Orphans of ours come to us, and not to a reaper this test cannot see. */
+    /* Our orphans are reparented to us, and not to a reaper outside this test. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t child = fork();
     if (child == 0) {
@@ -230,7 +230,7 @@ TEST(tree__never_takes_the_watcher_nor_its_children)
     CHECK(proc_tree_add_root(t, getpid(), true) == 0);
     CHECK(proc_tree_scan(t) == 1);
     CHECK(proc_tree_member(t, 0)->stat.id.pid == job);
-    /* What was asked for by name is followed, below an excluded one too. */
+    /* An explicit root is followed, even below an excluded process. */
     CHECK(proc_tree_add_root(t, tool, false) == 0);
     CHECK(proc_tree_scan(t) == 2);
     proc_tree_free(t);
@@ -238,7 +238,7 @@ TEST(tree__never_takes_the_watcher_nor_its_children)
     child_end(job);
 }
 
-/* As the probe forks one that counts: it has its parent's name until it comes to run. */
+/* Forks as the probe does to count: the child has its parent's name until it first runs. */
 static void start_silent_child(void)
 {
     long pid = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
@@ -306,7 +306,7 @@ TEST(tree__minds_no_order_of_pids)
     char root[64];
     struct told told;
     folder_start(root);
-    /* After a wrap of the pids children come before their parents. */
+    /* After pids wrap around, children come before their parents. */
     fake(root, 9000, 1, 'S', 100);
     fake(root, 500, 9000, 'S', 200);
     fake(root, 400, 500, 'S', 300);
@@ -345,7 +345,7 @@ TEST(tree__notices_a_pid_that_was_reused)
         r = proc_tree_scan(t);
     CHECK(r == 2 && scans <= 17);
     CHECK(told.joined == 3);
-    /* The root's own pid at another process is no root. */
+    /* The root's own pid in another process is not a root. */
     fake(root, 10, 1, 'S', 500);
     CHECK(proc_tree_scan(t) == 1);
     CHECK(told.last_left == 10);
@@ -433,7 +433,7 @@ TEST(tree__says_where_there_is_no_proc)
     CHECK(!proc_tree_free(NULL));
 }
 
-/* ---- whether there is somebody new ---- */
+/* ---- whether there are new processes ---- */
 
 static void start_on_signal(void)
 {
@@ -453,8 +453,8 @@ static void start_on_signal(void)
     }
 }
 
-/* After a scan, and whatever `happens`, nobody is said to have come. The numbers of processes may
- * begin anew just then, or a machine starts hundreds: that is not always. */
+/* Whether no arrival is reported after a scan and whatever `happens`. Pids may wrap around at
+ * that moment, or the machine may start hundreds of processes, so it tries several times. */
 static bool is_quiet(struct proc_tree *t, pid_t starter, int happens)
 {
     for (int i = 0; i < 20; i++) {

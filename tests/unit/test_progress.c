@@ -1,4 +1,4 @@
-/* tests/unit/test_progress.c: the step clock from a program's output, text by text. */
+/* tests/unit/test_progress.c: the step clock from program output made up for the test. */
 #include "input/input.h"
 #include "unit.h"
 
@@ -6,11 +6,11 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* What a feed of bytes told, and whether it kept the promises of a mark. */
+/* What feeding bytes returned, and whether the marks kept their promises. */
 struct told {
     struct progress_mark mark; /* the last one */
     size_t marks, restarts;
-    bool fell; /* without saying that it began anew */
+    bool fell; /* without reporting a restart */
 };
 
 static void feed(struct progress *p, const char *bytes, size_t len, struct told *told)
@@ -37,13 +37,13 @@ static struct told tell_pieces(const char *regex, const char *text, size_t piece
     return told;
 }
 
-/* Byte by byte: a mark for every line that moved the clock. */
+/* Feeds byte by byte: a mark for every line that moved the clock. */
 static struct told tell(const char *text)
 {
     return tell_pieces(NULL, text, 1);
 }
 
-/* A text of `count` lines; `line` takes the number of each, from `first` by `stride`. */
+/* A text of `count` lines; each has its number in place of '@', from `first` by `stride`. */
 static char *lines_of(const char *line, int first, int stride, int count)
 {
     char *text = NULL;
@@ -61,7 +61,7 @@ static char *lines_of(const char *line, int first, int stride, int count)
     return text;
 }
 
-/* The step after lines numbered 11 and 12; NAN where they are not believed. */
+/* The step after lines numbered 11 and 12; NAN if they are not believed. */
 static double reads(const char *line)
 {
     char *text = lines_of(line, 11, 1, 2);
@@ -361,7 +361,7 @@ TEST(progress__finds_the_length_of_epochs_where_they_begin_anew)
     snprintf(twice, sizeof twice, "epoch 1\n%sepoch 2\n%s", text, text);
     struct told told = tell(twice);
     CHECK(told.mark.step == 99 && told.mark.epoch_length == 50 && told.mark.epoch == 1);
-    /* No word of an epoch, no total: believed a little later. */
+    /* Without any epoch or total: believed a little later. */
     snprintf(twice, sizeof twice, "%s%s", text, text);
     free(text);
     told = tell(twice);
@@ -386,7 +386,7 @@ TEST(progress__says_when_a_count_began_anew_before_its_end)
     CHECK(told.mark.step == 99 && told.mark.total == 1000);
 }
 
-/* Steps that were made after lines from `first` by `stride`. */
+/* The steps made according to lines from `first` by `stride`. */
 static double made(int first, int stride, int count)
 {
     char *text = lines_of("step @\n", first, stride, count);

@@ -51,7 +51,7 @@ static struct told tell_in_pieces(const char *name, size_t piece)
     return told;
 }
 
-/* Where the clock stands in the end must not depend on the pieces. */
+/* The final position of the clock must not depend on the pieces. */
 static struct told tell(const char *name)
 {
     static const size_t pieces[] = {7, 64, 1000, 1 << 16};
@@ -145,7 +145,7 @@ TEST(progress_output__torchrun_begins_anew)
 
 TEST(progress_output__ranks_of_torchrun_count_once)
 {
-    /* 31 steps of the first try and 40 of the second: without a total it might be an epoch. */
+    /* 31 steps of the first attempt and 40 of the second: without a total it may be an epoch. */
     struct told told = tell("torchrun_ranks");
     CHECK(told.mark.step == 70 && told.restarts == 0 && !told.fell);
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Base blocks from..to-1; block i stands at i, has the mean 10 i and the floor -i. */
+/* Adds base blocks from..to-1; block i is at i, with the mean 10 i and the floor -i. */
 static void add_blocks(struct pyramid *p, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
@@ -48,7 +48,7 @@ TEST(pyramid__merges_pairs_upwards)
     pyramid_init(&p, 8);
     add_blocks(&p, 0, 8);
     CHECK(pyramid_blocks(&p, 2, blocks) == 2);
-    /* Of base blocks 4 to 7. */
+    /* Merged from base blocks 4 to 7. */
     CHECK(blocks[1].at == 5.5 && blocks[1].mean == 55 && blocks[1].min == -7);
     CHECK(pyramid_held(&p, 3) == 1 && pyramid_held(&p, 4) == 0);
     pyramid_release(&p);
@@ -132,7 +132,7 @@ TEST(pyramid__keeps_one_empty_level_when_cleared)
     add_blocks(&p, 0, 101);
     pyramid_clear(&p);
     CHECK(p.count == 1 && pyramid_held(&p, 0) == 0);
-    /* The odd block before must not be half of a pair now. */
+    /* The odd block from before must not become half of a pair. */
     add_blocks(&p, 500, 502);
     CHECK(pyramid_blocks(&p, 1, blocks) == 1 && blocks[0].at == 500.5);
     pyramid_release(&p);

@@ -1,4 +1,4 @@
-/* tests/unit/test_reasons.c: every kind of reason has one sentence. */
+/* tests/unit/test_reasons.c: every kind of reason has its sentence. */
 #include "words/reasons.h"
 
 #include "unit.h"
@@ -10,7 +10,7 @@
 #define MB 1048576.0
 #define GB 1073741824.0
 
-/* Of a series in bytes that began at step 1 and is at step 1,000. */
+/* An answer for a series in bytes from step 1 to step 1,000. */
 static struct answer an_answer(void)
 {
     struct answer a;

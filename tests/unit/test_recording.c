@@ -8,9 +8,9 @@
 
 #define MB 1048576.0
 
-/* A run of one trainer: its memory in bytes by the second, and its steps. */
+/* A run of one trainer: its memory in bytes as a function of time, and its steps. */
 struct made_run {
-    double seconds, steps_a_second; /* 0: it tells none */
+    double seconds, steps_a_second; /* 0: it reports none */
     double (*bytes)(double seconds, struct random *random);
 };
 
@@ -48,7 +48,7 @@ static void write_run(const struct folder *f, const struct made_run *run)
         abort();
 }
 
-/* What is said of the run; the view is to be released. */
+/* Judges the run; the caller releases the view. */
 static int judge(const struct folder *f, const struct recording_options *options, struct view *ret)
 {
     struct recording *r;
@@ -62,7 +62,7 @@ static int judge(const struct folder *f, const struct recording_options *options
     return e;
 }
 
-/* The answer of the run's one series. */
+/* The answer for the run's only series. */
 static struct answer answer_of(const struct made_run *run)
 {
     struct folder f = folder_begin();
@@ -100,7 +100,7 @@ TEST(recording__names_series_as_a_view_does)
     add_of(s, 0, "processes", SERIES_COUNT);
     store_add_series(s, &(struct store_series){.kind = "host.shmem", .device = "/dev/shm"});
     store_add_series(s, &(struct store_series){.kind = "gpu.used", .device = "gpu0"});
-    add_of(s, 99, "host.anon", SERIES_BYTES); /* of nobody, twice the job's */
+    add_of(s, 99, "host.anon", SERIES_BYTES); /* of no process, a second series of the job */
     CHECK(store_close(s, 1) == 0);
     s = open_plain(&f);
     struct recording *r;
@@ -124,7 +124,7 @@ TEST(recording__names_series_as_a_view_does)
     folder_end(&f);
 }
 
-/* A process gains 600 KB a step for 1,000 steps. `census`: of it; NULL: there is none. */
+/* A process grows by 600 KB a step for 1,000 steps. `census`: its census; NULL: none. */
 static void write_with_census(const struct folder *f, const char *census)
 {
     struct store *s = create_plain(f);
@@ -139,7 +139,7 @@ static void write_with_census(const struct folder *f, const char *census)
     CHECK(store_close(s, 1000) == 0);
 }
 
-/* A list gains a tensor a step: a leak with a name. */
+/* A list grows by a tensor a step: a leak with a name. */
 static void write_evidence(const struct folder *f, bool with_census)
 {
     struct buf text = BUF_INIT, census = BUF_INIT;
@@ -211,7 +211,7 @@ TEST(recording__knows_steps_between_marks_only)
     store_add_mark(s, 0.5, 10, NAN);
     store_add_mark(s, 1.5, NAN, 1);
     store_add_mark(s, 2.5, 20, NAN);
-    store_add_mark(s, 3.5, 1, NAN); /* began anew */
+    store_add_mark(s, 3.5, 1, NAN); /* restarted */
     store_add_mark(s, 5.5, 3, NAN);
     CHECK(store_close(s, 7) == 0);
     s = open_plain(&f);
@@ -323,7 +323,7 @@ TEST(recording__believes_no_terms_that_cannot_be)
     folder_end(&f);
 }
 
-/* ---- long runs, of which the past is blocks ---- */
+/* ---- long runs, whose past is stored as blocks ---- */
 
 #define HOURS 3600.0
 

@@ -12,7 +12,7 @@
 
 #define SECOND 1000000000u
 
-/* A command of the shell whose output goes nowhere, which is relayed as any other. */
+/* Starts a shell command whose relayed output goes to /dev/null. */
 static struct relay *start(const char *script)
 {
     char *argv[] = {"sh", "-c", (char *) script, NULL};
@@ -27,7 +27,7 @@ static struct relay *start(const char *script)
     return relay;
 }
 
-/* As relay_read(), but waits for something. */
+/* Like relay_read(), but waits until there is something. */
 static ssize_t read_next(struct relay *relay, struct relay_lines *lines, int *status)
 {
     ssize_t n;

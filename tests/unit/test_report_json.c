@@ -2,7 +2,7 @@
 #include "answers.h"
 #include "unit.h"
 
-/* Whether `text` is one JSON document, as the project's own reader sees it. */
+/* Whether `text` is one JSON document for the project's own reader. */
 static bool is_json(const char *text)
 {
     struct json_reader reader;

@@ -12,7 +12,7 @@ static const struct tradeoff_setting settings[] = {
     {{TRADEOFF_UNSAID, 0, 2}},
 };
 
-/* The second setting frees 212 MB at a cost of 10 %, the third changes nothing. */
+/* The second setting frees 212 MB and costs 10 %; the third changes nothing. */
 static void make_runs(struct tradeoff_run *runs)
 {
     static const double noises[3 * ROUNDS] = {3, 1, 5, 1, 5, 0, 2, 6, 5, 4, 3, 1};

@@ -1,4 +1,4 @@
-/* tests/unit/test_rings.c: what processes tell from inside reaches their series and the clock. */
+/* tests/unit/test_rings.c: what processes report from inside reaches their series and the clock. */
 #include "replay/replay.h"
 #include "watch/watch.h"
 #include "wire/ring.h"
@@ -15,7 +15,7 @@
 
 #define MB 1048576.0
 
-/* A second of the watch, as the records of a ring give it. */
+/* A second of the watch as the time of a ring's record. */
 #define AT(seconds) ((uint64_t) ((seconds) *1e9))
 
 /* ---- a program that watches itself ---- */
@@ -38,7 +38,7 @@ static void self_end(struct self *s)
     wire_close(s->ring);
 }
 
-/* What wire_step() would tell at that second. */
+/* Writes what wire_step() would write at that second. */
 static void put_step(struct self *s, enum wire_source source, double seconds, double step)
 {
     wire_put(s->ring, WIRE_STEP, source, 0, AT(seconds), step);
@@ -52,8 +52,8 @@ static void put_sample(struct self *s, const char *kind, double seconds, double 
     wire_put(s->ring, WIRE_SAMPLE, WIRE_WATCHER, (unsigned) number, AT(seconds), value);
 }
 
-/* So many seconds of 100 steps each; `bytes` a step are added to the counter. What else the test
- * itself uses is not to be looked at. */
+/* Trains for `seconds` seconds of 100 steps each; the counter grows by `bytes` a step. A flat
+ * host.anon replaces the memory of the test itself, which must not be sampled. */
 static void train(struct self *s, const char *kind, int seconds, double bytes)
 {
     for (int second = 0; second < seconds; second++) {
@@ -136,7 +136,7 @@ TEST(rings__a_step_that_two_sources_tell_counts_once)
 {
     struct self s;
     CHECK(self_start(&s, NULL));
-    /* An optimizer makes its first steps before anybody else has said a word. */
+    /* An optimizer makes its first steps before any other source reports. */
     put_step(&s, WIRE_OPTIMIZER, 0.1, 1);
     put_step(&s, WIRE_FRAMEWORK, 0.11, 50001);
     put_step(&s, WIRE_FRAMEWORK, 0.2, 50002);
@@ -151,7 +151,7 @@ TEST(rings__a_source_that_goes_on_with_the_numbers_of_another_has_its_count)
 {
     struct self s;
     CHECK(self_start(&s, NULL));
-    /* Of the optimizer's four steps one was told. */
+    /* One of the optimizer's four steps was reported. */
     put_step(&s, WIRE_OPTIMIZER, 0.1, 501);
     put_step(&s, WIRE_WATCHER, 0.2, 505);
     put_step(&s, WIRE_WATCHER, 0.3, 510);
@@ -245,7 +245,7 @@ TEST(rings__what_is_printed_does_not_count_any_more)
     CHECK_NEAR(watch_steps(s.watch), 100, 0);
     watch_status(s.watch, &status);
     CHECK(isnan(status.step_total));
-    /* Four numbers a step are micro-batches: their total is not ours. */
+    /* Four numbers per step are micro-batches: their total is not the number of steps. */
     CHECK(!watch_feed_output(s.watch, 2.1, "step 400/1600\n", 14));
     watch_status(s.watch, &status);
     CHECK(isnan(status.step_total));
@@ -254,7 +254,7 @@ TEST(rings__what_is_printed_does_not_count_any_more)
     self_end(&s);
 }
 
-/* `rounds` lines for each step of the optimizer, each `stride` higher than the last. */
+/* Prints `rounds` lines for each step of the optimizer; each number is `stride` higher. */
 static void print_and_step(struct self *s, int steps, int rounds, int stride)
 {
     for (int i = 1; i <= steps; i++) {
@@ -275,7 +275,7 @@ TEST(rings__gradients_that_are_accumulated_count_by_the_rounds_that_are_printed)
     CHECK(self_start(&s, NULL));
     print_and_step(&s, 100, 4, 1);
     CHECK_NEAR(watch_steps(s.watch), 400, 1);
-    /* It prints no more. */
+    /* The program stops printing. */
     for (int i = 101; i <= 300; i++)
         put_step(&s, WIRE_OPTIMIZER, 0.1 * i, i);
     watch_tick(s.watch, 31);
@@ -360,7 +360,7 @@ TEST(rings__epochs_end_where_the_process_says_so)
         put_sample(&s, "host.anon", 0.01 * i, 100 * MB + 65536.0 * i);
         if (i % 50 == 0)
             wire_put(s.ring, WIRE_EPOCH, WIRE_WATCHER, 0, AT(0.01 * i), 0.02 * i);
-        /* The loader ends as well: who says it better is believed. */
+        /* The loader ends as well: the more precise source is believed. */
         if (i % 50 == 1)
             wire_put(s.ring, WIRE_EPOCH, WIRE_OPTIMIZER, 0, AT(0.01 * i), i);
     }
@@ -482,7 +482,7 @@ TEST(rings__what_torch_reserves_for_its_tensors_is_not_kept_for_nothing)
     struct self s;
     struct view v;
     CHECK(self_start(&s, NULL));
-    for (int i = 1; i <= 2000; i++) { /* the optimizer's state comes with the first steps */
+    for (int i = 1; i <= 2000; i++) { /* the optimizer's state is allocated in the first steps */
         put_step(&s, WIRE_WATCHER, 0.01 * i, i);
         put_sample(&s, "torch.allocated", 0.01 * i, 100 * MB + (i < 5 ? 0 : 300 * MB));
         put_sample(&s, "torch.reserved", 0.01 * i, 120 * MB + (i < 5 ? 0 : 350 * MB));
@@ -506,8 +506,8 @@ static bool is_named(const struct view *v, const char *text)
     return false;
 }
 
-/* Gradients and the optimizer's state come with the first steps, whatever is on top of them later;
- * what comes in the middle of a training is something else. */
+/* Gradients and the optimizer's state are allocated in the first steps, whatever is on top of
+ * them later. A rise in the middle of a training is something else. */
 TEST(rings__a_rise_at_the_beginning_is_a_warm_up)
 {
     static const struct {
@@ -558,9 +558,9 @@ TEST(rings__what_the_program_holds_is_named_and_not_what_follows_it)
     self_end(&s);
 }
 
-/* ---- devices: in the build folder lies a stand-in for the driver's library ---- */
+/* ---- devices: a stand-in for the driver's library is in the build folder ---- */
 
-/* Two devices, and what we use of the second. */
+/* Two devices, and our use of the second. */
 static void play_gpu(const struct folder *f, double mb)
 {
     FILE *file = fopen(f->file, "w");
@@ -609,7 +609,7 @@ TEST(rings__the_limit_of_a_device_is_what_it_has_left)
     folder_end(&f);
 }
 
-/* What the driver counts grows by 4 MB in every tenth of a second. */
+/* The driver's counter grows by 4 MB every 0.1 s. */
 static void use_more_and_more(struct self *s, const struct folder *f, bool told)
 {
     for (int i = 1; i <= 3000; i++) {
@@ -644,7 +644,7 @@ TEST(rings__a_device_that_torch_fills_is_read_by_what_torch_tells)
     }
 }
 
-/* ---- again ---- */
+/* ---- judged again ---- */
 
 TEST(rings__a_run_file_is_judged_again_as_it_was)
 {
@@ -677,7 +677,7 @@ TEST(rings__a_run_file_is_judged_again_as_it_was)
 
 /* ---- processes of a job ---- */
 
-/* A job whose processes are children of this test and keep their rings in a folder. */
+/* A job whose processes are children of this test, with their rings in a folder. */
 struct job {
     struct folder folder;
     struct watch *watch;
@@ -689,8 +689,7 @@ static double job_now(const struct job *j)
     return 1e-9 * (double) (wire_now() - j->began);
 }
 
-/* `pid` and what descends from it is the job; 0: nobody yet, negative: the children of this test.
- */
+/* The job is `pid` and its descendants; 0: nobody yet; negative: the children of this test. */
 static bool job_start(struct job *j, pid_t pid)
 {
     j->folder = folder_begin();
@@ -708,7 +707,7 @@ static void job_end(struct job *j)
     folder_end(&j->folder);
 }
 
-/* How many of the folder's files have names that begin and end so. */
+/* The number of files in the folder whose names begin and end like this. */
 static unsigned count_files(const struct job *j, const char *begin, const char *end)
 {
     unsigned count = 0;
@@ -731,7 +730,8 @@ static bool is_open(const struct job *j, pid_t pid)
     return count_files(j, name, WIRE_RING_SUFFIX) > 0;
 }
 
-/* A child that makes steps `from` to `to` at once, and ends then or when it is killed. */
+/* Starts a child that makes steps `from` to `to` at once and then ends, or stays until it is
+ * killed. */
 static pid_t trainer_start(const struct job *j, int from, int to, bool stays)
 {
     pid_t pid = fork();
@@ -745,7 +745,7 @@ static pid_t trainer_start(const struct job *j, int from, int to, bool stays)
         wire_put(ring, WIRE_STEP, WIRE_OPTIMIZER, 0, wire_now(), i);
     wire_step(ring, WIRE_OPTIMIZER, to);
     if (stays)
-        pause(); /* until it is killed */
+        pause();
     _exit(0);
 }
 
@@ -763,7 +763,7 @@ static bool wait_open(struct job *j, pid_t pid)
     return is_open(j, pid);
 }
 
-/* Ticks until so many steps are known to be made. */
+/* Ticks until this many steps are known. */
 static bool reaches(struct job *j, double steps)
 {
     for (int i = 0; i < 500; i++) {
@@ -836,7 +836,7 @@ TEST(rings__when_the_leader_ends_another_leads)
     pid_t second = trainer_start(&j, 298, 320, true);
     CHECK(reaches(&j, 320));
     trainer_end(second);
-    /* One that begins at its first step does another training. */
+    /* A process that begins at its first step runs another training. */
     pid_t third = trainer_start(&j, 1, 10, true);
     CHECK(reaches(&j, 330));
     trainer_end(third);
@@ -866,7 +866,7 @@ TEST(rings__wake_when_so_many_steps_are_made)
     struct pollfd wake = {.fd = watch_wake_fd(j.watch), .events = POLLIN};
     watch_tick(j.watch, job_now(&j));
     CHECK(poll(&wake, 1, 0) == 0);
-    wire_step(ring, WIRE_WATCHER, 1001); /* nobody knows yet where it begins */
+    wire_step(ring, WIRE_WATCHER, 1001); /* its first step is not known yet */
     CHECK(poll(&wake, 1, 0) == 1);
     watch_tick(j.watch, job_now(&j));
     for (int i = 2; i < 30; i++)
@@ -896,7 +896,7 @@ TEST(rings__that_are_none_are_passed_over)
     job_end(&j);
 }
 
-/* As a process leaves it whose probe is older than this watcher. */
+/* Starts a process with a ring like that of a probe older than this watcher. */
 static pid_t start_old_one(const struct job *j)
 {
     pid_t pid = fork();
@@ -939,7 +939,7 @@ TEST(rings__of_an_old_probe_are_named_in_the_report)
     watch_view_init(j.watch, job_now(&j) + 200, &view);
     CHECK(has_note(&view, "still has the probe of another tidemark version loaded. Restart it"));
     view_release(&view);
-    /* Of a process that was entered its entry says so. */
+    /* For a process that tidemark attached to, its entry says so. */
     watch_note_entry(j.watch, &(struct watch_entry){.pid = pid, .python = "3.11.2"});
     watch_view_init(j.watch, job_now(&j) + 201, &view);
     CHECK(!has_note(&view, "another tidemark version"));

@@ -1,4 +1,4 @@
-/* tests/unit/test_roles.c: who wraps, who trains, who helps, by real command lines. */
+/* tests/unit/test_roles.c: which processes wrap, train and help, by real command lines. */
 #include "proc/proc.h"
 #include "unit.h"
 
@@ -6,7 +6,7 @@
 
 #define MAX 16
 
-/* A tree in the making: add() gives the index of the process. */
+/* A tree being built: add() returns the index of the process. */
 static struct role_evidence tree[MAX];
 static struct role_finding found[MAX];
 static char texts[MAX][512];
@@ -117,7 +117,7 @@ TEST(roles__know_wrappers_by_name)
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++) {
         start();
         int wrapper = add(-1, wrappers[i]), trainer = add(wrapper, "python|train.py");
-        /* By name alone, however much it holds. */
+        /* By name alone, whatever its size. */
         if (role(wrapper) != ROLE_WRAPPER)
             UNIT_FAIL("%s: %s", wrappers[i], found[wrapper].why);
         CHECK(found[trainer].role == ROLE_TRAINER);
@@ -194,7 +194,7 @@ TEST(roles__take_the_first_process_for_rank_0_where_it_started_the_others)
 {
     start();
     int main_process = add(-1, "python|train.py"), second = add(main_process, "python|train.py");
-    tree[second].forked = true; /* the same arguments, by exec: Lightning does so */
+    tree[second].forked = true; /* the same arguments, but by exec, as Lightning does */
     tree[second].local_rank = "1";
     int worker = fork_of(second);
     CHECK(role(main_process) == ROLE_RANK);
@@ -206,7 +206,7 @@ TEST(roles__take_the_first_process_for_rank_0_where_it_started_the_others)
 TEST(roles__take_no_tool_for_a_rank)
 {
     start();
-    /* The trainer has set RANK at run time: only what it starts shows it. */
+    /* The trainer set RANK at run time, so only its children show it. */
     int trainer = add(-1, "python|train.py"), tool = add(trainer, "./upload|log");
     int worker = add(trainer, "python|-c|from multiprocessing.spawn import spawn_main; x");
     tree[tool].rank = tree[worker].rank = "0";
@@ -297,11 +297,11 @@ TEST(roles__see_who_only_waits)
     CHECK(role(launcher) == ROLE_WRAPPER);
     CHECK(found[shell].role == ROLE_WRAPPER && found[real].role == ROLE_TRAINER);
     CHECK_TEXT(found[launcher].why, "waits for real.py: 0 % of its CPU time, 4 % of its memory");
-    /* The first seconds: each has only started its interpreter. */
+    /* The first seconds: each process has only started its interpreter. */
     weigh(launcher, 20, 0.4);
     weigh(real, 500, 1.5);
     CHECK(role(launcher) == ROLE_WRAPPER);
-    /* A fork counts its parent's memory as its own, and has done nothing. */
+    /* A fork counts its parent's memory as its own and has done nothing. */
     int worker = fork_of(real);
     weigh(worker, 600, 0);
     CHECK(role(launcher) == ROLE_WRAPPER);
@@ -309,14 +309,14 @@ TEST(roles__see_who_only_waits)
     weigh(real, 500, 0.3);
     CHECK(role(launcher) == ROLE_TRAINER);
     weigh(real, 500, 100);
-    /* It works itself: what it started helps. */
+    /* It works itself, so the process it started is a helper. */
     weigh(launcher, 20, 50);
     CHECK(role(launcher) == ROLE_TRAINER);
     CHECK(found[real].role == ROLE_HELPER);
     /* It holds more than a fifth. */
     weigh(launcher, 150, 0.5);
     CHECK(role(launcher) == ROLE_TRAINER);
-    /* It did hold it once. */
+    /* It held that much once. */
     weigh(launcher, 20, 0.5);
     tree[launcher].peak_anon = 0x1p30;
     CHECK(role(launcher) == ROLE_TRAINER);

@@ -1,4 +1,4 @@
-/* tests/unit/test_segment.c: the low-water mark, and the straight stretches of a run. */
+/* tests/unit/test_segment.c: the low-water mark, and the straight segments of a run. */
 #include "stat/segment.h"
 
 #include "random.h"
@@ -81,7 +81,7 @@ TEST(floor_of__takes_windows_as_long_as_the_run)
     CHECK(floor[0] == 3);
     floor_of(&one, 1, SEGMENT_POINTS, floor);
     CHECK(floor[0] == 3);
-    /* What touches an end of the run may go on beyond it. */
+    /* What touches an end of the run may continue beyond it. */
     floor_of(y, 3, SEGMENT_POINTS, floor);
     CHECK(SAME(floor, y));
 }
@@ -124,7 +124,7 @@ TEST(segment_fit__has_an_error_that_covers_the_truth)
         segment_fit(x, y, 0, 60, 1e-3, &s);
         covered += fabs(s.slope + 3) < 1.96 * s.error;
     }
-    /* Allowing for errors alike makes it a little wider than it need be for white noise. */
+    /* Allowing for correlated errors makes it a little wider than white noise needs. */
     CHECK((double) covered / runs >= 0.94 && (double) covered / runs < 0.99);
 }
 

@@ -16,7 +16,7 @@ static struct setting_facts no_facts(void)
     };
 }
 
-/* The reason for a setting; NULL: it is not advised. */
+/* The reason to advise a setting; NULL: it is not advised. */
 static const char *advised(const struct setting_facts *f, const char *name)
 {
     static char text[2048];

@@ -1,4 +1,4 @@
-/* tests/unit/test_settle.c: growth of a whole job, of which no process is suspect. */
+/* tests/unit/test_settle.c: growth of a whole job in which no process is suspect. */
 #include "job/job.h"
 #include "judge/judge.h"
 #include "unit.h"
@@ -8,7 +8,7 @@
 #define MB 1048576.0
 #define STEPS 1000
 
-/* The sum of so many processes grows by so much in 1,000 steps of 0.1 s. */
+/* The sum of `parts` processes, which grows by `rise` in 1,000 steps of 0.1 s. */
 static struct answer sum_of(unsigned parts, double rise, enum ledger_rule *ret_rule)
 {
     struct job j;
@@ -39,6 +39,6 @@ TEST(settle__little_in_each_process_of_a_job_may_end_soon)
     CHECK_NEAR(a.needs.at_least, 1667, 20);
     a = sum_of(5, 25 * MB, &rule);
     CHECK(rule == RULE_LASTING && a.verdict == VERDICT_LEAK);
-    a = sum_of(1, 3 * MB, &rule); /* that is what its process says */
+    a = sum_of(1, 3 * MB, &rule); /* the same as its process says */
     CHECK(rule == RULE_LASTING && a.verdict == VERDICT_LEAK);
 }

@@ -4,7 +4,7 @@
 #include "runs.h"
 #include "unit.h"
 
-/* A leak that has been seen for 1,000 units of its clock, at 1 GB. */
+/* A leak seen for 1,000 units of its clock, at 1 GB. */
 static struct answer leak(double rate, double limit, double plan)
 {
     struct answer a;
@@ -52,7 +52,7 @@ TEST(severity__is_negligible_up_to_10_kb_a_minute_without_steps)
 
 TEST(severity__is_negligible_below_1_percent_of_the_headroom_over_the_plan)
 {
-    /* 1 GB is free, and 1 KB a step is left to the plan's end. */
+    /* 1 GB is free; the leak adds 1 KB a step until the plan ends. */
     double share = 0.01 * GB / KB;
     CHECK(by_steps(KB, 2 * GB, 1000 + 0.9 * share) == SEVERITY_NEGLIGIBLE);
     CHECK(by_steps(KB, 2 * GB, 1000 + share) == SEVERITY_LOW);
@@ -84,7 +84,7 @@ TEST(severity__takes_doubling_for_the_limit_where_none_is_known)
     CHECK(by_steps(KB, NAN, NAN) == SEVERITY_NEGLIGIBLE); /* 9.8 MB in 10,000 steps, of 1 GB */
     CHECK(by_steps(KB, NAN, 12000) == SEVERITY_LOW);      /* 10.7 MB */
     struct answer a = leak(KB, NAN, 12000);
-    a.floor_last = 25 * MB; /* 1 GB at least */
+    a.floor_last = 25 * MB; /* at least 1 GB */
     CHECK(severity_of(&a, SERIES_BYTES, CLOCK_STEP) == SEVERITY_LOW);
     a.floor_last = 2 * GB;
     CHECK(severity_of(&a, SERIES_BYTES, CLOCK_STEP) == SEVERITY_NEGLIGIBLE);
@@ -103,7 +103,7 @@ TEST(severity__of_a_count_is_never_negligible)
     struct answer a = leak(0.001, NAN, NAN);
     a.floor_last = 50;
     CHECK(severity_of(&a, SERIES_COUNT, CLOCK_STEP) == SEVERITY_LOW);
-    a.limit = 1e6; /* descriptors have one */
+    a.limit = 1e6; /* descriptors have a limit */
     CHECK(severity_of(&a, SERIES_COUNT, CLOCK_STEP) == SEVERITY_LOW);
     CHECK(severity_of(&a, SERIES_COUNT, CLOCK_SECONDS) == SEVERITY_LOW);
     a.limit = 55;
@@ -119,7 +119,7 @@ TEST(severity__is_low_where_nothing_was_seen_since_a_restart)
 
 /* ---- in whole runs ---- */
 
-/* An exact counter on the step clock. */
+/* Options for an exact counter on the step clock. */
 #define EXACT(...) (&(struct engine_options){__VA_ARGS__})
 
 static double kilobyte_a_step(double at, struct random *r)
@@ -154,7 +154,7 @@ TEST(severity__of_a_negligible_leak_has_its_reason)
                                         "long, 0.95 % of 1.00 GB (no limit is known)."));
 }
 
-/* Ten times what has been seen grows with the run: what does not end comes to matter. */
+/* Ten times the run so far grows with the run, so endless growth comes to matter. */
 TEST(severity__rises_as_the_run_gets_longer)
 {
     struct engine *e = engine_for(EXACT(.limit = 2 * GB));

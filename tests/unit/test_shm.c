@@ -1,4 +1,4 @@
-/* tests/unit/test_shm.c: the files in /dev/shm: which are there, and whose they are. */
+/* tests/unit/test_shm.c: the files in /dev/shm: which exist, and whose they are. */
 #include "sample/shm.h"
 
 #include "unit.h"
@@ -42,7 +42,7 @@ TEST(files__of_others_count_for_nothing)
     put(&f, 1, SHM_JOB, 3 * MB)->size = 5 * MB;
     put(&f, 2, SHM_OTHERS, 100 * MB);
     put(&f, 3, SHM_UNKNOWN, 10 * MB);
-    put(&f, 4, SHM_JOB, 4 * MB)->before = 3 * MB; /* grew by one since watching began */
+    put(&f, 4, SHM_JOB, 4 * MB)->before = 3 * MB; /* grew by 1 MB since the start of the watch */
     CHECK(shm_files_bytes(&f, SHM_JOB, &room) == 4 * MB && room == 2 * MB);
     CHECK(shm_files_bytes(&f, SHM_OTHERS, NULL) == 100 * MB);
     shm_files_release(&f);
@@ -55,7 +55,7 @@ TEST(files__are_left_behind_by_whom_nobody_holds_them_for)
     double bytes;
     put(&f, 1, SHM_JOB, MB)->is_held = true;
     put(&f, 2, SHM_OTHERS, MB);
-    put(&f, 3, SHM_JOB, MB)->before = MB; /* it was there before */
+    put(&f, 3, SHM_JOB, MB)->before = MB; /* it existed before */
     CHECK(shm_files_left(&f, &bytes, &first) == 0 && bytes == 0);
     put(&f, 4, SHM_JOB, MB);
     put(&f, 5, SHM_JOB, 2 * MB);
@@ -69,7 +69,7 @@ TEST(a_guess__needs_that_one_can_have_written_it_and_no_other)
     CHECK(shm_judge(&f, true, false) == SHM_JOB);
     CHECK(shm_judge(&f, false, true) == SHM_OTHERS && shm_judge(&f, false, false) == SHM_OTHERS);
     CHECK(shm_judge(&f, true, true) == SHM_UNKNOWN);
-    put(&f, 1, SHM_JOB, MB)->is_held = true; /* it holds it still, and leaves nothing behind */
+    put(&f, 1, SHM_JOB, MB)->is_held = true; /* still held, so the job leaves nothing behind */
     f.list[0].was_held = true;
     CHECK(shm_judge(&f, true, true) == SHM_UNKNOWN);
     f.list[0].is_held = false;
@@ -90,7 +90,7 @@ TEST(writers__are_counted_from_the_first_survey_on)
     shm_writers_add(&second, &first, old, 103 * MB);
     shm_writers_add(&second, &first, young, 2 * MB);
     CHECK(shm_writers_could(&second, 3 * MB) && !shm_writers_could(&second, 4 * MB));
-    shm_writers_add(&third, &second, other, 2 * MB); /* the number went to another */
+    shm_writers_add(&third, &second, other, 2 * MB); /* the pid was reused */
     shm_writers_add(&third, &second, young, 9 * MB);
     CHECK(shm_writers_could(&third, 9 * MB) && !shm_writers_could(&third, 10 * MB));
     shm_writers_release(&first);

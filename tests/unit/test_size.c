@@ -1,4 +1,4 @@
-/* tests/unit/test_size.c: how much memory a job takes, with the reasons. */
+/* tests/unit/test_size.c: how much memory a job needs, with the reasons. */
 #include "unit.h"
 #include "words/size.h"
 
@@ -180,7 +180,7 @@ TEST(size__a_leak_has_none_but_lasts_for_a_while)
     CHECK(says(&f, &s.minimum_why, "Each GB more lasts about 1,000 steps (34 min)."));
 }
 
-/* What a plan would take is no minimum: nothing is enough in the end. */
+/* What a plan would need is not a minimum: in the end no amount is enough. */
 TEST(size__a_leak_with_a_plan_has_no_minimum_either)
 {
     struct answer a = level_answer(VERDICT_LEAK);
@@ -243,7 +243,7 @@ TEST(size__a_run_that_failed_supports_none)
     CHECK(says(&f, &s.minimum_why, "The command failed"));
 }
 
-/* "Settles at 800 MB" and "it grows" are never said of the same. */
+/* "Settles at 800 MB" and "it grows" are never said together. */
 TEST(size__what_is_expected_to_grow_has_not_settled)
 {
     struct answer a = level_answer(VERDICT_NO_LEAK);

@@ -1,4 +1,4 @@
-/* tests/unit/test_stairs.c: floors that climb in stairs, those that leak and those that do not. */
+/* tests/unit/test_stairs.c: floors that climb in stairs, with and without a leak. */
 #include "verdict/stairs.h"
 
 #include "runs.h"
@@ -6,7 +6,7 @@
 
 /* ---- the stairs of a history ---- */
 
-/* A block at 10, 20, ... for each level, so often as `width` says. */
+/* Blocks at 10, 20, ...: `width` blocks for each level. */
 struct made_floor {
     struct history h;
     double at;
@@ -19,7 +19,7 @@ static void lay(struct made_floor *f, double level, size_t width)
             abort();
 }
 
-/* Treads of `width` blocks; a stair each but for the first. */
+/* Treads of `width` blocks; each but the first is one stair. */
 static struct made_floor floor_with(const double *levels, size_t count, size_t width)
 {
     struct made_floor f = {.at = 0};
@@ -147,19 +147,17 @@ TEST(stairs__know_how_far_behind_they_are)
 
 /* ---- jobs that evaluate ---- */
 
-/* What is left free after an evaluation, as a share of what it took. */
+/* What an evaluation leaves free, as a share of what it took. */
 typedef double left_free(unsigned evaluation, struct random *r);
 
-/*
- * A heap: what is leaked fills what is free first, and an evaluation takes memory and leaves some
- * of it free. Sizes in MB.
- */
+/* A heap: a leak fills free memory first; an evaluation takes memory and leaves some of it free.
+ * Sizes in MB. */
 struct job {
     double every;  /* steps between evaluations */
-    double leak;   /* from one of them to the next */
-    double spike;  /* what one takes, give or take a fifth */
+    double leak;   /* from one evaluation to the next */
+    double spike;  /* what one takes, plus or minus a fifth */
     double kept;   /* by each evaluation itself */
-    double shrink; /* the next one keeps this share of that; 0: as much */
+    double shrink; /* the next one keeps this share of it; 0: the same */
     double noise;
     left_free *left;
 };
@@ -212,7 +210,8 @@ static struct answer judge_job(const struct job *j, double evaluations, bool kno
 
 static const double distances[] = {100, 200, 500};
 
-/* Of 24 runs with known and unknown epochs; so many with that verdict, and alarms at any time. */
+/* Of 24 runs with known and unknown epochs: how many have that verdict, and how many ever raised
+ * an alarm. */
 struct tally {
     int leaks, clean, alarms, right_rates;
 };
@@ -238,7 +237,7 @@ static double nothing(unsigned evaluation, struct random *r)
     return 0;
 }
 
-/* What is leaked until the next evaluation, of jobs that leak two fifths of a spike. */
+/* What leaks until the next evaluation, in jobs that leak two fifths of a spike. */
 static double as_much_as_leaks(unsigned evaluation, struct random *r)
 {
     (void) evaluation;
@@ -318,18 +317,18 @@ TEST(jobs__whose_stairs_get_lower_are_not_accused)
     CHECK(t.leaks == 0 && t.alarms <= 1 && t.clean == 24);
 }
 
-/* ---- what was called a leak, and what cannot be told yet ---- */
+/* ---- what was called a leak, and what cannot be decided yet ---- */
 
 TEST(jobs__that_leaked_are_acquitted_in_their_own_rhythm)
 {
     struct job j = {.every = 500, .kept = 10, .spike = 20, .left = nothing};
-    struct engine *e = engine_for(&by_step); /* whose horizon is shorter than the rhythm */
+    struct engine *e = engine_for(&by_step); /* its horizon is shorter than the rhythm */
     struct heap heap = {400, 400, 0};
     struct random r = {1};
     train(&j, &heap, e, 1, 5000, &r);
     j.kept = 0;
     train(&j, &heap, e, 5001, 5700, &r);
-    CHECK(ask(e).verdict == VERDICT_LEAK); /* the next stair is only just late */
+    CHECK(ask(e).verdict == VERDICT_LEAK); /* the next stair is just late */
     train(&j, &heap, e, 5701, 6400, &r);
     CHECK(ask(e).verdict == VERDICT_INCONCLUSIVE);
     train(&j, &heap, e, 6401, 7000, &r);
@@ -337,7 +336,7 @@ TEST(jobs__that_leaked_are_acquitted_in_their_own_rhythm)
     engine_free(e);
 }
 
-/* Three stairs of 8 MB, one of 68, and level from then on. */
+/* Three stairs of 8 MB, one of 68 MB, then level. */
 static double stairs_and_reserve(double at, struct random *r)
 {
     (void) r;

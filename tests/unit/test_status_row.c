@@ -7,7 +7,7 @@ static struct status_row row(unsigned short rows, unsigned short columns)
     return (struct status_row){.size = {.ws_row = rows, .ws_col = columns}, .line = "status"};
 }
 
-/* Whether something may be drawn after the text, given in one piece and byte by byte. */
+/* Whether the row may be drawn after the text, fed in one piece and byte by byte. */
 static bool is_between(const char *text)
 {
     struct status_row whole = row(24, 80), pieces = row(24, 80);
@@ -37,7 +37,7 @@ TEST(status_row__waits_inside_an_escape_sequence)
     CHECK(!is_between("\033"));
     CHECK(!is_between("\033["));
     CHECK(!is_between("\033[38;5;1"));
-    CHECK(!is_between("\033(")); /* a character set follows */
+    CHECK(!is_between("\033(")); /* the character set follows */
     CHECK(!is_between("\033]0;a title"));
     CHECK(!is_between("\033]0;a title\033"));
     CHECK(!is_between(
@@ -50,7 +50,7 @@ TEST(status_row__waits_inside_a_character)
     CHECK(!is_between("\xe2\x96"));
     CHECK(!is_between("\xf0\x9f\x98"));
     CHECK(!is_between("\xc3"));
-    /* What is no UTF-8 must not stop it for ever. */
+    /* Invalid UTF-8 must not block the row forever. */
     CHECK(is_between("\xe9t\xe9."));
     CHECK(is_between("\x96\x96"));
     CHECK(is_between("\xff"));
@@ -64,7 +64,7 @@ TEST(status_row__an_abandoned_sequence_is_over)
     CHECK(!is_between("\033\033"));
 }
 
-/* A terminal drops them. As a terminator of nothing one was taken for every character of a set. */
+/* A terminal drops NULs. A NUL was once taken for a member of every set of characters. */
 TEST(status_row__ignores_nul)
 {
     static const struct {
@@ -90,7 +90,7 @@ TEST(status_row__ignores_nul)
     CHECK(!s.mid_line);
 }
 
-/* What ends a string in a terminal ends it here: the row would never be drawn again. */
+/* What ends a string in a terminal ends it here too, or the row would never be drawn again. */
 TEST(status_row__a_sequence_ends_a_string_and_half_a_character)
 {
     CHECK(is_between("\033]0;title without an end\033[0m"));
@@ -104,7 +104,7 @@ TEST(status_row__waits_on_the_other_screen)
     CHECK(!is_between("\033[?1049h"));
     CHECK(is_between("\033[?1049hfull screen\033[?1049l"));
     CHECK(!is_between("\033[?47h"));
-    CHECK(is_between("\033[?25l")); /* a hidden cursor is no screen */
+    CHECK(is_between("\033[?25l")); /* hiding the cursor does not switch screens */
     CHECK(is_between("\033[?1049h\033c"));
 }
 
@@ -133,7 +133,7 @@ TEST(status_row__knows_where_a_line_begins)
     status_row_feed(&s, "\033[0m", 4);
     CHECK(s.mid_line);
     status_row_feed(&s, "\r", 1);
-    CHECK(s.mid_line); /* the line is still there */
+    CHECK(s.mid_line); /* the line still has its text */
     status_row_feed(&s, "\n", 1);
     CHECK(!s.mid_line);
     status_row_feed(&s, "\033[0m", 4);

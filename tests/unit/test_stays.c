@@ -1,4 +1,4 @@
-/* tests/unit/test_stays.c: what a series did in the phases of its program. */
+/* tests/unit/test_stays.c: what a series did during the phases of its program. */
 #include "job/stays.h"
 #include "unit.h"
 
@@ -6,7 +6,7 @@
 
 enum { EVALUATE, SAVE };
 
-/* One time in a phase: what was seen in it, and after it. */
+/* One stay in a phase: a sample in it, and one after it. */
 static void stay(struct stays *s, unsigned phase, double in, double after)
 {
     stays_begin(s, phase, NAN);
@@ -26,7 +26,7 @@ TEST(stays__a_spike_is_measured_from_the_floor_around_it)
     stays_note(&s, 120 * MB);
     CHECK(!stays_found(&s, EVALUATE, &found));
     stays_end(&s, EVALUATE);
-    CHECK(!stays_found(&s, EVALUATE, &found)); /* nothing has been seen after it */
+    CHECK(!stays_found(&s, EVALUATE, &found)); /* no sample follows it yet */
     stays_note(&s, 140 * MB);
     stays_note(&s, 100 * MB);
     stays_note(&s, 130 * MB);
@@ -50,7 +50,7 @@ TEST(stays__what_stayed_was_not_given_back)
     CHECK_NEAR(found.height, 100 * MB, 0);
 }
 
-/* A little always stays, by the ways of allocators. */
+/* A little always stays, because of how allocators work. */
 TEST(stays__a_little_of_much_is_nothing)
 {
     struct stays s = {0};
@@ -64,7 +64,7 @@ TEST(stays__a_little_of_much_is_nothing)
     CHECK(stays_found(&s, SAVE, &found) && found.looked_at == 2 && found.given_back == 1);
 }
 
-/* What was there before, or falls when the program ends, is not of the phase. */
+/* Memory that was there before, or falls when the program ends, does not belong to the phase. */
 TEST(stays__what_was_there_before_is_not_of_the_phase)
 {
     struct stays s = {0};
@@ -96,7 +96,7 @@ TEST(stays__phases_in_one_another_are_each_for_itself)
     CHECK_NEAR(found.height, 300 * MB, 0);
 }
 
-/* What another phase takes right after it is not what it left. */
+/* What another phase takes right afterwards was not left by this one. */
 TEST(stays__the_next_phase_ends_what_comes_after)
 {
     struct stays s = {0};
@@ -112,7 +112,7 @@ TEST(stays__the_next_phase_ends_what_comes_after)
     CHECK_NEAR(found.height, 100 * MB, 0);
 }
 
-/* An end without a beginning, a beginning of which nothing is known. */
+/* An end without a begin, and a begin about which nothing is known. */
 TEST(stays__what_is_not_known_is_not_counted)
 {
     struct stays s = {0};
@@ -128,7 +128,7 @@ TEST(stays__what_is_not_known_is_not_counted)
     CHECK(!stays_found(&s, EVALUATE, &found));
 }
 
-/* An allocator keeps what the first evaluation took, and uses it again. */
+/* An allocator keeps what the first evaluation took, and reuses it. */
 TEST(stays__what_is_kept_once_is_no_rise)
 {
     struct stays s = {0};
@@ -139,13 +139,13 @@ TEST(stays__what_is_kept_once_is_no_rise)
     CHECK_NEAR(found.kept, 50 * MB, 0);
     stay(&s, EVALUATE, 300 * MB, 150 * MB);
     stays_note(&s, 110 * MB);
-    stay(&s, EVALUATE, 300 * MB, 148 * MB); /* lower in between: it is no more than was kept */
+    stay(&s, EVALUATE, 300 * MB, 148 * MB); /* lower in between: no more than was kept */
     stay(&s, EVALUATE, 300 * MB, 150 * MB);
     CHECK(stays_found(&s, EVALUATE, &found) && found.looked_at == 4 && found.given_back == 4);
     CHECK_NEAR(found.kept, 0, 0);
 }
 
-/* A second step up is one. */
+/* A second step up is a rise. */
 TEST(stays__what_rises_again_is_told_with_the_first)
 {
     struct stays s = {0};
@@ -158,7 +158,7 @@ TEST(stays__what_rises_again_is_told_with_the_first)
     CHECK_NEAR(found.kept, 80 * MB, 0);
 }
 
-/* What the training itself leaks between two of them is not theirs. */
+/* What the training itself leaks between two stays does not belong to them. */
 TEST(stays__growth_between_them_is_not_theirs)
 {
     struct stays s = {0};

@@ -38,7 +38,7 @@ TEST(steps__another_takes_over_when_the_first_makes_none)
     CHECK_NEAR(c.steps, 10 + 51, 0);
 }
 
-/* One for every task of a stream, all of them kept. */
+/* One optimizer for every task of a stream; all of them are kept. */
 TEST(steps__optimizers_that_follow_each_other_all_count)
 {
     struct step_counter c = {0};
@@ -88,7 +88,7 @@ TEST(steps__an_epoch_is_the_end_of_the_loader_that_feeds_them)
     }
 }
 
-/* Some frameworks count the batches, and never ask for one too many. */
+/* Some frameworks count the batches and never request one too many. */
 TEST(steps__a_loader_that_has_given_all_ends_with_the_next_batch)
 {
     struct step_counter c = {0};
@@ -117,7 +117,7 @@ TEST(steps__two_loaders_that_end_together_are_one_epoch)
     CHECK_NEAR(c.epochs, 1, 0);
 }
 
-/* The last batch was taken ahead, and the validation's first before the last steps were made. */
+/* The last batch is fetched ahead, and the first one of the validation before the last steps. */
 TEST(steps__a_loader_that_begins_before_the_last_step_is_no_epoch)
 {
     struct step_counter c = {0};
@@ -141,7 +141,7 @@ TEST(steps__a_loader_that_was_never_read_is_no_epoch)
     CHECK(!steps_loader_exhausted(&c, &train));
 }
 
-/* Of an epoch of 100 batches, four to a step, two taken ahead. */
+/* An epoch of 100 batches, four per step, two fetched ahead. */
 TEST(steps__the_length_of_an_epoch_is_told_once_and_in_steps)
 {
     struct step_counter c = {0};

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sqlite3.h>
 
-/* What a reader was told, as text. */
+/* What a reader received, as text. */
 struct heard {
     char text[2000];
     int stop_with;

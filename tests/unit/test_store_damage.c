@@ -1,4 +1,5 @@
-/* tests/unit/test_store_damage.c: what is no run file, or one no more, is refused in words. */
+/* tests/unit/test_store_damage.c: files that are not run files, or no longer, are refused with a
+ * message. */
 #include "store/store.h"
 
 #include "random.h"
@@ -97,7 +98,7 @@ TEST(store__says_that_it_may_not_read)
     folder_end(&f);
 }
 
-/* A run with something in every table. */
+/* Writes a run with something in every table. */
 static void write_rich(const struct folder *f)
 {
     struct store *s = create_plain(f);
@@ -158,7 +159,7 @@ static int nothing_census(void *c, int64_t process, const struct store_census *x
     return x->text[0] == '\1' && process > 0;
 }
 
-/* Reads all there is. */
+/* Reads everything in the file. */
 static void read_all(const struct folder *f)
 {
     const char *json, *report;
@@ -215,7 +216,7 @@ TEST(store__survives_bits_that_fell_over)
         char *copy = malloc(len);
         CHECK(copy);
         memcpy(copy, bytes, len);
-        /* Half of them in the header and the schema, where they hurt most. */
+        /* Half of the changes are in the header and the schema, where they do most harm. */
         for (int i = 0; i < 1 + round % 20; i++) {
             size_t range = random_bits(&r) % 2 ? len : 4096;
             copy[random_bits(&r) % range] ^= (char) (1 << random_bits(&r) % 8);

@@ -1,5 +1,5 @@
-/* tests/unit/test_store_life.c: a run file while it is written, killed, read-only or out of room.
- */
+/* tests/unit/test_store_life.c: a run file that is being written, killed, read-only or out of
+ * room. */
 #include "store/store.h"
 
 #include "store_files.h"
@@ -12,7 +12,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-/* One sample a second from `from` on, each with its commit; the first commit that fails ends it. */
+/* Writes one sample a second from `from` on, each with its commit, up to the first commit that
+ * fails. */
 static int write_seconds(struct store *s, int64_t series, int from, int to)
 {
     int r = 0;
@@ -67,7 +68,7 @@ TEST(store__keeps_its_log_short_beside_an_idle_reader)
     folder_end(&f);
 }
 
-/* A writer that says after each commit how far it is, and goes on until it is killed. */
+/* Reports its progress after each commit, and continues until it is killed. */
 static void write_for_ever(const struct folder *f, int said)
 {
     struct store *s = create_plain(f);
@@ -109,7 +110,7 @@ TEST(store__survives_its_writer)
 
 /* ---- the file without its log ---- */
 
-/* How far a copy of the file alone goes: nothing beside it is copied. NAN: it is no run. */
+/* How far a copy of the file alone goes, without the files beside it. NAN: not a run file. */
 static double last_of_copy(const struct folder *f)
 {
     char command[320];
@@ -141,7 +142,7 @@ TEST(store__copied_without_its_log_lacks_a_minute_at_most)
     folder_end(&f);
 }
 
-/* What a reader is in the middle of stays as it was for it; nobody waits. */
+/* An active reader keeps its view of the data, and nobody waits. */
 TEST(store__checkpoints_beside_a_reader)
 {
     struct folder f = folder_begin();
@@ -192,7 +193,7 @@ static int wants_its_log(const struct folder *f)
     return !(r < 0 && strstr(error.text, "copy both"));
 }
 
-/* The folder and what is in it belong to somebody who may only read. */
+/* Makes the folder and the files in it read-only. */
 static void make_read_only(const struct folder *f)
 {
     static const char *suffixes[] = {"", "-wal", "-shm"};
@@ -256,7 +257,7 @@ TEST(store__says_that_it_needs_its_log)
 
 /* ---- out of room ---- */
 
-/* Adds 200 samples a second until a commit fails; returns that second, -1: none failed. */
+/* Adds 200 samples per second until a commit fails. Returns that second; -1: none failed. */
 static int fill(struct store *s, const int64_t series[200], int from, int to)
 {
     for (int t = from; t < to; t++) {
@@ -274,7 +275,7 @@ static void add_200(struct store *s, int64_t series[200])
         series[i] = add_series(s, "host.rss");
 }
 
-/* The whole story, on a small file system of its own. */
+/* The whole sequence, on a small file system of its own. */
 static void run_out_of_room(const struct folder *f)
 {
     struct store *s = create_plain(f);
@@ -287,7 +288,7 @@ static void run_out_of_room(const struct folder *f)
     struct store *r = open_plain(f);
     CHECK(r && series_total(r, series[7]).last_seconds == full - 1);
     store_free(r);
-    /* What belongs to the gap's edges, and what is added within it, is there afterwards. */
+    /* The edges of the gap, and what was added within it, are present afterwards. */
     late = add_series(s, "host.anon");
     CHECK(late == 201);
     for (int t = full; t < full + 300; t++) {
@@ -321,7 +322,7 @@ TEST(store__goes_on_when_a_full_disk_has_room_again)
     folder_end(&f);
 }
 
-/* No file may become larger than so many bytes; returns what held before. */
+/* Limits files to `bytes` bytes; returns the previous limit. */
 static struct rlimit limit_files(rlim_t bytes)
 {
     struct rlimit before, limit;
@@ -334,7 +335,7 @@ static struct rlimit limit_files(rlim_t bytes)
     return before;
 }
 
-/* A reader in the middle of a transaction: what comes after it has to stay in the log. */
+/* Starts a reading transaction, so what is written after it must stay in the log. */
 static sqlite3 *begin_reading(const struct folder *f)
 {
     sqlite3 *db = NULL;

@@ -1,4 +1,4 @@
-/* tests/unit/test_store_thin.c: a run file stays small, and loses nothing but detail. */
+/* tests/unit/test_store_thin.c: a run file stays small and loses nothing but detail. */
 #include "store/store.h"
 
 #include "random.h"
@@ -7,7 +7,8 @@
 
 #define HOUR 3600
 
-/* Random walks of `count` series, a sample of each in a second; what series 1 comes to. */
+/* Writes random walks of `count` series, one sample of each per second. Returns the true totals
+ * of series 1. */
 static struct total walk(struct store *s, int count, int seconds)
 {
     struct total truth = {.floor = INFINITY, .max = -INFINITY};
@@ -49,7 +50,7 @@ TEST(store__loses_no_sample_to_thinning)
     folder_end(&f);
 }
 
-/* How fine the past is: raw for ten minutes, then no coarser than 1/32 of its age. */
+/* The resolution of the past: raw for ten minutes, then no coarser than 1/32 of its age. */
 struct fineness {
     double now, last_seconds;
     int raw, blocks, coarse;
@@ -86,7 +87,7 @@ TEST(store__stays_small)
     struct folder f = folder_begin();
     struct store *s = create_plain(&f);
     CHECK(walk(s, 50, 3 * HOUR).rows == 0);
-    /* 24 hours of 200 series may take 50 MB; a quarter of the series has a quarter of that. */
+    /* 24 hours of 200 series may take 50 MB; a quarter of the series may take a quarter of that. */
     CHECK(file_bytes(&f, "") + file_bytes(&f, "-wal") < 0.25 * 0.2 * 50e6 + 2.5e6);
     CHECK(store_close(s, 3 * HOUR) == 0);
     CHECK(file_bytes(&f, "") < 0.25 * 0.2 * 50e6);
@@ -125,7 +126,7 @@ TEST(store__catches_up_after_a_long_pause)
     store_add_sample(s, series, 90000, 1);
     for (int t = 90000; t < 90400; t++)
         CHECK(store_commit(s, t) == 0);
-    /* It is too old for a sample of its own, and is left out. */
+    /* Too old for a sample of its own, so it is left out. */
     store_add_sample(s, series, 5, 1e9);
     CHECK(store_close(s, 90400) == 0);
     s = open_plain(&f);

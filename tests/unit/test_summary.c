@@ -7,7 +7,7 @@
 static const struct report_style plain = {.width = 80, .ascii = true};
 static const struct report_style narrow = {.width = 40, .ascii = true};
 
-/* One series, and what was found to hold its growth. */
+/* One series, and the holder found for its growth. */
 struct made_job {
     struct made_series series;
     struct finding finding;
@@ -164,7 +164,7 @@ TEST(summary__without_a_holder_it_says_what_to_look_for)
     made_series_release(&m.series);
 }
 
-/* Folders go before the line would be broken. */
+/* Folders are dropped before the line would have to be wrapped. */
 TEST(summary__the_last_line_repeats_verdict_and_place)
 {
     struct made_job m;

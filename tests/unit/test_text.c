@@ -208,7 +208,7 @@ TEST(text__sums_many_series_up_and_details_the_doubtful)
         made_series_release(&m[i]);
 }
 
-/* A job of `count` series that have the same answer and are told apart by their names. */
+/* Reports a job of `count` series with the same answer and different names. */
 static void report_alike(struct buf *out, const struct made_series *m, size_t count, unsigned width)
 {
     struct report_series series[20];

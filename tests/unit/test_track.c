@@ -1,4 +1,4 @@
-/* tests/unit/test_track.c: one series being watched: when it is judged, on which clock, and how. */
+/* tests/unit/test_track.c: one watched series: when it is judged, on which clock, and how. */
 #include "job/track.h"
 #include "unit.h"
 
@@ -30,7 +30,7 @@ static struct answer answer(struct fixture *f)
     return a;
 }
 
-/* A step of 0.1 s with three samples in it. */
+/* A step of 0.1 s with three samples. */
 static void make_step(struct fixture *f, double step, double from, double to)
 {
     for (unsigned i = 0; i < 3; i++)
@@ -67,7 +67,8 @@ TEST(track__what_is_no_number_is_passed_over)
     track_release(&f.track);
 }
 
-/* What the sum of so many processes is that grows by 5 MB; they become known on the way. */
+/* The verdict on the sum of `parts` processes that grows by 5 MB; their number becomes known on
+ * the way. */
 static enum verdict verdict_of_sum(double parts)
 {
     struct fixture f;
@@ -92,7 +93,7 @@ TEST(track__each_part_of_a_sum_may_creep)
     CHECK(verdict_of_sum(20) == VERDICT_NO_LEAK);
 }
 
-/* As rarely as a count is read that stands still. */
+/* Sampled as rarely as a flat count is. */
 TEST(track__what_stood_still_and_was_read_rarely_is_no_leak)
 {
     struct fixture f;
@@ -110,7 +111,7 @@ TEST(track__what_stood_still_and_was_read_rarely_is_no_leak)
     struct answer a = answer(&f);
     CHECK(a.verdict == VERDICT_NO_LEAK);
     CHECK(!f.track.moves);
-    /* To ask does not make it move, and to ask again changes nothing. */
+    /* Asking does not make the series move, and asking again changes nothing. */
     struct answer again = answer(&f);
     CHECK(again.verdict == VERDICT_NO_LEAK && !f.track.moves);
     track_push(&f.track, &f.terms, 601, 12);
@@ -152,7 +153,7 @@ TEST(track__moves_when_it_leaves_where_it_began)
     track_release(&f.track);
 }
 
-/* Steps that are printed are known a little later than what is sampled meanwhile. */
+/* Printed steps become known a little later than the samples taken meanwhile. */
 TEST(track__a_sample_that_is_later_than_the_mark_waits_for_the_next)
 {
     struct fixture f;
@@ -223,7 +224,7 @@ TEST(track__without_steps_time_is_the_clock)
     track_release(&f.track);
 }
 
-/* What was seen before it moved, and before a step was told, is not lost. */
+/* Samples from before the series moved, or before a step was reported, are not lost. */
 TEST(track__early_samples_get_their_steps)
 {
     struct fixture f;
@@ -287,7 +288,7 @@ static struct answer grown_by(struct fixture *f, const struct ledger_judgement *
     return answer(f);
 }
 
-/* What the engine says stays, and can be had at any time. */
+/* The engine's judgement is kept and can be queried at any time. */
 TEST(track__the_ledger_judges_what_the_engine_saw)
 {
     static const struct ledger_judgement open = {
@@ -307,7 +308,8 @@ TEST(track__the_ledger_judges_what_the_engine_saw)
     track_release(&f.track);
 }
 
-/* What must last three horizons has to grow for so long: what came after its end does not count. */
+/* What must last three horizons has to grow for that long; the time after its end does not
+ * count. */
 TEST(track__growth_lasts_as_long_as_it_grows)
 {
     struct fixture f;
@@ -320,7 +322,7 @@ TEST(track__growth_lasts_as_long_as_it_grows)
     track_release(&f.track);
 }
 
-/* Malloc's in-use bytes are reported where a ledger names a leak by them, and else in silence. */
+/* malloc's in-use bytes are reported only if a ledger names a leak by them. */
 TEST(track__a_witness_speaks_where_the_ledger_says_leak)
 {
     static const struct ledger_judgement leak = {.verdict = VERDICT_LEAK, .rule = RULE_ENDLESS};
@@ -333,7 +335,7 @@ TEST(track__a_witness_speaks_where_the_ledger_says_leak)
     track_release(&f.track);
 }
 
-/* What was announced was not too little: the run file has to know it. */
+/* What was announced was not too little, so the run file must record it. */
 TEST(track__is_restored_as_announced)
 {
     struct fixture f;
@@ -342,7 +344,7 @@ TEST(track__is_restored_as_announced)
     f.track.alarmed = true;
     const char *reading = track_reading(&f.track);
     CHECK(strcmp(reading, "announced") == 0);
-    track_excuse(&f.track, LEDGER_HOLDER); /* which withdraws it */
+    track_excuse(&f.track, LEDGER_HOLDER); /* withdraws the announcement */
     CHECK(strcmp(track_reading(&f.track), "filling") == 0);
     track_release(&f.track);
     begin_anon(&f, TRACK_SHOWN);
@@ -352,7 +354,7 @@ TEST(track__is_restored_as_announced)
     track_release(&f.track);
 }
 
-/* As run files keep it: what is read again is what was written. */
+/* As run files store it: what is read is what was written. */
 TEST(track__is_restored_by_its_reading)
 {
     for (enum ledger_kind kind = 0; kind < LEDGER_REST; kind++) {
@@ -392,7 +394,7 @@ TEST(track__a_restart_is_no_growth)
     track_release(&f.track);
 }
 
-/* A counter that moves for the first time in the third epoch: the epochs before it are known. */
+/* A counter that first moves in the third epoch: the epochs before it are known. */
 TEST(track__that_moves_late_knows_the_epochs)
 {
     struct fixture f;
@@ -411,7 +413,7 @@ TEST(track__that_moves_late_knows_the_epochs)
     track_release(&f.track);
 }
 
-/* A table that is made larger divides its growth into phases. */
+/* A table that is enlarged splits its growth into phases. */
 TEST(track__growth_is_that_of_all_its_phases_to_the_last)
 {
     struct answer a;

@@ -1,4 +1,5 @@
-/* tests/unit/test_tradeoff.c: settings of a job: what is real, what is noise, what is too few. */
+/* tests/unit/test_tradeoff.c: settings of a job: what is real, what is noise, and what has too
+ * few rounds. */
 #include "words/tradeoff.h"
 
 #include "random.h"
@@ -7,7 +8,7 @@
 #define MB 1048576.0
 #define MOST_RUNS 512
 
-/* A table being filled: settings[0] is the job as it is. */
+/* A table being filled; settings[0] is the unchanged job. */
 struct made {
     struct tradeoff_setting settings[TRADEOFF_MAX_SETTINGS];
     struct tradeoff_run runs[MOST_RUNS];
@@ -40,7 +41,7 @@ static void add_run(struct made *m, size_t setting, unsigned round, double floor
     run->values[TRADEOFF_STEP_SECONDS] = seconds;
 }
 
-/* So many rounds of all settings about these values, with a noise of so much. */
+/* Adds `rounds` rounds of all settings with these values and this much noise. */
 static void add_rounds(struct made *m, unsigned rounds, const double *floors, const double *seconds,
                        double noise_bytes, double noise_seconds, uint64_t seed)
 {
@@ -57,7 +58,7 @@ static enum tradeoff_finding finding(const struct made *m, size_t s, enum tradeo
     return m->rows[s].cells[measure].finding;
 }
 
-/* The summary, valid until the next one. */
+/* The summary, valid until the next call. */
 static const char *summary(const struct made *m)
 {
     static char text[2000];
@@ -105,12 +106,13 @@ TEST(tradeoff__noise_is_not_called_a_difference)
         freed += any_memory;
         slower += any_time;
     }
-    /* One table in twenty at most; 4.4 standard deviations above that: a mistake of ours. */
+    /* At most one table in twenty. 80 is 4.4 standard deviations above that, so more is our
+     * mistake. */
     CHECK(freed <= 80 && slower <= 80);
     CHECK(freed > 3 && slower > 3);
 }
 
-/* Three rounds tell little of the spread of one setting, and enough of that of four. */
+/* Three rounds say little about the spread of one setting, but enough about that of four. */
 TEST(tradeoff__what_is_plain_to_see_is_real_after_three_rounds)
 {
     unsigned real = 0;

@@ -1,4 +1,4 @@
-/* tests/unit/test_utf8.c: what is a character in bytes from outside. */
+/* tests/unit/test_utf8.c: which bytes from outside are characters. */
 #include "base/utf8.h"
 #include "unit.h"
 #include "writes.h"

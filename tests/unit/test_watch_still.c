@@ -1,4 +1,4 @@
-/* tests/unit/test_watch_still.c: a job that stands still is read rarely, and nothing is missed. */
+/* tests/unit/test_watch_still.c: an idle job is read rarely, and nothing is missed. */
 #include "watch/watch.h"
 
 #include "proc_children.h"
@@ -12,7 +12,7 @@
 #define BLOCK ((size_t) 64 << 20)
 #define FILES 5
 
-/* ---- a process that does as it is told ---- */
+/* ---- a process that follows orders ---- */
 
 static int orders[2], touches[2], replies[2]; /* to it, to its child, and back */
 static char *block;
@@ -23,7 +23,7 @@ static void reply(pid_t pid)
         _exit(1);
 }
 
-/* Turns what it has of its parent into pages of its own. */
+/* Turns the pages shared with its parent into its own. */
 static void touch_when_told(void)
 {
     char order;
@@ -56,7 +56,7 @@ static void obey(void)
         else if (order == 'm')
             memset(block = map_block(), 1, BLOCK);
         if (order == 'c')
-            child_start(touch_when_told); /* which replies */
+            child_start(touch_when_told); /* the child replies */
         else
             reply(getpid());
     }
@@ -69,7 +69,7 @@ static pid_t hear(void)
     return read(replies[0], &pid, sizeof pid) == sizeof pid ? pid : -1;
 }
 
-/* Who did it; of 'c' the child. */
+/* Returns the process that followed the order; for 'c' the child. */
 static pid_t order(char what)
 {
     return write(what == 't' ? touches[1] : orders[1], &what, 1) == 1 ? hear() : -1;
@@ -114,7 +114,7 @@ static void job_end(struct job *j)
     }
 }
 
-/* The clock is ours: nobody waits. */
+/* The clock is the test's own, so nobody waits. */
 static void pass(struct job *j, int seconds)
 {
     for (int i = 0; i < seconds; i++)
@@ -128,7 +128,7 @@ static double total(struct job *j)
     return s.total;
 }
 
-/* Of the balance sheet: bytes by PSS, and how long the reading of it may have held up the job. */
+/* Reads the balance sheet: the PSS in bytes, and how long reading it may have held up the job. */
 static void look_at_sheet(struct job *j, double *ret_pss, double *ret_stall)
 {
     struct view v;
@@ -204,8 +204,8 @@ TEST(still__what_one_alone_has_is_its_own_without_another_reading)
     CHECK(order('m') == j.pid);
     pass(&j, 300);
     look_at_sheet(&j, &later, &stall_later);
-    CHECK_NEAR(later - pss, (double) BLOCK, BLOCK / 8.0); /* with what AddressSanitizer adds */
-#if !defined(__SANITIZE_ADDRESS__)                        /* which touches pages of files, too */
+    CHECK_NEAR(later - pss, (double) BLOCK, BLOCK / 8.0); /* plus what AddressSanitizer adds */
+#if !defined(__SANITIZE_ADDRESS__)                        /* it touches pages of files, too */
     CHECK(stall_later == stall);
 #endif
     job_end(&j);
@@ -225,7 +225,7 @@ TEST(still__shares_are_read_again_only_when_pages_were_touched)
     pass(&j, 300);
     look_at_sheet(&j, &later, &stall_later);
     CHECK(later == pss && stall_later == stall);
-    /* No process becomes larger by it: it had those pages before. */
+    /* No process grows because of this: it had those pages before. */
     CHECK(order('t') == child);
     pass(&j, 300);
     look_at_sheet(&j, &later, &stall_later);
@@ -246,7 +246,7 @@ static void busy_name(char ret[128], const char *file)
     snprintf(ret, 128, "%s/%d/%s", busy_root, (int) busy_pid, file);
 }
 
-/* The file as the kernel would give it now. */
+/* Writes the file as the kernel would give it now. */
 static void refresh(int fd, const char *real)
 {
     char text[4096];
@@ -258,7 +258,7 @@ static void refresh(int fd, const char *real)
         _exit(1);
 }
 
-/* A lease holds up whoever opens the file, until it is given back. */
+/* A lease holds up anyone who opens the file, until the lease is returned. */
 static void serve_late(void)
 {
     char name[128], real[64];
@@ -286,7 +286,8 @@ static void serve_late(void)
     }
 }
 
-/* The process as /proc has it, but for its shares. Returns who serves them; -1: it failed. */
+/* Copies the process as /proc has it, except for its shares. Returns the process that serves
+ * those; -1: it failed. */
 static pid_t make_busy(pid_t pid)
 {
     static const char *const files[] = {"stat",    "status", "statm", "cmdline",
@@ -304,14 +305,14 @@ static pid_t make_busy(pid_t pid)
     return done && hear() == server ? server : -1;
 }
 
-/* Instrumented, a reading takes several times the processor time, and the budget is of that. */
+/* The budget is processor time, and an instrumented reading takes several times as much. */
 #ifdef __SANITIZE_ADDRESS__
 #define BUSY_SECONDS 64
 #else
 #define BUSY_SECONDS 16
 #endif
 
-/* The budget of readings is of work, not of waiting: a young fork is read again all the same. */
+/* The budget limits the work of reading, not the waiting, so a young fork is still read again. */
 TEST(still__what_a_fork_copies_is_read_on_a_busy_machine)
 {
     struct job j;
@@ -332,7 +333,7 @@ TEST(still__what_a_fork_copies_is_read_on_a_busy_machine)
     CHECK(order('t') == child);
     pass(&j, BUSY_SECONDS);
     look_at_sheet(&j, &later, &stall);
-    /* Of what was shared the child has all now, and not half; its parent is read later. */
+    /* The child now has all of what was shared, and not half; its parent is read later. */
     CHECK(later - pss > 0.4 * (double) BLOCK);
     job_end(&j);
     child_end(child);

@@ -130,7 +130,7 @@ TEST(wire__steps_are_told_sparsely_and_counted_exactly)
     wire_close(ring);
 }
 
-/* 1000 of them, each of which the optimizer wants to be told. */
+/* How many of 1,000 steps of `source` are reported, if the optimizer's are requested each time. */
 static unsigned told_steps(struct wire_ring *ring, enum wire_source source)
 {
     unsigned told = 0;
@@ -210,7 +210,7 @@ static void on_broken_pipe(int number)
     pipes_broken++;
 }
 
-/* Somebody who listens and goes away, again and again. */
+/* Starts a process that listens and leaves, again and again. */
 static pid_t start_fickle_listener(const char *fifo)
 {
     pid_t child = fork();
@@ -246,7 +246,7 @@ TEST(wire__a_sleeper_that_goes_away_does_not_kill_who_wakes_it)
     remove_directory();
 }
 
-/* A thread began it when exec() ended all threads. */
+/* Begins a record, as a thread that exec() ends in the middle of writing. */
 static void begin_a_record(struct wire_ring *ring)
 {
     uint64_t number = atomic_fetch_add(&ring->layout->head, 1);
@@ -344,8 +344,7 @@ TEST(wire__threads_write_while_one_reads)
 
 /* ---- phases ---- */
 
-/* All records of phases that are new. 0: none, or the memory of the moment is not told with each.
- */
+/* Reads all new records of phases. 0: there are none, or not each one comes with its memory. */
 static unsigned read_phases(struct wire_reader *reader, struct wire_record *ret, unsigned most)
 {
     unsigned count = 0, samples = 0;
@@ -452,7 +451,7 @@ TEST(wire__many_names_of_phases_become_other)
     wire_close(ring);
 }
 
-/* Every one is counted, every told one has its end, and the ring holds what else is told. */
+/* Every phase is counted, every reported one has its end, and the ring keeps room for the rest. */
 TEST(wire__a_flood_of_phases_does_not_fill_the_ring)
 {
     struct wire_ring *ring;
@@ -479,7 +478,7 @@ TEST(wire__a_flood_of_phases_does_not_fill_the_ring)
     wire_close(ring);
 }
 
-/* What was taken and given back between two moments is known where no more was ever taken. */
+/* Memory allocated and freed between two samples is known if it set a new high-water mark. */
 TEST(wire__the_most_memory_of_a_phase_is_told)
 {
     struct wire_ring *ring;
@@ -507,7 +506,7 @@ TEST(wire__the_most_memory_of_a_phase_is_told)
     CHECK(count == 3);
     CHECK_NEAR(told[1] - told[0], (double) size, 32e6);
     CHECK_NEAR(told[2], told[0], 32e6);
-    /* No mark was passed: of the next one the two moments are known, and no more. */
+    /* No mark was set: of the next phase only the two samples are known. */
     sleep_ms(110);
     wire_phase_begin(ring, phase);
     wire_phase_end(ring, phase);
@@ -518,7 +517,7 @@ TEST(wire__the_most_memory_of_a_phase_is_told)
     wire_close(ring);
 }
 
-/* ---- a process that was entered ---- */
+/* ---- a process that was attached to ---- */
 
 TEST(wire__a_reader_is_known_by_the_fifo_and_gone_with_it)
 {
@@ -591,7 +590,7 @@ TEST(wire__who_watches_from_outside_decides_what_is_wanted)
     remove_directory();
 }
 
-/* What lies in the census file of this process; the name of the ring's file tells its own. */
+/* Reads this process's census file, whose name follows from that of the ring's file. */
 static int read_census(char *ret, size_t size)
 {
     int length = -1;
@@ -610,8 +609,7 @@ static int read_census(char *ret, size_t size)
     return length;
 }
 
-/* A child that was forked off writes it for the process, and a draft of one that was killed is no
- * obstacle. */
+/* A forked child writes it for the process, and the draft of a killed child is no obstacle. */
 TEST(wire__a_census_takes_the_place_of_the_one_before)
 {
     struct wire_ring *ring;

@@ -1,4 +1,4 @@
-/* tests/unit/test_wire_hostile.c: whoever has the other end of a ring may do anything with it. */
+/* tests/unit/test_wire_hostile.c: the other side of a ring may do anything to it. */
 #include "unit.h"
 #include "wire/ring.h"
 #include "wire_directory.h"
@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- a ring that its process makes something else of ---- */
+/* ---- a ring that its process turns into something else ---- */
 
-/* A ring of this process with one step told, which it has left; its file, open for writing. It is
- * negative, and there is no reader, where that failed. */
+/* Leaves a ring of this process with one step in it. Returns the ring's file, open for writing;
+ * negative, without a reader, if that failed. */
 static int leave_a_ring(struct wire_reader **ret)
 {
     struct wire_ring *ring;
@@ -37,7 +37,7 @@ static off_t size_of(int fd)
     return fstat(fd, &st) == 0 ? st.st_size : -1;
 }
 
-/* Reads and writes all there is. True: it tells nothing any more. */
+/* Reads and writes everything. True: the ring reports nothing any more. */
 static bool tells_nothing(struct wire_reader *r)
 {
     struct wire_record x;
@@ -56,7 +56,7 @@ static bool tells_nothing(struct wire_reader *r)
     return !told;
 }
 
-/* The watcher must live on when the job cuts the file, and does not make it grow again. */
+/* The watcher must survive a file that the job truncates, and must not extend it again. */
 TEST(wire__a_ring_that_is_cut_off_says_nothing_more)
 {
     static const off_t sizes[] = {sizeof(struct wire_layout) - 1, 4096, 100, 8, 0};
@@ -95,7 +95,7 @@ TEST(wire__a_ring_with_a_hole_in_it_says_nothing_more)
     remove_directory();
 }
 
-/* Until it is killed: any bytes anywhere, and now and then another size. */
+/* Until it is killed: writes any bytes anywhere, and sometimes changes the size. */
 static pid_t start_scribbling(int fd)
 {
     pid_t child = fork();
@@ -141,7 +141,7 @@ TEST(wire__a_ring_that_is_scribbled_on_ends_every_read)
     remove_directory();
 }
 
-/* What has its name is something else; the reader neither follows nor waits. */
+/* Something else has the ring's name; the reader neither follows it nor waits. */
 TEST(wire__what_is_no_file_of_the_directorys_owner_is_refused)
 {
     struct wire_reader *reader, *other = NULL;
@@ -179,7 +179,7 @@ TEST(wire__a_ring_of_another_version_is_told_apart)
     wire_reader_free(reader);
     CHECK(wire_reader_open(folder, file, &reader) == -EPROTONOSUPPORT);
     CHECK(wire_open(directory, &ring) == -EPROTO);
-    CHECK(ftruncate(fd, 9000) == 0); /* it may have another size, too */
+    CHECK(ftruncate(fd, 9000) == 0); /* it may also have another size */
     CHECK(wire_reader_open(folder, file, &reader) == -EPROTONOSUPPORT);
     CHECK(pwrite(fd, "", 1, 0) == 1);
     CHECK(wire_reader_open(folder, file, &reader) == -EPROTO);
@@ -188,7 +188,7 @@ TEST(wire__a_ring_of_another_version_is_told_apart)
     remove_directory();
 }
 
-/* As fast as it can, from another process: nothing is torn, and what is missing is counted. */
+/* Writes as fast as possible from another process: nothing is torn, and losses are counted. */
 TEST(wire__a_process_writes_while_another_reads_its_file)
 {
     struct wire_ring *ring;
@@ -224,7 +224,7 @@ TEST(wire__a_process_writes_while_another_reads_its_file)
     remove_directory();
 }
 
-/* ---- a directory that is not the process's own any more ---- */
+/* ---- a directory that no longer belongs to the process ---- */
 
 static bool is_refused(void)
 {

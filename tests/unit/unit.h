@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As gcc says it; clang does only if it is asked. */
+/* gcc defines this macro itself; clang reports it by __has_feature only. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
@@ -14,9 +14,9 @@
 #endif
 
 /*
- * TEST(part__says_what_holds) { CHECK(...); }  in any number, in one file, and that file is a
- * program: it runs every case and prints one line for each failure and "N passed, N failed" last.
- * Exit status 1 if a case failed. A failed CHECK ends its case.
+ * A file with any number of TEST(part__says_what_holds) { CHECK(...); } is a program. It runs every
+ * case, prints one line per failure, and "N passed, N failed" last. Exit status 1 if a case failed.
+ * A failed CHECK ends its case.
  */
 struct unit_case {
     const char *name;
