@@ -1,6 +1,7 @@
 /* tests/fuzz/fuzz_engine.c: bytes as a program for the engine: options, samples, marks, restarts.
  */
 #include "verdict/verdict.h"
+#include "words/words.h"
 
 #include "../unit/same_answer.h"
 
@@ -188,6 +189,8 @@ static void check(const struct run *r, struct answer *ret)
 {
     memset(ret, 0, sizeof *ret);
     engine_answer(r->engine, ret);
+    REQUIRE(ret->reason_count > 0 && ret->reason_count <= ANSWER_WHY);
+    reasons_write(ret, SERIES_BYTES, CLOCK_STEP);
     REQUIRE(engine_bytes(r->engine) <= ENGINE_MAX_BYTES);
     check_counts(ret, r);
     check_phases(ret, r);
