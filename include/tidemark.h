@@ -1,5 +1,5 @@
 /*
- * tidemark.h: watch the memory of a training loop from inside, and be told whether it leaks.
+ * tidemark.h: watch the memory of a training loop from inside, and report whether it leaks.
  *
  *     #include <tidemark.h>
  *
@@ -10,7 +10,7 @@
  *         double loss = train_one_batch();
  *         tidemark_step(w, loss);
  *     }
- *     tidemark_finish(w);                         // training is over: judge by what there is
+ *     tidemark_finish(w);                         // training is over: judge with the data so far
  *     struct tidemark_verdict v = {.size = sizeof(v)};
  *     if (tidemark_judge(w, &v) == 0)
  *         puts(v.summary);
@@ -20,23 +20,23 @@
  *
  * Errors: 0 or positive on success, -errno on failure, outputs untouched. No function prints,
  * exits, raises a signal, starts a thread or changes errno. Every function accepts a NULL watcher
- * and answers -EINVAL, so that a loop need not ask whether watching works. -ENOMEM from any of
- * them: memory ran out. The program goes on and the watcher does not: all later calls return
- * -ENOMEM too, and tidemark_close() releases what it safely can. Another watcher may be opened.
+ * and returns -EINVAL, so a loop need not check whether watching works. -ENOMEM from any of them:
+ * memory ran out. The program continues and the watcher does not: all later calls return -ENOMEM
+ * too, and tidemark_close() releases what it safely can. You may open another watcher.
  *
- * Threads: one watcher may be used by several threads; a lock of its own is held for the moment.
- * A leak's callback comes in the thread whose call found it, with that lock free. Only
- * tidemark_close() must be the last call of all.
+ * Threads: several threads may use one watcher; its own lock is held briefly. The thread whose call
+ * found a leak calls the callback, without holding that lock. tidemark_close() must be the very
+ * last call.
  *
- * fork(): the child of a fork has no watcher: every call there answers -ECHILD and does nothing;
- * tidemark_close() lets go of the memory. It may open one of its own. Under `tidemark run` nothing
- * is written to a file by this library: the watcher outside hears the steps and does it.
+ * fork(): a forked child has no watcher. Every call there returns -ECHILD and does nothing, but
+ * tidemark_close() frees the memory. The child may open its own watcher. Under `tidemark run` this
+ * library writes no file: the outside watcher receives the steps and records them.
  *
- * Versions: structs that cross this border begin with their size, set by the caller; later versions
- * add at the end only. -EINVAL: the size was not set. What is promised begins with the release of
- * 0.1.0: programs built against an earlier header have a smaller struct tidemark_verdict and are
- * answered -EINVAL, so they never misread one. Severities and kinds are texts, so that new ones
- * change no number: compare them, and take one you do not know for "low".
+ * Versions: structs passed to this library begin with their size, set by the caller; later versions
+ * add members only at the end. -EINVAL: the size was not set. These promises begin with the release
+ * of 0.1.0. Programs built against an earlier header have a smaller struct tidemark_verdict and get
+ * -EINVAL, so they never misread one. Severities and kinds are texts, so that new ones change no
+ * number: compare them, and treat an unknown one as "low".
  */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
@@ -61,32 +61,31 @@ TIDEMARK_API const char *tidemark_version(void);
 
 typedef struct tidemark_watcher tidemark_watcher;
 
-/* 0 and NULL everywhere: the sensible thing. */
+/* 0 and NULL everywhere select sensible defaults. */
 struct tidemark_options {
     size_t size;          /* sizeof(struct tidemark_options) */
     const char *run_file; /* record here, for `tidemark show`; NULL: nothing is recorded */
-    double start_step;    /* steps made before this program began: a resumed training */
+    double start_step;    /* steps made before this program began, in resumed training */
     double plan_steps;    /* the step at which training will end */
     double horizon;       /* the longest ramp that may still be harmless, in steps */
     double epoch;         /* steps of an epoch, if known */
     double limit_bytes;   /* the job's memory limit; 0: from the cgroup, or the machine's memory */
-    int no_gpu;           /* do not ask the driver */
+    int no_gpu;           /* do not query the driver */
 };
 
 /*
- * Watches this process and those it starts. Takes some milliseconds, more where a GPU's driver has
- * to wake up first. Several watchers may be open, each with its own count of steps; a watcher
- * outside is told those of the first, and once that is finished, of the next that is opened.
- * -EEXIST: the run file is there, and is left alone; -EACCES, -ENOENT, ...: it cannot be made;
- * -EINVAL: a number that is negative or none; -E2BIG: an option that this version does not know.
+ * Watches this process and those it starts. Takes some milliseconds, more if a GPU driver has to
+ * wake up first. Several watchers may be open, each with its own count of steps. An outside watcher
+ * receives the steps of the first, and once that is finished, of the next one opened.
+ * -EEXIST: the run file exists, and stays unchanged; -EACCES, -ENOENT, ...: it cannot be created;
+ * -EINVAL: a number is negative or not finite; -E2BIG: an option that this version does not know.
  */
 TIDEMARK_API int tidemark_open(const struct tidemark_options *options, tidemark_watcher **ret);
 
 /*
- * Training is over. Growth that was still being watched, because waiting cost nothing, is judged
- * by what there is, and the run file is completed. The answers below are final from here on;
- * steps, epochs, counters and phases are refused with -ESHUTDOWN. -errno: the run file lacks its
- * end.
+ * Training is over. Judges growth that was still under observation, because waiting cost nothing,
+ * with the data so far, and completes the run file. From here on the answers below are final, and
+ * steps, epochs, counters and phases return -ESHUTDOWN. -errno: the run file lacks its end.
  */
 TIDEMARK_API int tidemark_finish(tidemark_watcher *w);
 
@@ -105,7 +104,7 @@ TIDEMARK_API int tidemark_step(tidemark_watcher *w, double loss);
 /* An epoch is over. */
 TIDEMARK_API int tidemark_epoch_end(tidemark_watcher *w);
 
-/* A counter of the caller's own at this moment: memory in a pool, entries of a cache. */
+/* The caller's own counter at this moment: memory in a pool, entries of a cache. */
 enum tidemark_unit {
     TIDEMARK_BYTES,
     TIDEMARK_COUNT,
@@ -122,12 +121,12 @@ TIDEMARK_API int tidemark_count(tidemark_watcher *w, const char *name, const cha
                                 enum tidemark_unit unit, double value);
 
 /*
- * What the program does beside its steps, by a name of its own: "evaluate", "save". The report
- * names the memory used in a phase, and says whether it was freed. `name`: 1 to 47 bytes. Phases
- * may nest, also under one name, which then ends with its last end. An end without a beginning
- * is ignored. From the 17th name on all are "other". Takes about 0.1 ms; under a microsecond
- * where a name comes more often than every 20 ms: then all are counted, and some are sampled.
- * Counters that follow at once belong to the phase, and are not judged. -EINVAL: an invalid
+ * Work of the program outside its steps, under its own name: "evaluate", "save". The report gives
+ * the memory used in a phase, and says whether it was freed. `name`: 1 to 47 bytes. Phases may
+ * nest, also under one name, which then ends with its last end. An end without a beginning is
+ * ignored. All names from the 17th on are "other". Takes about 0.1 ms. If a name comes more often
+ * than every 20 ms, takes under a microsecond: then all are counted and some are sampled.
+ * Counters that follow immediately belong to the phase and are not judged. -EINVAL: an invalid
  * name.
  */
 TIDEMARK_API int tidemark_phase_begin(tidemark_watcher *w, const char *name);
@@ -146,35 +145,35 @@ struct tidemark_verdict {
     enum tidemark_answer answer;
     char severity[16];   /* "negligible", "low", "medium", "high"; empty: no leak */
     double confidence;   /* 0 to 1; NAN: not given */
-    char kind[48];       /* of the series that decides: "host.anon"; empty: none does */
+    char kind[48];       /* of the deciding series: "host.anon"; empty: none decides */
     char device[24];     /* of it; empty: none */
-    double rate;         /* of it, in its unit per step (per second where there are no steps) */
-    double rate_upper;   /* upper bound of the rate where it is not a leak; NAN: not known */
+    double rate;         /* of it, in its unit per step (per second without steps) */
+    double rate_upper;   /* upper bound of the rate if it is not a leak; NAN: not known */
     double needs_steps;  /* steps until it can be judged; NAN: not known or not needed */
-    double limit_step;   /* the step at which memory runs out; NAN: not in sight */
-    double suspect_step; /* first suspected at; NAN: never */
-    double alarm_step;   /* called a leak at; NAN: never */
+    double limit_step;   /* the step at which memory runs out; NAN: none predicted */
+    double suspect_step; /* step of the first suspicion; NAN: never */
+    double alarm_step;   /* step at which it was called a leak; NAN: never */
     char summary[512];   /* one sentence for people */
 };
 
 /* The answer for the whole job so far. Takes about a millisecond. */
 TIDEMARK_API int tidemark_judge(tidemark_watcher *w, struct tidemark_verdict *ret);
 
-/* The answer for one series, of this process where it has one of that kind. -ENOENT: no series of
+/* The answer for one series; this process's own, if it has one of that kind. -ENOENT: no series of
  * that kind (and device; NULL: any). */
 TIDEMARK_API int tidemark_judge_series(tidemark_watcher *w, const char *kind, const char *device,
                                        struct tidemark_verdict *ret);
 
-/* Called once for every series that turns to leak during training, by the call that finds it:
- * mostly tidemark_step(), also the last check of tidemark_finish(). Not called for a negligible
- * leak until it becomes more: tidemark_judge() and the report name it. Not called for a leak found
- * only because training is over: judge after tidemark_finish(). The callback may call anything but
+/* Called once for every series that becomes a leak during training, by the call that finds it:
+ * mostly tidemark_step(), also the last check of tidemark_finish(). Not called while a leak is
+ * negligible; tidemark_judge() and the report name it. Not called for a leak found only because
+ * training is over: judge after tidemark_finish(). The callback may call anything except
  * tidemark_close(), and must return. NULL: none. */
 typedef void tidemark_leak_callback(void *context, const struct tidemark_verdict *v);
 TIDEMARK_API int tidemark_on_leak(tidemark_watcher *w, tidemark_leak_callback *call, void *context);
 
-/* Everything, as docs/JSON.md describes it; as text, the short report of `tidemark run`. The caller
- * frees the text with tidemark_free(). */
+/* The full report as JSON (see docs/JSON.md); the short report of `tidemark run` as text. The
+ * caller frees the text with tidemark_free(). */
 TIDEMARK_API int tidemark_json(tidemark_watcher *w, char **ret);
 TIDEMARK_API int tidemark_report(tidemark_watcher *w, char **ret);
 TIDEMARK_API void tidemark_free(void *text);
@@ -183,8 +182,8 @@ TIDEMARK_API void tidemark_free(void *text);
 
 /*
  * The numbers for a status line. NAN: not known. Values from outside the process are those of
- * the last reading, which is at most about 5 seconds old: each reading first has to be paid for
- * by elapsed time.
+ * the last reading, at most about 5 seconds old: enough time must pass before the next reading to
+ * keep its overhead low.
  */
 struct tidemark_now {
     size_t size;         /* sizeof(struct tidemark_now), set by the caller */
@@ -192,7 +191,7 @@ struct tidemark_now {
     double host_bytes;   /* private memory of this process */
     double system_used;  /* share of the machine's memory in use, 0 to 1 */
     double cpu_used;     /* share of the machine's processors, since the last reading, 0 to 1 */
-    double gpu_bytes;    /* of this process on its devices, by the driver */
+    double gpu_bytes;    /* of this process on its devices, from the driver */
     double gpu_used;     /* the busiest device's utilisation, 0 to 1 */
 };
 

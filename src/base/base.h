@@ -1,4 +1,4 @@
-/* base/base.h: shared by every room: text, units, JSON, lines, the vocabulary. */
+/* base/base.h: what every room shares: text, units, JSON, lines, the vocabulary. */
 #ifndef TIDEMARK_BASE_H
 #define TIDEMARK_BASE_H
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Bytes that grow as they are added to. `text` is always NUL-terminated once something was added
- * and NULL before; read it through buf_text(). A failed allocation aborts the program: every
+ * A buffer that grows as text is added. `text` is NULL until something is added, then always
+ * NUL-terminated; read it through buf_text(). A failed allocation aborts the program: every
  * caller builds output for a person or a program, where half a text is worse than none.
  * Initialise with BUF_INIT; one owner, one thread.
  */
@@ -22,7 +22,7 @@ struct buf {
 /* Frees the storage; the buffer may be used again. */
 void buf_release(struct buf *b);
 
-/* Empties the buffer and keeps its storage. */
+/* Empties the buffer but keeps its storage. */
 void buf_clear(struct buf *b);
 
 /* The text so far; never NULL; valid until the next change of the buffer. */

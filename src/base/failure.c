@@ -1,4 +1,4 @@
-/* base/failure.c: what happens when the system has no more memory or files to give. */
+/* base/failure.c: what happens when the system runs out of memory or files. */
 #include "base/failure.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* base/failure.h: what happens when the system has no more memory or files to give. */
+/* base/failure.h: what happens when the system runs out of memory or files. */
 #ifndef TIDEMARK_BASE_FAILURE_H
 #define TIDEMARK_BASE_FAILURE_H
 
@@ -8,7 +8,7 @@
 #define FAILURE_STATUS 1
 
 /*
- * An allocation failed and the caller has no error code to return. Ends this process at once:
+ * For a failed allocation where the caller has no error code to return. Ends this process at once:
  * writes "tidemark: out of memory" to standard error and exits with FAILURE_STATUS, without exit
  * handlers. Inside base_guard() it ends only the guarded work. Allocates nothing, takes no lock,
  * and may be called anywhere, also in the child of a fork.
@@ -30,11 +30,11 @@ __attribute__((noreturn)) void base_out_of_memory(void); /* cppcheck knows no _N
  */
 int base_guard(int (*work)(void *context), void *context);
 
-/* An errno in words, with the way out where there is one: "too many open files: raise ulimit -n".
+/* An errno in words, with the remedy if there is one: "too many open files: raise ulimit -n".
  * Valid until the next call in this thread. */
 const char *error_words(int error);
 
-/* Descriptors ran out, here or on the machine: the file that could not be opened may exist. */
+/* Whether this process or the machine ran out of descriptors: the unopened file may exist. */
 bool error_lacks_files(int error);
 
 #endif

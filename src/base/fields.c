@@ -63,7 +63,7 @@ void fields_drop_infinite(const struct field_table *fields, void *of)
     }
 }
 
-/* Of one, at its place. */
+/* Releases one element at `at`. */
 static void release_one(const struct field_entry *f, char *at)
 {
     char *text;

@@ -12,10 +12,10 @@
 
 /*
  * A table describes every member of a struct; tests/unit/test_fields.c fails where one is
- * missing. It serves two kinds of JSON. *Shown* to programs (docs/JSON.md): leaves out members
- * that say nothing, and names a position by its clock. *Kept* in a run file: every member under
- * its own name, and can be read back. A member added by a later version is unknown in an older
- * file, and an older reader skips it.
+ * missing. It serves two kinds of JSON. *Shown* to programs (docs/JSON.md): omits members without
+ * information and names a position by its clock. *Kept* in a run file: writes every member under
+ * its own name, so that it can be read back. A member added by a later version is unknown in an
+ * older file, and an older reader skips it.
  */
 enum field_type {
     FIELD_NUMBER, /* double; NAN is unknown */
@@ -29,7 +29,7 @@ enum field_type {
     FIELD_NOT_KEPT, /* means nothing outside the run */
 };
 
-/* How many of them the member is. */
+/* How many values the member holds. */
 enum field_many {
     FIELD_ONE,
     FIELD_ARRAY, /* room for `most` inside the struct, and a count */
@@ -38,13 +38,13 @@ enum field_many {
 
 enum field_flag {
     FIELD_HIDDEN = 1,     /* kept, not shown */
-    FIELD_EVEN_EMPTY = 2, /* of several: shown even where there are none */
+    FIELD_EVEN_EMPTY = 2, /* an array or list: shown even if empty */
     FIELD_ENDLESS = 4,    /* INFINITY has a meaning: never */
-    FIELD_REQUIRED = 8,   /* an element of several without it is refused */
-    FIELD_ON_STEPS = 16,  /* shown only where the clock is the step */
+    FIELD_REQUIRED = 8,   /* an array or list element without it is refused */
+    FIELD_ON_STEPS = 16,  /* shown only if the clock is the step */
     FIELD_BY_CLOCK = 32,  /* shown as NAME_step or NAME_seconds */
-    FIELD_IF = 64,        /* shown only where the member at `condition` is neither 0 nor NULL */
-    FIELD_OR_NONE = 128,  /* a size_t of which SIZE_MAX means none: kept as -1 */
+    FIELD_IF = 64,        /* shown only if the member at `condition` is neither 0 nor NULL */
+    FIELD_OR_NONE = 128,  /* a size_t whose SIZE_MAX means none: kept as -1 */
 };
 
 struct field_entry {
@@ -130,21 +130,21 @@ struct field_table {
 
 /* ---- working with structs ---- */
 
-/* Everything unknown, none of it owned: NAN, NULL, 0; padding, too. */
+/* Sets every member to unknown (NAN, NULL, 0) without freeing; clears padding too. */
 void fields_clear(const struct field_table *fields, void *ret);
 
 /* Frees what is owned, and clears all bytes to 0. */
 void fields_release(const struct field_table *fields, void *of);
 
-/* Makes infinite numbers unknown, except where infinity has a meaning. */
+/* Makes infinite numbers unknown, except with FIELD_ENDLESS. */
 void fields_drop_infinite(const struct field_table *fields, void *of);
 
-/* How many there are of a member that is an array or a list. */
+/* The number of elements of an array or list member. */
 size_t field_count(const struct field_entry *f, const void *of);
 
 /* ---- as JSON ---- */
 
-/* The members that are shown, from `first` to `last` by name; NULL: from the first, to the last. */
+/* The shown members from `first` to `last` by name. NULL: from the first, or to the last. */
 void fields_show(struct json *j, const struct field_table *fields, const void *of,
                  enum series_clock clock, const char *first, const char *last);
 
@@ -153,8 +153,8 @@ void fields_keep(struct json *j, const char *key, const struct field_table *fiel
 
 /*
  * Reads the next value into a cleared struct. Checks types, bounds and FIELD_REQUIRED, but not
- * how members relate. -EINVAL: not such an object; the members read so far are set, and have to
- * be released.
+ * how members relate. -EINVAL: not such an object; the members read so far are set and must be
+ * released.
  */
 int fields_recall(struct json_reader *r, const struct field_table *fields, void *ret);
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTEGER_MOST 9007199254740992.0 /* a double has every integer up to here */
+#define INTEGER_MOST 9007199254740992.0 /* a double represents every integer up to here */
 
-/* Where the elements are. */
+/* The address of the first element. */
 static const char *elements_of(const struct field_entry *f, const void *of)
 {
     const char *at = (const char *) of + f->offset, *list;
@@ -51,7 +51,7 @@ static void add_number(struct json *j, const char *key, const void *at)
     json_number(j, key, value);
 }
 
-/* Number, truth, word or text: what has no parts. */
+/* Adds a value without parts: a number, bool, word or text. */
 static void add_plain(struct json *j, const char *key, const struct field_entry *f, const void *at)
 {
     const char *text;
@@ -265,7 +265,7 @@ static int recall_text(const struct json_token *t, void *at)
     return 0;
 }
 
-/* Cut to whole characters where it is too long. */
+/* Truncates a text that is too long to whole characters. */
 static int recall_line(const struct json_token *t, char *ret, size_t size)
 {
     struct buf text = BUF_INIT;
@@ -304,7 +304,7 @@ static int recall_plain(const struct field_entry *f, const struct json_token *t,
     }
 }
 
-/* Behind its `[`, to its `]`. */
+/* Reads from after the `[` to the `]`. */
 static int recall_row(struct json_reader *r, const struct field_table *fields, char *of)
 {
     struct json_token t;
@@ -321,7 +321,7 @@ static int recall_row(struct json_reader *r, const struct field_table *fields, c
 
 static int recall_members(struct json_reader *r, const struct field_table *fields, char *of);
 
-/* `t` is the first token of it. */
+/* `t` is the first token of the value. */
 static int recall_one(struct json_reader *r, const struct field_entry *f,
                       const struct json_token *t, char *at)
 {
@@ -353,7 +353,7 @@ static void set_count(const struct field_entry *f, char *of, size_t count)
     put_bits(of + f->count_offset, f->count_size, count);
 }
 
-/* Room for one more, which is counted; NULL: there may be no more. */
+/* Adds one cleared element and counts it. NULL: there may be no more. */
 static char *add_element(const struct field_entry *f, char *of)
 {
     size_t count = field_count(f, of);
@@ -412,7 +412,7 @@ static const struct field_entry *find_field(const struct field_table *fields,
     return NULL;
 }
 
-/* Behind its `{`, to its `}`. */
+/* Reads from after the `{` to the `}`. */
 static int recall_members(struct json_reader *r, const struct field_table *fields, char *of)
 {
     struct json_token t;

@@ -22,7 +22,7 @@ static void new_line(struct json *j)
     buf_repeat(j->out, " ", (size_t) j->indent * j->depth);
 }
 
-/* Beyond U+FFFF JSON wants two surrogates. */
+/* Beyond U+FFFF, JSON requires two surrogates. */
 static void add_hexadecimal(struct buf *out, uint32_t c)
 {
     if (c < 0x10000)
@@ -133,7 +133,7 @@ void json_null(struct json *j, const char *key)
     buf_adds(j->out, "null");
 }
 
-/* What is not known: left out of an object, null in an array. */
+/* An unknown value: omitted from an object, null in an array. */
 static void absent(struct json *j, const char *key)
 {
     if (!key)

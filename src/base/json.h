@@ -10,7 +10,7 @@
 /*
  * Writes into a buffer it does not own. Commas and escapes are handled here. `key` is NULL
  * inside an array and at the top. With `indent` the text is laid out for a person, else it is
- * one line. A number that is not finite is *absent*: left out of an object, null in an array.
+ * one line. A number that is not finite is *absent*: omitted from an object, null in an array.
  * Strings are repaired to valid UTF-8; characters unsafe for a terminal (utf8_is_unsafe()) are
  * escaped.
  */
@@ -32,8 +32,8 @@ void json_integer(struct json *j, const char *key, int64_t value);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 
-/* Adds JSON text from a file, unchanged but for characters unsafe for a terminal: they are escaped,
- * which leaves its strings the same. */
+/* Adds JSON text from a file. Escapes only characters unsafe for a terminal, which does not change
+ * the values of its strings. */
 void json_add_foreign(struct buf *out, const char *text);
 
 #endif

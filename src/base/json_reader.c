@@ -1,4 +1,4 @@
-/* base/json_reader.c: a small reader of JSON, one token after another. */
+/* base/json_reader.c: a small JSON reader that returns one token at a time. */
 #include "base/json_reader.h"
 
 #include "base/number.h"
@@ -12,9 +12,9 @@
 
 enum expect {
     EXPECT_VALUE,
-    EXPECT_VALUE_OR_END, /* just behind '[' */
+    EXPECT_VALUE_OR_END, /* just after '[' */
     EXPECT_KEY,
-    EXPECT_KEY_OR_END, /* just behind '{' */
+    EXPECT_KEY_OR_END, /* just after '{' */
     EXPECT_COMMA_OR_END,
     EXPECT_NOTHING, /* the document is over */
 };
@@ -65,7 +65,7 @@ static int end(struct json_reader *r, struct json_token *ret)
     return 0;
 }
 
-/* The length of the escape at `at`, 0 where it is none. */
+/* The length of the escape at `at`; 0: not an escape. */
 static size_t escape_length(const struct json_reader *r, size_t at)
 {
     if (at + 1 >= r->len)
@@ -242,7 +242,7 @@ static uint32_t hex4(const char *text)
     return value;
 }
 
-/* Reads the \uXXXX at `at`, with its second half where it is a surrogate; the length consumed. */
+/* Reads the \uXXXX at `at`, and the second half of a surrogate pair. Returns the length read. */
 static size_t add_unicode(const struct json_token *t, size_t at, struct buf *b)
 {
     uint32_t c = hex4(t->text + at + 2);

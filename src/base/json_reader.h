@@ -1,4 +1,4 @@
-/* base/json_reader.h: a small reader of JSON, one token after another. Pure. */
+/* base/json_reader.h: a small JSON reader that returns one token at a time. Pure. */
 #ifndef TIDEMARK_BASE_JSON_READER_H
 #define TIDEMARK_BASE_JSON_READER_H
 
@@ -10,8 +10,8 @@
 
 /*
  * A cursor over one document in memory; nothing is allocated. Depth is bounded (64).
- * json_next() gives one token after another in document order; strings are given raw (still
- * escaped), json_token_text() unescapes.
+ * json_next() returns one token after another in document order. Strings are raw (still escaped);
+ * json_token_text() unescapes them.
  */
 enum json_type {
     JSON_END, /* the document is over */
@@ -44,7 +44,7 @@ struct json_reader {
 
 void json_reader_init(struct json_reader *r, const char *text, size_t len);
 
-/* 0, or -EINVAL where the text is not JSON (r->pos says where). NaN and Infinity, which Python
+/* 0, or -EINVAL if the text is not JSON (r->pos says where). NaN and Infinity, which Python
  * writes, are read as JSON_NULL. */
 int json_next(struct json_reader *r, struct json_token *ret);
 

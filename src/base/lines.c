@@ -8,16 +8,16 @@
 
 #define LINES_CHUNK ((size_t) 64 << 10)
 
-/* The bytes not yet given out are text[begin, end); those before `scanned` hold no line end. */
+/* text[begin, end) is not yet returned; its bytes before `scanned` hold no line end. */
 struct lines {
     int fd;
     char *text;
     size_t capacity; /* one byte more is allocated, for the NUL */
     size_t begin, scanned, end;
     uint64_t number;   /* of the line being read */
-    bool at_start;     /* nothing was given out yet: a byte-order mark may come */
-    bool after_return; /* a \n coming now belongs to the \r before it */
-    bool passing_over; /* inside the rest of a line that was cut */
+    bool at_start;     /* nothing returned yet: a byte-order mark may come */
+    bool after_return; /* a \n now belongs to the \r before it */
+    bool passing_over; /* skipping the rest of a truncated line */
 };
 
 int lines_new(int fd, struct lines **ret)
@@ -72,7 +72,7 @@ static ssize_t fill(struct lines *l)
     int r = make_room(l);
     if (r < 0)
         return r;
-    /* Small reads keep what must be moved small, also after one very long line. */
+    /* Small reads limit what make_room() must move, even after one very long line. */
     size_t room = l->capacity - l->end;
     ssize_t n;
     do {
@@ -107,7 +107,7 @@ static void give(struct lines *l, size_t end, struct line *ret)
     };
 }
 
-/* The line that ends at `scanned`, where a line end stands. False: it was nothing to give out. */
+/* Takes the line that ends at `scanned`, which is a line end. False: nothing to return. */
 static bool take(struct lines *l, struct line *ret)
 {
     char c = l->text[l->scanned];
@@ -131,7 +131,7 @@ static bool is_full(const struct lines *l)
     return l->end - l->begin >= LINES_MAX_BYTES;
 }
 
-/* The line has reached its limit: gives what there is of it. */
+/* The line has reached its limit: returns what was read of it. */
 static void cut(struct lines *l, struct line *ret)
 {
     give(l, l->end, ret);

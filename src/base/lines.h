@@ -14,7 +14,7 @@ struct line {
     const char *text; /* NUL-terminated (the line end is not part of it) */
     size_t len;
     uint64_t number; /* from 1, counted by \n as editors do */
-    bool cut;        /* was longer than LINES_MAX_BYTES; the rest was skipped */
+    bool cut;        /* longer than LINES_MAX_BYTES; the rest is skipped */
     bool has_nul;    /* holds a NUL byte: not text */
     bool complete;   /* ended by a line end, not by the end of the stream */
 };

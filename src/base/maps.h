@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* One mapping. `path` is as the kernel prints it, without " (deleted)"; "" where there is none. It
- * points into the text that was parsed and is not terminated. */
+/* One mapping. `path` is as the kernel prints it, without " (deleted)"; empty if there is none.
+ * It points into the parsed text and is not NUL-terminated. */
 struct maps_entry {
     uint64_t start, end, offset;
     bool read, write, execute, private;
@@ -18,8 +18,8 @@ struct maps_entry {
     size_t path_len;
 };
 
-/* The first entry of `text`, from *position on, which moves behind its line. 1; 0 at the end;
- * lines that are not understood are passed over. */
+/* Reads the next entry of `text` from *position on, and moves *position after its line. 1, or 0 at
+ * the end. Skips lines that it cannot parse. */
 int maps_next(const char *text, size_t len, size_t *position, struct maps_entry *ret);
 
 /* Whether the last part of the entry's path begins with `begin`. */

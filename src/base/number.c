@@ -38,7 +38,7 @@ static void add_digit(struct digits *d, char c, bool fraction)
     d->exponent = clamp_exponent(d->exponent + (keep ? 0 : 1) - (fraction ? 1 : 0));
 }
 
-/* A separator with exactly three digits behind it. */
+/* A separator followed by exactly three digits. */
 static bool is_group(const char *text, size_t len, size_t at)
 {
     return at < len && text[at] == ',' && is_digit(text, len, at + 1) &&
@@ -91,7 +91,7 @@ static double scale(uint64_t mantissa, int exponent)
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                     1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    /* Both factors are exact here, so that one operation rounds correctly. */
+    /* Both factors are exact here, so a single operation rounds correctly. */
     if (mantissa <= (UINT64_C(1) << 53) && exponent >= -22 && exponent <= 22)
         return exponent < 0 ? (double) mantissa / powers[-exponent]
                             : (double) mantissa * powers[exponent];

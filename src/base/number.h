@@ -7,14 +7,14 @@
 
 /* A decimal number as it was printed: value = digits x 10^exponent. */
 struct number {
-    double value;   /* infinite where it is too large */
+    double value;   /* infinite if too large */
     int last_digit; /* the power of ten of the last printed digit */
     size_t length;  /* characters consumed */
 };
 
 /*
- * Reads [+-] digits [. digits] [e [+-] digits], where a part that is not complete ("5.", "5e")
- * is not consumed. With `grouped`, thousands separators count: "1,234,567" but not "1,23".
+ * Reads [+-] digits [. digits] [e [+-] digits]; does not consume an incomplete part ("5.", "5e").
+ * With `grouped`, thousands separators count: "1,234,567" but not "1,23".
  * length 0: no number here.
  */
 struct number number_scan(const char *text, size_t len, bool grouped);

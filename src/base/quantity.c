@@ -1,4 +1,4 @@
-/* base/quantity.c: numbers with units, as they stand in logs and arguments. */
+/* base/quantity.c: numbers with units, as in logs and arguments. */
 #include "base/quantity.h"
 
 #include "base/number.h"
@@ -13,7 +13,7 @@ static bool is_word(char c)
     return isalnum((unsigned char) c) || c == '_';
 }
 
-/* The factor of a unit word, 0 where it is none. All are binary: see units.h. */
+/* The factor of a unit word; 0: not a unit. All are binary: see units.h. */
 static double unit_factor(const char *word, size_t len)
 {
     static const struct {

@@ -1,13 +1,13 @@
-/* base/quantity.h: numbers with units, as they stand in logs and arguments. Pure. */
+/* base/quantity.h: numbers with units, as in logs and arguments. Pure. */
 #ifndef TIDEMARK_BASE_QUANTITY_H
 #define TIDEMARK_BASE_QUANTITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A number as it stood in a text. */
+/* A number as written in a text. */
 struct quantity {
-    double value; /* in bytes where a unit was given, else the plain number */
+    double value; /* in bytes if a unit was given, else the plain number */
     double
         resolution; /* one unit of the last printed digit, in the same measure: 6.2 GB -> 0.1 GB */
     bool has_unit;  /* a size unit followed the number */
@@ -24,7 +24,7 @@ int quantity_parse(const char *text, size_t len, struct quantity *ret);
 
 /*
  * The factor of the unit word that `text` begins with (1 for "B", 2^20 for "MB" and "MiB"), and
- * its length; 0, and *ret_length untouched, where the word is no unit.
+ * its length. 0, with *ret_length untouched: the word is not a unit.
  */
 double quantity_unit(const char *text, size_t len, size_t *ret_length);
 

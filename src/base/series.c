@@ -1,4 +1,4 @@
-/* base/series.c: the vocabulary: what a series is of, and in what it is counted. */
+/* base/series.c: the vocabulary: what a series measures, and in which unit. */
 #include "base/series.h"
 
 #include "base/fields.h"
@@ -43,7 +43,7 @@ static const struct field_entry info_list[] = {
 };
 const struct field_table series_info_fields = FIELDS(series_info, info_list);
 
-/* Decimals that leave two digits of a small count: one thread kept in 250 steps is 0.004 a step. */
+/* Decimals that show two digits of a small count: one thread in 250 steps is 0.004 per step. */
 static int count_decimals(double count)
 {
     double size = fabs(count);
@@ -118,9 +118,9 @@ double series_kind_resolution(const char *kind)
     } kinds[] = {
         {"host.", 1024.0 * 1024.0},
         {"heap.", 1024.0 * 1024.0},
-        {"gpu.used", 2.0 * 1024.0 * 1024.0}, /* the driver hands out granules of 2 MiB */
+        {"gpu.used", 2.0 * 1024.0 * 1024.0}, /* the driver allocates in units of 2 MiB */
         {"torch.", 0.0},
-        {"py.tensors", 16.0}, /* jobs that begin one after the other make some more */
+        {"py.tensors", 16.0}, /* jobs that begin one after the other create a few more */
         {"py.", 0.0},
         {"fds", 0.0},
         {"threads", 0.0},

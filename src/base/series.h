@@ -1,4 +1,4 @@
-/* base/series.h: the vocabulary: what a series is of, and in what it is counted. */
+/* base/series.h: the vocabulary: what a series measures, and in which unit. */
 #ifndef TIDEMARK_BASE_SERIES_H
 #define TIDEMARK_BASE_SERIES_H
 
@@ -11,7 +11,7 @@
  * Glossary, used the same everywhere:
  *   series   one counter of one process against a clock
  *   kind     which counter: "host.rss", "torch.allocated", "py.tensors", ... ("memory": not known)
- *   clock    what the rates are per: the training step, or the second
+ *   clock    what rates refer to: the training step, or the second
  *   unit     what is counted: bytes, or things
  *   at       a position on the series' clock; `step` and `seconds` name one clock each
  *   absent   not known: NAN for numbers, NULL for texts; never 0
@@ -22,17 +22,17 @@ enum series_clock { CLOCK_STEP, CLOCK_SECONDS };
 
 /* Who a series belongs to. Texts are owned by whoever made the struct; NULL or 0 is absent. */
 struct series_info {
-    const char *name; /* as the source names it: a column, a heading, an id; never NULL */
+    const char *name; /* the source's name: a column, a heading, an id; never NULL */
     const char *kind; /* never NULL */
     const char *device;
     int64_t pid;
     const char *role, *rank, *command, *start; /* of a watched process */
     enum series_unit unit;
     enum series_clock clock;
-    double resolution; /* one unit of the last printed digit where the source rounds; else 0 */
+    double resolution; /* one unit of the last printed digit if the source rounds; else 0 */
 };
 
-/* Its texts are to be released only where a struct owns them. */
+/* Release texts only if a struct owns them. */
 struct field_table;
 extern const struct field_table series_info_fields;
 
@@ -58,9 +58,9 @@ void series_add_length(struct buf *b, double length, bool about, enum series_clo
 void series_add_position(struct buf *b, double at, double start, enum series_clock clock);
 
 /*
- * The smallest growth that counter `kind` can show, in its unit: the kernel's counters creep on
- * their own (1 MiB), an allocator's and counts are exact (0). -1: an unknown kind; the engine
- * infers it from the values.
+ * The smallest growth that counter `kind` can show, in its unit. The kernel's counters drift on
+ * their own (1 MiB); an allocator's counters and counts are exact (0). -1: an unknown kind; the
+ * engine infers the resolution from the values.
  */
 double series_kind_resolution(const char *kind);
 

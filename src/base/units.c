@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From here on nobody counts digits. */
+/* From here on nobody counts digits: use exponent notation. */
 #define HUGE_NUMBER 1e15
 
 #define LEAST_BYTES 1e-6
@@ -94,7 +94,7 @@ void units_add_count(struct buf *b, double count, int decimals)
 void units_add_duration(struct buf *b, double seconds)
 {
     static const struct {
-        double below; /* up to here, in seconds */
+        double below; /* exclusive, in seconds */
         double size;
         const char *name;
     } scales[] = {
@@ -110,7 +110,7 @@ void units_add_duration(struct buf *b, double seconds)
         buf_adds(b, "?");
         return;
     }
-    size_t i = seconds == 0; /* nothing is 0 s */
+    size_t i = seconds == 0; /* zero is shown as 0 s */
     while (fabs(seconds) >= scales[i].below)
         i++;
     double value = seconds / scales[i].size;

@@ -1,4 +1,4 @@
-/* base/utf8.c: what is a character in bytes from outside. */
+/* base/utf8.c: finds the characters in bytes from outside, and the unsafe ones. */
 #include "base/utf8.h"
 
 #include <string.h>
@@ -36,9 +36,9 @@ struct range {
 };
 
 /*
- * Unicode's Default_Ignorable_Code_Point, less the variation selectors that ordinary text has
- * (U+FE00 to U+FE0F), and what else is drawn as nothing: separators of lines and paragraphs, and
- * the controls of annotations and hieroglyphs. All bidirectional controls are among them.
+ * Unicode's Default_Ignorable_Code_Point without the variation selectors of ordinary text (U+FE00
+ * to U+FE0F), and other invisible characters: line and paragraph separators, and the controls of
+ * annotations and hieroglyphs. Includes all bidirectional controls.
  */
 static const struct range hidden[] = {
     {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x061c, 0x061c},   {0x115f, 0x1160},

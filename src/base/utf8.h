@@ -1,4 +1,4 @@
-/* base/utf8.h: what is a character in bytes from outside. Pure. */
+/* base/utf8.h: finds the characters in bytes from outside, and the unsafe ones. Pure. */
 #ifndef TIDEMARK_BASE_UTF8_H
 #define TIDEMARK_BASE_UTF8_H
 
@@ -9,23 +9,23 @@
 #include <stdint.h>
 
 /*
- * Length of the well-formed UTF-8 sequence at `text`, 0 where there is none: overlong forms,
- * surrogates and anything past U+10FFFF are refused. `text` is NUL-terminated.
+ * Length of the well-formed UTF-8 sequence at `text`, or 0. Overlong forms, surrogates and anything
+ * past U+10FFFF are not well-formed. `text` is NUL-terminated.
  */
 size_t utf8_length(const char *text);
 
 /*
- * Whether a terminal must not get the well-formed character of `len` bytes at `text`: control
- * characters drive it, and characters that nobody sees (bidirectional controls, zero-width ones,
- * tags) make a line read as something it is not. *ret_character is its code point in either case.
+ * Whether the well-formed character of `len` bytes at `text` must not reach a terminal. Control
+ * characters command the terminal, and invisible characters (bidirectional controls, zero-width
+ * ones, tags) disguise a line. Always sets *ret_character to the code point.
  */
 bool utf8_is_unsafe(const char *text, size_t len, uint32_t *ret_character);
 
 /*
  * Adds a text from outside. Every name, path, command line or sentence that another program or a
- * file had a hand in goes through here before it is printed: unsafe characters and what is not
- * UTF-8, or was not before it was repaired (U+FFFD), become '?', and with `ascii` everything beyond
- * ASCII too. What stays JSON is escaped instead (base/json.h).
+ * file influenced passes through here before it is printed. Unsafe characters, bytes that are not
+ * UTF-8, and U+FFFD (a repaired byte) become '?'; with `ascii` everything beyond ASCII does too.
+ * JSON output is escaped instead (base/json.h).
  */
 void utf8_add_clean(struct buf *b, const char *text, bool ascii);
 

@@ -62,7 +62,7 @@ static int open_of(pid_t pid, const char *what)
     return fd < 0 ? -errno : fd;
 }
 
-/* The same mount namespace and the same root: the same names lead to the same files. */
+/* With the same mount namespace and root, the same names lead to the same files. */
 static bool sees_what_we_see(pid_t pid, int root)
 {
     char path[64], own[64] = {0}, its[64] = {0};
@@ -131,7 +131,7 @@ int deputy_new(pid_t pid, struct deputy **ret, struct buf *why)
     *d = (struct deputy){.pid = pid, .root = -1, .cwd = -1};
     d->process = (int) syscall(SYS_pidfd_open, pid, 0);
     int r = d->process < 0 ? refusal(-errno) : look(d, why);
-    /* Still alive, so everything read so far belongs to the pinned process. */
+    /* If it is still alive, everything read so far belongs to the pinned process. */
     if (r == 0 && work_target_has_ended(d))
         r = -ESRCH;
     if (r == 0) {
@@ -208,7 +208,7 @@ static void close_others(int *keep, unsigned count)
     syscall(SYS_close_range, next, ~0U, 0);
 }
 
-/* Changing ids clears the parent-death signal and may change who can debug us, so both are set
+/* Changing ids clears the parent-death signal and may change who can debug us, so set both
  * afterwards. The target's user may stop or kill the child, but not read or trace it. */
 static int become(const struct deputy *d, pid_t parent)
 {
@@ -255,7 +255,7 @@ static int64_t now_ms(void)
     return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* 1: an answer is there, or none will come; 0: timed out. */
+/* 1: an answer arrived, or none will come; 0: timed out. */
 static int wait_for_answer(int from)
 {
     int64_t end = now_ms() + (int64_t) (1000 * DEPUTY_SECONDS);
@@ -298,13 +298,13 @@ static int receive(int from, struct answer *ret)
         take_fds(&m, ret);
     if (n != (ssize_t) sizeof *ret)
         return -EIO;
-    if (m.msg_flags & MSG_CTRUNC) /* descriptors came, but there was no room for them */
+    if (m.msg_flags & MSG_CTRUNC) /* there was no room for the descriptors */
         return -EMFILE;
     ret->text[sizeof ret->text - 1] = '\0';
     return 0;
 }
 
-/* A child stuck in the kernel (a dead network file system) is left alone. */
+/* Kills and reaps the child. Gives up on one stuck in the kernel (a dead network file system). */
 static void end_child(pid_t child)
 {
     kill(child, SIGKILL);

@@ -1,4 +1,4 @@
-/* deputy/deputy.h: file work in another process's world, with that process's rights. */
+/* deputy/deputy.h: file work on another process's paths, with that process's rights. */
 #ifndef TIDEMARK_DEPUTY_DEPUTY_H
 #define TIDEMARK_DEPUTY_DEPUTY_H
 
@@ -9,12 +9,12 @@
 #include <sys/types.h>
 
 /*
- * Another process controls its own paths: in its mount namespace it may mount anything over any
- * name, at any moment. A root process that follows such a path acts on a file of the target's
- * choice. So a deputy follows every path that leads through a target: a forked child with the
- * target's user and group, without supplementary groups, capabilities, or descriptors other than
- * those it works on. It is not dumpable, and is killed after DEPUTY_SECONDS. Whatever a deputy
- * can be tricked into, the target can do itself.
+ * A target controls its own paths: in its mount namespace it may mount anything over any name, at
+ * any moment. A root process that follows such a path acts on a file of the target's choice. So
+ * only a deputy follows paths that lead through a target. A deputy is a forked child with the
+ * target's user and group. It has no supplementary groups, no capabilities, and only the
+ * descriptors it works on. It is not dumpable, and is killed after DEPUTY_SECONDS. Whatever a
+ * deputy can be tricked into, the target can do itself.
  *
  * A deputy answers with bytes and descriptors, which the functions below check before they
  * return them. Safe beside other threads: the child only makes system calls.
@@ -33,7 +33,7 @@ struct deputy *deputy_free(struct deputy *d); /* accepts NULL, returns NULL */
 
 uid_t deputy_uid(const struct deputy *d);
 
-/* Another user's process, or one that sees other files than we do: we may not open its files. */
+/* Another user's process, or one that sees other files than we do. We may not open its files. */
 bool deputy_is_foreign(const struct deputy *d);
 
 /* ---- a folder for its rings ---- */
@@ -46,9 +46,9 @@ bool deputy_is_foreign(const struct deputy *d);
  * cannot block. */
 struct deputy_folder {
     char path[DEPUTY_PATH]; /* as the target sees it */
-    int place;              /* the folder around it */
+    int place;              /* the parent folder */
     int directory;
-    int fifo, fifo_held; /* both ends of the fifo; -1: handed over to somebody else */
+    int fifo, fifo_held; /* both ends of the fifo; -1: handed over */
     struct stat st;      /* of the directory */
 };
 
@@ -60,21 +60,21 @@ int deputy_make_folder(const struct deputy *d, const char *fifo, struct deputy_f
 /* Removes it with its contents, and closes it. Accepts DEPUTY_FOLDER_NONE. */
 void deputy_remove_folder(const struct deputy *d, struct deputy_folder *f);
 
-/* Whether somebody reads the fifo of that name in a folder of the target's user. */
+/* Whether the fifo of that name in a folder of the target's user has a reader. */
 bool deputy_has_reader(const struct deputy *d, const char *folder, const char *fifo);
 
 /* ---- files ---- */
 
-/* Whether the path leads to that very file or folder there. 1 or 0; -EMFILE: it could not be
- * checked. */
+/* Whether the path leads to exactly that file or folder in the target. 1 or 0; -EMFILE: could not
+ * be checked. */
 int deputy_sees(const struct deputy *d, const char *path, const struct stat *st);
 
-/* A copy of an open file in a new folder of the target's /tmp, /var/tmp or /dev/shm: the first from
- * which programs can be loaded. */
+/* A copy of an open file, in a new folder of the target's /tmp, /var/tmp or /dev/shm: the first
+ * that allows loading programs. */
 struct deputy_copy {
     char folder[DEPUTY_PATH];     /* as the target sees it */
     char path[DEPUTY_PATH + 128]; /* of the copy, likewise */
-    int place, directory;         /* the folder around it, and the folder */
+    int place, directory;         /* the parent folder, and the folder */
 };
 
 #define DEPUTY_COPY_NONE ((struct deputy_copy){{0}, {0}, -1, -1})
@@ -83,8 +83,8 @@ int deputy_copy(const struct deputy *d, int from, const char *file, struct deput
 void deputy_remove_copy(const struct deputy *d, struct deputy_copy *c); /* accepts _NONE */
 
 /*
- * The text of a regular file of at most `most` bytes, as the process would read it: from its
- * working directory where the path is relative. The caller frees *ret_text. -errno.
+ * The text of a regular file of at most `most` bytes, as the process would read it: a relative path
+ * starts at its working directory. The caller frees *ret_text. -errno.
  */
 int deputy_read(const struct deputy *d, const char *path, size_t most, char **ret_text,
                 size_t *ret_len);

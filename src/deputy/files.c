@@ -1,4 +1,4 @@
-/* deputy/files.c: files in a target's world: looked for, copied there, read. */
+/* deputy/files.c: finds, copies and reads files in a target's view of the file system. */
 #include "deputy/work.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ void deputy_remove_copy(const struct deputy *d, struct deputy_copy *c)
 
 struct reading {
     const char *path;
-    char *text; /* shared with who asked */
+    char *text; /* shared with the parent */
     size_t most;
 };
 
@@ -182,7 +182,7 @@ int deputy_read(const struct deputy *d, const char *path, size_t most, char **re
     return r;
 }
 
-/* ---- what it has open ---- */
+/* ---- its open descriptors ---- */
 
 struct opening {
     int pinned; /* O_PATH */
@@ -190,7 +190,7 @@ struct opening {
     char path[32]; /* of that descriptor */
 };
 
-/* On a file system that the target serves itself, any read may block for ever. */
+/* On a file system that the target serves itself, any read may block forever. */
 static bool may_block(int fd)
 {
     struct statfs s;
@@ -213,8 +213,8 @@ static int open_it(const struct deputy *d, const void *context, struct answer *r
     return 0;
 }
 
-/* An open descriptor does not prove that the process may read the file, or open it at all: O_PATH
- * needs no right. */
+/* An open descriptor does not prove that the process may read or even open the file: O_PATH needs
+ * no right. */
 int deputy_open(const struct deputy *d, int fd)
 {
     struct opening x = {.is_foreign = d->is_foreign};

@@ -1,4 +1,4 @@
-/* deputy/folder.c: a folder in a target's world, for the rings of its processes. */
+/* deputy/folder.c: a folder where a target sees it, for the rings of its processes. */
 #include "deputy/work.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static int make(const struct deputy *d, const void *context, struct answer *ret)
     return r < 0 && !d->is_foreign ? make_in(d, "/tmp", context, ret) : r;
 }
 
-/* Nothing from the target is trusted. */
+/* Checks everything, because nothing from the target is trusted. */
 static bool is_as_it_should(const struct deputy *d, const struct deputy_folder *f)
 {
     struct stat reads, writes;
@@ -124,7 +124,7 @@ void deputy_remove_folder(const struct deputy *d, struct deputy_folder *f)
     *f = DEPUTY_FOLDER_NONE;
 }
 
-/* ---- somebody else's ---- */
+/* ---- somebody else's folder ---- */
 
 struct reader_query {
     const char *folder, *fifo;

@@ -1,4 +1,4 @@
-/* deputy/work.c: helpers shared by the deputy's work. System calls only. */
+/* deputy/work.c: helpers shared by all work of a deputy. System calls only. */
 #include "deputy/work.h"
 
 #include <dirent.h>
@@ -72,7 +72,7 @@ static unsigned empty_once(int directory)
     return removed;
 }
 
-/* A process that keeps adding files keeps us here until we are killed: it is their folder. */
+/* A process that keeps adding files keeps us here until we are killed, but it is its own folder. */
 void work_remove_folder(int place, int directory, const char *name)
 {
     while (empty_once(directory) > 0)

@@ -17,13 +17,13 @@ struct deputy {
 
 #define WORK_FDS 4u
 
-/* The answer of the child. Nothing in it is trusted. */
+/* The answer of the child. The parent trusts nothing in it. */
 struct answer {
     int32_t result; /* 0 or -errno */
     uint32_t fd_count;
     uint64_t device, inode, length;
     char text[DEPUTY_PATH];
-    int fds[WORK_FDS]; /* filled by the work; the caller owns them once they have come back */
+    int fds[WORK_FDS]; /* filled by the work; the caller owns those that come back */
 };
 
 /*
@@ -40,23 +40,23 @@ typedef int work_function(const struct deputy *d, const void *context, struct an
 int work_run(const struct deputy *d, work_function *work, const void *context, const int *keep,
              unsigned keep_count, unsigned fds, struct answer *ret);
 
-bool work_target_has_ended(const struct deputy *d); /* so its pid may be another's */
+bool work_target_has_ended(const struct deputy *d); /* then its pid may be another process's */
 
 void work_close(struct answer *a); /* all descriptors that came back */
 
 /* openat2(): -errno. */
 int work_open(int directory, const char *path, uint64_t flags, uint64_t resolve);
-/* Of the target's root, by an absolute path; links stay inside that root. */
+/* Opens an absolute path in the target's root; links stay inside that root. */
 int work_open_in_root(const struct deputy *d, const char *path, uint64_t flags);
-/* Directly inside an opened folder, following no link and crossing no mount. */
+/* Opens a name directly inside an opened folder; follows no link and crosses no mount. */
 int work_open_below(int directory, const char *name, uint64_t flags);
 
-/* "tidemark-" and 16 random digits: a new folder of mode 0700 in `place`, opened. -errno. */
+/* Creates and opens a folder of mode 0700 in `place`: "tidemark-" and 16 random digits. -errno. */
 int work_make_folder(int place, char ret_name[DEPUTY_PATH]);
 /* Removes the folder's contents, then the folder. */
 void work_remove_folder(int place, int directory, const char *name);
 
-/* The same by a deputy: of a folder at that path, whose descriptors are closed. */
+/* The same through a deputy, for the folder at that path; closes the descriptors. */
 void work_remove(const struct deputy *d, int *place, int *directory, const char *path);
 
 #endif

@@ -84,7 +84,7 @@ void fit_steps(const double *y, size_t n, double ret_rss[FIT_MAX_STEPS + 1])
         best[j] = segment_rss(&p, 0, j);
     ret_rss[0] = best[n];
     for (size_t k = 1; k <= FIT_MAX_STEPS; k++) {
-        /* From the right, so that best[] still holds the fits with one step less. */
+        /* From the right, so that best[] still holds the fits with one step fewer. */
         for (size_t j = n; j > k; j--) {
             double least = DBL_MAX;
             for (size_t i = k; i < j; i++) {
@@ -119,7 +119,7 @@ static double bic(double rss, double floor, size_t n, int parameters)
 
 enum fade_curve { FADE_LOG, FADE_EXP };
 
-/* Tries one curve; keeps it in *ret where it is the best so far. */
+/* Tries one curve; keeps it in *ret if it is the best so far. */
 static void try_fade(enum fade_curve curve, double tau, const double *x, const double *y, size_t n,
                      double floor, struct fade_fit *ret)
 {
@@ -140,11 +140,11 @@ static void try_fade(enum fade_curve curve, double tau, const double *x, const d
 }
 
 /*
- * One more column beside 1 and x: what it takes off the line's residuals (Gram-Schmidt). The
+ * One more column beside 1 and x, and how far it reduces the line's residuals (Gram-Schmidt). The
  * fitted curve is line + coefficient (column - projection of the column on 1 and x).
  */
 struct extra_column {
-    double coefficient, norm; /* norm: sum of squares of the column beside the line */
+    double coefficient, norm; /* norm: sum of squares of the column less its projection */
     double projected_slope;   /* of the column on x */
     double rss;
 };
@@ -166,7 +166,7 @@ static struct extra_column add_column(const double *x, const double *y, size_t n
                                  fmax(0, line->rss - dot * dot / norm)};
 }
 
-/* The best pair of lines joined at one of the points; *ret_knot says which. */
+/* The best pair of lines joined at one of the points, *ret_knot. */
 static struct extra_column best_kink(const double *x, const double *y, size_t n,
                                      const struct line_fit *line, size_t *ret_knot)
 {
@@ -203,7 +203,7 @@ void fit_fade(const double *x, const double *y, size_t n, double floor, struct f
 
 /* ---- the slope at the end ---- */
 
-/* How much better than the line a curve has to be. */
+/* By how much a curve must beat the line in BIC. */
 #define CURVE_GAIN 12.0
 
 static struct extra_column add_parabola(const double *x, const double *y, size_t n,
@@ -215,7 +215,7 @@ static struct extra_column add_parabola(const double *x, const double *y, size_t
     return add_column(x, y, n, line, squares);
 }
 
-/* d/dx of the whole at the end, where the extra column's own derivative is `steepness`. */
+/* d/dx of the fitted curve at the end; `steepness` is the extra column's derivative there. */
 static void end_slope(const struct line_fit *line, const struct extra_column *c, double steepness,
                       double sigma, struct end_fit *ret)
 {
@@ -239,7 +239,7 @@ void fit_end(const double *x, const double *y, size_t n, double noise, struct en
     *ret = (struct end_fit){.mean_slope = line.slope, .slope = line.slope, .knot = x[0]};
     double sigma = sqrt(fmax(line.rss, floor) / (m - 2));
     ret->error = line.sxx > 0 ? sigma / sqrt(line.sxx) : INFINITY;
-    /* A parabola that bends down has no end; two lines say better where growth slackened. */
+    /* A parabola that bends down never stops bending; two lines show better where growth slowed. */
     bool bends = bent.coefficient > 0 ? by_bend <= by_kink : by_bend + CURVE_GAIN < by_kink;
     if (curved && bends) {
         ret->shape = END_PARABOLA;
@@ -260,7 +260,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* For the short rows of a window, where qsort() would cost more than the fit itself. */
+/* For the few values of a window, where qsort() would cost more than the fit itself. */
 static void insertion_sort(double *values, size_t n)
 {
     for (size_t i = 1; i < n; i++) {

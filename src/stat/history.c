@@ -25,7 +25,7 @@ void history_clear(struct history *h)
 
 static struct history_block merge(const struct history_block *a, const struct history_block *b)
 {
-    /* In this form rounding cannot carry a mean beyond what it is the mean of. */
+    /* In this form rounding cannot push a mean outside the range of its values. */
     double share = (double) b->count / (double) (a->count + b->count);
     return (struct history_block){
         .at = a->at + (b->at - a->at) * share,
@@ -48,7 +48,7 @@ static void merge_pairs(struct history *h)
     h->width *= 2;
 }
 
-/* Room for one more block: a larger array while it is small, coarser blocks after that. */
+/* Room for one more block: enlarges the array up to HISTORY_BLOCKS, then merges blocks. */
 static int make_room(struct history *h)
 {
     if (h->count < h->capacity)

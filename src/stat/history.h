@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At most this many; when full, neighbours merge in pairs. */
+/* The most blocks; when full, neighbours merge in pairs. */
 #define HISTORY_BLOCKS 192
 
 struct history_block {
@@ -18,8 +18,8 @@ struct history_block {
 };
 
 /*
- * Blocks of `width` samples each, in order of time; the last one may hold fewer. Up to
- * HISTORY_BLOCKS samples every sample is a block of its own. Starts small and grows.
+ * Blocks of `width` samples each, in order of time; the last one may hold fewer. While there are at
+ * most HISTORY_BLOCKS samples, each is its own block. The array starts small and grows.
  */
 struct history {
     struct history_block *blocks;
@@ -34,7 +34,7 @@ void history_clear(struct history *h);
 /* -ENOMEM: the sample is not counted. */
 int history_push(struct history *h, double at, double seconds, double value);
 
-/* The series was this high between samples; ignored while there are no samples. */
+/* Notes a peak of the series between samples; ignored while there are no samples. */
 void history_note_peak(struct history *h, double value, unsigned activity);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A stretch of the series: where, its mean and its floor. */
+/* A stretch of the series: its position, mean and minimum. */
 struct block {
     double at, mean, min;
 };
@@ -15,12 +15,12 @@ struct block {
 
 /*
  * Level 0 holds the last PYRAMID_RING base blocks, level k the last PYRAMID_RING blocks of 2^k
- * base blocks each. Above the last level history is forgotten. A level is made when its first
- * block is complete, so a short series costs one ring.
+ * base blocks each. History beyond the last level is dropped. A level is allocated when its first
+ * block is complete, so a short series needs only one ring.
  */
 struct pyramid_level {
     struct block ring[PYRAMID_RING];
-    struct block half; /* the first of the pair that will make a block of the next level */
+    struct block half; /* first of the pair that will form a block of the next level */
     bool has_half;
     uint64_t completed; /* blocks ever added */
 };
@@ -33,13 +33,13 @@ struct pyramid {
 void pyramid_init(struct pyramid *p, unsigned max_levels);
 void pyramid_release(struct pyramid *p);
 
-/* Forgets everything, keeps the storage of level 0 only. */
+/* Drops all blocks; keeps only the storage of level 0. */
 void pyramid_clear(struct pyramid *p);
 
-/* Adds a base block. ret_completed: so many levels, from 0 up, got a new block. -ENOMEM. */
+/* Adds a base block. *ret_completed: how many levels, from 0 up, got a new block. -ENOMEM. */
 int pyramid_add(struct pyramid *p, struct block b, unsigned *ret_completed);
 
-/* A gap: no block may bridge it. */
+/* Marks a gap, which no block may bridge. */
 void pyramid_cut(struct pyramid *p);
 
 /* The blocks of a level, oldest first; returns how many. */

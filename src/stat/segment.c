@@ -1,4 +1,4 @@
-/* stat/segment.c: the low-water mark of a run, and the straight stretches it is made of. */
+/* stat/segment.c: the floor of a run, and its division into straight segments. */
 #include "stat/segment.h"
 
 #include "stat/fit.h"
@@ -7,14 +7,14 @@
 #include <float.h>
 #include <math.h>
 
-/* A piece has at least this many points: two are always on a line, and a few more are only an
- * episode in a long run. */
+/* The least points of a piece: two always lie on a line, and in a long run a few more are only an
+ * episode. */
 static size_t least_points(size_t n)
 {
     return n / 24 > 3 ? n / 24 : 3;
 }
 
-/* How many times BIC's own price (3 parameters) a further piece costs. */
+/* A further piece costs this times log(n); BIC's own price for 3 parameters is 3. */
 #define PIECE_PRICE 5.0
 
 /* ---- the floor ---- */
@@ -22,7 +22,7 @@ static size_t least_points(size_t n)
 void floor_of(const double *min, size_t n, size_t width, double *ret_floor)
 {
     assert(n <= SEGMENT_POINTS && width > 0 && width <= SEGMENT_POINTS);
-    /* Of the window that ends at i, also beyond the run's end. */
+    /* lowest[i]: the minimum over the window that ends at i, also beyond the run's end. */
     double lowest[2 * SEGMENT_POINTS] = {0};
     for (size_t end = 0; end < n + width - 1; end++) {
         double low = INFINITY;
@@ -40,7 +40,7 @@ void floor_of(const double *min, size_t n, size_t width, double *ret_floor)
 
 /* ---- the pieces ---- */
 
-/* Running sums, so that the line through any stretch costs the same few operations. */
+/* Running sums: the line through any stretch costs the same few operations. */
 struct sums {
     double x[SEGMENT_POINTS + 1], y[SEGMENT_POINTS + 1];
     double xx[SEGMENT_POINTS + 1], xy[SEGMENT_POINTS + 1], yy[SEGMENT_POINTS + 1];
@@ -72,11 +72,12 @@ static double line_rss(const struct sums *s, size_t i, size_t j)
 
 struct plan {
     double rss[SEGMENT_MAX][SEGMENT_POINTS + 1];   /* of the best k + 1 pieces over the first j */
-    size_t start[SEGMENT_MAX][SEGMENT_POINTS + 1]; /* where the last of them begins */
+    size_t start[SEGMENT_MAX][SEGMENT_POINTS + 1]; /* where the last piece begins */
 };
 
-/* The last of several pieces over the first j points may begin at i: of one more than the best so
- * far before i, each as many as fit. `line`: of the line from i to j. */
+/* Tries i as the beginning of the last piece over the first j points. The pieces before i are the
+ * best found for each number of pieces that fits. `line`: the residual sum of squares of the line
+ * from i to j. */
 static void plan_last_piece(struct plan *p, size_t least, size_t i, size_t j, double line)
 {
     for (size_t k = 1; k < SEGMENT_MAX && k * least <= i; k++) {
@@ -136,8 +137,8 @@ void segment_fit(const double *x, const double *y, size_t first, size_t end, dou
 }
 
 /*
- * A joint lies on both lines, and least squares gives it to either: a stretch lasts for as long
- * as the points stay on its line, within its own scatter.
+ * A joint lies on both lines, and least squares may give it to either. So the first segment takes
+ * points of the second as long as they stay on its line, within its own scatter.
  */
 static void settle_joint(const double *x, const double *y, double grain, size_t least,
                          struct segment *a, struct segment *b)

@@ -1,4 +1,4 @@
-/* stat/stat.h: the streaming estimators: pure, bounded, without I/O. */
+/* stat/stat.h: the streaming estimators; pure, bounded, without I/O. */
 #ifndef TIDEMARK_STAT_H
 #define TIDEMARK_STAT_H
 

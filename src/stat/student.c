@@ -1,4 +1,4 @@
-/* stat/student.c: Student's distribution, for the few repeats a person has time for. */
+/* stat/student.c: Student's t distribution, for a small number of repeats. */
 #include "stat/student.h"
 
 #include <assert.h>

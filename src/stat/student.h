@@ -1,8 +1,8 @@
-/* stat/student.h: Student's distribution, for the few repeats a person has time for. Pure. */
+/* stat/student.h: Student's t distribution, for a small number of repeats. Pure. */
 #ifndef TIDEMARK_STAT_STUDENT_H
 #define TIDEMARK_STAT_STUDENT_H
 
-/* How likely chance alone gives a |t| as large, either way: 1 for 0, 0 for INFINITY. */
+/* The two-sided probability that chance alone gives a |t| this large: 1 for 0, 0 for INFINITY. */
 double student_chance(double t, unsigned freedom); /* freedom >= 1 */
 
 /* The |t| that chance alone exceeds with probability `chance`, above 0 and below 1. */

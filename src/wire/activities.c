@@ -1,4 +1,4 @@
-/* wire/activities.c: a process tells what it does beside its steps: it evaluates, it saves. */
+/* wire/activities.c: a process reports its work outside steps, such as evaluating and saving. */
 #include "wire/ring.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One of a name is told so often, at most: 17 names do not fill the ring within a second. */
+/* The least ns between reports of one name: 17 names do not fill the ring within a second. */
 #define SPACING UINT64_C(20000000)
 
 #define OTHER (WIRE_PHASES - 1)
@@ -37,7 +37,7 @@ unsigned wire_phase(struct wire_ring *r, const char *name)
 
 /* ---- memory in between ---- */
 
-/* The most resident memory that this process ever had (VmHWM); NAN: not known. */
+/* The peak resident memory of this process (VmHWM); NAN: not known. */
 static double own_peak(void)
 {
     char text[4096];
@@ -52,8 +52,9 @@ static double own_peak(void)
 }
 
 /*
- * A mark that was passed since the phase began was set in it. One that was not says nothing: the
- * memory may have come close to it, or not. Shared pages are taken to be those of the end.
+ * A high-water mark that rose since the phase began was set during the phase. An unchanged mark
+ * says nothing: memory may have come close to it or not. Shared pages are assumed to be those at
+ * the end of the phase.
  */
 static void put_peak(struct wire_ring *r, unsigned phase, uint64_t now, struct wire_memory memory)
 {
@@ -62,7 +63,7 @@ static void put_peak(struct wire_ring *r, unsigned phase, uint64_t now, struct w
         wire_put_anon(r, WIRE_ASIDE, WIRE_WATCHER, now, peak - memory.shared);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static void put_memory(struct wire_ring *r, uint64_t now, struct wire_memory memory)
 {
@@ -78,7 +79,7 @@ static void tell_begin(struct wire_ring *r, unsigned phase, uint64_t now)
     s->peak = own_peak();
     if (r->directory)
         wire_wake(r);
-    /* Its end will take about as long. */
+    /* Reporting the end will take about as long. */
     s->next_told = now + wire_rest(WIRE_REST, now - (wire_now() - now), SPACING);
     errno = kept;
 }

@@ -1,4 +1,4 @@
-/* wire/census.c: the census of a process, read from its text. Nothing in it is trusted. */
+/* wire/census.c: parses the census of a process. Trusts nothing in the text. */
 #include "wire/census.h"
 
 #include <errno.h>
@@ -7,17 +7,17 @@
 #include <string.h>
 
 #define FIELDS_MOST 11u
-#define NUMBER_MOST 1e18 /* no count and no size goes so far */
+#define NUMBER_MOST 1e18 /* no count or size is larger */
 #define MOST_DIMENSIONS 64
 
-/* One record: its fields, the first is what it is of. Missing ones are empty. */
+/* The fields of one record; the first is the record's name. Missing fields are empty. */
 struct record {
     const char *fields[FIELDS_MOST];
 };
 
 /* ---- fields ---- */
 
-/* Digits, perhaps with a fraction; NAN: it is something else. */
+/* Digits, perhaps with a fraction; NAN: anything else. */
 static double number_of(const char *text)
 {
     double value = 0, unit = 1;
@@ -37,7 +37,7 @@ static double seconds_of(const char *nanoseconds)
     return 1e-9 * number_of(nanoseconds);
 }
 
-/* Digits up to `*ret_end`; 0 and no step forward: there are none, or too many. */
+/* Reads digits up to `*ret_end`. 0 and `*ret_end` at `text`: none, or too many. */
 static uint64_t integer_at(const char *text, const char **ret_end)
 {
     uint64_t value = 0;
@@ -60,7 +60,7 @@ static char unescaped(char c)
     return c == 't' ? '\t' : c == 'n' ? '\n' : c;
 }
 
-/* In place: what comes is never longer than what was there. */
+/* In place: the result is never longer. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -138,7 +138,7 @@ bool wire_census_item_has(const struct wire_census_growing *g, enum wire_thing_k
     return false;
 }
 
-/* `count`: it is none of them. */
+/* Returns `count` if the name is not among them. */
 static unsigned index_of(const char *const *names, unsigned count, const char *name)
 {
     unsigned i = 0;
@@ -276,9 +276,9 @@ static void take_note(struct wire_census *c, const char *const *f)
         c->notes[c->note_count++] = f[1];
 }
 
-/* ---- what grows ---- */
+/* ---- growing objects ---- */
 
-/* The value behind "NAME=" where the flag is that; NAN: it is another. */
+/* The value after "NAME="; NAN: it is another flag. */
 static double value_of(const char *flag, size_t len, const char *name)
 {
     char digits[24];
@@ -311,8 +311,7 @@ static void take_flags(struct wire_census_growing *g, const char *flags)
     }
 }
 
-/* "TIME:COUNT" separated by blanks. Those behind one that is none, or that is out of order, are
- * passed over. */
+/* "TIME:COUNT" separated by blanks. Stops at the first one that is malformed or out of order. */
 static void take_points(struct wire_census_growing *g, const char *text)
 {
     uint64_t last = 0;
@@ -330,11 +329,11 @@ static void take_points(struct wire_census_growing *g, const char *text)
     }
 }
 
-/* Both ends or neither: half an interval, or one upside down, says nothing. */
+/* Both ends or neither: half an interval, or a reversed one, says nothing. */
 static void take_interval(const char *low, const char *high, double *ret_low, double *ret_high)
 {
     double from = number_of(low), to = strcmp(high, "inf") == 0 ? INFINITY : number_of(high);
-    bool is_interval = from <= to; /* not with NAN */
+    bool is_interval = from <= to; /* false with NAN */
     *ret_low = is_interval ? from : NAN;
     *ret_high = is_interval ? to : NAN;
 }
@@ -357,7 +356,7 @@ static void take_growing(struct wire_census *c, const char *const *f)
     take_interval(f[9], f[10], &g->device_low, &g->device_high);
 }
 
-/* NULL: there is none of that id. */
+/* NULL: no such id. */
 static struct wire_census_growing *growing_of(struct wire_census *c, uint64_t id)
 {
     for (unsigned i = 0; i < c->growing_count; i++)
@@ -366,7 +365,7 @@ static struct wire_census_growing *growing_of(struct wire_census *c, uint64_t id
     return NULL;
 }
 
-/* Anything that is not the host's is somewhere else. */
+/* Anything but host memory is a device. */
 static bool is_a_device(const char *name)
 {
     return name[0] && strcmp(name, "cpu") != 0 && strcmp(name, "meta") != 0;
@@ -485,7 +484,7 @@ static bool begins_with(const char *text, size_t len, const char *beginning)
     return len >= n && memcmp(text, beginning, n) == 0;
 }
 
-/* 0: it is one that can be read. */
+/* 0: a census that this version can read. */
 static int look_at_first_line(const char *text, size_t len)
 {
     if (!begins_with(text, len, WIRE_CENSUS_NAME))
@@ -497,7 +496,7 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
 {
     if (len > WIRE_CENSUS_MOST_BYTES)
         return -E2BIG;
-    /* A text ends where a NUL is: no field could hold what follows. */
+    /* The text ends at a NUL: no field could hold what follows. */
     len = strnlen(text, len);
     int r = look_at_first_line(text, len);
     if (r < 0)
@@ -521,7 +520,7 @@ int wire_census_parse(const char *text, size_t len, struct wire_census **ret)
         take_line(c, line);
         line = end ? end + 1 : NULL;
     }
-    if (isnan(c->in_a_row)) /* of an older version */
+    if (isnan(c->in_a_row)) /* written by an older version */
         c->in_a_row = c->censuses;
     *ret = c;
     return 0;

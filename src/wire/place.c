@@ -1,4 +1,4 @@
-/* wire/place.c: the directory of the rings and the files in it, checked once they are open. */
+/* wire/place.c: opens the directory of the rings and its files, and checks them once open. */
 #include "wire/ring.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@ static bool is_private(const struct stat *st)
 }
 
 /*
- * O_NOATIME is for owners alone. The kernel's word counts where st_uid says too little: in a user
- * namespace all users without a number there, ourselves among them, have the same one.
+ * Only the owner may use O_NOATIME. So the kernel decides where st_uid is ambiguous: in a user
+ * namespace all unmapped users, ourselves among them, have the same number.
  */
 int wire_open_place(const char *directory)
 {
@@ -39,7 +39,7 @@ int wire_open_own_ring(int place, const char *name)
     if (fd < 0)
         return -errno;
     int e = fstat(fd, &st) < 0 ? -errno : 0;
-    /* For a moment a new one has two names. */
+    /* A new ring has two names for a moment. */
     if (e == 0 && !(S_ISREG(st.st_mode) && is_private(&st) && st.st_nlink <= 2))
         e = -EPERM;
     if (e == 0 && (size_t) st.st_size != sizeof(struct wire_layout))
@@ -68,8 +68,8 @@ int wire_open_wake(const char *directory, int flags)
 
 /* ---- the reader's side ---- */
 
-/* An old kernel does not know openat2(), an old container forbids it with an error that others may
- * mean, too. A kernel that has it says EINVAL to a size of 0. */
+/* An old kernel lacks openat2(); an old container forbids it with an error that may have other
+ * causes. A kernel that has it answers EINVAL to a size of 0. */
 static bool has_openat2(void)
 {
     return syscall(SYS_openat2, -1, NULL, NULL, (size_t) 0) < 0 && errno == EINVAL;

@@ -20,7 +20,7 @@ uint64_t wire_now(void)
     return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-/* ---- making one ---- */
+/* ---- making a ring ---- */
 
 /* Field 22 of /proc/self/stat. The command's name, field 2, may hold blanks and parentheses. */
 static uint64_t own_start(void)
@@ -38,7 +38,7 @@ static uint64_t own_start(void)
     return field ? strtoull(field + 1, NULL, 10) : 0;
 }
 
-/* The kernel gives every program it starts other random bytes. */
+/* The kernel gives every program it starts different random bytes. */
 static uint64_t own_image(void)
 {
     uint64_t image = 0;
@@ -48,7 +48,7 @@ static uint64_t own_image(void)
     return image;
 }
 
-/* Counts of one program do not continue in the next, after exec(). */
+/* Counts do not continue across exec(). */
 static void begin_image(struct wire_layout *l)
 {
     uint64_t image = own_image();
@@ -75,7 +75,7 @@ static void fill(struct wire_layout *l, uint64_t start)
 
 static int map(int fd, struct wire_layout **ret)
 {
-    /* Populated at once: memory that appears with the steps would look like a leak. */
+    /* Populated at once: pages that appeared step by step would look like a leak. */
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED | MAP_POPULATE;
     void *memory = mmap(NULL, sizeof(struct wire_layout), PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
@@ -84,14 +84,14 @@ static int map(int fd, struct wire_layout **ret)
     return 0;
 }
 
-/* A file of this process in the directory of the job. */
+/* The name of a file of this process in the directory of the job. */
 static void name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *suffix)
 {
     snprintf(ret, WIRE_FILE_LENGTH, "%d-%llu%s", (int) getpid(), (unsigned long long) start,
              suffix);
 }
 
-/* The space is allocated at once, so that a full file system cannot fail a later write. */
+/* Allocates the space at once, so that a full file system cannot fail a later write. */
 static int create(int place, struct wire_ring *r, uint64_t start)
 {
     char draft[WIRE_FILE_LENGTH];
@@ -138,8 +138,8 @@ static int reopen(int place, struct wire_ring *r)
 }
 
 /*
- * Whoever reads and sleeps is told; nobody reads: nothing happens. Opened for both ways, a fifo has
- * a reader as long as we write: one that goes away at this moment does not mean SIGPIPE for us.
+ * Wakes a sleeping reader; without a reader nothing happens. A fifo that we open for both ways has
+ * a reader as long as we write, so a reader that goes away now does not cause SIGPIPE.
  */
 void wire_wake(const struct wire_ring *r)
 {
@@ -262,8 +262,9 @@ int wire_name(struct wire_ring *r, const struct wire_name *name)
 }
 
 /*
- * The slot of a record for its writer alone. False: a writer of the last lap is still in it, and
- * the reader is told that nothing comes of this record; or a later one has been there already.
+ * Claims the slot of a record for one writer. False: a later writer was there first, or a writer
+ * of the previous lap is still in it. Then the mark in the slot makes the reader give this record
+ * up.
  */
 static bool claim(struct wire_slot *s, uint64_t number)
 {
@@ -277,7 +278,7 @@ static bool claim(struct wire_slot *s, uint64_t number)
     return false;
 }
 
-/* Where others gave their records up meanwhile, ours is too late as well: the slot is free now. */
+/* If others gave up their records meanwhile, ours is too late as well. It only frees the slot. */
 static void complete(struct wire_slot *s, uint64_t number)
 {
     uint64_t now = wire_writing(number);
@@ -309,20 +310,20 @@ uint64_t wire_records(const struct wire_ring *r)
 
 /* ---- steps ---- */
 
-/* At first every millisecond, since the whole run may be short; then ever more rarely. */
+/* Every millisecond at first, because the whole run may be short; then more and more rarely. */
 #define FIRST_SPACING UINT64_C(1000000)
 #define LAST_SPACING UINT64_C(10000000)
-#define STRETCH 500u /* a spacing is this part of the time since the first step */
+#define STRETCH 500u /* the spacing is the time since the first step, divided by this */
 
-/* And so many times what the telling took: 0.1 % of the training's time, less when its first
- * seconds are over. One that took long (somebody else had the processor) does not blind us for
+/* The spacing is also at least this many times the duration of the report: 0.1 % of the training's
+ * time, less after the first seconds. A slow report (another process had the CPU) silences us no
  * longer than LONGEST_REST. */
 #define LATER_REST 3000u
 #define FIRST_TIME UINT64_C(2000000000)
 #define LONGEST_REST UINT64_C(100000000)
 
-/* A run may be over before that has paid for much: this much is told in any case, at distances that
- * grow with the run. But not where the process watches itself: what it is told takes memory there.
+/* A run may end before that budget allows many reports. So this many ns of reporting are free, at
+ * distances that grow with the run. Not if the process watches itself: there, reports take memory.
  */
 #define FREE_TELLING UINT64_C(2000000)
 #define FREE_STRETCH 64u
@@ -376,7 +377,7 @@ void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source so
         wire_put(r, kind, source, (unsigned) r->host_anon, now, value);
 }
 
-/* Apart, so that a step that is not told stays small. */
+/* A separate function, so that the path of an unreported step stays small. */
 __attribute__((noinline)) static void tell(struct wire_ring *r, enum wire_source source,
                                            double step, uint64_t now)
 {

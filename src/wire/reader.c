@@ -1,4 +1,4 @@
-/* wire/reader.c: the watcher reads a ring. Nothing in it is trusted. */
+/* wire/reader.c: the watcher reads a ring, and trusts nothing in it. */
 #include "wire/ring.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A record still incomplete after this many later ones never will be complete. */
+/* A record still incomplete after this many later records is given up. */
 #define ABANDONED 256u
 
-/* After this many useless slots in a row others get their turn. */
+/* After this many useless slots in a row, others get their turn. */
 #define IN_VAIN_MOST (2 * WIRE_SLOTS)
 
-/* Slots read at once, */
+/* Slots read at once. */
 #define CHUNK 64u
-/* and attempts at a field, until two reads agree. */
+/* Reads of a field, at most, until two of them agree. */
 #define TRIES 4u
 #define FIELD_BYTES 128u
 
-/* A slot as it was read: the sequence before the rest of it, and after. */
+/* A slot as read: its sequence is read before and after the rest. */
 struct plain_slot {
     uint64_t sequence, time, what, value;
 };
@@ -35,21 +35,21 @@ _Static_assert(sizeof(struct plain_slot) == sizeof(struct wire_slot), "read as i
 _Static_assert(sizeof(struct wire_phase_slot) <= FIELD_BYTES, "the largest field");
 
 struct wire_reader {
-    struct wire_layout *layout; /* of this process; NULL: a file, by `fd` */
+    struct wire_layout *layout; /* of this process; NULL: the ring is the file `fd` */
     int fd;
     pid_t pid;
     uint64_t start;
-    bool decides;         /* what the process shall find out */
-    uint64_t next, known; /* number of the next record, and of the newest that was seen */
+    bool decides;         /* may set what the process finds out */
+    uint64_t next, known; /* numbers of the next record, and of the newest one seen */
     uint64_t lost;
-    unsigned in_vain; /* slots since it was last somebody else's turn */
+    unsigned in_vain; /* useless slots since others last had their turn */
 
-    /* Of a file: records from `first` on, as they were when `known` was read. */
+    /* Only for a file: `count` records from `first` on, read after `known`. */
     uint64_t first;
     unsigned count;
     struct seen_slot seen[CHUNK];
 
-    /* A name never changes. */
+    /* Names read so far: a name never changes. */
     bool is_named[WIRE_NAMES];
     struct wire_name names[WIRE_NAMES];
 };
@@ -65,8 +65,8 @@ static bool read_once(const struct wire_reader *r, size_t at, void *ret, size_t 
 
 /*
  * A read during a write has no guarantees, so a value counts once two reads agree. A value that
- * changes faster than it can be read is taken as last read; then `*steady` is false. False: not
- * there, the file was truncated.
+ * changes faster than it can be read is taken as last read; then `*steady` is false. Returns false
+ * if the field is not there, because the file was truncated.
  */
 static bool read_field(const struct wire_reader *r, size_t at, void *ret, size_t size, bool *steady)
 {
@@ -83,7 +83,7 @@ static bool read_field(const struct wire_reader *r, size_t at, void *ret, size_t
     return true;
 }
 
-/* 0 where there is nothing. */
+/* 0: nothing could be read. */
 static uint64_t load64(const struct wire_reader *r, size_t at)
 {
     uint64_t value;
@@ -104,8 +104,8 @@ static uint32_t load32(const struct wire_reader *r, size_t at)
     return read_field(r, at, &value, sizeof(value), &steady) ? value : 0;
 }
 
-/* Writes only what differs, and only into a file long enough: a truncated file must not grow again
- * because of us. */
+/* Writes only what differs, and only into a file that is long enough: our write must not make a
+ * truncated file grow again. */
 static void write_field(struct wire_reader *r, size_t at, const void *value, size_t size)
 {
     unsigned char now[sizeof(uint64_t)];
@@ -133,7 +133,7 @@ static void store32(struct wire_reader *r, size_t at, uint32_t value)
 
 /* ---- opening ---- */
 
-/* What stands first in a ring of any version; then the rest of ours. */
+/* The start of a ring. Magic, version and slots lie there in every version; the rest in ours. */
 struct head {
     uint64_t magic;
     uint32_t version, slots;
@@ -226,7 +226,8 @@ static bool read_head(const struct wire_reader *r, uint64_t *ret)
     return steady || *ret >= r->next;
 }
 
-/* The number of the newest record; a reader that came late begins with the oldest there is. */
+/* Reads the number of the newest record. A reader that fell behind continues a quarter of the ring
+ * after the oldest record there is. */
 static void catch_up(struct wire_reader *r)
 {
     uint64_t head;
@@ -255,8 +256,8 @@ static void load_slot(const struct wire_slot *s, struct seen_slot *ret)
     ret->sequence_after = atomic_load_explicit(&s->sequence, memory_order_relaxed);
 }
 
-/* A read of the sequences before and one after that of the rest, of as many slots as are worth it.
- * Of a file that was cut all of them were never written. */
+/* Reads several slots three times: the first and last read give their sequences. If the file was
+ * truncated, all of them count as never written. */
 static void read_chunk(struct wire_reader *r)
 {
     struct plain_slot before[CHUNK] = {0}, slots[CHUNK], after[CHUNK];
@@ -315,10 +316,10 @@ static bool is_sane(const struct wire_record *x)
            x->name < WIRE_NAMES && isfinite(x->value);
 }
 
-/* The next record was not complete when `known` was the newest. */
+/* What becomes of a next record that is not complete. */
 enum incomplete {
-    IT_WILL_BE, /* and others wait behind it */
-    LOOK_AGAIN, /* many more have come since */
+    IT_WILL_BE, /* and later records wait for it */
+    LOOK_AGAIN, /* many more records have come since */
     IT_NEVER_WILL,
 };
 
@@ -330,7 +331,7 @@ static enum incomplete judge_incomplete(struct wire_reader *r)
     return r->known - r->next < ABANDONED ? IT_WILL_BE : LOOK_AGAIN;
 }
 
-/* 1: read; 0: it was in vain; -1: nothing more for now. */
+/* 1: read; 0: a useless slot; -1: nothing more for now. */
 static int read_next(struct wire_reader *r, struct wire_record *ret)
 {
     struct wire_record x;

@@ -1,7 +1,7 @@
 /*
- * wire/ring.h: how a ring lies in memory. Private to wire/. A change of it is a new WIRE_VERSION,
- * and so is one of what the probe does when it is entered: by this number a watcher notices that a
- * process has the probe of another version loaded. Magic, version and slots stay where they are.
+ * wire/ring.h: the memory layout of a ring. Private to wire/. Any change of it needs a new
+ * WIRE_VERSION, and so does a change of what the probe does on attach. By this number a watcher
+ * notices that a process has loaded another version's probe. Magic, version and slots never move.
  */
 #ifndef TIDEMARK_WIRE_RING_H
 #define TIDEMARK_WIRE_RING_H
@@ -15,9 +15,9 @@
 #define WIRE_VERSION 6u
 
 /*
- * A record in the ring. `sequence` tells how far record N (from 0) is, and only ever grows: odd
- * while somebody writes into the slot, even when nobody does. A writer that finds one of the last
- * lap there gives its own record up, so that no two write at once; that is rare, and the reader
+ * A record in the ring. `sequence` is the progress of record N (from 0) and never decreases: odd
+ * while a writer is in the slot, even otherwise. A writer that finds a writer of the previous lap
+ * there gives up its own record, so that two never write at once. That is rare, and the reader
  * counts the record as lost.
  */
 struct wire_slot {
@@ -43,19 +43,19 @@ struct wire_layout {
     uint32_t version, slots;
     int64_t pid;
     uint64_t start;         /* clock ticks since boot */
-    _Atomic uint64_t image; /* of the program: another one after exec() */
+    _Atomic uint64_t image; /* identifies the program; changes on exec() */
 
-    _Atomic uint64_t head; /* records written, ever */
+    _Atomic uint64_t head; /* records written so far */
     _Atomic uint32_t source;
     _Atomic uint64_t step;       /* bits of a double; NAN: none */
     _Atomic uint64_t wake_at;    /* bits of a double */
-    _Atomic uint32_t wanted;     /* enum wire_wanted, by the reader */
-    _Atomic uint32_t acts;       /* enum wire_act, by the reader */
-    _Atomic uint32_t counting;   /* the process that makes a census for this one; 0: none */
-    _Atomic uint64_t own_shared; /* bytes of the process's shared memory that are the probe's */
-    _Atomic uint32_t left;       /* who was entered for a time has taken everything out again */
+    _Atomic uint32_t wanted;     /* enum wire_wanted, set by the reader */
+    _Atomic uint32_t acts;       /* enum wire_act, set by the reader */
+    _Atomic uint32_t counting;   /* the process that takes a census of this one; 0: none */
+    _Atomic uint64_t own_shared; /* bytes of its shared memory that belong to the probe */
+    _Atomic uint32_t left;       /* the probe has detached, see wire_say_left() */
 
-    /* When the next step is worth telling; the producer's own. */
+    /* When to report the next step. Only the producer uses these. */
     _Atomic uint64_t first_told, next_told, told;
 
     _Atomic uint32_t naming; /* one thread at a time adds a name */
@@ -66,36 +66,36 @@ struct wire_layout {
 
 #define WIRE_FILE_LENGTH 64u
 
-/* A phase as its producer knows it. */
+/* The producer's own state of a phase. */
 struct wire_phase_state {
-    unsigned depth; /* so many have begun and not ended; 0: it is not in it */
+    unsigned depth; /* begun and not ended; 0: the phase is not active */
     uint64_t since;
     bool told;
-    double peak;        /* the most resident memory there ever was, when it began */
-    uint64_t next_told; /* when the next is worth telling */
+    double peak;        /* the process's peak resident memory when the phase began */
+    uint64_t next_told; /* when to report the next one */
 };
 
 struct wire_ring {
     struct wire_layout *layout;
-    int host_anon;                       /* the number of that counter; negative: none */
-    _Atomic uint64_t telling;            /* steps has taken so many ns */
-    char *directory;                     /* NULL: memory of this process */
-    char file[WIRE_FILE_LENGTH];         /* in it */
-    char census[WIRE_FILE_LENGTH];       /* beside it */
-    char census_draft[WIRE_FILE_LENGTH]; /* the next one, before it takes its place */
+    int host_anon;                       /* number of the counter host.anon; negative: none */
+    _Atomic uint64_t telling;            /* ns spent on reporting steps */
+    char *directory;                     /* NULL: the ring is private memory */
+    char file[WIRE_FILE_LENGTH];         /* the ring, in the directory */
+    char census[WIRE_FILE_LENGTH];       /* the census, beside the ring */
+    char census_draft[WIRE_FILE_LENGTH]; /* the next census, before it replaces that one */
     struct wire_phase_state phases[WIRE_PHASES];
 };
 
 /*
- * place.c, for the producer. When a watch has ended, anybody may make a directory of its name, and
- * to map somebody else's file would be deadly: he can cut it. So the directory must be this user's
- * and nobody else's, and is never used again by its path without that check. A descriptor, or
- * -errno; -EPERM: somebody else's. They take no lock and no memory.
+ * place.c, for the producer. After a watch ends, any user may create a directory of the same name.
+ * Mapping another user's file could kill this process, because the owner can truncate it. So the
+ * directory must be private to this user, and every use by path checks that again. Each function
+ * returns a descriptor, or -errno; -EPERM: another user's. None takes a lock or allocates.
  */
 int wire_open_place(const char *directory);
-/* One that is there. It can be mapped: -EPROTO where it has not the size of a ring. */
+/* Opens an existing ring that is safe to map. -EPROTO: it does not have the size of a ring. */
 int wire_open_own_ring(int place, const char *name);
-/* The fifo of the reader; `flags`: O_WRONLY or O_RDWR. */
+/* Opens the reader's fifo; `flags`: O_WRONLY or O_RDWR. */
 int wire_open_wake(const char *directory, int flags);
 
 /* producer.c, for phases.c */
@@ -104,8 +104,9 @@ void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source so
                    double value);
 void wire_wake(const struct wire_ring *r);
 
-/* How long to rest after what began at `begin`: so many times what it took, but not too long. */
-#define WIRE_REST 1000u /* for 0.1 % of the time */
+/* How long to rest after work that began at `begin`: `times` its duration, at least `least` and at
+ * most 100 ms. */
+#define WIRE_REST 1000u /* `times` for 0.1 % of the time */
 uint64_t wire_rest(uint64_t times, uint64_t begin, uint64_t least);
 
 static inline uint64_t wire_writing(uint64_t number)

@@ -1,4 +1,4 @@
-/* wire/want.c: a process looks up what is wanted of it, and leaves its census for the reader. */
+/* wire/want.c: a process reads what its reader wants, and leaves its census for the reader. */
 #include "wire/ring.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ static int write_all(int fd, const char *text, size_t len)
 
 static int replace(int place, const struct wire_ring *r, const char *text, size_t len)
 {
-    /* One that did not come to its end may have left its draft. */
+    /* An interrupted call may have left its draft. */
     unlinkat(place, r->census_draft, 0);
     int fd =
         openat(place, r->census_draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -88,7 +88,7 @@ bool wire_has_reader(const char *directory)
     return fd >= 0;
 }
 
-/* With what forks of this process have left there: nobody will read it. */
+/* Includes what forks of this process have left there, because nobody will read it. */
 static void remove_directory(const char *directory)
 {
     int place = wire_open_place(directory);
