@@ -1,5 +1,4 @@
-/* job/activities.c: what programs say they do beside their steps, and what memory does meanwhile.
- */
+/* job/activities.c: what programs do besides their steps, and what memory does meanwhile. */
 #include "job/job.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@ static unsigned find_name(const struct activities *p, const char *name)
     return i;
 }
 
-/* As it can stand in a report, cut to whole characters; the caller's. */
+/* Returns the name as a report can show it, cut to whole characters; the caller frees it. */
 static char *clean(const char *reported)
 {
     struct buf text = BUF_INIT;
@@ -76,7 +75,7 @@ static bool leave(struct activity_scope *s, unsigned phase)
     return true;
 }
 
-/* What was begun last, from 1; 0: nothing. */
+/* The activity that began last, from 1; 0: none. */
 static unsigned activity_of(const struct activity_scope *s)
 {
     return s->count > 0 ? s->order[s->count - 1] + 1u : 0;
@@ -86,7 +85,7 @@ static unsigned activity_of(const struct activity_scope *s)
 
 struct change {
     unsigned phase, activity;
-    bool begins, changes; /* the series has not been in it, or is no longer */
+    bool begins, changes; /* `changes`: the series enters or leaves it now */
 };
 
 static bool has_stays(struct track *t)

@@ -1,4 +1,4 @@
-/* job/activities.h: what programs say they do beside their steps: they evaluate, they save. */
+/* job/activities.h: what programs report doing besides steps: evaluating, saving. */
 #ifndef TIDEMARK_JOB_ACTIVITIES_H
 #define TIDEMARK_JOB_ACTIVITIES_H
 
@@ -13,8 +13,8 @@ struct track;
 
 /* The activities that a process, or any process of the job, is in. */
 struct activity_scope {
-    unsigned inside[WIRE_PHASES];     /* so many processes are */
-    unsigned char order[WIRE_PHASES]; /* as they began */
+    unsigned inside[WIRE_PHASES];     /* number of processes in each activity */
+    unsigned char order[WIRE_PHASES]; /* in the order they began */
     unsigned count;
 };
 
@@ -23,7 +23,7 @@ struct activity_total {
     double seconds; /* of those that have ended */
 };
 
-/* Of all processes, by their names: the first 16, and "other". All 0 at first. */
+/* The activities of all processes by name: the first 16, and "other". All 0 at first. */
 struct activities {
     char *names[WIRE_PHASES];
     unsigned count;
@@ -33,15 +33,15 @@ struct activities {
 
 void activities_release(struct activities *a);
 
-/* Its place among the names. What a process calls it is cleaned first. */
+/* Returns its index among the names. Cleans the name a process reported first. */
 unsigned activities_place(struct activities *a, const char *reported);
 
-/* A process begins or ends one. */
+/* A process begins or ends an activity. */
 void job_change_activity(struct job *j, struct member *m, unsigned activity, bool begins);
 
-/* A value of a series, be it a sample or between two: for its activities. */
+/* Notes a value of a series for its activities; it may fall between two samples. */
 void job_see(struct job *j, struct track *t, double value);
-/* The same of one that was told for an activity alone, perhaps before its first begins. */
+/* The same for a value reported for an activity alone, perhaps before the first one begins. */
 void job_see_aside(struct job *j, struct track *t, double value);
 
 #endif

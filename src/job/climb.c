@@ -6,7 +6,8 @@
 
 #define BLOCK_SECONDS 8.0
 
-/* The rise of one block, and what the second half rose by beside the first. */
+/* Most of the rise that one block may make, and least rise of the second half relative to the
+ * first. */
 #define JUMP_SHARE 0.5
 #define FADING_SHARE 0.5
 
@@ -22,7 +23,7 @@ static void end_block(struct climb *c)
 void climb_push(struct climb *c, double seconds, double value)
 {
     if (c->ends > 0 && seconds >= c->ends + BLOCK_SECONDS)
-        *c = (struct climb){0}; /* nobody looked for a whole block */
+        *c = (struct climb){0}; /* no value arrived for a whole block */
     if (c->ends > 0 && seconds >= c->ends)
         end_block(c);
     if (c->ends == 0 || seconds >= c->ends) {

@@ -12,15 +12,15 @@
  * which costs a process half a millisecond and accuses nobody. Zeroed: no samples yet.
  */
 struct climb {
-    double floors[CLIMB_BLOCKS]; /* of whole blocks, the oldest first */
+    double floors[CLIMB_BLOCKS]; /* of complete blocks, oldest first */
     unsigned count;
-    double floor, ends; /* of the block under way; ends 0: none is */
+    double floor, ends; /* of the current block; ends 0: there is none */
 };
 
 void climb_push(struct climb *c, double seconds, double value);
 
-/* Every floor was higher than the one before, by `least` in all, no single rise was half of that,
- * and the second half brought at least half as much as the first. */
+/* Every floor is higher than the one before, and they rise by `least` in total. No single rise
+ * exceeds half of that, and the second half rises at least half as much as the first. */
 bool climb_is_even(const struct climb *c, double least);
 
 #endif

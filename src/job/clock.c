@@ -1,4 +1,4 @@
-/* job/clock.c: the step clock: which step was it at that second? */
+/* job/clock.c: the step clock: which step the program was at in a given second. */
 #include "job/clock.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ void clock_init(struct step_clock *c)
     c->then = c->now = c->epoch_begin = c->epoch_end = (struct clock_mark){NAN, NAN};
 }
 
-/* Marks that are too close go; the first, from which steps are counted, and the last stay. */
+/* Drops marks that are too close. Keeps the first, from which steps are counted, and the last. */
 static void thin(struct step_clock *c)
 {
     const struct clock_mark last = c->marks[c->count - 1];
@@ -35,7 +35,7 @@ void clock_mark(struct step_clock *c, double seconds, double step)
     }
     if (c->count == CLOCK_MARKS)
         thin(c);
-    /* The last one moves on while it is closer to the one before it than marks are kept. */
+    /* The last mark is overwritten while it is closer to the one before than marks are kept. */
     bool crowded = c->count > 1 &&
                    c->marks[c->count - 1].seconds - c->marks[c->count - 2].seconds < c->spacing;
     c->marks[crowded ? c->count - 1 : c->count++] = c->now;
@@ -45,7 +45,8 @@ void clock_end_epoch(struct step_clock *c)
 {
     bool is_first = isnan(c->epoch_end.step);
     c->epoch_begin = is_first && c->count > 0 ? c->marks[0] : c->epoch_end;
-    /* Unless it was joined late, or resumed, the first one began before its first mark. */
+    /* Unless watching began late or the run was resumed, the first epoch began before its first
+     * mark. */
     if (is_first && c->epoch_begin.step <= c->now.step / 2)
         c->epoch_begin.step = 0;
     c->epoch_end = c->now;

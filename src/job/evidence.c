@@ -1,14 +1,14 @@
-/* job/evidence.c: what was measured inside a process: looks at its heap, and censuses. */
+/* job/evidence.c: what was measured inside a process: samples of its heap, and censuses. */
 #include "job/job.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* So many more of them are no chance. */
+/* A rise by this many tensors is not chance. */
 #define LEAST_TENSORS 8
 
-/* Part of a process's time after which its objects have been counted. */
+/* Share of a process's lifetime after which a census counts as late. */
 #define LATE_SHARE 0.1
 
 struct evidence *evidence_free(struct evidence *e)
@@ -50,10 +50,10 @@ static bool is_searched(const struct wire_census *c)
     return false;
 }
 
-/* So many points of both are of the same census. */
+/* Least number of points that both must share, from the same censuses. */
 #define SHARED_POINTS 2u
 
-/* It was counted alike whenever both were. */
+/* Both have the same counts at every time they share. */
 static bool is_same_growth(const struct wire_census_growing *a, const struct wire_census_growing *b)
 {
     unsigned shared = 0;
@@ -85,7 +85,7 @@ static struct wire_census_growing *find_growth(struct wire_census *c,
     return found;
 }
 
-/* What only a search finds out. */
+/* Copies what only a search finds out. */
 static void take_over(struct wire_census_growing *g, const struct wire_census_growing *known)
 {
     memcpy(g->holders, known->holders, sizeof(g->holders));
@@ -116,9 +116,9 @@ static void borrow_from(struct wire_census *c, struct wire_census *known)
 }
 
 /*
- * A census for which nobody has searched has the holders of what was searched for before it: as the
- * last one had them, which has most points in common, or the one that was searched for. The texts
- * are those of that one: it stays.
+ * A census without a search borrows the holders found before it. It takes them from the last
+ * census, which has most points in common, or else from the one that was searched. That one owns
+ * the texts, so it is kept.
  */
 static void borrow_holders(struct evidence *e, struct wire_census *c)
 {
@@ -160,8 +160,8 @@ static bool has_arenas(const struct heap_point *p)
     return !isnan(p->arenas_free);
 }
 
-/* When there is no more room, every second point goes, and later ones come as rarely: the points
- * are spread over the whole time. Few tell of arenas: these stay first. */
+/* When the array is full, drops every second point and spaces later ones as widely, so that the
+ * points cover the whole time. Few points include arenas: those are kept first. */
 static void thin_heap(struct evidence *e)
 {
     e->heap_spacing = (e->heap[HEAP_POINTS - 1].seconds - e->heap[0].seconds) / (HEAP_POINTS / 2.0);
@@ -172,8 +172,8 @@ static void thin_heap(struct evidence *e)
     e->heap_count = HEAP_POINTS / 2;
 }
 
-/* The newest is always kept: it makes way for the next one where it is too near to the last before
- * it that tells as much. */
+/* The newest point is always kept. The next one overwrites it if it is too close to the last
+ * earlier point with as much data. */
 static bool is_too_near(const struct evidence *e)
 {
     const struct heap_point *newest = &e->heap[e->heap_count ? e->heap_count - 1 : 0];
@@ -196,7 +196,7 @@ void evidence_add_heap_point(struct member *m, double seconds, double in_use, do
     if (at < e->heap_count && e->heap[at].seconds <= seconds + HEAP_SAME_SECONDS)
         return;
     if (e->heap_count == HEAP_POINTS && at < e->heap_count)
-        return; /* an old one that is late */
+        return; /* an old point that arrives late */
     if (at == e->heap_count && is_too_near(e))
         at = --e->heap_count;
     else if (e->heap_count == HEAP_POINTS) {
@@ -209,7 +209,7 @@ void evidence_add_heap_point(struct member *m, double seconds, double in_use, do
     e->has_new_heap_points = true;
 }
 
-/* Only the census has it: it belongs to the look of the same moment. */
+/* Only the census measures arenas: adds them to the heap sample of the same moment. */
 static void note_arenas(struct evidence *e, double seconds, const struct wire_census *c)
 {
     for (unsigned i = 0; i < e->heap_count; i++)
@@ -227,7 +227,7 @@ static bool same_holder(const struct wire_census_holder *a, const struct wire_ce
            (strcmp(a->file, b->file) == 0 || (g->caller && strcmp(a->file, g->caller) == 0));
 }
 
-/* The line that adds to its holder, as the census before had it. */
+/* Copies the line that adds to the holder from the previous census. */
 static void take_known_line(const struct wire_census *before, struct wire_census_growing *g)
 {
     for (unsigned i = 0; before && i < before->growing_count; i++) {
@@ -248,8 +248,8 @@ static void carry_lines_over(const struct wire_census *before, struct wire_censu
             take_known_line(before, &c->growing[i]);
 }
 
-/* Takes over the census. The last one that was searched for stays: its texts are those of the
- * holders. True: its own holders were searched for. */
+/* Takes over the census. Keeps the last searched one, which owns the texts of the holders. True:
+ * the new one was searched itself. */
 static bool take(struct evidence *e, struct wire_census *c)
 {
     bool has_own = is_searched(c);
@@ -270,7 +270,7 @@ bool evidence_take(struct job *j, struct member *m, struct wire_census *c)
     struct evidence *e = evidence_of(m);
     bool has_own = take(e, c);
     j->holders_known = j->holders_known || has_own;
-    if (!c->ended) { /* at its end a process gives back what it had */
+    if (!c->ended) { /* a process frees its memory as it ends */
         double seconds = evidence_seconds(j, c->time);
         evidence_add_heap_point(m, seconds, c->heap_in_use, c->heap_free, c->asked);
         note_arenas(e, seconds, c);
@@ -285,7 +285,7 @@ void evidence_restore_heap_point(struct member *m, const struct heap_point *look
         e->heap[e->heap_count++] = *look;
 }
 
-/* The file may be of another machine: no source is looked into. */
+/* The file may come from another machine: no source is read. */
 int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, const char *text)
 {
     struct wire_census *c;
@@ -299,7 +299,7 @@ int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, co
 
 /* ---- steps ---- */
 
-/* No step has been told since the last mark: it is still that one. */
+/* After the last mark no step was reported: it is still the last one. */
 static double step_at(const struct step_clock *c, double seconds)
 {
     const struct clock_mark *last = clock_last(c);

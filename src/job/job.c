@@ -222,7 +222,7 @@ static void settle_track(struct job *j, struct track *t, void *c)
     track_settle(t, &j->terms);
 }
 
-/* The clock is about to forget its steps. */
+/* Settles what has ended: the clock is about to forget its steps. */
 static void settle_ended(struct job *j)
 {
     for (size_t i = 0; i < j->member_count; i++)
@@ -243,7 +243,7 @@ void job_mark(struct job *j, const struct step_mark *mark)
         j->clock.now.seconds = mark->seconds;
     if (mark->epoch_ended)
         clock_end_epoch(&j->clock);
-    /* What has ended is judged by the steps of its own time. */
+    /* Ended processes are judged by the steps of their own time. */
     job_each_moving_track(j, false, mark_track, (void *) mark);
 }
 

@@ -1,4 +1,4 @@
-/* job/member.c: a process of the job: who it is, and what its series say. */
+/* job/member.c: a process of the job: its identity and the answers of its series. */
 #include "job/job.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ bool member_is_alive(const struct member *m)
 
 bool member_was_there(const struct member *m, double seconds)
 {
-    /* Who ended and who came were found by the same look: one went before the other came. */
+    /* One tick finds both who ended and who joined: the first ended before the other joined. */
     return m->joined <= seconds && (member_is_alive(m) || seconds < m->ended);
 }
 
@@ -102,15 +102,15 @@ void member_label(const struct member *m, char ret[MEMBER_LABEL])
 
 /* ---- what it holds ---- */
 
-/* Anonymous memory, resident or swapped out. */
 double member_held(const struct member *m)
 {
     return m->now.anon + (m->now.swap > 0 ? m->now.swap : 0);
 }
 
 /*
- * What it adds to the job's memory. A forked process begins with its parent's pages: they are there
- * once, so only what came since counts. That a page of them becomes private is no growth either.
+ * What it adds to the job's memory. A forked process starts with its parent's pages, which exist
+ * only once, so only what came since counts. A page of them that becomes private is no growth
+ * either.
  */
 double member_own_anon(const struct member *m)
 {
@@ -219,7 +219,7 @@ bool member_fills(const struct member *m)
 
 bool member_is_in_sum(const struct member *m, const struct track *sum)
 {
-    /* What is told from inside comes with its steps, and these may be far apart. */
+    /* A series reported from inside arrives with its steps, which may be far apart. */
     return m->has_tracks &&
            sum->last_seconds - fmax(m->seen_seconds, m->tracks[MEMBER_ANON].last_seconds) < 1;
 }

@@ -1,14 +1,14 @@
-/* job/stays.c: one series in the phases of its program: how high it rose, what stayed. */
+/* job/stays.c: one series in the program's phases: how high it rose and what remained. */
 #include "job/stays.h"
 
 #include <math.h>
 
-/* What stays is given back all the same if it is less than this, or this share of the height. */
+/* Less than this, or than this share of the height, still counts as given back. */
 #define SMALL_BYTES (1024.0 * 1024)
 #define SMALL_SHARE 0.02
 
-/* What the first stay leaves, an allocator may keep for the next ones: it is a rise only where the
- * floor goes on rising. */
+/* The allocator may keep what the first stay leaves for later ones. It is a rise only if the
+ * floor keeps rising. */
 static void conclude(struct stay *s)
 {
     bool known = s->over && isfinite(s->before) && isfinite(s->after);

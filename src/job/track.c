@@ -1,4 +1,4 @@
-/* job/track.c: one series being watched: its samples on both clocks, and its answer. */
+/* job/track.c: one watched series: its samples on both clocks, and its answer. */
 #include "job/track.h"
 
 #include "base/base.h"
@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A counter that stayed this close to where it began stands still; of bytes that somebody counts
- * exactly every one matters. */
-/* Workers of one loader, or ranks of one job, do the same and grow within this factor. */
+/* Workers of one loader, or ranks of one job, do the same work and grow within this factor. */
 #define ALIKE_FACTOR 2
 
+/* A counter that stays this close to its start is flat; of bytes that are counted exactly, every
+ * one matters. */
 #define STILL_BYTES (512.0 * 1024)
 #define STILL_COUNT 1.0
 
-/* A step clock that has stood still for so long tells nothing any more. */
+/* A step clock that has not moved for this long says nothing any more. */
 #define STALE_SECONDS 900.0
 
 /* ---- how it is read ---- */
 
-/* In run files. */
+/* The words of run files. */
 static const char *const excuse_names[LEDGER_KINDS] = {
     [LEDGER_HOLDER] = "filling",
     [LEDGER_FREE_HEAP] = "heap free",
@@ -40,7 +40,7 @@ static const char *const use_names[] = {
     [TRACK_JUDGED] = "judged",
     [TRACK_WITNESS] = "witness",
 };
-static const char announced[] = "announced"; /* judged, and it has been told that it leaks */
+static const char announced[] = "announced"; /* judged, and its leak was announced */
 
 void track_judge(struct track *t, const struct ledger_judgement *j)
 {
@@ -140,13 +140,13 @@ static double plan_of(const struct track_terms *terms, enum series_clock clock)
     return isfinite(terms->clock->total) ? terms->clock->total : 0;
 }
 
-/* Each process creeps by itself, and its sum by as much for each. */
+/* Each process creeps on its own, so a sum creeps by that much per process. */
 static double resolution_of(const struct track *t)
 {
     return t->parts * series_kind_resolution(t->kind);
 }
 
-/* A horizon or a plan beyond what an engine takes means the same: never. */
+/* A horizon or plan larger than an engine accepts means the same: never. */
 static double bounded(double amount)
 {
     return fmin(fmax(amount, 0), ENGINE_MAX_NUMBER);
@@ -173,7 +173,7 @@ static struct engine *new_engine(const struct track *t, const struct track_terms
     if (r == -ENOMEM)
         base_out_of_memory();
     assert(r == 0);
-    /* It may begin to move in a later epoch. */
+    /* The series may start to move in a later epoch. */
     const struct clock_mark *begin = &terms->clock->epoch_begin, *end = &terms->clock->epoch_end;
     engine_epoch_mark(e, clock == CLOCK_STEP ? begin->step : begin->seconds);
     engine_epoch_mark(e, clock == CLOCK_STEP ? end->step : end->seconds);
@@ -210,8 +210,7 @@ static void push_early(struct track *t, const struct track_terms *terms, double 
         points_add(&t->pending, seconds, value);
 }
 
-/* A value that stands still is read rarely, which an engine would take for gaps: it is told what
- * was in between as well. */
+/* A flat value is sampled rarely, which an engine would take for gaps: fills them in. */
 static void push_between(struct track *t, const struct track_terms *terms, double from, double to,
                          double value)
 {
@@ -221,7 +220,7 @@ static void push_between(struct track *t, const struct track_terms *terms, doubl
         push_early(t, terms, from + i * spacing, value);
 }
 
-/* Engines that have seen what was seen so far. */
+/* Starts engines and feeds them the early points. */
 static void start_engines(struct track *t, const struct track_terms *terms)
 {
     const struct track_points *p = &t->early;
@@ -242,7 +241,7 @@ static void start_engines(struct track *t, const struct track_terms *terms)
     }
 }
 
-/* From now on it is judged as it comes. */
+/* From here on the engines get every sample as it comes. */
 static void begin_to_move(struct track *t, const struct track_terms *terms)
 {
     start_engines(t, terms);
@@ -450,7 +449,7 @@ bool track_will_be_announced(const struct track *t)
 const struct phase *track_growing_since(const struct answer *a)
 {
     const struct phase *first = &a->phases[a->phase_count - 1];
-    bool is_known = a->verdict == VERDICT_LEAK; /* and since when: that is its last phase */
+    bool is_known = a->verdict == VERDICT_LEAK; /* the onset is known too: its last phase */
     while (!is_known && first > a->phases && first->name == PHASE_GROWING &&
            first[-1].name == PHASE_GROWING)
         first--;

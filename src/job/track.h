@@ -1,4 +1,4 @@
-/* job/track.h: one series being watched: its samples on both clocks, and its answer. */
+/* job/track.h: one watched series: its samples on both clocks, and its answer. */
 #ifndef TIDEMARK_JOB_TRACK_H
 #define TIDEMARK_JOB_TRACK_H
 
@@ -7,22 +7,22 @@
 
 /* What a counter is recorded for. */
 enum track_use {
-    TRACK_SHOWN,   /* to be looked at */
-    TRACK_JUDGED,  /* growth that lasts is a leak, unless the ledger explains it */
-    TRACK_WITNESS, /* for the ledger of its process: reported where that names a leak by it */
+    TRACK_SHOWN,   /* for display only */
+    TRACK_JUDGED,  /* lasting growth is a leak, unless the ledger explains it */
+    TRACK_WITNESS, /* for the ledger of its process: reported if that finds a leak by it */
 };
 
-/* What holds for all series of a job. 0: not known. */
+/* Settings common to all series of a job. 0: not known. */
 struct track_terms {
     const struct step_clock *clock;
     double horizon; /* in steps, or seconds where there are no steps */
-    double epoch;   /* steps, as told by the user */
+    double epoch;   /* in steps, as given by the user */
     double plan_steps, plan_seconds;
-    unsigned series;         /* so many share the false-alarm budget */
-    char *const *activities; /* names of what the program does beside its steps; NULL: none */
+    unsigned series;         /* number that share the false-alarm budget */
+    char *const *activities; /* names of the program's activities; NULL: none */
 };
 
-/* Points of a series, at most TRACK_POINTS: when they are full every second one goes. */
+/* Points of a series, at most TRACK_POINTS: when all are used, every second one is dropped. */
 #define TRACK_POINTS 64
 
 struct track_points {
@@ -30,14 +30,14 @@ struct track_points {
         double seconds, value;
     } * points; /* NULL: none yet */
     unsigned count;
-    unsigned every, skipped; /* one in so many is kept, so many were passed over since */
+    unsigned every, skipped; /* one in `every` is kept; number skipped since */
 };
 
 /*
- * A counter that stands still costs nothing but its early points, and has engines only while it is
- * asked for an answer; one that moves gets an engine on the wall clock, and one on the steps as
- * soon as they are known. Steps come late: samples wait for the next mark. One owner, one thread.
- * Initialise with track_init().
+ * A flat counter costs only its early points, and has engines only while someone asks for its
+ * answer. A moving one gets an engine on the wall clock, and one on the step clock as soon as steps
+ * are known. Steps arrive late: samples wait for the next mark. One owner, one thread. Initialise
+ * with track_init().
  */
 struct track {
     const char *kind; /* a literal, or own_kind */
@@ -45,29 +45,29 @@ struct track {
     char *device;     /* owned; NULL: none */
     enum series_unit unit;
     enum track_use use;
-    bool is_accounted; /* false: the engine alone says what it is */
+    bool is_accounted; /* false: the engine alone decides */
     struct ledger_judgement judgement;
-    double parts;                    /* processes that it is the sum of, at most so far; or 1 */
-    int64_t stored;                  /* its number in the run file; 0: none */
-    double written, written_seconds; /* the last value there; NAN: none */
-    double stored_limit;             /* what the run file was last told */
+    double parts;                    /* most processes it has been the sum of; or 1 */
+    int64_t stored;                  /* number in the run file; 0: none */
+    double written, written_seconds; /* last value in the run file; NAN: none */
+    double stored_limit;             /* last written to the run file */
     const char *stored_reading;
     bool moves;
-    bool alarmed;     /* its leak was announced, alone or with those that leak alike ... */
+    bool alarmed;     /* its leak was announced, alone or with similar ones */
     double announced; /* ... at this second */
-    bool quiet;       /* ... as a negligible leak, once more if it comes to matter ... */
-    double next_look; /* ... which is looked for from this second on */
-    bool asked;       /* somebody wants to see just this one */
+    bool quiet;       /* ... as negligible; announced again if it becomes relevant */
+    double next_look; /* ... checked from this second on */
+    bool asked;       /* the user asked for this series */
 
     uint64_t samples;
     double first, last, min, max, sum;
     double first_seconds, last_seconds;
-    double step_seconds; /* of the last sample with a step */
-    double limit;        /* for this series, as known now; 0: not known */
-    unsigned activity;   /* of the terms, at present, from 1; 0: none */
+    double step_seconds; /* of the last sample that has a step */
+    double limit;        /* of this series; 0: not known */
+    unsigned activity;   /* current one of the terms', from 1; 0: none */
     struct stays *stays; /* owned; NULL: it was never in a phase */
 
-    struct track_points early;   /* from the beginning, until it moves */
+    struct track_points early;   /* from the start until it moves */
     struct track_points pending; /* since the last mark of the step clock */
     struct engine *by_time, *by_step;
 };
@@ -75,89 +75,87 @@ struct track {
 void track_init(struct track *t, const char *kind, enum series_unit unit, enum track_use use);
 void track_release(struct track *t);
 
-/* What the ledger says of its growth; NULL: nothing. */
+/* Sets the ledger's judgement of its growth; NULL: none. */
 void track_judge(struct track *t, const struct ledger_judgement *j);
-/* All of its growth is such a part. */
+/* Attributes all of its growth to that kind. */
 void track_excuse(struct track *t, enum ledger_kind kind);
-/* Most of its growth is another job's. */
+/* Most of its growth belongs to another job. */
 bool track_is_foreign(const struct track *t);
-/* How it is read by now, as run files call it: "judged", "filling". */
+/* Its current reading, in the words of run files: "judged", "filling". */
 const char *track_reading(const struct track *t);
-/* What it was when the file was written; a name that is not known changes nothing. */
+/* Restores the reading from a run file; an unknown name changes nothing. */
 void track_restore(struct track *t, const char *reading);
 
-/* What is not a number is passed over: the counter is absent for now. */
+/* Skips what is not a number: the counter is absent for now. */
 void track_push(struct track *t, const struct track_terms *terms, double seconds, double value);
 
 /* Its value at a moment between two samples. */
 void track_note_peak(struct track *t, const struct track_terms *terms, double value);
 
-/* Whether a series with this range of values moves: it is not flat. */
+/* Whether a series with this range of values moves, that is, is not flat. */
 bool track_would_move(const struct track *t, double min, double max);
 
-/* The step clock has a new mark: what waited gets its steps. */
+/* The step clock has a new mark: pending samples get their steps. */
 void track_mark(struct track *t, const struct track_terms *terms);
 
-/* Limit, plan and budget as they are now. */
+/* Passes the current limit, plan and budget on to the engines. */
 void track_renew_terms(struct track *t, const struct track_terms *terms);
 
 /* An epoch ended at the clock's last mark. */
 void track_epoch(struct track *t, const struct track_terms *terms);
 
-/* The training began anew inside the same process. */
+/* Training restarted inside the same process. */
 void track_restart(struct track *t);
 
-/* Another count of steps has begun, of other steps perhaps: what was seen on the old one goes. */
+/* A new count of steps began, perhaps of other steps: discards what was seen on the old one. */
 void track_begin_count(struct track *t);
 
-/* Nothing more will come. */
+/* No more samples will come. */
 void track_finish(struct track *t);
 
-/* The same of one that stands still, while the clock still knows the steps of its time. */
+/* The same for a flat track, while the clock still knows the steps of its time. */
 void track_settle(struct track *t, const struct track_terms *terms);
 
-/* The clock its answer is given on: steps as soon as there are any for it. */
+/* The clock of its answer: steps as soon as it has any. */
 enum series_clock track_clock(const struct track *t, const struct track_terms *terms);
 
-/* Recorded, and not shown. */
+/* Recorded, but not shown. */
 bool track_is_silent(const struct track *t);
 
-/* Whether it leaks now, or grows at all and nothing explains that: cheaper than the whole answer. A
- * witness may be wary. */
+/* Whether it leaks now, or has unexplained growth: cheaper than the whole answer. A witness may
+ * be wary. */
 bool track_leaks(const struct track *t);
-bool track_grows(const struct track *t); /* by its engine alone, whatever explains it */
+bool track_grows(const struct track *t); /* by its engine alone, explained or not */
 bool track_is_wary(const struct track *t);
 
-/* It leaks, or may turn out to: as it is, and not as a witness or a negligible leak. */
+/* It leaks or may leak, and is neither a witness nor a negligible leak. */
 bool track_will_be_announced(const struct track *t);
 
-/* Its growth is explained by such a part. */
+/* The ledger explains its growth by the kind in *ret. */
 bool track_is_excused(const struct track *t, enum ledger_kind *ret);
 
-/*
- * The answer so far, as the ledger judges it. *ret_history belongs to the track or is NULL where it
- * has none yet; valid until the next change.
- */
+/* The answer so far, as judged by the ledger. *ret_history belongs to the track and is valid
+ * until the next change; NULL: none yet. */
 void track_answer(struct track *t, const struct track_terms *terms, struct answer *ret,
                   const struct history **ret_history);
 
-/* The engine's own answer, which no ledger has judged. */
+/* The engine's own answer, without the ledger. */
 void track_engine_answer(struct track *t, const struct track_terms *terms, struct answer *ret);
 
-/* Growth that lasts is a leak: nothing explains it. */
+/* Lasting growth is a leak: nothing explains it. */
 bool track_is_judged(const struct track *t);
 
-/* The first of the phases that grow, one after the other, to the last of all; of a leak the last.
- * There is one. */
+/* The first of the consecutive growing phases that reach to the end; for a leak, the last phase.
+ * Requires a phase. */
 const struct phase *track_growing_since(const struct answer *a);
 
-/* Two growths on one clock that may be the same: their rates are within a factor of two. */
+/* Whether two growths on one clock may be the same: their rates are within a factor of two. */
 bool track_grows_alike(const struct answer *a, const struct answer *b);
 
-/* How many horizons the growth of that answer lasts, or lasted where it is not a leak. */
+/* How many horizons the growth of that answer lasts, or lasted if it is not a leak. */
 double track_horizons(const struct track *t, const struct answer *a);
 
-/* By how much it has grown since its onset. The answer is a leak, or is suspect. */
+/* Growth since its onset. The answer must be a leak or suspect. */
 double track_rise(const struct answer *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* launch/inside.c: a way for the processes of a command to tell us what they do. */
+/* launch/inside.c: lets a command's processes report: ring directory, environment, probe. */
 #include "launch/launch.h"
 #include "launch/probe_copy.h"
 #include "wire/wire.h"
@@ -17,18 +17,18 @@
 #define PROBE_FILE "libtidemark_probe.so"
 #define DIRECTORY_NAME "tidemark-"
 
-/* A directory that nobody reads is left over from a run, unless that has only just begun. */
+/* A directory that nobody reads was left by a run, unless it is younger than this. */
 #define ABANDONED_SECONDS 60
 
-/* Programs linked with gcc's libasan do not start beside a preloaded library without it. */
+/* Programs linked with gcc's libasan do not start after a preloaded library without this option. */
 #define ASAN_OPTION "verify_asan_link_order=0"
 
 struct inside {
     char *directory;
     char **environment; /* NULL-terminated; entries that are ours come first */
-    char *own[4];       /* of the environment, owned; as many as there are, then NULL */
-    struct buf copy;    /* the probe where every user can load it; empty: none was made */
-    int copy_lock;      /* says that the run has not ended; -1: none */
+    char *own[4];       /* variables of the environment, owned, NULL-terminated */
+    struct buf copy;    /* path of the copy that every user can load; empty: none */
+    int copy_lock;      /* held while the run lasts; -1: none */
     struct buf why;
 };
 
@@ -71,7 +71,7 @@ int inside_find_probe(struct buf *ret_path, struct buf *ret_why)
 
 /* ---- the directory ---- */
 
-/* One of our own user, root or not: what is somebody else's is theirs to remove. */
+/* Opens a directory of our own user, root or not: others' directories are theirs to remove. */
 static int open_own(int place, const char *name, struct stat *ret)
 {
     int fd = openat(place, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -99,14 +99,15 @@ static void empty(int directory)
     DIR *folder = fdopendir(directory);
     while (folder && (entry = readdir(folder)) != NULL)
         if (unlinkat(directory, entry->d_name, 0) < 0)
-            unlinkat(directory, entry->d_name, AT_REMOVEDIR); /* made by the job, and empty */
+            unlinkat(directory, entry->d_name,
+                     AT_REMOVEDIR); /* an empty directory that the job made */
     if (folder)
         closedir(folder);
     else
         close(directory);
 }
 
-/* Removes what is left of runs that were killed with all that could have done so. */
+/* Removes the directories of runs that were killed with everything that could have done so. */
 static void sweep(const char *place)
 {
     DIR *folder = opendir(place);
@@ -127,7 +128,7 @@ static void sweep(const char *place)
         closedir(folder);
 }
 
-/* In memory where that is possible: rings are written at every step. */
+/* In memory if possible: rings are written at every step. */
 static char *make_directory(void)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -160,7 +161,7 @@ void inside_remove(const char *directory, const char *probe_copy)
 
 /* ---- the environment ---- */
 
-/* `list` has `word` among what blanks and colons separate. */
+/* Whether `list`, separated by blanks and colons, contains `word`. */
 static bool has_word(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -181,7 +182,7 @@ static void own_variable(struct inside *s, const char *name, const char *value)
         base_out_of_memory();
 }
 
-/* Behind what the user has there already: theirs comes first. */
+/* Appends to the user's own value, which comes first. */
 static void append_to_variable(struct inside *s, const char *name, const char *word)
 {
     const char *now = getenv(name);
@@ -221,8 +222,8 @@ static void fill_environment(struct inside *s)
 
 /* ---- both ---- */
 
-/* Only root can start processes of other users. Without a place for a copy, the loader complains in
- * those, and ours are watched all the same. */
+/* Only root can start processes of other users. If there is no place for a copy, the loader
+ * prints an error in those; our user's processes are watched all the same. */
 static void open_to_all(struct inside *s, struct buf *path)
 {
     struct buf copy = BUF_INIT;
@@ -238,7 +239,7 @@ static void open_to_all(struct inside *s, struct buf *path)
     buf_release(&copy);
 }
 
-/* That there is none is nothing to talk about: steps are read from the output then. */
+/* A missing probe is not reported: steps are read from the output then. */
 static void preload_probe(struct inside *s)
 {
     struct buf path = BUF_INIT;

@@ -1,4 +1,4 @@
-/* launch/probe_copy.c: the probe where every user of the machine can load it. */
+/* launch/probe_copy.c: a copy of the probe that every user can load. */
 #include "launch/probe_copy.h"
 
 #include <dirent.h>
@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Not as the folders of rings begin: they are swept by another rule. */
+/* Differs from the folders of rings: they are swept by another rule. */
 #define FOLDER_NAME "tidemark_probe-"
 #define COPY_NAME "libtidemark_probe.so"
 
-/* A folder whose lock is free is left over, unless it has only just been made. */
+/* A folder whose lock is free was left behind, unless it is younger than this. */
 #define ABANDONED_SECONDS 60
 
 static const char *const places[] = {"/run", "/tmp", "/var/tmp"};
@@ -44,7 +44,7 @@ bool probe_is_readable_by_all(const char *path)
     return true;
 }
 
-/* Nobody else can put a folder of their own in place of ours, and what is there can be loaded. */
+/* Whether nobody else can replace our folder there, and files there can be loaded. */
 static bool is_safe_place(const char *place)
 {
     struct stat st;
@@ -58,7 +58,7 @@ static bool is_safe_place(const char *place)
 
 /* ---- removing ---- */
 
-/* Takes over the descriptor of the folder. */
+/* Takes over the folder's descriptor. */
 static void remove_folder(int folder, const char *path)
 {
     unlinkat(folder, COPY_NAME, 0);
@@ -66,7 +66,7 @@ static void remove_folder(int folder, const char *path)
     rmdir(path);
 }
 
-/* One of our own user. */
+/* Opens a folder of our own user; -1: it is not. */
 static int open_own_folder(const char *path, struct stat *ret)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -77,7 +77,7 @@ static int open_own_folder(const char *path, struct stat *ret)
     return -1;
 }
 
-/* Orphans of the job are children of the relay, and of the watcher where the relay is gone. */
+/* Orphans of the job are children of the relay, or of the watcher if the relay is gone. */
 static bool has_children(void)
 {
     pid_t pid;
@@ -118,7 +118,7 @@ static bool mentions(const char *pid, const char *file, const char *text)
     return found;
 }
 
-/* A process has it loaded, or will have those load it that it starts. */
+/* Whether a process has it loaded, or will make its children load it. */
 static bool is_used(const char *folder)
 {
     bool used = false;
@@ -177,7 +177,7 @@ static int copy_bytes(int from, int to)
     return n < 0 ? -errno : 0;
 }
 
-/* In a folder that is closed until the copy is whole. */
+/* Fills a folder that stays closed to others until the copy is complete. */
 static int fill_folder(int folder, int probe)
 {
     int fd = openat(folder, COPY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
@@ -230,7 +230,7 @@ static bool has_same_contents(int a, int b)
     return same;
 }
 
-/* Loaded twice from two files, the probe would be there twice. */
+/* Finds a preloaded copy: loaded from two files, the probe would be there twice. */
 static bool find_preloaded(int probe, struct buf *ret_path)
 {
     const char *s = getenv("LD_PRELOAD");

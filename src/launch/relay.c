@@ -25,7 +25,7 @@ void relay_signal_set(sigset_t *ret)
         sigaddset(ret, numbers[i]);
 }
 
-/* Waits for the first words of the relay. */
+/* Waits for the relay's first message. */
 static int await_start(struct relay *r)
 {
     char packet[RELAY_PACKET];
@@ -50,12 +50,12 @@ static int fork_relay(struct relay *r, const struct relay_options *options)
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return -errno;
-    /* The relay dies of nothing that can be blocked, and from its first moment on. */
+    /* No signal that can be blocked kills the relay, from its first moment on. */
     sigset_t all, before, after;
     sigfillset(&all);
     relay_signal_set(&after);
     sigprocmask(SIG_SETMASK, &all, &before);
-    /* Should it be killed after all, the command becomes ours. */
+    /* If it is killed anyway, the command becomes our child. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     r->pid = fork();
     if (r->pid == 0) {
@@ -123,7 +123,7 @@ int relay_exec_error(const struct relay *r)
     return r->exec_error;
 }
 
-/* The relay is gone without a word: once it has ended, the command is our own child. */
+/* The relay is gone without a report: after its end the command is our own child. */
 static ssize_t wait_for_command(struct relay *r, int *ret_status)
 {
     if (waitpid(r->pid, NULL, WNOHANG) == 0)
@@ -132,7 +132,7 @@ static ssize_t wait_for_command(struct relay *r, int *ret_status)
     return pid == r->command ? 0 : pid == 0 ? -EAGAIN : -EPIPE;
 }
 
-/* The row that it held is given back to the terminal. */
+/* Gives the row that it held back to the terminal. */
 static void lose_relay(struct relay *r)
 {
     static const char reset[] = "\0337\033[r\0338";
@@ -142,7 +142,7 @@ static void lose_relay(struct relay *r)
         r->has_row = false;
 }
 
-/* The length of the text; 0: these are none. */
+/* Returns the length of the text; 0: these are not lines. */
 static size_t take_lines(const char *packet, size_t len, struct relay_lines *ret)
 {
     size_t before = offsetof(struct relay_lines, text);

@@ -1,4 +1,4 @@
-/* launch/relay.h: what the two sides of the relay share. Private to launch/. */
+/* launch/relay.h: what both sides of the relay share. Private to launch/. */
 #ifndef TIDEMARK_LAUNCH_RELAY_H
 #define TIDEMARK_LAUNCH_RELAY_H
 
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 
 /*
- * Messages, one a packet: a letter and what belongs to it.
+ * Messages, one per packet: a letter and its data.
  *   relay to watcher:  STARTED struct relay_started, always the first; OUTPUT struct relay_lines,
  *                      no longer than its text; ENDED status
  *   watcher to relay:  SHOW status line; PRINT text; SIGNAL int
@@ -37,9 +37,9 @@ _Noreturn void relay_main(const struct relay_options *options, int socket, const
 /* ---- the terminal's last row ---- */
 
 /*
- * Escape sequences that put a line into the last row of a terminal and leave the cursor alone. It
- * has to see all that the program writes: in the middle of a character or an escape sequence, on
- * the other screen and between the saving and the restoring of the cursor nothing may be drawn.
+ * Escape sequences that put a line into the last row of a terminal and leave the cursor where it
+ * is. They must follow everything that the program writes: nothing may be drawn inside a character
+ * or an escape sequence, on the other screen, or between saving and restoring the cursor.
  */
 struct status_row {
     struct winsize size;
@@ -47,11 +47,11 @@ struct status_row {
     char line[512]; /* as shown; empty: none */
 
     enum { ROW_TEXT, ROW_ESCAPE, ROW_DESIGNATE, ROW_CONTROL, ROW_STRING } state;
-    unsigned follow;   /* bytes that the character still lacks */
-    char sequence[16]; /* the parameters of a control sequence, as far as they fit */
+    unsigned follow;   /* bytes still missing from the character */
+    char sequence[16]; /* parameters of a control sequence, as far as they fit */
     unsigned sequence_len;
     bool mid_line;
-    bool other_screen, saved_cursor, own_region; /* what the program has asked for */
+    bool other_screen, saved_cursor, own_region; /* requested by the program */
 };
 
 /* The rows that are left for the program. */
@@ -60,7 +60,7 @@ unsigned status_row_program_rows(const struct status_row *s);
 /* What the program wrote. */
 void status_row_feed(struct status_row *s, const char *text, size_t len);
 
-/* Whether something may be put between what the program wrote and what it will write. */
+/* Whether text may be inserted between the program's past and future output. */
 bool status_row_is_between(const struct status_row *s);
 
 void status_row_draw(struct status_row *s, struct buf *out);

@@ -1,4 +1,4 @@
-/* launch/relay_channel.c: one way the command's output goes through the relay. */
+/* launch/relay_channel.c: one path of the command's output through the relay. */
 #include "launch/relay_channel.h"
 
 #include "wire/wire.h"
@@ -13,12 +13,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* A pipe that says it has room takes so much at once without blocking. */
+/* A pipe that reports room accepts this much at once without blocking. */
 #define SURE_BYTES 4096
 
 /* ---- making ---- */
 
-/* A terminal of the same looks; what is written into it comes out unchanged. */
+/* A terminal with the same settings, except that it passes output on unchanged. */
 static int open_terminal(struct channel *c, int outer)
 {
     int inner = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -54,7 +54,7 @@ static int open_pair(struct channel *c)
     return 0;
 }
 
-/* The open file is shared with whoever started us: only one of our own may be made non-blocking. */
+/* The open file is shared with whoever started us: only our own can be made non-blocking. */
 static void open_own_file(struct channel *c)
 {
     char path[32];

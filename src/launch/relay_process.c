@@ -1,4 +1,4 @@
-/* launch/relay_process.c: the relay: passes the command's output on, and outlives everything. */
+/* launch/relay_process.c: the relay: passes the command's output on, and outlives all others. */
 #include "launch/relay.h"
 #include "launch/relay_channel.h"
 
@@ -18,36 +18,38 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A line of ours waits so long for the end of the program's line. */
+/* Our line waits this long for the end of the program's line. */
 #define PRINT_WAIT_MS 1000
 
-/* A signal to the process group reaches its members within this time; that the watcher has had it
- * too may be told late, on a busy machine. Each one that was heard answers for one that is told. */
+/*
+ * A signal to the process group reaches its members within GROUP_MS. On a busy machine the watcher
+ * may report late that it received it too. Each signal we received accounts for one reported.
+ */
 #define GROUP_MS 20
 #define GROUP_LONG_AGO_MS 2000
 
-/* What is left in pipes when the command ends; who writes more is somebody else. */
+/* Most bytes left in pipes when the command ends; whoever writes more is another process. */
 #define LEFT_BYTES ((size_t) 1 << 20)
 
-/* The watcher is told so much of the output in a tenth of a second: more is no step clock. */
+/* The watcher gets at most this much output in a tenth of a second: more is no step clock. */
 #define TOLD_MS 100
 #define TOLD_BYTES ((size_t) 400 << 10)
 
 #define LINES_MOST (sizeof(((struct relay_lines *) 0)->text) / 2)
 
 struct relay_process {
-    int socket; /* to the watcher; -1: it is gone */
+    int socket; /* to the watcher; -1: the watcher is gone */
     int signals;
     struct channel channels[2];
     unsigned channel_count;
-    struct channel *terminal; /* where the status row is; NULL: nowhere */
+    struct channel *terminal; /* has the status row; NULL: none */
     struct status_row row;
     bool wants_row;
 
-    struct buf print; /* waits for a line's end, until `print_due` */
+    struct buf print; /* waits for the end of a line, until `print_due` */
     long print_due;
-    long heard[NSIG]; /* when a signal came to us as well; 0: never */
-    long due[NSIG];   /* when to pass one on to the command; 0: none */
+    long heard[NSIG]; /* when we received a signal too; 0: never */
+    long due[NSIG];   /* when to pass a signal on to the command; 0: none */
     long told_since;
     size_t told; /* bytes of output since then */
 
@@ -66,7 +68,7 @@ static long now_ms(void)
 
 /* ---- to the watcher ---- */
 
-/* False: it has no room for it now. */
+/* False: its socket has no room now. */
 static bool tell(struct relay_process *r, enum relay_message what, const void *data, size_t len)
 {
     char packet[RELAY_PACKET];
@@ -77,7 +79,7 @@ static bool tell(struct relay_process *r, enum relay_message what, const void *d
     return send(r->socket, packet, len + 1, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 || errno != EAGAIN;
 }
 
-/* Output may be lost to the clock, never to the user. False: it can be told later. */
+/* The clock may lose output, the user never does. False: try again later. */
 static bool tell_output(struct relay_process *r, const struct channel *c)
 {
     struct relay_lines lines;
@@ -96,8 +98,8 @@ static bool tell_output(struct relay_process *r, const struct channel *c)
     return is_told;
 }
 
-/* Whole lines only: half a number would be another number. At most LINES_MOST bytes. A watcher that
- * is held up, by a driver that does not answer, has no room for more packets: lines wait. */
+/* Sends whole lines only: half a number would be another number. At most LINES_MOST bytes. A
+ * watcher held up by an unresponsive driver has no room for more packets: then lines wait. */
 static void tell_some_lines(struct relay_process *r, struct channel *c, const char *bytes,
                             size_t len)
 {
@@ -139,7 +141,7 @@ static void drop_row(struct relay_process *r)
     buf_release(&out);
 }
 
-/* Nothing of ours comes between what the program wrote and what the terminal has not yet taken. */
+/* We draw nothing between the program's output and what the terminal has not accepted yet. */
 static bool may_draw(const struct relay_process *r)
 {
     return r->terminal && !channel_is_stuck(r->terminal) && status_row_is_between(&r->row);
@@ -168,7 +170,7 @@ static void follow_size(struct relay_process *r)
     fit_inner_size(r);
     if (was_held)
         draw_row(r);
-    /* The terminal has told the group already, but the size that they could see was the old one. */
+    /* The terminal has signalled the group already, but then the size was still the old one. */
     if (!r->has_ended)
         kill(0, SIGWINCH);
 }
@@ -204,7 +206,7 @@ static void pass_on(struct relay_process *r, struct channel *c)
         tell_lines(r, c, bytes, len);
         c->passed += r->has_ended ? len : 0;
     }
-    /* Nobody reads any more: let the command learn it the way it would without us. */
+    /* Nobody reads any more: the command finds out as it would without us. */
     if (channel_flush(c) == -EPIPE)
         channel_close(c);
 }
@@ -215,16 +217,16 @@ static bool same_file(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* What goes nowhere is worth reading all the same: it tells the steps. One that is closed at the
- * command's start only stands in for a stream that was closed before us. */
+/* Whether output goes to /dev/null: it is read anyway, as it may contain steps. A close-on-exec
+ * descriptor only replaces a stream that was closed before us. */
 static bool goes_nowhere(int outer, const struct stat *st)
 {
     return S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3) &&
            !(fcntl(outer, F_GETFD) & FD_CLOEXEC);
 }
 
-/* Terminals, pipes and sockets are passed on; anything else the command writes to directly, and
- * to a socket that it reads from as well. */
+/* Terminals, pipes and sockets are relayed. The command writes directly to anything else, and to
+ * a socket that it also reads from. */
 static bool wants_channel(int outer)
 {
     struct stat st;
@@ -238,7 +240,7 @@ static bool wants_channel(int outer)
     return S_ISFIFO(st.st_mode) || goes_nowhere(outer, &st) || isatty(outer);
 }
 
-/* Where none can be made, for want of a terminal or of files, the command writes directly, too. */
+/* If no channel can be made for lack of terminals or descriptors, the command writes directly. */
 static void make_channel(struct relay_process *r, int outer)
 {
     struct channel *c = &r->channels[r->channel_count];
@@ -263,7 +265,7 @@ static void make_channel(struct relay_process *r, int outer)
 
 /* ---- the command ---- */
 
-/* As it would have been without us. */
+/* What the command would have had without us. */
 struct surroundings {
     const struct relay_options *options;
     const sigset_t *mask;
@@ -322,7 +324,7 @@ static void show(struct relay_process *r, const char *text, size_t len)
     len = len < sizeof(r->row.line) ? len : sizeof(r->row.line) - 1;
     memcpy(r->row.line, text, len);
     r->row.line[len] = '\0';
-    follow_size(r); /* in the background nobody tells of a new one */
+    follow_size(r); /* in the background no signal reports a new size */
     draw_row(r);
 }
 
@@ -387,7 +389,8 @@ static void on_signal(struct relay_process *r)
     }
 }
 
-/* What came to the watcher alone; the command is in our group and has the rest already. */
+/* Passes on signals that only the watcher received; the command is in our group and has the
+ * others already. */
 static void pass_signals(struct relay_process *r)
 {
     long now = now_ms();
@@ -401,7 +404,7 @@ static void pass_signals(struct relay_process *r)
     }
 }
 
-/* All that the command wrote has been handed on. */
+/* Whether all of the command's output was passed on. */
 static bool is_drained(const struct relay_process *r)
 {
     for (unsigned i = 0; i < r->channel_count; i++) {
@@ -426,12 +429,13 @@ static void tell_end(struct relay_process *r)
         buf_clear(&c->line);
     }
     r->end_is_told = tell(r, RELAY_ENDED, &r->status, sizeof(r->status));
-    /* Heard by a watcher that rests from output, too. */
+    /* A watcher that does not read output now notices this too. */
     if (r->end_is_told)
         shutdown(r->socket, SHUT_WR);
 }
 
-/* Until the command has ended, nobody holds its output any more, and the watcher has gone. */
+/* There is work until the command has ended, nobody holds its output any more, and the watcher
+ * has gone. */
 static bool has_work(const struct relay_process *r)
 {
     if (!r->has_ended || r->socket >= 0)
@@ -449,7 +453,7 @@ static int next_due(const struct relay_process *r)
     for (int i = 1; i < NSIG; i++)
         if (r->due[i] > 0 && r->due[i] < next)
             next = r->due[i];
-    /* What is due and cannot be done is tried again. */
+    /* What is due but cannot be done is tried again. */
     return next == LONG_MAX ? -1 : next <= now ? GROUP_MS : (int) (next - now);
 }
 
@@ -501,7 +505,7 @@ _Noreturn void relay_main(const struct relay_options *options, int socket, const
     struct sigaction plain = {.sa_handler = SIG_DFL};
     prctl(PR_SET_NAME, "tidemark-relay");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    /* Ignored, it would take the command's status with it. */
+    /* If SIGCHLD were ignored, the command's status would be lost. */
     sigaction(SIGCHLD, &plain, &surroundings.child);
     r.signals = watch_signals();
     int error = r.signals < 0 ? errno : 0;
@@ -514,7 +518,7 @@ _Noreturn void relay_main(const struct relay_options *options, int socket, const
     tell(&r, RELAY_STARTED, &started, sizeof(started));
     if (r.command > 0)
         serve(&r);
-    /* The watcher does it, where it lives to do it. */
+    /* A watcher that is still alive removes it itself; this is for one that is not. */
     if (options->directory)
         inside_remove(options->directory, options->probe_copy);
     _exit(0);

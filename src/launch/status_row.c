@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In fewer rows or columns than these every one is needed. */
+/* With fewer rows or columns than these the program needs them all. */
 #define LEAST_ROWS 6
 #define LEAST_COLUMNS 20
 
@@ -41,7 +41,7 @@ static void end_control(struct status_row *s, char final)
     bool private = !plain && s->sequence[0] >= '<' && s->sequence[0] <= '?';
     if (final != 'r' || private)
         return;
-    /* The program has taken the region; when it gives it back, ours has to be set again. */
+    /* The program set its own region; when it resets it, ours has to be set again. */
     s->own_region = !plain;
     s->held = false;
 }
@@ -92,7 +92,7 @@ static void feed_escape(struct status_row *s, char c)
     }
 }
 
-/* ESC begins a sequence wherever it stands, also in a string, which it ends. */
+/* ESC begins a sequence anywhere, even in a string, which it ends. */
 static void feed(struct status_row *s, char c)
 {
     if (c == '\030' || c == '\032' || c == '\033') {
@@ -107,7 +107,7 @@ static void feed(struct status_row *s, char c)
 
 void status_row_feed(struct status_row *s, const char *text, size_t len)
 {
-    /* A terminal drops NULs, whatever it is in the middle of. */
+    /* A terminal ignores NULs, even inside a sequence. */
     for (size_t i = 0; i < len; i++)
         if (text[i] != '\0')
             feed(s, text[i]);
@@ -131,7 +131,7 @@ unsigned status_row_program_rows(const struct status_row *s)
     return has_room(s) ? s->size.ws_row - 1u : s->size.ws_row;
 }
 
-/* One row down and up again: if the cursor stood in the last row, the text scrolls out of it. */
+/* Moves one row down and up again: a cursor in the last row scrolls the text out of it. */
 static void hold(struct status_row *s, struct buf *out)
 {
     buf_addf(out, "\033D\033[1A" SAVE_CURSOR "\033[1;%ur" RESTORE_CURSOR, s->size.ws_row - 1u);

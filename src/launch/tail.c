@@ -1,4 +1,4 @@
-/* launch/tail.c: what is appended to a regular file. */
+/* launch/tail.c: reads what is appended to a regular file. */
 #include "launch/launch.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Farther behind than this, what is in between is not read. */
+/* If more than this is unread, the part in between is skipped. */
 #define BEHIND_MOST ((off_t) 1 << 20)
 
 struct tail {
     int fd;
-    int changes; /* inotify; -1: the file system does not tell */
+    int changes; /* inotify; -1: the file system has no events */
     off_t at;
 };
 
@@ -38,7 +38,7 @@ int tail_open(int fd, off_t from, struct tail **ret)
         close(fd);
         return -EINVAL;
     }
-    /* To look leaves no trace, where we may ask for that: the file is ours, or we are root. */
+    /* Reading leaves no access time if we may request that: the file is ours, or we are root. */
     (void) fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
     struct tail *t = malloc(sizeof(*t));
     if (!t)
@@ -85,7 +85,7 @@ ssize_t tail_read(struct tail *t, char *bytes, size_t size)
     if (fstat(t->fd, &st) < 0)
         return 0;
     if (st.st_size < t->at)
-        t->at = st.st_size; /* truncated: goes on from its new end */
+        t->at = st.st_size; /* truncated: continues at its new end */
     else if (st.st_size - t->at > BEHIND_MOST)
         t->at = st.st_size - BEHIND_MOST;
     ssize_t n = pread(t->fd, bytes, size, t->at);

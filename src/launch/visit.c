@@ -1,4 +1,4 @@
-/* launch/visit.c: going into processes that run already, one after the other. */
+/* launch/visit.c: attaches to running processes, one after the other. */
 #include "attach/attach.h"
 #include "launch/launch.h"
 #include "proc/proc.h"
@@ -19,14 +19,14 @@ struct visit {
     struct buf library;
     double patience;
 
-    struct deputy *deputy; /* of the first process; NULL: there is no folder yet */
+    struct deputy *deputy; /* of the first process; NULL: no folder yet */
     struct deputy_folder folder;
 
     pthread_t thread;
     bool has_thread;
     atomic_bool is_done;
     atomic_bool is_cancelled;
-    atomic_bool has_to_wait; /* it takes long, and nobody was told yet */
+    atomic_bool has_to_wait; /* it takes long, and that was not reported yet */
     pid_t pids[VISIT_MOST];
     size_t count;
     struct visit_result results[VISIT_MOST];
@@ -46,7 +46,7 @@ struct visit *visit_new(double patience)
 
 /* ---- the directory ---- */
 
-/* In memory where that is possible, as for `run`; where the process sees it, and of its user. */
+/* In memory if possible, as for `run`; where the process sees it, and owned by its user. */
 static int make_directory(struct visit *v, pid_t pid, struct buf *why)
 {
     int r = deputy_new(pid, &v->deputy, why);
@@ -62,7 +62,7 @@ static int make_directory(struct visit *v, pid_t pid, struct buf *why)
     return r;
 }
 
-/* Whether it may be entered at all is asked first: that has the better reasons. */
+/* Checks first whether attaching is possible at all: that error explains more. */
 int visit_prepare(struct visit *v, pid_t pid, struct buf *why)
 {
     if (v->library.len == 0 && inside_find_probe(&v->library, why) < 0)
@@ -80,13 +80,13 @@ struct deputy_folder *visit_folder(struct visit *v)
 
 /* ---- one process ---- */
 
-/* It may be in another container, or another user's. */
+/* > 0: the process sees the folder; 0: it is in another container or another user's; -errno. */
 static int sees_directory(const struct visit *v, const struct deputy *d)
 {
     return deputy_uid(d) == v->folder.st.st_uid ? deputy_sees(d, v->folder.path, &v->folder.st) : 0;
 }
 
-/* By a `tidemark run` that it was started under, if that still watches. */
+/* Whether a `tidemark run` that started it still watches it. */
 static bool is_watched(pid_t pid, const struct deputy *d)
 {
     struct proc_stat stat;
@@ -107,7 +107,7 @@ static void say_watched(struct buf *why)
                   "program: that report names the holders.");
 }
 
-/* What the probe answered, in words. */
+/* Explains the probe's answer. */
 static void say_answer(const struct visit *v, int answer, struct buf *why)
 {
     switch (answer) {
@@ -137,7 +137,7 @@ static void note_waiting(void *context, const char *what)
     atomic_store(&((struct visit *) context)->has_to_wait, true);
 }
 
-/* Whether it can tell us anything: nobody else is in it, and it can reach the folder. */
+/* Whether it could report to us: no other watch is attached, and it can reach the folder. */
 static int check(const struct visit *v, struct visit_result *r, struct buf *why)
 {
     struct deputy *d;

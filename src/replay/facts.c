@@ -1,4 +1,4 @@
-/* replay/facts.c: the facts for advice: who is there, what was freed, and when. */
+/* replay/facts.c: facts for advice: which processes ran, what was freed, and when. */
 #include "replay/facts.h"
 
 #include <errno.h>
@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A role's share may change by so much and stand still. */
+/* A role's share that changes by no more than this is stable. */
 #define STABLE_SHARE 0.05
 #define STABLE_BYTES (1024.0 * 1024)
 
-/* A fall of host memory at a collection is one from this on. */
+/* Host memory must fall by this much at a collection to count. */
 #define FALL_BYTES (16.0 * 1024 * 1024)
 
-/* Seconds after a collection was counted in which memory may fall: counters are read rarely. */
+/* Seconds after a counted collection in which memory may fall: counters are read rarely. */
 #define FALL_SECONDS 1.0
 
 double facts_seconds_at(const struct view_series *s, double at)
@@ -35,7 +35,7 @@ static unsigned count_at(const struct job *j, enum proc_role role, double second
     return count;
 }
 
-/* When most of them were there; of several such moments the last. NAN: there are none. */
+/* The moment when most of them ran, the last of several such moments. NAN: there are none. */
 static double fullest_moment(const struct job *j, enum proc_role role)
 {
     double moment = NAN;
@@ -90,14 +90,14 @@ static void add_parts(struct advice_facts *e, const struct job *j)
     e->settings.part_count = e->part_count;
 }
 
-/* ---- counters told from inside ---- */
+/* ---- counters reported from inside ---- */
 
 static double add_known(double sum, double value)
 {
     return (isnan(sum) ? 0 : sum) + value;
 }
 
-/* Somebody is new whenever there is more of it. */
+/* The sum can only rise when a process joins, so those moments suffice. */
 double facts_most_at_a_time(const struct job *j, double (*value)(const struct member *m))
 {
     double most = NAN;
@@ -119,8 +119,11 @@ static double pinned_by(const struct member *m)
     return t && t->samples > 0 ? t->max : NAN;
 }
 
-/* Of the host's memory, which is told without a device. Totals are told, the first of them after
- * the first cleanup: what had been kept until then. Later ones may be of the same memory again. */
+/*
+ * Host memory freed at the first cleanup: counters without a device. They are totals, and their
+ * first value comes after the first cleanup: what had been kept until then. Later ones may count
+ * the same memory again.
+ */
 static double freed_at_first(const struct job *j, const char *kind)
 {
     double sum = NAN;
@@ -149,7 +152,7 @@ static int add_point(void *context, double step, const struct store_sample *x)
     struct points *p = context;
     (void) step;
     if (x->count > 1)
-        return 0; /* older than what is kept moment by moment */
+        return 0; /* a block: older than what is kept sample by sample */
     if ((p->count & (p->count - 1)) == 0) {
         struct point *larger = reallocarray(p->list, p->count ? 2 * p->count : 1, sizeof(*larger));
         if (!larger)
@@ -167,7 +170,7 @@ static int read_points(struct recording *r, const struct track *t, struct points
     return index < recording_count(r) ? recording_each_sample(r, index, add_point, ret) : 0;
 }
 
-/* From the last value before `from` to the lowest until `to`. */
+/* The fall from the last value before `from` to the lowest until `to`. */
 static double fall_between(const struct points *p, double from, double to)
 {
     double before = NAN, lowest = INFINITY;

@@ -1,5 +1,4 @@
-/* replay/facts.h: how the facts for advice are gathered from a recorded run. Private to replay/.
- */
+/* replay/facts.h: gathers the facts for advice from a recorded run. Private to replay/. */
 #ifndef TIDEMARK_REPLAY_FACTS_H
 #define TIDEMARK_REPLAY_FACTS_H
 
@@ -8,11 +7,11 @@
 /* When a position on the series' clock was reached, in seconds of the run; NAN: not known. */
 double facts_seconds_at(const struct view_series *s, double at);
 
-/* The most that processes of the job had together at a time, of what `value` says of each; NAN: it
- * says nothing of any. */
+/* The most that processes of the job had together at one time, summed over `value`; NAN: no
+ * process has one. */
 double facts_most_at_a_time(const struct job *j, double (*value)(const struct member *m));
 
-/* facts_host.c: the host's size, and what it is made of. -errno of reading. */
+/* facts_host.c: the host's size and its parts. -errno of reading. */
 int facts_host(struct advice_facts *e, struct recording *r, const struct view *v,
                double limit_bytes);
 

@@ -8,13 +8,13 @@
 #include <string.h>
 
 /*
- * A device in the words of the driver ("gpu0"), of torch ("cuda:0"), or both. What torch calls
- * cuda:0 is another device in each process that has its own CUDA_VISIBLE_DEVICES: where the driver
- * does not say which, it is the device of that one process.
+ * A device as named by the driver ("gpu0"), by torch ("cuda:0"), or both. torch's cuda:0 is a
+ * different device in each process that has its own CUDA_VISIBLE_DEVICES. If the driver does not
+ * say which, it counts as the device of that one process.
  */
 struct place {
     const char *driver, *torch;
-    const struct member *owner; /* NULL: of all that use it */
+    const struct member *owner; /* NULL: all that use it */
 };
 
 /* ---- which device of the driver it is that torch names ---- */
@@ -50,7 +50,7 @@ static size_t torch_devices(const struct member *m)
     return count;
 }
 
-/* How many of its devices torch numbers lower. */
+/* How many of the process's devices torch numbers lower. */
 static size_t torch_order(const struct member *m, const char *torch)
 {
     size_t count = 0;
@@ -85,7 +85,7 @@ static size_t driver_devices(const struct member *m)
     return count;
 }
 
-/* The one device that is watched as a whole, where there is one. */
+/* The only device that is watched as a whole; NULL: none, or several. */
 static const struct track *whole_device(const struct job *j)
 {
     const struct track *found = NULL;
@@ -100,8 +100,9 @@ static const struct track *whole_device(const struct job *j)
 }
 
 /*
- * A process with tensors on one device has most of its memory there: on others it has a context at
- * most. One with as many of both has them in order. What torch holds has to be there.
+ * A process with tensors on one device has most of its memory there, and at most a context on
+ * others. If both name the same number of devices, their order is the same. What torch holds must
+ * fit there.
  */
 static const char *driver_of(const struct job *j, const struct member *m, const char *torch)
 {
@@ -126,7 +127,7 @@ static bool is_at(const struct job *j, const struct place *p, const struct membe
                      : !driver && p->torch && strcmp(p->torch, torch) == 0;
 }
 
-/* Another process has a device of that name at the same time, and it may be another. */
+/* Whether another process has a device of that name at the same time: it may be a different one. */
 static bool is_ambiguous(const struct job *j, const struct member *m, const char *torch)
 {
     for (size_t i = 0; i < j->member_count; i++) {
@@ -190,7 +191,7 @@ static size_t find_places(const struct job *j, struct place *ret)
 
 /* ---- what was there ---- */
 
-/* What one process had of a kind at a place; NULL: nothing. */
+/* The track of one process for a kind of memory at a place; NULL: none. */
 static const struct track *track_at(const struct job *j, const struct place *p,
                                     const struct member *m, const char *kind)
 {
@@ -204,10 +205,10 @@ static const struct track *track_at(const struct job *j, const struct place *p,
     return NULL;
 }
 
-/* NAN: nobody tells. */
+/* NAN: nobody reports it. */
 struct amounts {
-    double last, max; /* of those that were there at a time: the last, and the most */
-    double headroom;  /* the least that anybody of the last ones saw */
+    double last, max; /* of processes there at one time: the last, and the most */
+    double headroom;  /* the least that any of the last processes saw */
 };
 
 static struct amounts amounts_at(const struct job *j, const struct place *p, const char *kind,
@@ -226,7 +227,7 @@ static struct amounts amounts_at(const struct job *j, const struct place *p, con
     return a;
 }
 
-/* Processes that follow each other have the device one after another. */
+/* Processes that run one after another use the device in turn. */
 static struct amounts amounts_of(const struct job *j, const struct place *p, const char *kind)
 {
     struct amounts most = {NAN, NAN, NAN};
@@ -254,8 +255,8 @@ static const struct track *whole_at(const struct job *j, const struct place *p)
     return NULL;
 }
 
-/* Of the driver's count: of the job's processes and what nobody has. Until the first of them is
- * there, and where it names none, whole devices are watched. */
+/* The driver's count: the job's processes and what is free. Until the first of them is there,
+ * and if the driver names none, whole devices are watched. */
 static struct amounts used_at(const struct job *j, const struct place *p, double *ret_capacity)
 {
     struct amounts used = amounts_of(j, p, "gpu.used");
@@ -286,7 +287,8 @@ static bool is_series_of(const struct job *j, const struct place *p, const struc
     return false;
 }
 
-/* One that leaks decides, else torch's own counter says it best, and the longest of several. */
+/* A leaking series decides, else torch's own counter, which is most exact; of several the
+ * longest. */
 static double weight_of(const struct view_series *s)
 {
     bool torch = strcmp(s->info.kind, "torch.allocated") == 0;
@@ -321,7 +323,7 @@ static int find_lowest(void *context, double step, const struct store_sample *x)
     return 0;
 }
 
-/* Of several processes the one for which torch keeps most. */
+/* Of several processes, the one for which torch reserves most. */
 static const struct member *keeper_at(const struct job *j, const struct place *p)
 {
     const struct member *keeper = NULL;

@@ -1,10 +1,10 @@
-/* replay/facts_host.c: how much host memory the job had, moment by moment. */
+/* replay/facts_host.c: how much host memory the job had over time. */
 #include "replay/facts.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The run in so many moments, each with the most of what was there then. */
+/* The run is divided into this many moments; each has the highest values of its time. */
 #define MOMENTS 512u
 
 struct timeline {
@@ -35,7 +35,7 @@ static int fill_highest(void *context, double step, const struct store_sample *x
     return 0;
 }
 
-/* Between two looks it had what it had at the first. */
+/* Between two samples it had the value of the first. */
 static void add_stretch(const struct filling *f, double to)
 {
     if (isnan(f->previous))
@@ -67,7 +67,7 @@ static int read_highest(struct timeline *t, struct recording *r, const struct tr
     return index < recording_count(r) ? recording_each_sample(r, index, fill_highest, &f) : 0;
 }
 
-/* What a fork has for itself of what it shared: copied, or left to it. */
+/* Pages of what it shared that a fork has for itself: copied, or left to it. */
 static int read_taken(struct timeline *t, struct recording *r, const struct member *m,
                       enum member_kind kind)
 {
@@ -106,7 +106,7 @@ static int timeline_fill(struct timeline *t, struct recording *r)
     carry_on(t->shared);
     for (unsigned i = 0; i < MOMENTS; i++) {
         t->copied[i] = isnan(t->copied[i]) ? 0 : t->copied[i];
-        /* What lay in /dev/shm before is not the job's. */
+        /* What was in /dev/shm before is not the job's. */
         t->shared[i] = isnan(t->shared[i]) ? 0 : fmax(0, t->shared[i] - shm->first);
     }
     return result;
@@ -124,13 +124,13 @@ static bool is_host_memory(const struct view_series *s)
     return strncmp(s->info.kind, "host.", 5) == 0;
 }
 
-/* What malloc has given out leaks into the process as soon as its heap is full. */
+/* malloc's in-use bytes leak into the process as soon as its heap is full. */
 static bool can_leak(const struct view_series *s)
 {
     return is_host_memory(s) || strcmp(s->info.kind, HEAP_USED) == 0;
 }
 
-/* The series that stands for the host: one that leaks, the sum, or the one trainer. */
+/* The series that represents the host: a leaking one, the sum, or the only trainer. */
 static const struct view_series *deciding(const struct view *v, bool leaking)
 {
     const struct view_series *found = NULL;
@@ -144,7 +144,7 @@ static const struct view_series *deciding(const struct view *v, bool leaking)
     return found;
 }
 
-/* The kernel remembers the highest of each process, pages of files included. */
+/* The kernel keeps each process's highest RSS, file pages included. */
 static double unseen_of(const struct member *m)
 {
     const struct track *peak = &m->tracks[MEMBER_PEAK], *rss = &m->tracks[MEMBER_RSS];
@@ -152,10 +152,8 @@ static double unseen_of(const struct member *m)
     return known ? fmax(0, peak->max - rss->max) : NAN;
 }
 
-/*
- * Of the process that maps most: the others of a job map the same libraries and files. Shares (PSS)
- * would not do: they are the smaller the more programs of the machine map the same.
- */
+/* Mapped files of the process that maps most: the others of a job map the same libraries and
+ * files. PSS would not do: it is smaller the more programs of the machine map the same files. */
 static double mapped_files(const struct job *j)
 {
     double most = NAN;
@@ -167,7 +165,7 @@ static double mapped_files(const struct job *j)
     return most;
 }
 
-/* What nobody names has no end but all that was shared. */
+/* Copies without a named cause are bounded only by all that was shared. */
 static double copies_to_come(const struct advice_facts *e)
 {
     if (!e->copies || !e->copies->judged.named || !isfinite(e->copies->judged.ends_at))
@@ -175,7 +173,7 @@ static double copies_to_come(const struct advice_facts *e)
     return (e->copies->judged.ends_at - e->copies->facts.each) * e->copies->facts.workers;
 }
 
-/* The job's own memory goes down when it ends: where it stood, not where it went. */
+/* The job's memory falls when it ends: takes its level before, not after. */
 static double settled(const struct timeline *t, const struct answer *level)
 {
     unsigned last = moment_of(t, level->last_seconds);

@@ -8,16 +8,16 @@
 
 #define WARM_UP_SHARE 0.2
 
-/* So many steps were made by that second. */
+/* Steps made by that second. */
 struct made {
     double seconds, steps;
 };
 
-/* The course of the steps, counted through where the program begins to count anew. */
+/* The course of the steps, counted on when the program restarts its count. */
 struct course {
     struct made *made;
     size_t count, room;
-    double step; /* the last, as the program numbers them */
+    double step; /* last step, by the program's numbering */
 };
 
 static int add_mark(void *context, double seconds, double step, bool begins)
@@ -44,7 +44,7 @@ static int add_mark(void *context, double seconds, double step, bool begins)
     return 0;
 }
 
-/* When so many steps had been made: between two marks they are taken to be even. */
+/* The second by which that many steps were made; steps between two marks are taken as even. */
 static double second_of(const struct course *c, double steps)
 {
     for (size_t i = 1; i < c->count; i++) {
@@ -56,11 +56,11 @@ static double second_of(const struct course *c, double steps)
     return c->made[c->count - 1].seconds;
 }
 
-/* The part of a run in which a measure is taken, and its extremes there. */
+/* The part of a run that is measured, and its extremes. */
 struct window {
     double from, to;
     double low, high; /* NAN: no samples */
-    double before;    /* what it was before; it is still that where it was not written anew */
+    double before;    /* last value before; it still holds if none was written since */
 };
 
 static int look(void *context, double step, const struct store_sample *x)
@@ -97,10 +97,8 @@ static bool has_one_process(const struct recording *r)
     return processes == 1;
 }
 
-/*
- * The sum of the job is looked at by the clock, the memory of a process that tells it also at its
- * steps. No process has more than the job; one that is alone has as much.
- */
+/* The job's sum is sampled by the clock; a process that reports its memory is sampled at its
+ * steps too. No process has more than the job; a single one has as much. */
 static bool counts(const struct recording *r, size_t index, enum tradeoff_measure m)
 {
     const struct series_info *info = &recording_series(r, index)->info;
@@ -117,7 +115,8 @@ static double found_in(const struct window *w, enum tradeoff_measure m)
     return isnan(found) ? w->before : found;
 }
 
-/* Host memory is one thing, however many series tell of it; torch's counters are one each. */
+/* Host memory is one quantity, however many series report it; each of torch's counters is its
+ * own. */
 static int measure_one(struct recording *r, enum tradeoff_measure m, double from, double to,
                        double *ret)
 {
@@ -160,15 +159,15 @@ static int keep_last(void *context, double step, const struct store_sample *x)
     return 0;
 }
 
-/* "cleanup.gc.seconds": what an action has taken so far. */
+/* "cleanup.gc.seconds": the time that an action took so far. */
 static bool is_cleanup_time(const struct series_info *info)
 {
     const char *ending = strrchr(info->kind, '.');
     return strncmp(info->kind, "cleanup.", 8) == 0 && strcmp(ending, ".seconds") == 0;
 }
 
-/* All actions of the process that takes most, of the rest of the time since `began`. NAN: none is
- * told. */
+/* All actions of the process that spends most on them, relative to the rest of its time since
+ * `began`. NAN: none is reported. */
 static int measure_cleanup(struct recording *r, double began, double *ret)
 {
     double most = NAN;
@@ -198,7 +197,7 @@ int recording_measure(struct recording *r, double most_steps, struct measured_ru
     for (enum tradeoff_measure m = 0; m < TRADEOFF_MEASURES; m++)
         run.values[m] = NAN;
     int e = recording_each_mark(r, add_mark, &c);
-    /* The first mark stands behind a step. */
+    /* The first mark comes after a step. */
     run.steps_reported = c.count > 0 ? c.made[c.count - 1].steps + 1 : 0;
     if (e == 0 && run.steps_reported >= MEASURE_LEAST_STEPS) {
         double to = run.steps_reported - 1;

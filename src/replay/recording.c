@@ -1,4 +1,4 @@
-/* replay/recording.c: a run file as it was seen, and judged again. */
+/* replay/recording.c: reads a run file into a job, and judges it again. */
 #include "replay/recording.h"
 
 #include <errno.h>
@@ -31,11 +31,11 @@ struct recording {
     size_t mark_count;
     struct entry *entries;
     size_t count;
-    bool has_foreign_censuses; /* of another version: they cannot be read */
-    bool has_evidence;         /* censuses: what grows and who holds it can be derived anew */
+    bool has_foreign_censuses; /* of another version: unreadable */
+    bool has_evidence;         /* censuses: growth and holders can be derived again */
 };
 
-/* The array with room for one more; it doubles at powers of two. */
+/* Returns the array with room for one more; it doubles at powers of two. */
 static void *grown(void *array, size_t count, size_t size)
 {
     if ((count & (count - 1)) != 0)
@@ -132,7 +132,7 @@ static struct track *job_track(struct job *j, const struct entry *e)
     return NULL;
 }
 
-/* The track that a process or a job has anyway; NULL: it is one of those beside them. */
+/* The track that every process or job has; NULL: it is an extra one. */
 static struct track *known_track(struct recording *r, const struct entry *e)
 {
     struct member *m = member_of(r, e->process);
@@ -150,7 +150,7 @@ static struct track *other_tracks(size_t count)
     return tracks;
 }
 
-/* GPUs, and counters that were told from inside: as many as the file has. */
+/* GPUs, and counters reported from inside: as many as the file has. */
 static struct track *other_track(struct recording *r, const struct entry *e)
 {
     struct member *m = member_of(r, e->process);
@@ -343,7 +343,7 @@ bool recording_has_steps(const struct recording *r)
     return steps >= 2;
 }
 
-/* What follows is counted by somebody else, and may be other steps; see begin_count(). */
+/* Another source counts from here on, perhaps other steps; see begin_count(). */
 static bool begins_count(const struct mark *m)
 {
     return isnan(m->step) && isnan(m->epoch);
@@ -360,9 +360,9 @@ int recording_each_mark(const struct recording *r,
     return result < 0 ? result : 0;
 }
 
-/* Counts of several sources follow each other: the last one tells. */
+/* Counts of several sources follow each other: the last one is reported. */
 struct span {
-    struct mark first, last; /* NAN: no step is told */
+    struct mark first, last; /* NAN: no step is reported */
 };
 
 static struct span count_span(const struct recording *r)
@@ -429,7 +429,7 @@ int recording_each_sample(struct recording *r, size_t index,
 
 /* ---- judged again ---- */
 
-/* What was in use at the end, of all that counts against the limit. */
+/* Bytes in use at the end, of everything that counts against the limit. */
 static double used_at_end(const struct recording *r, const char *source)
 {
     const struct job *j = &r->job;
@@ -440,13 +440,13 @@ static double used_at_end(const struct recording *r, const char *source)
     return e ? e->last : NAN;
 }
 
-/* What no engine takes is not known: a stranger's file may say anything. */
+/* A number that no engine accepts is not known: a stranger's file may contain anything. */
 static double sane(double number)
 {
     return number > 0 && number <= ENGINE_MAX_NUMBER ? number : 0;
 }
 
-/* What is recorded of a limit holds, unless the user says another. */
+/* Recorded limits hold, unless the user gives another. */
 static void set_limits(struct recording *r, const struct recording_options *o)
 {
     const struct store_run *run = store_run(r->store);
@@ -481,7 +481,7 @@ static void set_terms(struct recording *r, const struct recording_options *o)
     };
 }
 
-/* Who is played, and how many of them share the false-alarm budget. */
+/* Chooses which series are played, and how many share the false-alarm budget. */
 static void choose(struct recording *r, const struct recording_options *o)
 {
     unsigned moving = 0;
@@ -535,8 +535,8 @@ static void play_marks(struct player *p, double until)
         play_mark(p->r, p->track, p->next);
 }
 
-/* A value that stayed the same was read many times and written twice. In a short run that is most
- * of what was seen: where it stayed for a good part of it, so many of the readings are put back. */
+/* An unchanged value was read many times and written twice. In a short run that is most of the
+ * samples. If it lasted for a good part of the run, this many readings are put back. */
 #define REPEATED 16
 #define REPEATED_SHARE (1.0 / 64)
 
@@ -555,8 +555,9 @@ static void play_repeated(struct player *p, const struct store_sample *x)
 }
 
 /*
- * A block stands for its samples by its floor, its mean and its peak. By the floor alone the single
- * samples that follow would look like growth, by the mean alone a floor under spikes would be lost.
+ * A block stands for its samples with its floor, mean and peak. With the floor alone the single
+ * samples that follow would look like growth; with the mean alone a floor under spikes would be
+ * lost.
  */
 static int play_sample(void *context, const struct store_sample *x)
 {
@@ -583,7 +584,7 @@ static int play(struct recording *r, const struct entry *e, bool by_time)
     return result;
 }
 
-/* Where all steps were, for the points of the censuses. */
+/* Replays all steps, for the points of the censuses. */
 static void play_clock(struct recording *r, bool by_time)
 {
     struct step_clock *clock = &r->job.clock;
@@ -605,7 +606,7 @@ static int count_process(void *context, int64_t id, const struct store_process *
     return 0;
 }
 
-/* What a report says of the run itself, as far as it was recorded. */
+/* Fills what a report says about the run itself, as far as it was recorded. */
 static void describe_run(struct recording *r, struct view *ret)
 {
     const struct store_run *run = store_run(r->store);

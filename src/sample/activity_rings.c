@@ -1,4 +1,4 @@
-/* sample/activity_rings.c: what processes report that they do beside their steps. */
+/* sample/activity_rings.c: activities besides the steps, as processes report them. */
 #include "sample/sampler.h"
 
 #include <limits.h>
@@ -6,23 +6,24 @@
 #include <string.h>
 
 /*
- * In an activity the memory is looked at this often at first, ever more rarely the longer it lasts;
- * within a share of one core at that moment, and a smaller one over the whole run.
+ * During an activity memory is sampled this often at first, and ever more rarely the longer it
+ * lasts. It costs at most this share of one core at that moment, and a smaller share of the whole
+ * run.
  */
 #define LOOK_SECONDS 0.01
 #define LOOK_STRETCH 20.0
 #define LOOK_SHARE 0.02
 #define RUN_SHARE 0.002
-#define RUN_SECONDS 0.05 /* and so much in any case */
+#define RUN_SECONDS 0.05 /* allowed in any case */
 
 void activities_open(struct sampler *sam)
 {
     sam->looks = (struct activity_sampling){.next = INFINITY, .ended_rank = INT_MAX};
 }
 
-/* ---- told ---- */
+/* ---- reports ---- */
 
-/* What the ring has counted, less what it had when watching began. */
+/* What the ring counted, less its counts when watching began. */
 static bool read_count(const struct ring *r, unsigned number, struct wire_phase_count *ret)
 {
     if (!wire_reader_phase(r->reader, number, ret))
@@ -43,7 +44,7 @@ void activities_attach(struct ring *r)
             r->counted_before[i] = (struct wire_phase_count){0};
 }
 
-/* "evaluate 3.2 s", of the process that leads. */
+/* Records "evaluate 3.2 s", of the leading process. */
 static void record(struct sampler *sam, const struct ring *r, unsigned phase, double begin,
                    double end)
 {
@@ -65,7 +66,7 @@ static void change(struct sampler *sam, struct ring *r, unsigned number, double 
         return;
     p->is_in = begins;
     if (!begins)
-        steps_stand(sam, r, seconds); /* what was seen in it is of this step */
+        steps_stand(sam, r, seconds); /* values measured in it belong to this step */
     job_change_activity(sam->job, r->member, phase, begins);
     if (begins)
         p->since = sam->looks.since = seconds;
@@ -86,7 +87,7 @@ void activities_take(struct sampler *sam, struct ring *r, double seconds,
     if (p->place == 0)
         p->place = activities_place(&sam->job->activities, count.name) + 1;
     if (x->value > 0)
-        change(sam, r, x->name, seconds, false); /* where its end was lost */
+        change(sam, r, x->name, seconds, false); /* its end record was lost */
     change(sam, r, x->name, seconds, x->value > 0);
 }
 
@@ -149,7 +150,7 @@ void sampler_count_activities(struct sampler *sam)
             add_counts(sam->rings.list[i], totals);
 }
 
-/* ---- looking ---- */
+/* ---- sampling ---- */
 
 bool activities_may_sample(const struct sampler *sam, double seconds)
 {

@@ -1,4 +1,4 @@
-/* sample/censuses.c: what processes report of the objects they hold: their census files. */
+/* sample/censuses.c: reads the censuses that processes report: the objects they hold. */
 #include "sample/sampler.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 
 #define NAME_LENGTH 96u
 
-/* At the end of a process: a search that it began is worth waiting for, so many times so long. */
+/* When a process ends, waits this many times this long for a search that it began. */
 #define AWAITED 150u
 #define AWAITED_MICROSECONDS 10000u
 
-/* In the caller's file, where that is not the holder's as the process told it. */
+/* Writes the line, and whether it is in the caller's file rather than in the holder's. */
 static void add_addition(struct buf *out, const struct wire_census_growing *g)
 {
     bool is_caller = g->holder_count > 0 && g->caller && g->holders[0].file == g->caller;
@@ -26,7 +26,7 @@ static void add_addition(struct buf *out, const struct wire_census_growing *g)
     buf_adds(out, "\n");
 }
 
-/* For the run file, with the lines that were found in the sources: these may be others by the time
+/* Keeps the text for the run file, with the lines found in the sources: these may change before
  * it is read. */
 static void keep_text(char **to, const struct wire_census *c, const char *text, size_t len)
 {
@@ -42,7 +42,7 @@ static void keep_text(char **to, const struct wire_census *c, const char *text, 
     buf_release(&kept);
 }
 
-/* The last census, and the last that was searched for. */
+/* Keeps the last census and the last searched one. */
 static void keep_for_run_file(struct member *m, bool is_searched, const char *text, size_t len)
 {
     struct member_reading *r = m->reading;
@@ -142,7 +142,7 @@ static bool is_read(const struct ring *r, const struct stat *st)
     return r->census.st_size > 0 && same_file(st, &r->census);
 }
 
-/* A file that was read before is not opened again. */
+/* A file that was already read is not opened again. */
 static int open_census(const struct sampler *sam, const struct ring *r, struct stat *ret)
 {
     char name[NAME_LENGTH];
@@ -180,7 +180,7 @@ void censuses_await(const struct ring *r)
 
 /* ---- what is wanted ---- */
 
-/* Of a job that grows every trainer may be the one; of its data workers those that grow. */
+/* In a growing job any trainer may be the cause; of its data workers only growing ones. */
 static bool is_suspect(const struct sampler *sam, const struct member *m)
 {
     bool is_worker = m && m->role.role == ROLE_DATA_WORKER;

@@ -1,4 +1,4 @@
-/* sample/machine.c: what surrounds the job: system RAM, its cgroup, the GPUs. */
+/* sample/machine.c: the job's surroundings: system RAM, its cgroup, the GPUs. */
 #include "sample/sampler.h"
 
 #include <dirent.h>
@@ -11,17 +11,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Somebody else is named when the system grew that much, and the job by less than this share. */
+/* Another process is named when the system grew by this much, and the job by less than this
+ * share of it. */
 #define ELSEWHERE_BYTES (200.0 * 1024 * 1024)
 #define ELSEWHERE_SHARE 0.25
 
-/* Seconds between two surveys of the machine, rarer as time goes on. */
+/* Seconds between two surveys of the machine, rarer as the run goes on. */
 #define SURVEY_LEAST 5.0
 #define SURVEY_MOST 30.0
 
 /* ---- system and cgroup ---- */
 
-/* The counter of /proc/vmstat; NAN: an old kernel. */
 double machine_oom_kills(const char *proc_root)
 {
     char path[256], text[16384];
@@ -36,7 +36,7 @@ double machine_oom_kills(const char *proc_root)
     return line ? strtod(line + strlen("\noom_kill "), NULL) : NAN;
 }
 
-/* The smallest of what the user said, the cgroup and the machine. */
+/* The limit: the user's, else the smaller of cgroup and RAM. */
 static void find_limit(struct sampler *sam)
 {
     sam->job->limit = sam->machine.around.memory_now.total;
@@ -101,7 +101,7 @@ void machine_release(struct sampler *sam)
     shared_release(sam);
 }
 
-/* The cgroup of the job's first process; ours, where that cannot be told. */
+/* Opens the cgroup of the job's first process; ours, if that is not known. */
 static void find_cgroup(struct sampler *sam)
 {
     if (sam->machine.cgroup || sam->job->alive == 0)
@@ -126,7 +126,8 @@ void machine_tick(struct sampler *sam, double seconds, bool finally)
 
 /* ---- GPUs as torch knows them ---- */
 
-/* CUDA numbers devices by speed, unless told otherwise: the driver's order holds among equals. */
+/* CUDA orders devices by speed, unless configured otherwise: the driver's order holds only among
+ * equal devices. */
 static bool are_alike(const struct gpu_device *devices, size_t count)
 {
     for (size_t i = 1; i < count; i++)
@@ -153,7 +154,7 @@ static void find_cuda(struct sampler *sam, struct member *m)
     free(devices);
 }
 
-/* "cuda:1" is the driver's device `device` for that process. */
+/* Whether "cuda:1" is the driver's device `device` in that process. */
 static bool is_cuda(const struct member *m, const char *name, size_t device)
 {
     unsigned number;
@@ -161,7 +162,7 @@ static bool is_cuda(const struct member *m, const char *name, size_t device)
            number < m->reading->cuda_count && m->reading->cuda[number] == device;
 }
 
-/* What torch has there, and what nobody has. */
+/* The limit of torch's counters: what torch has there plus what is free. */
 static void limit_reported(struct sampler *sam, size_t device, double headroom)
 {
     for (size_t i = 0; i < sam->job->member_count; i++) {
@@ -183,8 +184,8 @@ static double growth(const struct track *tracks, size_t count, const char *kind)
     return sum;
 }
 
-/* Where the driver's number grows because torch reserves, torch's own counters say whether that
- * is a leak. */
+/* If the driver's number grows because torch reserves memory, torch's own counters decide
+ * whether that is a leak. */
 void machine_attribute_gpu(struct sampler *sam)
 {
     for (size_t i = 0; i < sam->job->member_count; i++) {
@@ -234,7 +235,8 @@ static void push_process(struct sampler *sam, struct member *m, size_t device, d
     member_push(sam, m, &m->gpu[device], seconds, used);
 }
 
-/* Whether the driver's pids are those of this system; a container may see others, or none. */
+/* Whether the driver's pids are those of this system; in a container it may report others, or
+ * none. */
 static bool read_processes(struct sampler *sam, size_t device, double seconds, double headroom)
 {
     const struct gpu_process *list;
@@ -252,7 +254,7 @@ static bool read_processes(struct sampler *sam, size_t device, double seconds, d
     return known;
 }
 
-/* Where the driver names no process that we know, whole devices are watched instead. */
+/* If the driver names no known process, whole devices are watched instead. */
 void machine_read_gpu(struct sampler *sam, double seconds)
 {
     for (size_t i = 0; sam->machine.gpu && i < gpu_device_count(sam->machine.gpu); i++) {
@@ -275,7 +277,7 @@ void machine_read_gpu(struct sampler *sam, double seconds)
     }
 }
 
-/* What a process has on a device; NAN: nothing, or not told. */
+/* Memory of a process on a device; NAN: none, or not reported. */
 static double bytes_of(struct sampler *sam, size_t device, pid_t pid)
 {
     const struct gpu_process *list;
@@ -288,8 +290,8 @@ static double bytes_of(struct sampler *sam, size_t device, pid_t pid)
     return NAN;
 }
 
-/* Where the driver does not say who uses a device, every one may be it. What an instance of a
- * device holds is part of what the device does. */
+/* If the driver does not name the users of a device, each device may be the process's. The
+ * memory of a MIG instance is part of its device's. */
 void machine_sample_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, double *ret_busy)
 {
     *ret_bytes = *ret_busy = NAN;
@@ -306,9 +308,9 @@ void machine_sample_gpu(struct sampler *sam, pid_t pid, double *ret_bytes, doubl
     }
 }
 
-/* ---- somebody else ---- */
+/* ---- other processes ---- */
 
-/* The job, its watcher, and what counts its objects. */
+/* The job, its watcher, and processes that count the job's objects. */
 static bool is_ours(void *context, struct proc_id id, const char *comm)
 {
     struct sampler *sam = context;

@@ -1,10 +1,10 @@
-/* sample/recorder.c: what was read goes into the run file. */
+/* sample/recorder.c: writes what was read into the run file. */
 #include "sample/sampler.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Seconds after which a value that does not change is recorded again: a share of the run. */
+/* Seconds after which an unchanged value is recorded again, as a share of the run. */
 #define SAME_LEAST 0.05
 #define SAME_SHARE 16.0
 #define SAME_MOST 10.0
@@ -12,7 +12,7 @@
 
 #define COMMIT_CALM_SECONDS 5.0
 
-/* A new limit is recorded at once, one that wanders when it has gone so far. */
+/* A new limit is recorded at once, a drifting one after it moved by this share. */
 #define RECORDED_CHANGE 0.05
 
 /* ---- series ---- */
@@ -48,10 +48,8 @@ void recorder_open_series(struct sampler *sam, const struct member *m, struct tr
     t->stored_reading = track_reading(t);
 }
 
-/*
- * A value that stays the same is written now and then only; before it changes, how long it had
- * stayed.
- */
+/* Writes an unchanged value only now and then. Before a change it writes how long the old value
+ * lasted. */
 void recorder_add(struct sampler *sam, struct track *t, double seconds, double value)
 {
     bool same = value == t->written;
@@ -118,7 +116,7 @@ void recorder_store_evidence(struct sampler *sam)
 
 /* ---- terms ---- */
 
-/* How far a limit has to have gone. */
+/* The share by which a limit must have moved. */
 struct changed {
     struct sampler *sam;
     double share;

@@ -1,4 +1,4 @@
-/* sample/rings.c: what processes of the job tell from inside, by their rings. */
+/* sample/rings.c: reads what processes of the job report from inside, by their rings. */
 #include "sample/sampler.h"
 
 #include <dirent.h>
@@ -12,22 +12,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Rings are read at least so often, and so often where one fills fast. */
+/* Rings are read at least this often, and this often if one fills fast. */
 #define READ_SECONDS 1.0
 #define READ_SECONDS_FAST 0.1
-#define FILLS_FAST 1024u /* records since the last look, of 4096 */
+#define FILLS_FAST 1024u /* records since the last read, of 4096 */
 
-/* What processes tell of their objects is looked for this often, stretching with the run. */
+/* New censuses are checked for this often, stretching with the run. */
 #define OBJECTS_LEAST 0.05
 #define OBJECTS_MOST 1.0
 
-/* Rings of processes that ended are let go; so many living ones are read. */
+/* Rings of ended processes are dropped; this many of living ones are read. */
 #define RINGS_MOST 4096u
-#define RECORDS_MOST 4096u /* read of one ring at a time */
+#define RECORDS_MOST 4096u /* read from one ring at a time */
 
-/* Whatever a process of the job puts into the directory, and however often it calls: so many files
- * are looked at (a ring, a census, and the next one's draft), in this part of the time where that
- * takes longer than a moment; so much is read from the fifo at once, so often in a second. */
+/*
+ * Limits on what a process of the job can cost us through the directory and the fifo. One listing
+ * covers this many files (a ring, a census and its next draft per process). Listings that take
+ * longer than a moment get this fraction of the time. This many reads empty the fifo at once, and
+ * this many wake-ups count in a second.
+ */
 #define LISTED_MOST (3 * RINGS_MOST)
 #define LISTING_REST 50
 #define LISTING_MOMENT 0.002
@@ -36,7 +39,7 @@
 
 /* ---- beginning and end ---- */
 
-/* What has its name by now may be something else. */
+/* The file of that name may be something else by now. */
 static int open_fifo(const struct rings *s, const char *name, int flags)
 {
     struct stat st;
@@ -141,7 +144,7 @@ int sampler_add_ring(struct sampler *sam, struct wire_ring *ring)
     int r = wire_reader_attach(ring, &reader);
     if (r < 0)
         return r;
-    /* What the process told before it opened this watch is not this watch's to count. */
+    /* What the process reported before this watch began is not counted. */
     while (wire_read(reader, &before))
         continue;
     struct ring *own = add(sam, reader, NULL);
@@ -164,7 +167,7 @@ static bool has_suffix(const char *name, const char *suffix)
     return len > end && strcmp(name + len - end, suffix) == 0;
 }
 
-/* The number that a process in a container has for itself; 0: not known. */
+/* The pid that a process in a container has inside it; 0: not known. */
 static pid_t inner_pid(const struct sampler *sam, pid_t pid)
 {
     char path[PATH_MAX], line[256];
@@ -191,7 +194,7 @@ static struct member *find_by_inner_pid(struct sampler *sam, struct proc_id id)
     return NULL;
 }
 
-/* What it told is read with its number as we know it. */
+/* From here on its records use its pid as we know it. */
 static bool is_met(struct sampler *sam, struct ring *r)
 {
     if (r->member)
@@ -204,7 +207,7 @@ static bool is_met(struct sampler *sam, struct ring *r)
     return r->member != NULL;
 }
 
-/* Of a process that has ended all has been read; its file could not be removed. */
+/* Whether the process has ended and all was read; its file could not be removed. */
 static bool is_over(struct sampler *sam, const struct wire_reader *reader)
 {
     const struct member *m =
@@ -213,7 +216,7 @@ static bool is_over(struct sampler *sam, const struct wire_reader *reader)
     return m && !member_is_alive(m);
 }
 
-/* To be closed by the caller; NULL: it cannot be listed. */
+/* The caller closes it; NULL: it cannot be listed. */
 static DIR *open_folder(const struct rings *s)
 {
     int fd = openat(s->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -242,7 +245,7 @@ void rings_note_foreign(struct sampler *sam, struct proc_id id)
     s->foreign[s->foreign_count++] = id;
 }
 
-/* By the name of its file it is a ring of this process. */
+/* The name of the file says whose ring it is. */
 static void note_foreign_ring(struct sampler *sam, const char *file)
 {
     int pid;
@@ -319,7 +322,7 @@ void rings_find(struct sampler *sam, double seconds, bool scan_is_due)
     s->next_listing = took > LISTING_MOMENT ? seconds + LISTING_REST * took : 0;
 }
 
-/* What the process left is of no use to anybody any more. */
+/* Drops a ring and removes the files that the process left. */
 static void let_go(struct sampler *sam, size_t index)
 {
     struct rings *s = &sam->rings;
@@ -342,7 +345,7 @@ static size_t index_of(const struct sampler *sam, struct proc_id id)
     return i;
 }
 
-/* It may have come and gone since we last looked. */
+/* The process may have come and gone since the last listing. */
 static void look_for_one(struct sampler *sam, struct proc_id id)
 {
     char file[64];
@@ -407,7 +410,7 @@ static bool is_track_of(const struct track *t, const char *kind, const char *dev
     return strcmp(t->kind, kind) == 0 && strcmp(t->device ? t->device : "", device) == 0;
 }
 
-/* What malloc has in use grows with much that is no leak. */
+/* malloc's in-use bytes also grow with much that is no leak. */
 static enum track_use use_of(const struct wire_name *name)
 {
     if (strcmp(name->kind, HEAP_USED) == 0)
@@ -415,7 +418,7 @@ static enum track_use use_of(const struct wire_name *name)
     return name->judged ? TRACK_JUDGED : TRACK_SHOWN;
 }
 
-/* Its place among the member's told tracks, from 1. */
+/* Index of its track among the member's reported ones, from 1. */
 static size_t place(struct member *m, const struct wire_name *name)
 {
     char *kind = clean(name->kind), *device = clean(name->device);
@@ -450,7 +453,7 @@ static struct track *track_of(struct sampler *sam, struct ring *r, unsigned numb
     if (!m || !wire_reader_name(r->reader, number, &name))
         return NULL;
     if (!m->has_tracks && m->role.role == ROLE_DATA_WORKER)
-        return NULL; /* they may come and go with every epoch */
+        return NULL; /* data workers may come and go with every epoch */
     if (!m->has_tracks)
         member_start_tracks(sam, m);
     if (strcmp(name.kind, "host.anon") == 0 && !name.device[0])
@@ -460,15 +463,14 @@ static struct track *track_of(struct sampler *sam, struct ring *r, unsigned numb
     return &m->reported[r->reported[number] - 1];
 }
 
-/* The process's own memory comes with what of it is swapped out: that cannot be seen from inside.
- */
+/* Adds what is swapped out to the process's own memory: it cannot be measured from inside. */
 static double whole(const struct member *m, const struct track *t, double value)
 {
     bool is_anon = t == &m->tracks[MEMBER_ANON];
     return value + (is_anon && m->now.swap > 0 ? m->now.swap : 0);
 }
 
-/* Of the moment at which the process told its last counter. */
+/* The mapped bytes of that same moment; NAN: none. */
 static double asked_at(const struct member *m, double seconds)
 {
     const struct track *t = member_reported(m, HEAP_ASKED);
@@ -487,7 +489,7 @@ static void take_sample(struct sampler *sam, struct ring *r, double seconds,
         r->member->reading->anon_reported = at;
     member_push(sam, r->member, t, at, whole(r->member, t, x->value));
     const struct track *used = member_reported(r->member, HEAP_USED);
-    if (used && strcmp(t->kind, "heap.free") == 0) /* it is told after the others, with them */
+    if (used && strcmp(t->kind, "heap.free") == 0) /* it is reported last, at the same time */
         evidence_add_heap_point(r->member, at, used->last, x->value, asked_at(r->member, at));
 }
 
@@ -502,7 +504,7 @@ static void take_aside(struct sampler *sam, struct ring *r, const struct wire_re
 
 /* ---- reading ---- */
 
-/* Records of all rings, to be taken in the order of time. */
+/* Records of all rings, to be processed in order of time. */
 struct told {
     struct ring *ring;
     struct wire_record record;
@@ -526,7 +528,8 @@ static void batch_add(struct batch *b, struct ring *ring, const struct wire_reco
     b->count++;
 }
 
-/* A sample that was taken with a step is there when the step gives it its place on the clock. */
+/* A sample taken with a step comes first, so that it is there when the step gives it its place
+ * on the clock. */
 static int by_time(const void *a, const void *b)
 {
     const struct told *x = a, *y = b;
@@ -538,14 +541,14 @@ static int by_time(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-/* Seconds by the watch: neither before it began nor in the future. */
+/* Seconds of the watch: neither before it began nor in the future. */
 static double seconds_of(const struct sampler *sam, uint64_t time, double now)
 {
     double since = time > sam->job->began ? 1e-9 * (double) (time - sam->job->began) : 0;
     return fmin(since, now);
 }
 
-/* Nothing that a process writes is trusted: a number that no engine takes tells nothing. */
+/* Nothing that a process writes is trusted: a number that no engine accepts is ignored. */
 static void take(struct sampler *sam, const struct told *x, double now)
 {
     if (!(fabs(x->record.value) <= ENGINE_MAX_NUMBER))
@@ -568,7 +571,7 @@ static bool is_gone(const struct sampler *sam, const struct ring *r)
            !proc_id_equal(stat.id, r->id) || proc_stat_ended(&stat);
 }
 
-/* At most a ring's worth: one that is written faster than it is read would never end. */
+/* Reads at most one ring's worth: a ring that fills faster than it is read would never end. */
 static size_t read_ring(struct batch *b, struct ring *r)
 {
     struct wire_record x;
@@ -580,7 +583,7 @@ static size_t read_ring(struct batch *b, struct ring *r)
     return count;
 }
 
-/* What is wanted of each process, and what it found out: once a second, at first more often. */
+/* Requests censuses and reads new ones: once a second, at first more often. */
 static bool look_at_objects(struct sampler *sam, double seconds)
 {
     struct rings *s = &sam->rings;
@@ -599,7 +602,7 @@ bool rings_read(struct sampler *sam, double seconds)
     struct batch batch = {0};
     size_t most = 0;
     for (size_t i = 0; i < s->count; i++) {
-        /* Until its process is met nobody knows whose samples these are: they wait. */
+        /* Until its process is found, nobody knows whose samples these are: they wait. */
         bool readable = is_met(sam, s->list[i]) || is_gone(sam, s->list[i]);
         size_t count = readable ? read_ring(&batch, s->list[i]) : 0;
         most = count > most ? count : most;

@@ -1,4 +1,4 @@
-/* sample/sampler.c: a sampler's life: opened, told what belongs to the job, and closed. */
+/* sample/sampler.c: a sampler's life: opening, adding roots of the job, finishing, closing. */
 #include "sample/sampler.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ struct sampler *sampler_free(struct sampler *sam)
 
 int sampler_add_root(struct sampler *sam, pid_t pid, bool children_only)
 {
-    /* The watcher is no part of the job, except where the job watches itself. */
+    /* The watcher is no part of the job, unless the job watches itself. */
     sam->job->is_inside = pid == getpid();
     if (!sam->job->is_inside)
         proc_tree_exclude(sam->tree, getpid());

@@ -1,21 +1,21 @@
-/* sample/schedule.c: what is read when. */
+/* sample/schedule.c: decides what is read when. */
 #include "sample/sampler.h"
 
 #include <math.h>
 
-/* Ticks and scans may cost so large a share of one core. */
+/* Largest shares of one core for ticks and scans. */
 #define TICK_SHARE 0.002
 #define SCAN_SHARE 0.001
 
-/* And so large a one while a run may be over soon. */
+/* The same while the run may be over soon. */
 #define EARLY_SHARE 0.05
 #define EARLY_SECONDS 5.0
 
-/* Scans are left out while nobody came or left, but for one after so long. */
+/* Without arrivals or departures, scans are skipped, except for one this often. */
 #define FULL_SCAN_SECONDS 60.0
 
-/* What surrounds the job is looked at this often; every second where the job's memory has changed
- * by such a share since, or where so much of its limit is used. */
+/* Surroundings are read this often. They are read every second if the job's memory has changed
+ * by this share since, or if this much of its limit is used. */
 #define REVIEW_MOST 5.0
 #define REVIEW_CHANGE 0.01
 #define REVIEW_USED 0.8
@@ -25,7 +25,7 @@ void schedule_init(struct schedule *s)
     *s = (struct schedule){.last_scan = -INFINITY, .next_survey = 2};
 }
 
-/* The first seconds of training may be all there are. */
+/* The first seconds of training may be the whole run. */
 static bool is_early(const struct sampler *sam, double seconds)
 {
     const struct clock_mark *first = clock_first(&sam->job->clock);
@@ -40,8 +40,9 @@ static double tick_share(const struct sampler *sam, double seconds)
 /* ---- processes ---- */
 
 /*
- * The moment a step is over is the best one to look. At first every millisecond if steps are that
- * fast, since the whole run may be short; the longer it lasts the more rarely.
+ * The end of a step is the best moment to sample. If steps are that fast, it samples every
+ * millisecond at first, since the whole run may be short. The longer the run, the rarer the
+ * samples.
  */
 static double mark_spacing(const struct sampler *sam, double seconds)
 {
@@ -58,8 +59,8 @@ void schedule_hurry(struct sampler *sam, double seconds)
         s->next_tick = fmin(s->next_tick, sam->job->now + mark_spacing(sam, seconds));
 }
 
-/* 20 ms at first, stretching to a second, and less in the first seconds of training; never more of
- * a core than TICK_SHARE. */
+/* 20 ms at first, stretching to a second, and less in the first seconds of training. Ticks never
+ * cost more of a core than TICK_SHARE. */
 static double tick_interval(const struct sampler *sam, double seconds)
 {
     if (sam->options.interval > 0)
@@ -82,7 +83,7 @@ static void tick(struct sampler *sam, double seconds)
     if (j->alive > j->most_processes)
         j->most_processes = (unsigned) j->alive;
     j->sums[JOB_ANON].parts = fmax(1, j->most_processes);
-    /* Shares are read at a pace of their own. */
+    /* Shares have a pace of their own. */
     double cost = sampler_cpu_seconds() - before - sam->shares_cpu;
     s->tick_cost = s->tick_cost == 0 ? cost : 0.8 * s->tick_cost + 0.2 * cost;
     s->next_tick = seconds + tick_interval(sam, seconds);
@@ -123,7 +124,7 @@ static void judge_roles(struct sampler *sam, double seconds)
 
 /* ---- what surrounds them ---- */
 
-/* As often as it is cheap, and at both ends of an activity. */
+/* Samples the GPU as often as is cheap, and at both ends of an activity. */
 static void look_at_gpu(struct sampler *sam, double seconds)
 {
     struct schedule *s = &sam->schedule;
@@ -140,7 +141,7 @@ static void look_at_gpu(struct sampler *sam, double seconds)
     s->next_gpu = seconds + fmax(wanted, cost / (hurries ? EARLY_SHARE : TICK_SHARE));
 }
 
-/* Whether what costs more than a tick is worth a look every second. */
+/* Whether reads that cost more than a tick are worth it every second. */
 static bool is_restless(const struct sampler *sam)
 {
     double moved = fabs(sam->job->sums[JOB_ANON].last - sam->schedule.anon_at_review);
@@ -162,7 +163,7 @@ static void review(struct sampler *sam, double seconds)
     s->next_review = seconds + fmax(least_review(sam, seconds), fmin(seconds / 4, REVIEW_MOST));
 }
 
-/* What costs more than a tick, and changes slowly. True: all of it was read. */
+/* Reads what costs more than a tick and changes slowly. True: all of it was read. */
 static bool look_around(struct sampler *sam, double seconds)
 {
     struct schedule *s = &sam->schedule;
@@ -180,8 +181,7 @@ static bool look_around(struct sampler *sam, double seconds)
 
 /* ---- all of it ---- */
 
-/* Ticks, what the rings hold and activities are worth waking up for; the rest has a second's time.
- */
+/* Ticks, ring contents and activities are worth a wake-up; the rest can wait a second. */
 static double next_call(const struct sampler *sam, double seconds)
 {
     const struct schedule *s = &sam->schedule;

@@ -1,5 +1,4 @@
-/* sample/shared.c: what lies in /dev/shm, which all jobs of a machine share: looked at, told apart.
- */
+/* sample/shared.c: files in /dev/shm, which all jobs of a machine share, by owner. */
 #include "sample/sampler.h"
 
 #include <dirent.h>
@@ -14,23 +13,25 @@
 
 #define SHM_PATH "/dev/shm"
 
-/* Folders in folders that are looked into. */
+/* Depth of nested folders that are read. */
 #define DEPTH 8
 
-/* Rings of any tidemark lie there in folders of such names: they are nobody's job. */
+/* Rings of any tidemark are in folders with such names: they belong to no job. */
 #define RINGS_BEGIN "tidemark-"
 
-/* Looks take this share of a core, or of the time of a program that watches itself, after a first
- * burst in CPU seconds; so does asking all processes of the machine, 65 us each, by itself. */
+/*
+ * Checks take this share of a core, or of the program's time if it watches itself, after a first
+ * burst in CPU seconds. Surveys of all processes, 65 us each, have the same budget for themselves.
+ */
 #define LOOK_SHARE 0.002
 #define OWN_LOOK_SHARE 0.0002
 #define LOOK_BURST 0.1
 #define OWN_LOOK_BURST 0.01
 
-/* A number in a name that is shorter counts files, not processes. */
+/* A smaller number in a name counts files, not processes. */
 #define LEAST_PID 100
 
-/* ---- what lies there ---- */
+/* ---- which files there are ---- */
 
 static void see_file(struct sampler *sam, const char *folder, const char *name,
                      const struct stat *st)
@@ -68,7 +69,7 @@ static void open_below(struct sampler *sam, int above, const char *folder, const
     buf_release(&path);
 }
 
-/* Closes it. */
+/* Closes `fd`. */
 static void list_folder(struct sampler *sam, int fd, const char *folder, unsigned depth)
 {
     DIR *directory = fdopendir(fd);
@@ -99,8 +100,8 @@ static void list_all(struct sampler *sam)
 
 /* ---- who holds it ---- */
 
-/* One without a name is there for as long as somebody holds it. Where it is only mapped its length
- * is all that is known. */
+/* A file without a name exists while somebody holds it. If it is only mapped, only its length is
+ * known. */
 static struct shm_file *find_or_meet(struct sampler *sam, const struct proc_held *h)
 {
     struct shm_file *x = shm_files_find(&sam->shm.files, h->inode);
@@ -126,12 +127,12 @@ static void job_holds(void *context, const struct proc_held *h)
         x->owner = SHM_JOB;
     x->is_held = true;
     x->was_held = x->was_held || x->owner == SHM_JOB;
-    /* Of a job that ran before it was watched all that it held is its own. */
+    /* If the job ran before it was watched, all that it held is its own. */
     if (!sam->shm.was_looked_at && x->owner == SHM_JOB)
         x->before = 0;
 }
 
-/* What is asked of all other processes of the machine. */
+/* A survey of all other processes of the machine. */
 struct survey {
     struct sampler *sampler;
     struct shm_writers writers;
@@ -158,7 +159,7 @@ static bool is_of_job(const struct sampler *sam, pid_t pid)
     return job_find_last(sam->job, pid) != NULL;
 }
 
-/* Of the job, which was asked already, or the watcher, which may look at the rings. */
+/* Skips the job, which was already checked, and the watcher, which may read the rings. */
 static bool is_passed_over(void *context, pid_t pid)
 {
     const struct survey *s = context;
@@ -185,7 +186,7 @@ static bool is_user_of_job(const struct sampler *sam, uid_t uid)
     return false;
 }
 
-/* Many programs write their number into the names of their files. */
+/* Many programs put their pid into the names of their files. */
 static enum shm_owner owner_by_name(const struct sampler *sam, const struct shm_file *x)
 {
     enum shm_owner owner = SHM_UNKNOWN;
@@ -201,8 +202,8 @@ static enum shm_owner owner_by_name(const struct sampler *sam, const struct shm_
     return owner;
 }
 
-/* The job can have written so much in all; of who came or left meanwhile that is not known, and it
- * can have been anything. */
+/* Adds up what the job can have written. That is not known of processes that joined or ended
+ * meanwhile: they may have written anything. */
 static void ask_what_job_wrote(struct sampler *sam, double seconds)
 {
     struct shm *s = &sam->shm;
@@ -237,7 +238,7 @@ static bool any_question(const struct sampler *sam)
     return false;
 }
 
-/* Who else holds it, and what others can have written. */
+/* Finds who else holds files, and how much others can have written. */
 static void ask_others(struct sampler *sam)
 {
     struct survey s = {.sampler = sam};
@@ -263,7 +264,7 @@ static bool can_afford(const struct sampler *sam, double spent, double seconds)
     return spent < burst + share * seconds;
 }
 
-/* What nobody was seen to hold; the bytes that it has become. */
+/* Collects files that nobody was seen to hold; returns by how many bytes they grew. */
 static double gather_guesses(struct sampler *sam)
 {
     double bytes = 0;
@@ -276,9 +277,9 @@ static double gather_guesses(struct sampler *sam)
 }
 
 /*
- * All were asked just now. Guesses are made anew each time: the longer all were watched, the less
- * one can be taken for another. What was written is counted from the first time on, what came of it
- * from the second, so that it cannot be more.
+ * A survey has just finished. Every survey renews the guesses: the longer all were watched, the
+ * harder it is to mistake one process for another. Written bytes count from the first survey on,
+ * growth from the second, so that growth cannot exceed them.
  */
 static void renew_guess(struct sampler *sam, double bytes)
 {
@@ -293,10 +294,8 @@ static void renew_guess(struct sampler *sam, double bytes)
         s->guess = shm_judge(&s->files, s->wrote >= grown, shm_writers_could(&s->writers, grown));
 }
 
-/*
- * What has grown and nobody of the job holds: whose user it belongs to, who else holds it, whose
- * number it carries, and who can have written it.
- */
+/* Attributes growth that no process of the job holds: by the user it belongs to, who else holds
+ * it, whose pid is in its name, and who can have written it. */
 static void attribute_rest(struct sampler *sam, double seconds)
 {
     ask_what_job_wrote(sam, seconds);
@@ -310,7 +309,7 @@ static void attribute_rest(struct sampler *sam, double seconds)
         return;
     double before = sampler_cpu_seconds();
     gather_guesses(sam);
-    /* Who has waited for the end of a process is told what that has written as its own. */
+    /* A process that waited for the end of another gets that one's written bytes as its own. */
     if (sam->job->alive > 0 && can_afford(sam, sam->shm.survey_spent, seconds)) {
         ask_others(sam);
         renew_guess(sam, gather_guesses(sam));
@@ -321,9 +320,9 @@ static void attribute_rest(struct sampler *sam, double seconds)
             sam->shm.files.list[i].owner = sam->shm.guess;
 }
 
-/* ---- looks ---- */
+/* ---- checks ---- */
 
-/* Of all jobs, but for the rings of this watch. */
+/* Use by all jobs, without the rings of this watch. */
 static int read_used(const struct sampler *sam, double *ret_used, double *ret_size)
 {
     int r = proc_tmpfs_read(SHM_PATH, ret_used, ret_size);
@@ -345,8 +344,8 @@ static void look(struct sampler *sam, double seconds)
 }
 
 /*
- * Files that had their size before are filled, as a ring of frames is, and nothing else came: their
- * sizes rose once at most since anything grew. It fits once all are full. What has come to an end
+ * Whether existing files are being filled, such as a ring of frames, and nothing else came: their
+ * sizes rose once at most since anything grew, and all of them fit when full. Growth that has ended
  * stays explained.
  */
 static bool shm_fills(struct sampler *sam, double all, double room)
@@ -370,7 +369,7 @@ static void judge(struct track *t, bool fills)
         track_judge(t, NULL);
 }
 
-/* What a process has of it is the same memory, unless it has more than was ever to lie there. */
+/* A process's share of it is the same memory, unless it has more than the files could ever hold. */
 static void explain_shared(struct sampler *sam, bool fills)
 {
     for (size_t i = 0; i < sam->job->member_count; i++) {
@@ -381,7 +380,7 @@ static void explain_shared(struct sampler *sam, bool fills)
     }
 }
 
-/* What others have there the job cannot have. */
+/* What others have there is not available to the job. */
 static void push_growth(struct sampler *sam, double seconds, double size)
 {
     struct track *t = &sam->job->sums[JOB_SHM];

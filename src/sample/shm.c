@@ -1,4 +1,4 @@
-/* sample/shm.c: the files in /dev/shm and whose they are. */
+/* sample/shm.c: the files in /dev/shm and their owners. */
 #include "sample/shm.h"
 
 #include "base/base.h"
@@ -18,7 +18,7 @@ void shm_files_release(struct shm_files *f)
     *f = (struct shm_files){0};
 }
 
-/* Of the first whose inode is not less. */
+/* Index of the first file whose inode is not less. */
 static size_t place_of(const struct shm_files *f, uint64_t inode)
 {
     size_t low = 0, high = f->count;
@@ -126,7 +126,7 @@ bool shm_writers_could(const struct shm_writers *x, double bytes)
 
 /* ---- whose they are ---- */
 
-/* Files of that owner, known by its holding them, that lie there now and that it holds no more. */
+/* Whether there are files that this owner was seen to hold and holds no more. */
 static bool left_files(const struct shm_files *f, enum shm_owner owner)
 {
     for (size_t i = 0; i < f->count; i++) {

@@ -1,4 +1,4 @@
-/* sample/source.c: the line of a Python source that adds to a variable. */
+/* sample/source.c: finds the line of a Python source that adds to a variable. */
 #include "sample/source.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ASSIGNED_MOST 400u /* characters of an assignment that are looked at */
+#define ASSIGNED_MOST 400u /* characters of an assignment that are read */
 
 /* ---- a path ---- */
 
@@ -18,7 +18,7 @@ static bool is_name_char(char c)
            (unsigned char) c >= 0x80;
 }
 
-/* Past a subscript, or a type in brackets; quotes may hold brackets. */
+/* Skips a subscript, or a type in brackets; quotes may hold brackets. */
 static const char *past_brackets(const char *path)
 {
     unsigned depth = 0;
@@ -61,7 +61,7 @@ unsigned source_names(const char *path, struct source_name ret[SOURCE_NAMES])
     return count;
 }
 
-/* Where the subscripts behind the last name begin. */
+/* Where the subscripts after the last name begin. */
 static const char *subscripts(const char *path)
 {
     const char *begin = path;
@@ -136,7 +136,8 @@ static bool is_quote(char c)
     return c == '"' || c == '\'';
 }
 
-/* Past the string that begins here. One that its line does not end is broken: so is the line. */
+/* Skips the string that begins here. One that does not end on its line is broken: so is the
+ * line. */
 static void skip_string(struct place *p)
 {
     char quote = peek(p);
@@ -170,7 +171,7 @@ static void skip_blanks(struct place *p)
         step(p);
 }
 
-/* Past one character, string or comment. Returns how the depth of brackets changes. */
+/* Skips one character, string or comment. Returns how the bracket depth changes. */
 static int skip_one(struct place *p)
 {
     char c = peek(p);
@@ -186,7 +187,7 @@ static int skip_one(struct place *p)
     return c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
 }
 
-/* Past a bracket and all that it encloses. */
+/* Skips a bracket and all that it encloses. */
 static void skip_brackets(struct place *p)
 {
     int depth = 0;
@@ -210,7 +211,7 @@ static bool is_name(const struct place *p, size_t len, const char *name)
 
 /* ---- what adds to a variable ---- */
 
-/* Behind setdefault(k, []): it makes an item that somebody adds to. */
+/* Whether this is setdefault(k, []) alone: it creates an item, but adds nothing to one. */
 static bool is_made_only(struct place p, size_t length)
 {
     if (!is_name(&p, length, "setdefault"))
@@ -241,7 +242,7 @@ static bool is_adding_call(struct place p, const struct source_query *query)
     return false;
 }
 
-/* The name that begins here is followed by a call of detach(). */
+/* Whether the name that begins here is followed by a call of detach(). */
 static bool is_detached(struct place p, size_t length)
 {
     p.at += length;
@@ -252,9 +253,11 @@ static bool is_detached(struct place p, size_t length)
     return is_name(&p, name_length(&p), "detach");
 }
 
-/* Whether the name stands in what is assigned, up to the end of the statement: as an attribute
- * where it is one. Detached, it keeps nothing of what it was made of: h.detach(), and
- * tuple(v.detach() for v in h). */
+/*
+ * Whether the name appears in the assigned value, up to the end of the statement; an attribute only
+ * as one. A detached value keeps nothing of what it was made from: h.detach(), and tuple(v.detach()
+ * for v in h).
+ */
 static bool is_made_of(struct place p, const struct source_query *query)
 {
     const char *begin = p.at;
@@ -282,7 +285,7 @@ static bool is_made_of(struct place p, const struct source_query *query)
     return is_walked && (query->is_size || !detaches);
 }
 
-/* ["outputs"], with either kind of quotes. */
+/* Whether this is ["outputs"], with either kind of quotes. */
 static bool is_item_of(struct place p, const char *key)
 {
     size_t length = strlen(key);
@@ -328,7 +331,8 @@ static bool is_adding_method(struct place p)
     }
 }
 
-/* A function that adds to what it is given first: heapq.heappush(a, x), setattr(a, name, x). */
+/* Whether this is a function that adds to its first argument: heapq.heappush(a, x), setattr(a,
+ * name, x). */
 static bool is_adding_function(const struct place *p, size_t length)
 {
     static const char *const functions[] = {"heappush", "insort", "insort_left", "insort_right",
@@ -352,7 +356,7 @@ static bool ends_argument(struct place p, const struct source_query *query)
     return peek(&p) == ',';
 }
 
-/* a = ..., a, b = ...; not a = None, by which it holds nothing yet. */
+/* a = ..., a, b = ...; not a = None, which holds nothing yet. */
 static bool is_bound(struct place p)
 {
     while (peek(&p) == ',' || is_name_char(peek(&p)) || peek(&p) == ' ')
@@ -370,7 +374,7 @@ static bool ends_statement(const struct place *p)
     return c == '\0' || c == '\n' || c == '\r' || c == ';' || c == '#';
 }
 
-/* [], [x] and {}, and calls of a type that makes an empty one. */
+/* [], [x], {}, and calls of a type that create an empty one. */
 static bool is_new_one(struct place p)
 {
     static const char *const types[] = {"list", "dict", "set", "deque", "OrderedDict"};
@@ -392,7 +396,7 @@ static bool is_new_one(struct place p)
     return ends_statement(&p);
 }
 
-/* At the bracket of x[...]: whether a slice is taken, which may be one of no items. */
+/* At the bracket of x[...]: whether it is a slice, which may be empty. */
 static bool takes_slice(struct place p)
 {
     int depth = 0;
@@ -404,7 +408,7 @@ static bool takes_slice(struct place p)
     return false;
 }
 
-/* At the bracket of x[...]: whether an assignment to it may be of one item more. [:] is all. */
+/* At the bracket of x[...]: whether assigning to it may add an item. [:] is all of them. */
 static bool may_be_new_item(struct place p, const struct source_query *query)
 {
     bool is_all = peek_at(&p, 1) == ':' && peek_at(&p, 2) == ']';
@@ -455,7 +459,7 @@ static size_t word(struct place *p, const char *text)
     return len;
 }
 
-/* The indentation of the line that begins here; negative: nothing stands on it. */
+/* The indentation of the line that begins here; negative: it is blank. */
 static int indent_of(struct place *p)
 {
     const char *begin = p->at;
@@ -464,9 +468,9 @@ static int indent_of(struct place *p)
     return c == '\n' || c == '\r' || c == '#' || c == '\0' ? -1 : (int) (p->at - begin);
 }
 
-#define ALIASES_MOST 64u /* statements that are looked at for one answer */
+#define ALIASES_MOST 64u /* statements checked for one answer */
 
-/* What follows the name ends the statement: nothing but what leads into it is done with it. */
+/* Whether the rest of the statement only leads into it: nothing else is done with it. */
 static bool is_only_named(struct place p, const struct source_query *query)
 {
     static const char *const into[] = {"setdefault", "get", "values", "items"};
@@ -492,8 +496,8 @@ static bool is_only_named(struct place p, const struct source_query *query)
     }
 }
 
-/* The names a, b that a statement binds: a, b = ..., for a, b in ...; none where it is another one.
- * *p is left behind = or in. */
+/* The names a, b that a statement binds: a, b = ..., for a, b in ...; 0: it is another
+ * statement. Leaves *p after = or in. */
 static unsigned bound_names(struct place *p, struct source_name ret[SOURCE_NAMES])
 {
     unsigned count = 0;
@@ -519,7 +523,7 @@ static unsigned bound_names(struct place *p, struct source_name ret[SOURCE_NAMES
     return 0;
 }
 
-/* self.a.b, up to there and nothing else. */
+/* Whether the text up to `there` is a path such as self.a.b and nothing else. */
 static bool is_path_to(struct place p, const char *there)
 {
     skip_blanks(&p);
@@ -548,7 +552,7 @@ static bool begins_any_scope(struct place p)
     return word(&p, "def") || word(&p, "class");
 }
 
-/* The indentation of the function that a line is in, by the lines before it; -1: in none. */
+/* The indentation of the function around a line, by the lines before it; -1: in none. */
 static int indent_of_function(const char *text, struct place p)
 {
     const char *line = p.at;
@@ -585,15 +589,15 @@ static const char *end_of_function(struct place p, int indent)
 
 struct search {
     const struct source_query *query;
-    bool inside;       /* the scope that is looked for */
+    bool inside;       /* the wanted scope */
     int indent, begin; /* of that scope */
-    int here, best;    /* the first addition in this one; in the one that is meant; 0: none */
+    int here, best;    /* the first addition in this scope; in the wanted one; 0: none */
     int anywhere;
     bool was_as;            /* with ... as NAME */
-    const char *text;       /* all of it */
-    struct place statement; /* the line that is looked at, behind its indentation */
-    unsigned *aliases;      /* so many may still be looked at; NULL: none are */
-    bool gives;             /* the first argument of a function that adds to it */
+    const char *text;       /* the whole text */
+    struct place statement; /* the current line, after its indentation */
+    unsigned *aliases;      /* how many may still be checked; NULL: none are */
+    bool gives;             /* at the first argument of a function that adds to it */
 };
 
 static void leave(struct search *s, int line)
@@ -615,8 +619,8 @@ static bool begins_scope(struct place p, const char *name)
 static int addition_in(const char *text, size_t len, const struct source_query *query,
                        unsigned *aliases);
 
-/* The line that adds to a name which this statement gives to what is looked for; 0: there is none.
- * The place is behind the name as it was found, which begins at `at`. */
+/* The line that adds to a name to which this statement binds what is wanted; 0: none. The place
+ * is after the name as it was found, whose length is given. */
 static int addition_to_alias(const struct search *s, struct place p, size_t length)
 {
     struct source_name names[SOURCE_NAMES];
@@ -637,7 +641,7 @@ static int addition_to_alias(const struct search *s, struct place p, size_t leng
     return line > 0 ? line + p.line - 1 : 0;
 }
 
-/* At the first character of a statement's line; it is not blank and no comment. */
+/* At the first character of a statement's line; it is neither blank nor a comment. */
 static void begin_line(struct search *s, const struct place *p, int indent)
 {
     s->statement = *p;
@@ -651,7 +655,7 @@ static void begin_line(struct search *s, const struct place *p, int indent)
     }
 }
 
-/* In brackets it is the name of an argument that is assigned to. */
+/* In brackets an assigned name is that of an argument. */
 static void look_at_name(struct search *s, struct place *p, bool after_dot, bool in_brackets)
 {
     const struct source_query *query = s->query;
@@ -679,7 +683,7 @@ static void search_text(struct search *s, struct place *p)
 {
     int depth = 0;
     bool line_begins = true;
-    char before = 0; /* the last character that was no blank */
+    char before = 0; /* the last non-blank character */
     while (p->at < p->end) {
         int indent = line_begins ? indent_of(p) : -1;
         if (indent >= 0)
@@ -710,7 +714,7 @@ static int look_through(const char *text, size_t len, const struct source_query 
     return s.best > 0 || query->only_there ? s.best : s.anywhere;
 }
 
-/* What adds to it by its own name; else by another. */
+/* Finds what adds to it by its own name, else by another one. */
 static int addition_in(const char *text, size_t len, const struct source_query *query,
                        unsigned *aliases)
 {

@@ -1,4 +1,4 @@
-/* sample/source_lines.c: where the program's source adds to what holds memory. */
+/* sample/source_lines.c: finds where the program's source adds to a holder. */
 #include "sample/sampler.h"
 #include "sample/source.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Sources that are looked into for one census. */
+/* Most growing types whose sources are read for one census. */
 #define SOURCES_MOST 16u
 
 /* ---- where the source adds to it ---- */
@@ -18,7 +18,7 @@ static bool is_scope(const char *function)
     return function[0] != '\0' && function[0] != '<';
 }
 
-/* The last of a qualified name: "inner" of "outer.<locals>.inner". */
+/* The last part of a qualified name: "inner" of "outer.<locals>.inner". */
 static const char *scope_of(const struct wire_census_holder *h)
 {
     const char *last = strrchr(h->function, '.');
@@ -26,7 +26,7 @@ static const char *scope_of(const struct wire_census_holder *h)
     return is_scope(last) ? last : NULL;
 }
 
-/* In whose scope the variable is that the path begins with, and no other of that name. */
+/* Whether the path begins with a variable of that function's scope, and no other of that name. */
 static bool is_variable_of_function(const struct wire_census_holder *h)
 {
     return h->kind == WIRE_HOLDER_LOCAL || h->kind == WIRE_HOLDER_DEFAULT ||
@@ -47,7 +47,7 @@ struct source_file {
     size_t len;
 };
 
-/* As the process sees it, which may be in another root; else as we do. */
+/* Loads the file as the process sees it, perhaps in another root; else as we do. */
 static int load_with_own_rights(const struct sampler *sam, const struct member *m, const char *file,
                                 struct source_file *ret)
 {
@@ -58,7 +58,7 @@ static int load_with_own_rights(const struct sampler *sam, const struct member *
     return r < 0 ? source_load(file, &ret->text, &ret->len) : r;
 }
 
-/* For its file work; NULL: it has ended, or its files are closed to us. */
+/* A deputy for its files; NULL: it has ended, or its files are closed to us. */
 static struct deputy *deputy_of(const struct sampler *sam, struct member *m)
 {
     struct deputy *d = NULL;
@@ -72,23 +72,21 @@ static struct deputy *deputy_of(const struct sampler *sam, struct member *m)
     return d;
 }
 
-/* Once it has ended nobody can say any more whose it was. */
+/* After its end nobody can tell whose it was. */
 void lines_note_owner(const struct sampler *sam, struct member *m)
 {
     if (geteuid() == 0)
         deputy_free(deputy_of(sam, m));
 }
 
-/* Unless it is root who looks, it was our own, or one whose files are closed to us. */
+/* Unless we are root, it was our user's, or its files are closed to us. */
 static bool was_ours(const struct member *m)
 {
     return m->reading->is_ours || geteuid() != 0;
 }
 
-/*
- * What a process calls its source is its own choice, "/etc/shadow" too. The source of another
- * user's process is read with that user's rights.
- */
+/* A process may name any file as its source, even "/etc/shadow". So the source of another user's
+ * process is read with that user's rights. */
 static int load_source(const struct sampler *sam, struct member *m, const char *file,
                        struct source_file *ret)
 {
@@ -104,17 +102,17 @@ static int load_source(const struct sampler *sam, struct member *m, const char *
 
 /* ---- the line ---- */
 
-/* What is looked for. */
+/* What to find. */
 struct line_search {
     struct source_file file;
     const struct wire_census_holder *holder;
     struct source_name names[SOURCE_NAMES];
     unsigned count;
-    bool is_size; /* bytes of what is in one place */
-    bool is_list; /* items of a list */
+    bool is_size; /* bytes in one place grow */
+    bool is_list; /* items of a list grow */
 };
 
-/* The last name belongs to the class or function that is told; the others are anywhere. */
+/* The last name belongs to the reported class or function; the others may be anywhere. */
 static struct source_query query_for(const struct line_search *s, unsigned name)
 {
     const struct wire_census_holder *h = s->holder;
@@ -144,8 +142,8 @@ static bool is_item(const struct line_search *s)
     return path[strlen(path) - 1] == ']';
 }
 
-/* By the key of the item, then by the name alone. `surely`: what only makes the item does not
- * count, nor what puts another one in its place. */
+/* Finds the line by the key of the item, then by the name alone. `surely`: lines that only
+ * create the item, or put another one in its place, do not count. */
 static int find_by_key(const struct line_search *s, bool surely)
 {
     char key[SOURCE_NAME_LENGTH];
@@ -162,8 +160,8 @@ static int find_by_key(const struct line_search *s, bool surely)
     return line == 0 && strcmp(query.name, "self") != 0 ? look_by(s, query, SOURCE_ADDITION) : line;
 }
 
-/* Where the item is added to, else where it is made; then by who stands before it: `q.put(x)` adds
- * to `writer.q.queue`. */
+/* Finds where the item is added to, else where it is created. Then tries the names before it:
+ * `q.put(x)` adds to `writer.q.queue`. */
 static int find_addition(const struct line_search *s)
 {
     int line = find_by_key(s, true);
@@ -175,7 +173,7 @@ static int find_addition(const struct line_search *s)
     return line;
 }
 
-/* Where a library does it for the program, by what the program does with it. */
+/* Where a library does the adding, finds what the program does with it. */
 static int find_method(const struct line_search *s)
 {
     int line = 0;
@@ -190,7 +188,7 @@ static int find_method(const struct line_search *s)
     return look_by(s, own, SOURCE_METHOD);
 }
 
-/* Where each of many gets an attribute of its own, as a sample that keeps its image. */
+/* Where each of many objects gets an attribute of its own, as a sample that keeps its image. */
 static int find_attribute(const struct line_search *s)
 {
     struct source_query query = query_for(s, s->count - 1);
@@ -198,8 +196,8 @@ static int find_attribute(const struct line_search *s)
     return query.is_attribute && query.scope ? look_by(s, query, SOURCE_BINDING) : 0;
 }
 
-/* Where it is handed to somebody, by where it begins: a parameter does so elsewhere. Of what a
- * function closes over the function is told. */
+/* If it is passed to other code, finds where it begins: a parameter begins elsewhere. For
+ * closures the function itself is reported. */
 static int find_beginning(const struct line_search *s)
 {
     struct source_query query = query_for(s, 0);
@@ -224,7 +222,7 @@ static int look_for(const struct line_search *s)
     return line > 0 ? line : find_beginning(s);
 }
 
-/* In its own file a module is not named: `caches.RECENT` is RECENT there. */
+/* A module's own file does not name the module: `caches.RECENT` is RECENT there. */
 static bool leave_out_module(struct line_search *s)
 {
     char module[SOURCE_NAME_LENGTH];
@@ -261,8 +259,8 @@ static int find_line_of(const struct sampler *sam, struct member *m,
     return line;
 }
 
-/* One thing has several names, and grows by the one that the source makes of what it was: in
- * `shown = meter(loss)` nothing does. */
+/* One object has several names, and grows by the one that the source rebuilds from its old
+ * value: in `shown = meter(loss)` nothing does. */
 static int find_name_that_adds(const struct sampler *sam, struct member *m,
                                struct wire_census_growing *g)
 {
@@ -283,7 +281,7 @@ static int find_line(const struct sampler *sam, struct member *m, struct wire_ce
     return line > 0 ? line : find_line_of(sam, m, g, 0, look_for);
 }
 
-/* "finalize" of "weakref.finalize"; a name that is no program's to call is left out. */
+/* "finalize" of "weakref.finalize"; leaves out names that a program does not call. */
 static const char *called_name(const char *qualified)
 {
     const char *last = strrchr(qualified, '.');
@@ -299,8 +297,8 @@ static int find_call(const struct source_file *file, const char *name)
     return name && line == 0 ? source_find_addition(file->text, file->len, &query) : line;
 }
 
-/* Where the program gives a library what it keeps: a call of its class, or of that of an item;
- * else the function that it gave. 0: that is not known. */
+/* Where the program passes a library what it keeps: a call of its class, or of the class of an
+ * item; else the function that it passed. 0: not known. */
 static int find_caller(const struct sampler *sam, struct member *m,
                        const struct wire_census_growing *g)
 {

@@ -1,18 +1,21 @@
-/* sample/steps.c: the one count of steps: who counts, and what a new mark does. */
+/* sample/steps.c: the one count of steps: which process counts, and what a new mark does. */
 #include "sample/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A step that falls back by less is two threads that told theirs in the wrong order. */
+/* A step that falls back by less comes from two threads that reported in the wrong order. */
 #define DISORDER 3.0
 
-/* Processes that train together are about as far: so many steps and that share of them. */
+/* Processes that train together are at most this many steps apart, plus this share of them. */
 #define TOGETHER_STEPS 16.0
 #define TOGETHER_SHARE 0.02
 
-/* Rounds of a loop for each step of its optimizer, from which on they are counted instead: known
- * after so many steps; and how many of them without a round that is printed. */
+/*
+ * With this many loop rounds per optimizer step, rounds are counted instead. That is known after
+ * COMPARED_STEPS optimizer steps, of which at most SILENT_STEPS in a row may pass without a printed
+ * round.
+ */
 #define ROUNDS_LEAST 1.5
 #define COMPARED_STEPS 8.0
 #define SILENT_STEPS 64.0
@@ -43,7 +46,7 @@ static int rank_of(const struct ring *r)
     return r->member && r->member->rank[0] ? atoi(r->member->rank) : -1;
 }
 
-/* The same source and rank: who came first stays. A process with a rank is one that trains. */
+/* With the same source and rank, the first stays. A process that has a rank trains. */
 static bool outranks(const struct ring *r, enum wire_source source, const struct step_count *s)
 {
     int rank = rank_of(r);
@@ -57,10 +60,8 @@ static double made(const struct step_count *s, double step)
     return s->before + (step - s->origin) + 1;
 }
 
-/*
- * Steps that are counted from now on are others than those so far, or numbered otherwise: engines
- * on the step clock begin anew. `before`: made until now.
- */
+/* Steps counted from now on differ from the earlier ones, or are numbered differently: engines
+ * on the step clock start over. `before`: steps made until now. */
 static void begin_count(struct sampler *sam, double seconds, double step, double before)
 {
     sam->steps.before = before;
@@ -74,7 +75,7 @@ static bool is_together(double a, double b)
     return fabs(a - b) <= TOGETHER_STEPS + TOGETHER_SHARE * fmax(a, b);
 }
 
-/* What the leader knows of its epochs and its end holds for the job. */
+/* The leader's epochs and plan hold for the job. */
 static void adopt(struct sampler *sam, const struct ring *r)
 {
     sam->job->clock.epoch_length = r->epoch_length;
@@ -82,10 +83,10 @@ static void adopt(struct sampler *sam, const struct ring *r)
 }
 
 /*
- * A process that has not led so far counts from now on, or another source of the leader does. A new
- * source that goes on where the old one was, of which not every step was told, has the same count.
- * Otherwise the step that it tells first is the one that the old source made last: an optimizer
- * steps before its loop says so.
+ * A new process leads from now on, or another source of the leader counts. A new source that
+ * continues where the old one was has the same count; not every step of the old one was reported.
+ * Otherwise the first step it reports is the last one of the old source: an optimizer steps before
+ * its loop reports it.
  */
 static void follow(struct sampler *sam, struct ring *r, double seconds, const struct wire_record *x)
 {
@@ -106,8 +107,8 @@ static void follow(struct sampler *sam, struct ring *r, double seconds, const st
     adopt(sam, r);
 }
 
-/* A process was entered in the middle of the run: what was judged by the steps of the output so far
- * goes on to be. */
+/* The probe was attached in the middle of the run: series judged by the output's steps stay on
+ * them. */
 static bool goes_on_by_output(const struct sampler *sam)
 {
     return sam->steps.source == WIRE_NOBODY && clock_runs(&sam->job->clock) &&
@@ -115,7 +116,7 @@ static bool goes_on_by_output(const struct sampler *sam)
            sam->options.wants == WIRE_CENSUS_NONE;
 }
 
-/* As far as it was printed by then. */
+/* The step printed by then. */
 static double printed_at(const struct sampler *sam, double seconds)
 {
     const struct clock_mark *first = clock_first(&sam->job->clock);
@@ -126,9 +127,9 @@ static double printed_at(const struct sampler *sam, double seconds)
 }
 
 /*
- * A loop that prints every round, of which only some end with a step of the optimizer (gradients
- * are accumulated), goes on to be counted by its rounds: these are the steps that its user knows.
- * What is printed in larger strides may be anything, samples for one.
+ * A loop may print every round and step its optimizer only in some of them (gradient accumulation).
+ * It is still counted by its rounds: these are the steps its user knows. Numbers printed in larger
+ * strides may be anything, such as samples.
  */
 static bool prints_its_rounds(struct sampler *sam, double seconds, const struct wire_record *x)
 {
@@ -169,12 +170,12 @@ static void take_step(struct sampler *sam, struct ring *r, double seconds,
     if (!leads)
         follow(sam, r, seconds, x);
     bool restarted = x->value < sam->job->clock.now.step - DISORDER && leads;
-    if (restarted) { /* and so are its epochs */
+    if (restarted) { /* its epochs restart too */
         s->before = made(s, s->last);
         s->origin = x->value;
         sam->job->clock.epoch = NAN;
     } else if (x->value < sam->job->clock.now.step) {
-        return; /* and where it is the same, it is still that one */
+        return; /* the same step is still that step */
     }
     s->last = x->value;
     take_mark(sam, &(struct step_mark){.seconds = fmax(seconds, sam->job->clock.now.seconds),
@@ -191,7 +192,7 @@ void steps_stand(struct sampler *sam, const struct ring *r, double seconds)
                                            .epoch = sam->job->clock.epoch});
 }
 
-/* That an epoch ended can only be told from the one before: the first is told as two marks. */
+/* The end of an epoch shows only against the one before: the first is reported as two marks. */
 static void take_epoch(struct sampler *sam, struct ring *r, double seconds,
                        const struct wire_record *x)
 {
@@ -231,7 +232,7 @@ void steps_take(struct sampler *sam, struct ring *r, double seconds, const struc
         adopt(sam, r);
 }
 
-/* Whoever of the others tells the next step leads from then on. */
+/* Of the others, the first to report a step leads from then on. */
 void steps_lose(struct sampler *sam, struct ring *r)
 {
     struct step_count *s = &sam->steps;
@@ -246,7 +247,7 @@ void steps_lose(struct sampler *sam, struct ring *r)
 
 /* ---- how many ---- */
 
-/* Exact where the leader lives: not every step is told. */
+/* Exact while the leader lives: not every step is reported. */
 static double leaders_step(const struct step_count *s)
 {
     double step = s->leader ? wire_reader_step(s->leader->reader) : NAN;
@@ -278,13 +279,13 @@ const char *sampler_steps_from(const struct sampler *sam)
 
 /* ---- by the output ---- */
 
-/* Whether the count of the output is of the same steps as those told from inside. */
+/* Whether the output counts the same steps as the processes inside. */
 static bool steps_agree(const struct sampler *sam, double step)
 {
     return is_together(step, leaders_step(&sam->steps)) && step > 2 * TOGETHER_STEPS;
 }
 
-/* What it prints may count other things: micro-batches, samples. */
+/* The output may count other things: micro-batches, samples. */
 static void hear_plan(struct sampler *sam, const struct progress_mark *mark)
 {
     const struct ring *leader = sam->steps.leader;
@@ -323,8 +324,8 @@ void sampler_wake_at(struct sampler *sam, double steps)
     steps_ask(sam);
 }
 
-/* Before there is a leader, whoever makes a step shall say so at once, if it is one of ours: what
- * is told by others is not read. */
+/* Until there is a leader, every process of the job should report a step at once. Rings of other
+ * processes are not read. */
 void steps_ask(struct sampler *sam)
 {
     const struct step_count *s = &sam->steps;

@@ -1,4 +1,4 @@
-/* view/series.h: how the pieces of a view are made of a job. Private to view/. */
+/* view/series.h: how the parts of a view are made from a job. Private to view/. */
 #ifndef TIDEMARK_VIEW_SERIES_H
 #define TIDEMARK_VIEW_SERIES_H
 
@@ -6,8 +6,7 @@
 #include "judge/judge.h"
 #include "view/view.h"
 
-/* activity_rows.c: what each activity did to the series; `tracks`: of the series, in their order.
- */
+/* activity_rows.c: what each activity did to the series; `tracks`: one per series, same order. */
 void view_activities(const struct job *j, struct track *const *tracks, struct view *v);
 
 #endif

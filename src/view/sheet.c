@@ -1,4 +1,4 @@
-/* view/sheet.c: the balance sheet: who has how much, adding up to the job's total. */
+/* view/sheet.c: the balance sheet: memory by process, adding up to the job's total. */
 #include "view/series.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sheet with less memory replaces a fuller one only after so many seconds: when a job ends, its
- * trainer gives back what it has, and its processes go one by one. */
+/* A sheet with less memory replaces a fuller one only after this long: at the end of a job its
+ * trainer frees memory, and its processes exit one by one. */
 #define TEARDOWN_SECONDS 5.0
 
 void sheet_release(struct sheet *s)
@@ -23,8 +23,8 @@ static double present(double value)
     return isfinite(value) ? value : 0;
 }
 
-/* Its shares; without them a fork counts what it got since, the rest being its parent's, and any
- * other process what is resident: too much, where pages are shared. */
+/* Its shares. Without them, a fork counts what it got since the fork, as the rest is its
+ * parent's. Any other process counts its resident memory: too much where pages are shared. */
 static struct proc_rollup shares_of(const struct member *m)
 {
     struct proc_rollup r = m->shares.rollup;
@@ -72,7 +72,7 @@ static void add_row(struct view_row *to, const struct view_row *row)
     to->gpu += row->gpu;
 }
 
-/* Trainers and ranks, and whoever grows, stand for themselves; others with their role. */
+/* Trainers, ranks and growing processes get a row of their own; others are grouped by role. */
 static bool stands_alone(const struct member *m)
 {
     return member_is_trainer(m) || member_is_wary(m);
@@ -120,7 +120,7 @@ static void add_role(const struct job *j, struct sheet *s, enum proc_role role)
     append(s, &row);
 }
 
-/* Their shares wait for their turn: there are too many processes to read them all. */
+/* Counts shares that wait for their turn: there are too many processes to read them all. */
 static void count_waiting(const struct job *j, const struct member *m, double late_seconds,
                           struct sheet *s)
 {

@@ -16,7 +16,8 @@ static char *copy(const char *text)
 
 /* ---- which series, and what they are to the job ---- */
 
-/* Another trainer was there for twice as long, and after it: what is open about it stays so. */
+/* Whether another trainer ran twice as long and ended later: then open questions about this one
+ * stay open. */
 static bool was_outlived(const struct job *j, const struct member *m)
 {
     if (member_is_alive(m))
@@ -31,7 +32,8 @@ static bool was_outlived(const struct job *j, const struct member *m)
     return false;
 }
 
-/* More and more tensors while the memory stands still fill free heap memory, unless that ends. */
+/* Tensors that keep increasing while memory is flat are filling free heap memory, unless they
+ * stop. */
 static bool tensors_rise(const struct subject *s)
 {
     return strcmp(s->track->kind, "py.tensors") == 0 && s->track->is_accounted &&
@@ -55,7 +57,7 @@ static enum job_part part_of(const struct job *j, const struct subject *s)
     return is_main && member_is_trainer(s->member) ? PART_MAIN : PART_BYSTANDER;
 }
 
-/* A device whose users are not told counts when more of it is used than when watching began. */
+/* A device whose users are unknown counts once this much more of it is in use than at the start. */
 #define DEVICE_BYTES (64.0 * 1024 * 1024)
 
 bool view_device_is_used(const struct job *j, const struct track *t)
@@ -63,7 +65,7 @@ bool view_device_is_used(const struct job *j, const struct track *t)
     return !j->gpu_has_pids && t->max - t->first > DEVICE_BYTES;
 }
 
-/* Memory of a device that torch knows nothing of, and that still grows. */
+/* Device memory that torch does not know about, and that still grows. */
 static bool grows_beside_torch(const struct job *j, const struct subject *s, const struct answer *a)
 {
     return s->member && track_is_judged(s->track) && strcmp(s->track->kind, "gpu.used") == 0 &&
@@ -72,8 +74,8 @@ static bool grows_beside_torch(const struct job *j, const struct subject *s, con
            a->floor_last - a->floor_first > DEVICE_BYTES;
 }
 
-/* Processes, or a trainer's descriptors or threads, that become more and more at the end: memory
- * that stands still meanwhile does not make it no leak. */
+/* Processes, or a trainer's descriptors or threads, that still increase at the end: flat memory
+ * alone does not make that NO LEAK. */
 static bool counts_rise(const struct job *j, const struct subject *s, const struct answer *a)
 {
     const struct track *t = s->track;
@@ -90,8 +92,8 @@ static enum job_part part_by_now(const struct job *j, const struct subject *s,
     return grows_beside_torch(j, s, a) || counts_rise(j, s, a) ? PART_MAIN : part_of(j, s);
 }
 
-/* What turned private was there before, and the process copied it: it grew by much less, and little
- * was left to it by others. */
+/* Whether the pages that turned private existed before and were copied: the process itself grew
+ * by much less, and other processes gave up few pages to it. */
 static bool is_copied(const struct member *m)
 {
     const struct track *private = &m->tracks[MEMBER_PRIVATE], *anon = &m->tracks[MEMBER_ANON];
@@ -99,10 +101,10 @@ static bool is_copied(const struct member *m)
     return anon->last - anon->first + left < 0.5 * (private->last - private->first);
 }
 
-/* Processes beyond so many are told only where they move. */
+/* With more processes than this, only moving ones are shown. */
 #define STILL_SHOWN 64
 
-/* Of what stands still only the memory is told, of trainers all. */
+/* Of flat series, shows only memory, but all of a trainer's. */
 static bool is_worth_showing(const struct job *j, const struct subject *s)
 {
     const struct track *t = s->track;
@@ -110,7 +112,7 @@ static bool is_worth_showing(const struct job *j, const struct subject *s)
         return false;
     if (t->asked)
         return true;
-    /* Part of host.private, and told in words. */
+    /* part of host.private, and reported in words */
     if (s->member && t == &s->member->tracks[MEMBER_COPIED])
         return false;
     if (!s->member && t->device && t != &j->sums[JOB_SHM])
@@ -175,7 +177,7 @@ void view_release_info(struct series_info *info)
     fields_release(&series_info_fields, info);
 }
 
-/* Every track in the order of job_each_track(), with whose it is. */
+/* Visits every track in the order of job_each_track(), with its owner. */
 static void each_subject(struct job *j, void (*visit)(struct job *j, struct subject *s, void *c),
                          void *c)
 {
@@ -223,7 +225,7 @@ static void copy_history(const struct history *from, struct history *ret)
 struct filling {
     struct view *view;
     struct track **tracks;
-    const struct member **members; /* whose they are; NULL: the job's own */
+    const struct member **members; /* their owners; NULL: the job itself */
 };
 
 static void add_series(struct job *j, struct subject *s, void *context)
@@ -252,7 +254,7 @@ static void add_series(struct job *j, struct subject *s, void *context)
     copy_history(history, &series->history);
 }
 
-/* Memory of processes, on the host or on one device: what one takes the others lack. */
+/* Memory of processes, on the host or on one device: what one uses is missing for the others. */
 static bool share_one_limit(const struct series_info *a, const struct series_info *b)
 {
     const char *on = a->device ? a->device : "", *other = b->device ? b->device : "";
@@ -313,7 +315,7 @@ static bool are_alike(const struct filling *f, size_t a, size_t b)
            grows(&y->answer) && track_grows_alike(&x->answer, &y->answer);
 }
 
-/* A process counts once, on however many devices it grows. */
+/* A process counts once, however many devices it grows on. */
 static void find_groups(const struct filling *f)
 {
     for (size_t i = 0; i < f->view->count; i++) {
@@ -347,7 +349,8 @@ void view_judge(struct job *j, struct view *v)
 
 /* ---- the status line ---- */
 
-/* A leak before a suspicion, that before a negligible leak; a part of the job before the sum. */
+/* A leak ranks before a suspicion, and that before a negligible leak; a part of the job ranks
+ * before the sum. */
 static int urgency(const struct job *j, const struct subject *s)
 {
     const struct track *t = s->track;
@@ -372,7 +375,7 @@ static double seconds_to_limit(const struct job *j, const struct subject *s)
     return isfinite(seconds) ? seconds : INFINITY;
 }
 
-/* Of two that are equally urgent, the one that reaches its limit first. */
+/* Of two equally urgent ones, takes the one that reaches its limit first. */
 static void choose(struct job *j, struct subject *s, void *context)
 {
     struct subject *best = context;
@@ -399,7 +402,7 @@ void view_fill_status(struct job *j, double step, struct view_status *ret)
     };
     track_answer(&j->sums[JOB_ANON], &j->terms, &answer, &history);
     double all_seconds = answer.verdict == VERDICT_LEAK ? answer.forecast.limit_seconds : NAN;
-    /* Shares may have been read before the job gave memory back. */
+    /* Shares may be older than the moment the job freed memory. */
     double floor = answer.floor_last + (ret->total - j->sums[JOB_ANON].last);
     ret->floor = floor < 0 ? 0 : floor;
     track_answer(best.track, &j->terms, &answer, &history);
@@ -408,7 +411,7 @@ void view_fill_status(struct job *j, double step, struct view_status *ret)
     ret->suspect = answer.suspect;
     ret->rate = answer.rate;
     ret->needs = answer.verdict == VERDICT_INCONCLUSIVE ? answer.needs.at_least : NAN;
-    /* The growth of the others counts, too. */
+    /* The growth of the other processes counts too. */
     bool shares = answer.verdict == VERDICT_LEAK && job_shares_limit(j, best.track);
     ret->limit_seconds =
         shares ? fmin(answer.forecast.limit_seconds, all_seconds) : answer.forecast.limit_seconds;

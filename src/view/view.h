@@ -1,4 +1,4 @@
-/* view/view.h: all that is known of a job at one moment, as plain data. */
+/* view/view.h: everything known about a job at one moment, as plain data. */
 #ifndef TIDEMARK_VIEW_VIEW_H
 #define TIDEMARK_VIEW_VIEW_H
 
@@ -20,40 +20,40 @@ struct track;
 
 /* One judged series. Texts and history belong to the view. */
 struct view_series {
-    size_t id; /* the same in views of the same tick */
+    size_t id; /* equal in all views of one tick */
     struct series_info info;
     struct answer answer;
     struct history history;
     enum job_part part;
-    struct series_group group; /* of processes that grow alike */
+    struct series_group group; /* the processes that grow alike */
 };
 
-/* A line of the balance sheet: a process, or all of one role. Bytes; NAN: not known. */
+/* One row of the balance sheet: a process, or all processes of one role. Bytes; NAN: not known. */
 struct view_row {
     char *label; /* "trainer 4242", "3 data workers" */
     enum proc_role role;
     int64_t pid; /* 0: several */
     unsigned processes;
-    double pss_first, pss;          /* its share of what it shares, so that rows add up */
-    double anon, file, shmem, swap; /* of the same sum */
-    double rss;                     /* for the eye: shared pages counted for each */
+    double pss_first, pss;          /* PSS: shared pages split, so that rows add up */
+    double anon, file, shmem, swap; /* the parts of pss */
+    double rss;                     /* for display: shared pages count for each process */
     double gpu;
-    bool grows; /* a series of it leaks or is suspect */
+    bool grows; /* at least one of its series leaks or is suspect */
 };
 
-/* A series in a phase, by its stays that were looked at: some may be too short for that. */
+/* A series in a phase. Counts the stays that were measured: some may be too short for that. */
 struct view_activity_series {
     size_t series; /* of the view */
-    double height; /* most above the floor around a stay, in bytes */
-    double kept;   /* what there was more after it than before, on average */
+    double height; /* maximum above the floor around a stay, in bytes */
+    double kept;   /* average increase from before a stay to after it */
     uint64_t looked_at, given_back;
 };
 
-/* What the program said it did beside its steps: "evaluate". */
+/* What the program reported doing besides its steps: "evaluate". */
 struct view_activity {
     char *name;
-    uint64_t times, ended; /* entered, and left again */
-    double seconds;        /* of those that ended, in all */
+    uint64_t times, ended; /* begun, and ended */
+    double seconds;        /* total of those that ended */
     struct view_activity_series *series;
     size_t count;
 };
@@ -61,28 +61,28 @@ struct view_activity {
 #define VIEW_NOTES 12
 #define VIEW_PATTERNS 8
 
-/* What memory does in a job that is not known to leak. */
+/* The behaviour of memory in a job that is not known to leak. */
 struct view_pattern {
     enum pattern pattern;
-    char *text; /* which memory, and how far it went, with the name of the pattern */
+    char *text; /* which memory, and how far it went, with the pattern's name */
 };
 
-/* Everything a report needs; it owns all of it. */
+/* Everything a report needs. The view owns all of it. */
 struct view {
     struct view_series *series;
     size_t count;
     struct job_answer answer;
 
-    char *command, *arguments;           /* for people; as a JSON array of texts */
+    char *command, *arguments;           /* for people; as a JSON array of strings */
     double started;                      /* wall clock */
-    double seconds, steps, step, epochs; /* watched; steps made meanwhile; where it stands */
-    char *steps_from; /* "output", "optimizer", "framework", "watcher"; NULL: there are none */
+    double seconds, steps, step, epochs; /* time watched; steps made in it; the current step */
+    char *steps_from; /* "output", "optimizer", "framework", "watcher"; NULL: no steps */
     unsigned processes, most_processes;
     uint64_t processes_seen;
     double limit;
     char *limit_source;
 
-    struct view_activity *phases; /* in the order they were first told */
+    struct view_activity *phases; /* in the order they were first reported */
     size_t phase_count;
     struct findings found;
 
@@ -97,37 +97,37 @@ struct view {
 
     bool ended;              /* the command's end is known */
     int status;              /* as waitpid() gives it */
-    char *ending;            /* what is known about its end, in a sentence; NULL: nothing to say */
+    char *ending;            /* how it ended, in a sentence; NULL: nothing to say */
     char *unread;            /* why processes could not be read; NULL: all were */
-    char *notes[VIEW_NOTES]; /* what else the user should know, a sentence each */
+    char *notes[VIEW_NOTES]; /* what else the user should know, one sentence each */
     unsigned note_count;
-    unsigned warning_count; /* so many of them, the first, are in the short report, too */
-    struct view_pattern patterns[VIEW_PATTERNS]; /* the one that moved most first */
+    unsigned warning_count; /* number of first notes that the short report shows too */
+    struct view_pattern patterns[VIEW_PATTERNS]; /* largest movement first */
     unsigned pattern_count;
 };
 
-/* Every member: what is shown of them as JSON, and kept in a run file. */
+/* Describes every member, for JSON and for run files. */
 extern const struct field_table view_fields, view_pattern_fields;
 
 void view_release(struct view *v);
 
-/* One line's worth, cheap enough for every second. NAN: not known. */
+/* The data of the status line, cheap enough to make every second. NAN: not known. */
 struct view_status {
-    double total, floor; /* bytes, of the whole job */
+    double total, floor; /* of the whole job, in bytes */
     double step, step_total;
     size_t processes;
     enum verdict verdict;
     enum severity severity;
     bool suspect;
-    struct series_info series; /* the one that decides; texts are valid until the next call */
-    double rate;               /* of it, per unit of its clock */
+    struct series_info series; /* the deciding one; its texts are valid until the next call */
+    double rate;               /* of that series, per unit of its clock */
     double needs;              /* until it can be judged, in units of its clock */
     double limit, limit_seconds;
 };
 
 /* ---- made of a job ---- */
 
-/* A track and whose it is; member NULL: the job's own. */
+/* A track and its owner; member NULL: the job itself. */
 struct subject {
     struct track *track;
     const struct member *member;
@@ -141,36 +141,35 @@ void view_release_info(struct series_info *info);
 /* Adds every series that is worth showing, and the job's answer. */
 void view_judge(struct job *j, struct view *v);
 
-/* What grows and who holds it, once the view has its series and its answer. */
+/* Finds growth and its holders, once the view has its series and its answer. */
 void view_findings(struct job *j, struct view *v);
-/* News of it, once, where the leak was announced before it was known. */
+/* Adds them as news, once, where the leak was announced before they were known. */
 void view_review_findings(struct job *j);
 
-/* The look-alikes of a leak that there are, once the view has its series and its answer. */
+/* Finds patterns that look like a leak, once the view has its series and its answer. */
 void view_patterns(struct job *j, struct view *v);
 
-/* The texts of its series are the caller's: view_release_info(). `step`: where the program stands.
- */
+/* The caller frees the texts of its series: view_release_info(). `step`: the current step. */
 void view_fill_status(struct job *j, double step, struct view_status *ret);
 
-/* A whole device is in use, by whom the driver does not say. */
+/* Whether a whole device is in use, where the driver does not name the processes. */
 bool view_device_is_used(const struct job *j, const struct track *t);
 
 /* ---- the balance sheet ---- */
 
-/* As it was when the job was last whole. All 0 at first. */
+/* The sheet of the last time the job was whole. All 0 at first. */
 struct sheet {
     double seconds;
-    double system, shm; /* used at that moment */
+    double system, shm; /* in use at that moment */
     struct view_row *rows;
     size_t count;
     struct view_row total;
-    unsigned unread;  /* processes whose shares wait for their turn */
-    unsigned late;    /* ... for their turn to be read again */
-    double late_most; /* so many seconds after they were read last */
+    unsigned unread;  /* processes whose shares have not been read yet */
+    unsigned late;    /* ... whose shares are due again and late */
+    double late_most; /* most seconds since they were last read */
 };
 
-/* `late_seconds`: shares that are due and were read longer ago are late. */
+/* `late_seconds`: shares that are due and were read longer ago than that are late. */
 void sheet_take(struct sheet *s, const struct job *j, double seconds, double shm,
                 double late_seconds);
 void sheet_release(struct sheet *s);
@@ -180,19 +179,19 @@ void sheet_view(const struct sheet *s, struct view *v);
 
 #define WORKER_LABEL 64
 
-/* The facts on the data workers of one process, forked or spawned ones. */
+/* The facts on the data workers of one process, forked or spawned. */
 struct worker_copies {
     struct copy_facts facts;
     struct copies judged;
     char parent[WORKER_LABEL], type[16], owner[WIRE_NAME_LENGTH], attribute[WIRE_NAME_LENGTH];
 };
 
-/* News of what is copied, once for each process that has workers. */
+/* Adds news of what workers copy, once for each process that has workers. */
 void workers_review(struct job *j);
-/* Of all that is worth telling the workers that copied most. Returns of how many processes there is
- * something to tell; *ret is set where that is not 0. */
+/* Finds the workers that copied most. Returns the number of processes with something to report;
+ * *ret is set unless that is 0. */
 unsigned workers_find_most(struct job *j, struct worker_copies *ret);
-/* The same in words, for the report. False: nothing to tell. */
+/* The same in words, for the report. False: nothing to report. */
 bool workers_describe(struct job *j, struct buf *out);
 
 #endif

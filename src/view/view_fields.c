@@ -104,7 +104,7 @@ void findings_release(struct findings *f)
 
 /* ---- series ---- */
 
-/* There are up to HISTORY_BLOCKS of them a series. */
+/* Up to HISTORY_BLOCKS per series. */
 static const struct field_entry block_list[] = {
     FIELD_PLAIN(history_block, count),   FIELD_PLAIN(history_block, at),
     FIELD_PLAIN(history_block, seconds), FIELD_PLAIN(history_block, min),

@@ -1,5 +1,4 @@
-/* watch/announce.c: decides which leaks are announced, when, and which are withdrawn. It prints
- * nothing: announcements are news of the job. */
+/* watch/announce.c: decides which leaks to announce or withdraw, as news. Prints nothing. */
 #include "watch/state.h"
 
 #include <math.h>
@@ -19,7 +18,7 @@ static bool any_alive(const struct job *j, bool (*has)(const struct member *m))
     return false;
 }
 
-/* A track and the number it has among all. */
+/* A track and its number among all tracks. */
 struct numbered {
     const struct track *wanted;
     size_t passed, number;
@@ -54,7 +53,7 @@ static const struct member *member_of_tensors(const struct job *j, const struct 
     return NULL;
 }
 
-/* The memory of its tensors, in the process or on a device. */
+/* Whether the memory of its tensors will be announced, in the process or on a device. */
 static bool memory_will_be_announced(const struct member *m)
 {
     bool soon = track_will_be_announced(&m->tracks[MEMBER_ANON]);
@@ -77,7 +76,7 @@ static bool is_announced_by_another(const struct job *j, const struct track *t)
     return t == &j->sums[JOB_ANON] && any_alive(j, member_will_be_announced);
 }
 
-/* It was announced before, as a negligible leak. */
+/* Whether it was announced before, as a negligible leak. */
 static bool is_announced_quietly(const struct job *j, const struct track *t)
 {
     const struct member *m = member_of_heap(j, t);
@@ -91,7 +90,7 @@ static bool is_to_be_announced(const struct job *j, const struct track *t)
     return (!t->alarmed || t->quiet) && track_leaks(t) && !is_announced_by_another(j, t);
 }
 
-/* An alarm stays set for a while after the growth has stopped: the answer by now knows that. */
+/* An alarm stays set for a while after growth has stopped; the current answer knows that. */
 static struct answer answer_by_now(struct job *j, struct track *t)
 {
     struct answer a;
@@ -138,8 +137,8 @@ static double horizon_seconds(const struct answer *a)
 /* A leak that was announced within a horizon of this one, in a process that runs the same code. */
 struct announced_alike {
     struct track *track;
-    const struct member *member; /* whose it is */
-    struct answer answer;        /* of it */
+    const struct member *member; /* its owner */
+    struct answer answer;        /* the track's */
     bool found;
 };
 
@@ -176,7 +175,7 @@ static void announce_leak(struct job *j, struct track *t, void *c)
     t->next_look = seconds + fmin(fmax(1, LOOK_AGAIN_SHARE * seconds), LOOK_AGAIN_MOST);
     if (answer_by_now(j, t).severity == SEVERITY_NONE)
         return;
-    settle_growth(j); /* by what has been read since it last was */
+    settle_growth(j); /* with everything read since the last time */
     struct answer a = answer_by_now(j, t);
     if (!is_to_be_announced(j, t) || a.severity == SEVERITY_NONE)
         return;

@@ -1,5 +1,4 @@
-/* watch/entries.c: processes that tidemark attaches to: which are worth it, the result, and the
- * detaching. */
+/* watch/entries.c: attaching: which processes are worth it, the result, and detaching. */
 #include "watch/state.h"
 
 #include <math.h>

@@ -12,12 +12,12 @@ struct process_entry {
     struct proc_id id;
     char label[MEMBER_LABEL];
     char *command;
-    char *python, *why; /* why: it did not */
+    char *python, *why; /* why: the reason it did not */
     double stopped, longest_stop;
     unsigned stops;
     bool left, ended;
-    double at;    /* when it was tried */
-    double again; /* when it is worth another try; INFINITY: never */
+    double at;    /* time of the attempt */
+    double again; /* time to try again; INFINITY: never */
 };
 
 struct watch {
@@ -31,7 +31,7 @@ struct watch {
 
     double started; /* wall clock */
     struct watch_end end;
-    double held_first; /* by the job when watching began; 0 under `run` */
+    double held_first; /* the job's memory when watching began; 0 under `run` */
     bool joined_late;
     double next_commit;
     double cpu_seconds; /* of all ticks */
@@ -43,7 +43,7 @@ void entries_view(const struct watch *w, struct findings *ret);
 bool entries_have(const struct watch *w, struct proc_id id); /* tidemark attached, or tried to */
 void entries_release(struct watch *w);
 
-/* announce.c: what turned to a leak, or turned out to be none, is news. */
+/* announce.c: adds news of new leaks, and of leaks that turned out to be none. */
 void announce(struct job *j, double seconds);
 
 #endif

@@ -1,5 +1,4 @@
-/* watch/surroundings.c: what a report says beside the series: the machine, the end, notes, costs.
- */
+/* watch/surroundings.c: a report's facts besides the series: machine, end, notes, costs. */
 #include "watch/state.h"
 
 #include <math.h>
@@ -63,7 +62,7 @@ static void describe_end(const struct watch *w, struct view *v)
 
 /* ---- notes ---- */
 
-/* Takes the sentence over; an empty one is no note. */
+/* Takes ownership of the sentence; an empty one is no note. */
 static void add_note(struct view *v, struct buf *text)
 {
     if (text->len > 0 && v->note_count < VIEW_NOTES)
@@ -183,8 +182,8 @@ static void add_end_notes(const struct watch *w, struct view *v)
     add_note(v, &running);
 }
 
-/* What the user asked for or counts on, and tidemark did not do: a short report that hides it would
- * mislead. */
+/* What the user requested or counts on, but tidemark did not do: a short report that hides it
+ * would mislead. */
 static void add_warnings(const struct watch *w, struct view *v)
 {
     struct buf asked = BUF_INIT, refused = BUF_INIT;
@@ -223,7 +222,7 @@ static void add_notes(struct watch *w, struct view *v)
 
 /* ---- all of it ---- */
 
-/* The watcher's own, where it is a process of its own. */
+/* Adds the watcher's own costs; of the whole process if it is one of its own. */
 static void add_own_costs(const struct watch *w, struct view *v)
 {
     struct rusage usage;

@@ -1,4 +1,4 @@
-/* watch/watch.c: the pass over a watched job: read, judge, announce, keep. */
+/* watch/watch.c: one pass over a watched job: read, judge, announce, record. */
 #include "watch/state.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #define NEAR_LIMIT 0.9
 #define NEAR_LIMIT_OVER 0.8
 
-/* A value that changed is in the run file a second later. */
+/* A changed value is in the run file a second later. */
 #define COMMIT_SECONDS 1.0
 
 /* ---- beginning and end ---- */
@@ -133,7 +133,7 @@ static void take_sheet(struct watch *w, double seconds)
         w->held_first = w->sheet.total.anon + w->sheet.total.shmem;
 }
 
-/* Once: the process that grows may change, the advice does not. */
+/* Announced once: the growing process may change, the advice does not. */
 static void announce_elsewhere(struct watch *w)
 {
     const struct elsewhere_facts *f = &sampler_surroundings(w->sampler)->elsewhere;
@@ -146,7 +146,7 @@ static void announce_elsewhere(struct watch *w)
     buf_release(&text);
 }
 
-/* What surrounds the job was read anew. */
+/* Takes over the surroundings of the job that were just read. */
 static void review(struct watch *w, double seconds)
 {
     double used = machine_used(w->sampler);
