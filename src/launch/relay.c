@@ -103,11 +103,6 @@ pid_t relay_pid(const struct relay *r)
     return r->pid;
 }
 
-pid_t relay_command_pid(const struct relay *r)
-{
-    return r->command;
-}
-
 int relay_fd(const struct relay *r)
 {
     return r->socket;

@@ -104,11 +104,6 @@ int ring_attach(const char *place)
     return 0;
 }
 
-const char *ring_directory(void)
-{
-    return directory;
-}
-
 struct wire_ring *ring_detach(void)
 {
     struct wire_ring *left = ring;

@@ -50,9 +50,6 @@ void ring_forget(void);
  */
 int ring_attach(const char *directory);
 
-/* The directory given to ring_attach(); NULL: not attached. */
-const char *ring_directory(void);
-
 /* Detaches. The caller closes the ring; NULL: there is none. */
 struct wire_ring *ring_detach(void);
 
