@@ -107,8 +107,8 @@ int relay_start(const struct relay_options *options, struct relay **ret);
 struct relay *relay_free(struct relay *r); /* the command continues; accepts NULL */
 
 pid_t relay_pid(const struct relay *r); /* parent of the command, subreaper of its descendants */
-int relay_fd(const struct relay *r); /* readable when relay_read() has something; negative: the
-                                        relay is gone, and SIGCHLD reports instead */
+int relay_fd(const struct relay *r);    /* readable when relay_read() has something; negative: the
+                                           relay is gone, and SIGCHLD reports instead */
 int relay_exec_error(const struct relay *r); /* errno of execvp(), 0: it runs */
 bool relay_has_row(const struct relay *r);   /* relay_show() shows something */
 
