@@ -107,7 +107,8 @@ struct view {
 };
 
 /* Describes every member, for JSON and for run files. */
-extern const struct field_table view_fields, view_pattern_fields;
+extern const struct field_table view_fields, view_pattern_fields, findings_fields, finding_fields,
+    census_view_fields, attached_process_fields;
 
 void view_release(struct view *v);
 

@@ -97,11 +97,6 @@ static const struct field_entry found_list[] = {
 };
 const struct field_table findings_fields = FIELDS(findings, found_list);
 
-void findings_release(struct findings *f)
-{
-    fields_release(&findings_fields, f);
-}
-
 /* ---- series ---- */
 
 /* Up to HISTORY_BLOCKS per series. */

@@ -26,6 +26,7 @@
  *   what     ID KIND TYPE DTYPE DIMENSIONS SHAPE DEVICE  the growing object, such as a list
  *   item     the same fields: the item added; then the heaviest object in it, and in that one
  *   holder   ID SHARE KIND PATH FUNCTION FILE LINE
+ *   caller ID LINE FILE            the function of the program that what a library keeps leads to
  *   addition ID LINE WHOSE         the source line that adds to it; only the watcher writes this,
  *                                  into the census it keeps
  *                                  WHOSE: "caller", or the position of its holder, from 1

@@ -98,12 +98,6 @@ struct findings {
     bool so_far; /* no leak is proven: these are growing so far */
 };
 
-struct field_table;
-extern const struct field_table finding_fields, census_view_fields, attached_process_fields,
-    findings_fields;
-
-void findings_release(struct findings *f);
-
 /* ---- put into words ---- */
 
 /* What is known of a growth; NULL and NAN: not known. */

@@ -441,7 +441,8 @@ def who_may_not_enter_reads_what_to_type(b):
     b.folder.chmod(0o777)
     job = _start(b, SLOW)
     done = _tidemark(b, "watch", job.pid, "--no-store", "--duration", 56, timeout=120, **who)
-    lines = [x for x in done.stdout.decode().splitlines() if "could not attach to" in x]
+    lines = [x for x in done.stdout.decode().splitlines()
+             if x.startswith("tidemark: could not attach to")]
     check(len(lines) == 1 and "belongs to user 0" in lines[0] and
           lines[0].endswith("sudo tidemark profile --pid %d" % job.pid), "lines", done.stdout.decode())
     (b.folder / "stop").touch()
