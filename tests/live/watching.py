@@ -57,10 +57,10 @@ def many_processes(b):
 
 
 def many_forks_of_a_large_process(b):
-    """Reading the shares of all of them would cost too much: the report counts the unread ones,
-    and their parent's memory once."""
+    """Reading the shares of all of them may cost too much: the report counts their parent's memory
+    once all the same, and the unread ones by their number."""
     answer = b.folder / "answer"
-    program = ("import os, time\ndata, children = [str(i) for i in range(4_500_000)], []\n"
+    program = ("import os, time\ndata, children = [str(i) for i in range(1_500_000)], []\n"
                "for i in range(300):\n"
                "    children.append(os.fork())\n"
                "    if children[-1] == 0: time.sleep(60)\n"
@@ -71,7 +71,7 @@ def many_forks_of_a_large_process(b):
     found = load_json(answer.read_text())
     said = done.stderr.decode()
     unread = [n for n in found["notes"] if "was not read" in n]
-    check(unread and re.search(r"of \d+ of \d+ processes", unread[0]), "no note", said)
+    check(all(re.search(r"of \d+ of \d+ processes", n) for n in unread), "note", unread)
     total = next(row for row in found["balance"] if row["role"] == "job")
     check(total["last"] < 0.1 * total["rss"], "pages counted more than once", total, said)
     check(not any("if that is the training" in n for n in found["notes"]), "a wrong process", said)
