@@ -1,0 +1,104 @@
+/* probe/trace/sampling.h: picks allocations and follows them until they are freed. Private to
+ * probe/trace. */
+#ifndef TIDEMARK_PROBE_TRACE_SAMPLING_H
+#define TIDEMARK_PROBE_TRACE_SAMPLING_H
+
+#include "wire/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A thread counts down the bytes it requests. While nothing is sampled, the countdown only leads to
+ * a look at the watcher's orders now and then. While the process is armed, each countdown is drawn
+ * from an exponential distribution, so that every byte is picked with the same probability.
+ *
+ * Nothing here allocates with malloc(), waits for a lock, needs the GIL, or changes errno. All of it
+ * may be interrupted by a signal whose handler allocates, and by a fork.
+ */
+struct sampling_thread {
+    int64_t left;    /* bytes until the next look or sample */
+    double interval; /* that `left` was drawn with; 0: a look at the orders */
+    uint64_t random;
+    bool is_busy; /* inside sampling_take() and the like: what it allocates is not sampled */
+    uintptr_t stack_end; /* highest address of its stack; 0: not known yet */
+};
+
+#define SAMPLING_THREAD                                                                            \
+    __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
+extern SAMPLING_THREAD struct sampling_thread sampling_here;
+
+/* Counts an allocation. True: call sampling_take() once it is made. */
+static inline bool sampling_counts(size_t size)
+{
+    return __builtin_expect((sampling_here.left -= (int64_t) (size & INT64_MAX) + 1) < 0, 0);
+}
+
+/* An allocation for which sampling_counts() was true; `address` NULL: it failed. */
+void sampling_take(void *address, size_t size, enum wire_trace_kind kind);
+
+/* ---- frees ---- */
+
+/* How many live samples have an address with that hash. */
+#define SAMPLING_FILTER_BITS 18
+extern _Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS] __attribute__((visibility("hidden")));
+
+static inline size_t sampling_hash(const void *address)
+{
+    return (size_t) (((uintptr_t) address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >>
+                     (64 - SAMPLING_FILTER_BITS));
+}
+
+/* False: the address is no live sample. Nearly always the answer. */
+static inline bool sampling_may_have(const void *address)
+{
+    return __builtin_expect(atomic_load_explicit(&sampling_filter[sampling_hash(address)],
+                                                 memory_order_relaxed) != 0,
+                            0);
+}
+
+/* A sample that was taken out of the table; `size` 0: there was none. */
+struct sampling_record {
+    void *address;
+    struct wire_trace_sample sample;
+};
+
+/* Before the memory is freed: forgets it. After a failed realloc() the record is put back. */
+void sampling_forget(void *address);
+struct sampling_record sampling_remove(void *address);
+void sampling_restore(const struct sampling_record *r);
+
+/* The pages from `address` on are unmapped. */
+void sampling_forget_range(const void *address, size_t size);
+
+/* ---- allocators on top of others ---- */
+
+/* What an allocator takes from the one below while it serves a request is not counted again. Takes
+ * no other thread's time: only the countdown is put aside. */
+static inline int64_t sampling_pause(void)
+{
+    int64_t left = sampling_here.left;
+    sampling_here.left = INT64_MAX / 2;
+    return left;
+}
+
+static inline void sampling_resume(int64_t left)
+{
+    sampling_here.left = left;
+}
+
+/* ---- orders ---- */
+
+/* Before any other function: whose orders to follow. `directory`: that of the rings. Opens nothing
+ * yet. */
+void sampling_begin(const char *directory, enum wire_trace_coverage coverage);
+/* Looks at the orders now; arms or disarms. Any thread. */
+void sampling_look(void);
+bool sampling_is_armed(void);
+/* In the child of a fork: the samples are the parent's. */
+void sampling_forked(void);
+/* Disarms and closes the file. */
+void sampling_end(void);
+
+#endif

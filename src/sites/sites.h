@@ -1,0 +1,130 @@
+/* sites/sites.h: where a process allocates the memory that it keeps: sites, from samples. Pure. */
+#ifndef TIDEMARK_SITES_H
+#define TIDEMARK_SITES_H
+
+#include "base/base.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Glossary (docs/SAMPLING.md has the mathematics):
+ *   sample   one allocation in about `interval` bytes; stands for `weight` bytes
+ *   site     all allocations with the same stack and kind
+ *   point    what a site kept at one moment
+ *   cohort   what was allocated in one span of time and is still kept at the last point
+ *
+ * A site's bytes are estimates. Each sample is weighed by itself, w = n / (1 - exp(-n / interval)),
+ * so that sums are unbiased; the variance of a sum is the sum of w (w - n). Both add up over sites.
+ * Times are seconds of the run.
+ */
+enum site_kind {
+    SITE_MALLOC, /* malloc() and its family */
+    SITE_PYTHON, /* CPython's own allocators */
+    SITE_MAPPED, /* mmap() by others than those */
+    SITE_DEVICE, /* torch's memory on a device */
+    SITE_PINNED, /* host memory that torch pinned */
+    SITE_KINDS,
+};
+
+const char *site_kind_name(enum site_kind kind); /* "malloc", "python", "mapped", ... */
+
+/* One function of a stack. Texts belong to the `sites`; "": not known. */
+struct site_frame {
+    const char *function;
+    const char *file; /* source file; of a native function without debug information: "" */
+    int line;         /* 0: not known */
+    const char *module; /* the loaded file of a native function; "": a Python function */
+    uint64_t offset;    /* in the module, as its symbols count; 0: a Python function */
+    bool is_inlined;    /* into the next frame */
+};
+
+#define SITE_POINTS 64u  /* when all are used, every second one is dropped */
+#define SITE_COHORTS 32u /* equal spans from `armed` to `seconds` of the whole */
+
+struct site_point {
+    double seconds;
+    double bytes, variance; /* kept at that moment */
+    double allocated;       /* since sampling began */
+};
+
+struct site {
+    enum site_kind kind;
+    const char *device; /* "cuda:0"; "": host memory */
+    struct site_frame *frames; /* innermost first: native ones, then Python's */
+    unsigned frame_count;
+    bool is_truncated; /* there were more frames */
+    struct site_point points[SITE_POINTS];
+    unsigned point_count;
+    double cohorts[SITE_COHORTS]; /* bytes kept at the last point, by when they were allocated */
+    double samples, live;         /* samples taken, and those still kept at the last point */
+};
+
+/* The sites of one process, by the bytes they keep at the end, the largest first. */
+struct sites {
+    double armed, seconds; /* when sampling began; the last point */
+    double interval;       /* bytes; the largest in force */
+    struct site *list;
+    size_t count;
+
+    double kept, kept_variance; /* at the last point, of all sites, also those that are not listed */
+    double others;        /* of sites that are not listed: their bytes at the last point */
+    double not_seen;      /* growth of the allocators' bytes in use that passed the tracer by; NAN */
+    double samples, dropped, dropped_bytes, stackless, lost_frees; /* counts of the tracer */
+    double spent_seconds; /* processor time of sampling */
+    bool has_native, has_python;
+};
+
+struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
+
+/* ---- as text: in the run file ---- */
+
+/*
+ * UTF-8, one record a line, fields separated by tabs, escaped as in wire/census.h.
+ *
+ *   tidemark sites 1
+ *   sampling ARMED SECONDS INTERVAL KEPT VARIANCE OTHERS NOT_SEEN
+ *   counts   SAMPLES DROPPED DROPPED_BYTES STACKLESS LOST_FREES SPENT_SECONDS NATIVE PYTHON
+ *   site     KIND DEVICE SAMPLES LIVE TRUNCATED
+ *   frame    FUNCTION FILE LINE MODULE OFFSET INLINED     of the site before it, innermost first
+ *   point    SECONDS BYTES VARIANCE ALLOCATED             in the order of time
+ *   cohorts  BYTES ...                                    SITE_COHORTS of them
+ *
+ * A reader skips unknown records and further fields, and refuses another version.
+ */
+#define SITES_FIRST_LINE "tidemark sites 1"
+#define SITES_MOST 256u /* listed */
+#define SITES_MOST_BYTES ((size_t) 1 << 20)
+
+void sites_write(const struct sites *s, struct buf *out);
+/* -EPROTO: not such a text; -EPROTONOSUPPORT: of another version. The caller frees *ret. */
+int sites_parse(const char *text, size_t len, struct sites **ret);
+
+/* ---- what a site means ---- */
+
+/* Bytes that a site gained between two moments, interpolated between its points, with the standard
+ * error of the difference. */
+struct site_gain {
+    double bytes, error;
+};
+
+struct site_gain site_gain(const struct site *s, double from, double to);
+/* The same of all sites together. */
+struct site_gain sites_gain(const struct sites *s, double from, double to);
+
+/*
+ * The user's own line: the innermost Python frame outside packages and the standard library; else
+ * the innermost Python frame; else the innermost native frame outside allocators and the C library.
+ * -1: the stack is empty.
+ */
+int site_own_frame(const struct site *s);
+
+/* Allocators, the C library and the interpreter's own machinery, which say nothing to a user. */
+bool site_frame_is_plumbing(const struct site_frame *f);
+
+/* "train.py:41 train → model.forward → at::conv2d": the user's line, then inwards, at most `most`
+ * bytes; frames are left out from the middle. */
+void site_describe(const struct site *s, size_t most, struct buf *out);
+
+#endif

@@ -1,0 +1,50 @@
+/* symbol/symbol.h: functions and source lines of native addresses, read from ELF files. */
+#ifndef TIDEMARK_SYMBOL_H
+#define TIDEMARK_SYMBOL_H
+
+#include "base/base.h"
+#include "deputy/deputy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The files are the target's: hostile input. They are opened and read as the target's user, in a
+ * forked child with limited memory and time, whose answer is a text that is parsed as carefully. So
+ * a damaged or malicious file costs at most the names in it. Each address is resolved once.
+ */
+struct symbols;
+
+/* A file as the process has it loaded. */
+struct symbol_module {
+    const char *path;        /* as the process sees it */
+    const uint8_t *build_id; /* of that length; 0: it has none */
+    size_t build_id_length;
+};
+
+/* One function at an address. `file` "" and `line` 0: no debug information. */
+struct symbol_frame {
+    const char *function; /* demangled, without arguments; "": not known */
+    const char *file;
+    int line;
+    bool is_inlined; /* into the next frame */
+};
+
+/* For one process; keeps names until it is freed, also after the process has ended. */
+int symbols_new(pid_t pid, struct symbols **ret); /* -ESRCH and the like: see deputy_new() */
+struct symbols *symbols_free(struct symbols *s);  /* accepts NULL, returns NULL */
+
+/* Resolves addresses of one module that are not known yet: offsets as the module's symbols count,
+ * of the instruction itself (for a return address: one less). -errno: the file could not be read;
+ * it is not tried again. -ESTALE: the file is no longer the one that is loaded (build-id). */
+int symbols_resolve(struct symbols *s, const struct symbol_module *m, const uint64_t *offsets,
+                    size_t count);
+
+/* The innermost function first, then those it was inlined into. 0: not known. Valid until the next
+ * symbols_resolve(). */
+size_t symbols_find(const struct symbols *s, const char *path, uint64_t offset,
+                    const struct symbol_frame **ret);
+
+#endif
