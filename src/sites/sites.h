@@ -33,8 +33,8 @@ const char *site_kind_name(enum site_kind kind); /* "malloc", "python", "mapped"
 /* One function of a stack. Texts belong to the `sites`; "": not known. */
 struct site_frame {
     const char *function;
-    const char *file; /* source file; of a native function without debug information: "" */
-    int line;         /* 0: not known */
+    const char *file;   /* source file; of a native function without debug information: "" */
+    int line;           /* 0: not known */
     const char *module; /* the loaded file of a native function; "": a Python function */
     uint64_t offset;    /* in the module, as its symbols count; 0: a Python function */
     bool is_inlined;    /* into the next frame */
@@ -51,7 +51,7 @@ struct site_point {
 
 struct site {
     enum site_kind kind;
-    const char *device; /* "cuda:0"; "": host memory */
+    const char *device;        /* "cuda:0"; "": host memory */
     struct site_frame *frames; /* innermost first: native ones, then Python's */
     unsigned frame_count;
     bool is_truncated; /* there were more frames */
@@ -68,11 +68,12 @@ struct sites {
     struct site *list;
     size_t count;
 
-    double kept, kept_variance; /* at the last point, of all sites, also those that are not listed */
-    double others;        /* of sites that are not listed: their bytes at the last point */
-    double not_seen;      /* growth of the allocators' bytes in use that passed the tracer by; NAN */
+    double kept,
+        kept_variance; /* at the last point, of all sites, also those that are not listed */
+    double others;     /* of sites that are not listed: their bytes at the last point */
+    double not_seen;   /* growth of the allocators' bytes in use that passed the tracer by; NAN */
     double samples, dropped, dropped_bytes, stackless, lost_frees; /* counts of the tracer */
-    double spent_seconds; /* processor time of sampling */
+    double spent_seconds;                                          /* processor time of sampling */
     bool has_native, has_python;
 };
 
@@ -100,6 +101,40 @@ struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
 void sites_write(const struct sites *s, struct buf *out);
 /* -EPROTO: not such a text; -EPROTONOSUPPORT: of another version. The caller frees *ret. */
 int sites_parse(const char *text, size_t len, struct sites **ret);
+
+/* ---- from what a process traced ---- */
+
+/*
+ * Looks at one process's trace file (wire/trace.h), one after the other. Keeps what sites kept at
+ * each of them, in bounded memory. The file is the process's own: nothing in it is trusted.
+ */
+struct site_looks;
+
+struct site_looks *site_looks_new(void);
+struct site_looks *site_looks_free(struct site_looks *l); /* accepts NULL, returns NULL */
+
+/* `file`: a copy, of that size, made at the time `now`; second 0 of the run was at `origin` (both
+ * as wire_now()). -EPROTO: no such file, or damaged; -EPROTONOSUPPORT: of another version. What was
+ * taken before stays. */
+int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_t origin,
+                    uint64_t now);
+
+/* A native address whose names are wanted: the module as the process sees it, and the offset of the
+ * instruction (for a return address, one less than it). */
+struct site_address {
+    const char *path;
+    const uint8_t *build_id;
+    size_t build_id_length;
+    uint64_t offset;
+};
+
+/* Fills the functions at that address, the innermost inlined one first; returns their number, at
+ * most `most`; 0: not known. The texts live until the call after the next. */
+typedef size_t site_namer(void *context, const struct site_address *a, struct site_frame *ret,
+                          size_t most);
+
+/* Every address is passed to `name` once, in the order of modules. NULL: nothing was taken yet. */
+struct sites *site_looks_sites(const struct site_looks *l, site_namer *name, void *context);
 
 /* ---- what a site means ---- */
 

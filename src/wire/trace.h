@@ -20,9 +20,9 @@
  *             Python functions of the thread, innermost first
  *
  * The tracer maps its file; the reader reads it as a file, at any moment and after any end of the
- * process, and must trust nothing in it. All tables have a fixed size: what does not fit is counted.
- * Writers take no lock. A slot is claimed by exchanging its first word, filled, and published by
- * that word. Any change of the layout needs a new WIRE_TRACE_VERSION.
+ * process, and must trust nothing in it. All tables have a fixed size: what does not fit is
+ * counted. Writers take no lock. A slot is claimed by exchanging its first word, filled, and
+ * published by that word. Any change of the layout needs a new WIRE_TRACE_VERSION.
  */
 #define WIRE_TRACE_VERSION 1u
 
@@ -60,12 +60,12 @@ struct wire_trace_orders {
 #define WIRE_TRACE_PATH 224u
 #define WIRE_TRACE_BUILD_ID 20u
 #define WIRE_TRACE_FUNCTIONS 8192u
-#define WIRE_TRACE_TEXT (1u << 20)    /* bytes of names */
-#define WIRE_TRACE_STACKS 16384u      /* a power of two */
-#define WIRE_TRACE_FRAMES (1u << 18)  /* words, of all stacks */
-#define WIRE_TRACE_DEPTH 128u         /* frames of one stack, native and Python */
-#define WIRE_TRACE_WAYS 16u           /* slots of a bucket */
-#define WIRE_TRACE_BUCKETS 4096u      /* a power of two */
+#define WIRE_TRACE_TEXT (1u << 20)   /* bytes of names */
+#define WIRE_TRACE_STACKS 16384u     /* a power of two */
+#define WIRE_TRACE_FRAMES (1u << 18) /* words, of all stacks */
+#define WIRE_TRACE_DEPTH 128u        /* frames of one stack, native and Python */
+#define WIRE_TRACE_WAYS 16u          /* slots of a bucket */
+#define WIRE_TRACE_BUCKETS 4096u     /* a power of two */
 #define WIRE_TRACE_LIVE (WIRE_TRACE_WAYS * WIRE_TRACE_BUCKETS)
 #define WIRE_TRACE_TICK UINT64_C(10000000) /* ns: the unit of births */
 
@@ -110,8 +110,8 @@ struct wire_trace_stack {
     _Atomic uint64_t hash; /* of its frames and kind; 0: unused slot */
     uint32_t frames;       /* its first word; the others follow */
     uint16_t depth;
-    uint8_t kind;      /* enum wire_trace_kind */
-    uint8_t truncated; /* there were more frames */
+    uint8_t kind;                    /* enum wire_trace_kind */
+    uint8_t truncated;               /* there were more frames */
     _Atomic uint64_t samples, bytes; /* sampled so far; and the bytes that they stand for */
     _Atomic uint32_t ready;
     uint32_t unused;
@@ -140,16 +140,16 @@ struct wire_trace_layout {
     _Atomic uint64_t moment;     /* wire_now() of the last sample or check of the orders */
     _Atomic uint64_t spent;      /* ns in sampling, all threads */
 
-    _Atomic uint64_t samples;        /* taken */
-    _Atomic uint64_t live;           /* in the table now */
-    _Atomic uint64_t dropped;        /* samples without room in the table; ... */
-    _Atomic uint64_t dropped_bytes;  /* ... what they stood for */
-    _Atomic uint64_t stackless;      /* samples whose stack had no room */
-    _Atomic uint64_t lost_frees;     /* frees that could not be noted */
-    _Atomic uint64_t thinned;        /* how often the interval grew, and live samples were thinned */
-    _Atomic uint32_t is_native;      /* native stacks can be unwound */
-    _Atomic uint32_t is_python;      /* Python functions are known, and its allocators are traced */
-    _Atomic uint32_t coverage;       /* enum wire_trace_coverage */
+    _Atomic uint64_t samples;       /* taken */
+    _Atomic uint64_t live;          /* in the table now */
+    _Atomic uint64_t dropped;       /* samples without room in the table; ... */
+    _Atomic uint64_t dropped_bytes; /* ... what they stood for */
+    _Atomic uint64_t stackless;     /* samples whose stack had no room */
+    _Atomic uint64_t lost_frees;    /* frees that could not be noted */
+    _Atomic uint64_t thinned;       /* how often the interval grew, and live samples were thinned */
+    _Atomic uint32_t is_native;     /* native stacks can be unwound */
+    _Atomic uint32_t is_python;     /* Python functions are known, and its allocators are traced */
+    _Atomic uint32_t coverage;      /* enum wire_trace_coverage */
     _Atomic uint32_t module_count, text_used, frames_used;
 
     _Alignas(4096) struct wire_trace_module modules[WIRE_TRACE_MODULES];

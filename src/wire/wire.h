@@ -3,6 +3,7 @@
 #define TIDEMARK_WIRE_H
 
 #include "wire/census.h"
+#include "wire/trace.h"
 
 #include <stdbool.h>
 #include <stddef.h>

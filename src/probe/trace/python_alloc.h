@@ -10,8 +10,8 @@
  * (PyMem_SetAllocator()).
  */
 
-/* The calling thread may change the allocators now: there is an interpreter, it is running, and this
- * thread has the GIL. Calls nothing that allocates. */
+/* The calling thread may change the allocators now: there is an interpreter, it is running, and
+ * this thread has the GIL. Calls nothing that allocates. */
 bool python_alloc_may_change(void);
 
 /* Requires python_alloc_may_change(). False: not possible in this interpreter. Again: no change. */

@@ -10,8 +10,8 @@
 /*
  * A thread's own frames change only by itself, so they can be read at any point at which it
  * allocates. Nothing of the interpreter is called, no reference is taken, nothing is allocated.
- * Layouts are known for CPython 3.9 to 3.13, and verified on a real frame and its code object before
- * they are used.
+ * Layouts are known for CPython 3.9 to 3.13, and verified on a real frame and its code object
+ * before they are used.
  */
 
 /* The GIL is held, and a Python function runs. True: python_stack() works from now on. */

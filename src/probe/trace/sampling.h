@@ -3,7 +3,7 @@
 #ifndef TIDEMARK_PROBE_TRACE_SAMPLING_H
 #define TIDEMARK_PROBE_TRACE_SAMPLING_H
 
-#include "wire/trace.h"
+#include "wire/wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,19 +14,18 @@
  * a look at the watcher's orders now and then. While the process is armed, each countdown is drawn
  * from an exponential distribution, so that every byte is picked with the same probability.
  *
- * Nothing here allocates with malloc(), waits for a lock, needs the GIL, or changes errno. All of it
- * may be interrupted by a signal whose handler allocates, and by a fork.
+ * Nothing here allocates with malloc(), waits for a lock, needs the GIL, or changes errno. All of
+ * it may be interrupted by a signal whose handler allocates, and by a fork.
  */
 struct sampling_thread {
     int64_t left;    /* bytes until the next look or sample */
     double interval; /* that `left` was drawn with; 0: a look at the orders */
     uint64_t random;
-    bool is_busy; /* inside sampling_take() and the like: what it allocates is not sampled */
+    bool is_busy;        /* inside sampling_take() and the like: what it allocates is not sampled */
     uintptr_t stack_end; /* highest address of its stack; 0: not known yet */
 };
 
-#define SAMPLING_THREAD                                                                            \
-    __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
+#define SAMPLING_THREAD __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
 extern SAMPLING_THREAD struct sampling_thread sampling_here;
 
 /* Counts an allocation. True: call sampling_take() once it is made. */
@@ -42,7 +41,8 @@ void sampling_take(void *address, size_t size, enum wire_trace_kind kind);
 
 /* How many live samples have an address with that hash. */
 #define SAMPLING_FILTER_BITS 18
-extern _Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS] __attribute__((visibility("hidden")));
+extern _Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS]
+    __attribute__((visibility("hidden")));
 
 static inline size_t sampling_hash(const void *address)
 {
@@ -53,9 +53,9 @@ static inline size_t sampling_hash(const void *address)
 /* False: the address is no live sample. Nearly always the answer. */
 static inline bool sampling_may_have(const void *address)
 {
-    return __builtin_expect(atomic_load_explicit(&sampling_filter[sampling_hash(address)],
-                                                 memory_order_relaxed) != 0,
-                            0);
+    return __builtin_expect(
+        atomic_load_explicit(&sampling_filter[sampling_hash(address)], memory_order_relaxed) != 0,
+        0);
 }
 
 /* A sample that was taken out of the table; `size` 0: there was none. */
