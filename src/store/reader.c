@@ -107,6 +107,7 @@ struct caller {
         int (*event)(void *c, double seconds, const char *what, const char *text);
         int (*heap_point)(void *c, int64_t process, const struct store_heap_point *x);
         int (*census)(void *c, int64_t process, const struct store_census *x);
+        int (*sites)(void *c, int64_t process, const char *text);
     };
     void *context;
 };
@@ -284,6 +285,12 @@ static int visit_census(void *c, sqlite3_stmt *row)
     return caller->census(caller->context, sqlite3_column_int64(row, 0), &x);
 }
 
+static int visit_sites(void *c, sqlite3_stmt *row)
+{
+    const struct caller *caller = c;
+    return caller->sites(caller->context, sqlite3_column_int64(row, 0), column_needed(row, 1));
+}
+
 /* The first files of this schema lack these tables. */
 static bool has_evidence(const struct store *s)
 {
@@ -295,7 +302,17 @@ static bool has_evidence(const struct store *s)
            tables == 2;
 }
 
-/* They lack these columns too. */
+/* And later ones lack this table. */
+static bool has_sites(const struct store *s)
+{
+    double tables = 0;
+    return db_ask(s->db,
+                  "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'sites'",
+                  &tables) == 0 &&
+           tables == 1;
+}
+
+/* The first files lack these columns too. */
 static bool has_arenas(const struct store *s)
 {
     double columns = 0;
@@ -331,6 +348,15 @@ int store_each_census(struct store *s,
                 "SELECT process, searched, origin, text FROM census"
                 " ORDER BY process, searched DESC",
                 visit_census, &caller);
+}
+
+int store_each_sites(struct store *s, int (*visit)(void *c, int64_t process, const char *text),
+                     void *c)
+{
+    struct caller caller = {.sites = visit, .context = c};
+    if (!has_sites(s))
+        return 0;
+    return each(s, "SELECT process, text FROM sites ORDER BY process", visit_sites, &caller);
 }
 
 /* ---- run and answer ---- */

@@ -48,6 +48,9 @@ const char db_schema[] =
     " origin INTEGER NOT NULL, text TEXT NOT NULL,"
     " PRIMARY KEY (process, searched)) WITHOUT ROWID;"
 
+    "CREATE TABLE sites ("
+    " process INTEGER PRIMARY KEY REFERENCES process (id), text TEXT NOT NULL);"
+
     "CREATE TABLE answer (json TEXT NOT NULL, report TEXT);"
 
     "CREATE VIEW reading AS"

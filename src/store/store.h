@@ -97,6 +97,9 @@ void store_set_heap_points(struct store *s, int64_t process, const struct store_
 /* Replaces the previous census of the same process and the same `searched`. One that searched for
  * holders replaces both. */
 void store_set_census(struct store *s, int64_t process, const struct store_census *census);
+/* Replaces the previous traced sites of the same process; a text as sites/sites.h defines it. Each
+ * one is written as a whole, so call it when the sites have changed, not every second. */
+void store_set_sites(struct store *s, int64_t process, const char *text);
 
 /* Facts that appear during the run: the memory limit, the planned number of steps, the length of an
  * epoch. NAN and NULL leave the value as it was. */
@@ -174,6 +177,9 @@ int store_each_heap_point(struct store *s,
 int store_each_census(struct store *s,
                       int (*visit)(void *c, int64_t process, const struct store_census *x),
                       void *c);
+/* In order of process. None: the run was not traced, or the file is older than that. */
+int store_each_sites(struct store *s, int (*visit)(void *c, int64_t process, const char *text),
+                     void *c);
 int store_each_event(struct store *s,
                      int (*visit)(void *c, double seconds, const char *what, const char *text),
                      void *c);

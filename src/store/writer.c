@@ -47,6 +47,7 @@ enum {
     ROW_LOOK,
     ROW_NO_COUNT,
     ROW_CENSUS,
+    ROW_SITES,
     ROW_ANSWER,
     ROW_BEGIN,
     ROW_COMMIT,
@@ -73,6 +74,7 @@ static const char *const row_texts[ROW_STATEMENTS] = {
     [ROW_LOOK] = "INSERT OR REPLACE INTO look VALUES (?,?,?,?,?,?,?,?)",
     [ROW_NO_COUNT] = "DELETE FROM census WHERE process = ? AND searched = 0",
     [ROW_CENSUS] = "INSERT OR REPLACE INTO census VALUES (?,?,?,?)",
+    [ROW_SITES] = "INSERT OR REPLACE INTO sites VALUES (?,?)",
     [ROW_ANSWER] = "INSERT OR REPLACE INTO answer (rowid, json, report) VALUES (1,?,?)",
     [ROW_BEGIN] = "BEGIN IMMEDIATE",
     [ROW_COMMIT] = "COMMIT",
@@ -459,6 +461,17 @@ void store_set_census(struct store *s, int64_t process, const struct store_censu
     queue_integer(q, census->searched);
     queue_integer(q, (int64_t) census->origin);
     queue_text(q, census->text, SIZE_MAX);
+    (void) queue_end(q);
+}
+
+void store_set_sites(struct store *s, int64_t process, const char *text)
+{
+    struct queue *q = &s->writer->queue;
+    if (process <= 0 || !queue_has_room(q, false))
+        return;
+    queue_begin(q, ROW_SITES);
+    queue_integer(q, process);
+    queue_text(q, text, SIZE_MAX);
     (void) queue_end(q);
 }
 

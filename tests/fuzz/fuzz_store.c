@@ -74,6 +74,7 @@ static void write_run(const char *path)
                                "100000000000:1 900000000000:9 1900000000000:19 2900000000000:29\n"
                                "what\t1\tlist\tlist\nitem\t1\ttensor\tT\tint8\t0\t[]\tcpu\n"
                                "holder\t1\t1\tlocal\tx\tf\t/x.py\t3\naddition\t1\t4\n"});
+    store_set_sites(s, p, "tidemark sites 1\nsampling\t0\t2999\t1024\t9\t1\t0\t\n");
     store_set_answer(s, "{}", "{}");
     if (store_close(s, 3000) < 0)
         abort();
@@ -154,6 +155,15 @@ static int on_census(void *c, int64_t process, const struct store_census *x)
     return 0;
 }
 
+static int on_sites(void *c, int64_t process, const char *text)
+{
+    (void) c;
+    (void) process;
+    if (!text)
+        abort();
+    return 0;
+}
+
 static void judge(struct store *s)
 {
     struct recording_options options = {0};
@@ -181,6 +191,7 @@ static void read_all(struct store *s)
     (void) store_each_event(s, on_event, NULL);
     (void) store_each_heap_point(s, on_look, NULL);
     (void) store_each_census(s, on_census, NULL);
+    (void) store_each_sites(s, on_sites, NULL);
     judge(s);
     store_free(s);
 }

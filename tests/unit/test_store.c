@@ -280,6 +280,44 @@ TEST(store__reads_a_file_without_evidence)
     folder_end(&f);
 }
 
+static int hear_sites(void *c, int64_t process, const char *text)
+{
+    return hear(c, "%d %s\n", (int) process, text);
+}
+
+TEST(store__keeps_the_last_sites_of_a_process)
+{
+    struct folder f = folder_begin();
+    struct store *s = create_plain(&f);
+    store_set_sites(s, 2, "of 2");
+    store_set_sites(s, 1, "before");
+    CHECK(store_commit(s, 1) == 0);
+    store_set_sites(s, 1, "of 1");
+    store_set_sites(s, 0, "of nobody");
+    s = reopen(&f, s, 4);
+    struct heard h = {0};
+    CHECK(store_each_sites(s, hear_sites, &h) == 0);
+    CHECK_TEXT(h.text, "1 of 1\n2 of 2\n");
+    store_free(s);
+    folder_end(&f);
+}
+
+TEST(store__reads_a_file_of_before_sites)
+{
+    struct folder f = folder_begin();
+    CHECK(store_close(create_plain(&f), 1) == 0);
+    sqlite3 *db;
+    CHECK(sqlite3_open(f.file, &db) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "DROP TABLE sites", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    struct store *s = open_plain(&f);
+    struct heard h = {0};
+    CHECK(s && store_each_sites(s, hear_sites, &h) == 0);
+    CHECK_TEXT(h.text, "");
+    store_free(s);
+    folder_end(&f);
+}
+
 TEST(store__keeps_one_final_answer)
 {
     struct folder f = folder_begin();

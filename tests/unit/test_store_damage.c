@@ -116,6 +116,7 @@ static void write_rich(const struct folder *f)
         if (t % 4 == 0 && store_commit(s, t) < 0)
             abort();
     }
+    store_set_sites(s, 1, "tidemark sites 1\n");
     store_set_answer(s, "{}", "{}");
     if (store_close(s, 1500) < 0)
         abort();
@@ -159,6 +160,12 @@ static int nothing_census(void *c, int64_t process, const struct store_census *x
     return x->text[0] == '\1' && process > 0;
 }
 
+static int nothing_sites(void *c, int64_t process, const char *text)
+{
+    (void) c;
+    return text[0] == '\1' && process > 0;
+}
+
 /* Reads everything in the file. */
 static void read_all(const struct folder *f)
 {
@@ -176,6 +183,7 @@ static void read_all(const struct folder *f)
     (void) store_each_event(s, nothing_event, NULL);
     (void) store_each_heap_point(s, nothing_look, NULL);
     (void) store_each_census(s, nothing_census, NULL);
+    (void) store_each_sites(s, nothing_sites, NULL);
     store_free(s);
 }
 
