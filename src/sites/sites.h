@@ -11,13 +11,14 @@
 /*
  * Glossary (docs/SAMPLING.md has the mathematics):
  *   sample   one allocation in about `interval` bytes; stands for `weight` bytes
- *   site     all allocations with the same stack and kind
- *   point    what a site kept at one moment
+ *   site     all allocations with the same stack and kind, as far as its names tell stacks apart
+ *   point    what a site kept at one moment; the sites of a process have theirs at common moments
+ *   remains  what a site kept at a moment and still keeps at its last point
  *   cohort   what was allocated in one span of time and is still kept at the last point
  *
- * A site's bytes are estimates. Each sample is weighed by itself, w = n / (1 - exp(-n / interval)),
- * so that sums are unbiased; the variance of a sum is the sum of w (w - n). Both add up over sites.
- * Times are seconds of the run.
+ * A site's bytes are estimates. Each sample is weighed by itself (wire_trace_weight()), so that
+ * sums are unbiased; the variance of a sum is the sum of w (w - n) over its samples of n bytes and
+ * weight w. Both add up over sites. Times are seconds of the run.
  */
 enum site_kind {
     SITE_MALLOC, /* malloc() and its family */
@@ -47,12 +48,15 @@ struct site_point {
     double seconds;
     double bytes, variance; /* kept at that moment */
     double allocated;       /* since sampling began */
+    /* Of `bytes`, what the last point still keeps, and its part of `variance`: what two moments
+     * have in common is no error of their difference. */
+    double remains, remains_variance;
 };
 
 struct site {
     enum site_kind kind;
     const char *device;        /* "cuda:0"; "": host memory */
-    struct site_frame *frames; /* innermost first: native ones, then Python's */
+    struct site_frame *frames; /* innermost first: native ones, then Python's; 0: not known */
     unsigned frame_count;
     bool is_truncated; /* there were more frames */
     struct site_point points[SITE_POINTS];
@@ -67,14 +71,17 @@ struct sites {
     double interval;       /* bytes; the largest in force */
     struct site *list;
     size_t count;
+    struct site_point points[SITE_POINTS]; /* of all sites, also those that are not listed */
+    unsigned point_count;
 
-    double kept,
-        kept_variance; /* at the last point, of all sites, also those that are not listed */
-    double others;     /* of sites that are not listed: their bytes at the last point */
-    double not_seen;   /* growth of the allocators' bytes in use that passed the tracer by; NAN */
+    double kept, kept_variance; /* the last of `points` */
+    double others;              /* of sites that are not listed: their bytes at the last point */
+    double not_seen; /* growth of the allocators' bytes in use that passed the tracer by; NAN */
     double samples, dropped, dropped_bytes, stackless, lost_frees; /* counts of the tracer */
     double spent_seconds;                                          /* processor time of sampling */
     bool has_native, has_python;
+
+    struct site_texts *texts; /* owns all texts */
 };
 
 struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
@@ -82,24 +89,28 @@ struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
 /* ---- as text: in the run file ---- */
 
 /*
- * UTF-8, one record a line, fields separated by tabs, escaped as in wire/census.h.
+ * UTF-8, one record a line, fields separated by tabs, escaped as in wire/census.h. A number that is
+ * not known is empty. An ERROR is the root of a variance.
  *
  *   tidemark sites 1
- *   sampling ARMED SECONDS INTERVAL KEPT VARIANCE OTHERS NOT_SEEN
+ *   sampling ARMED SECONDS INTERVAL OTHERS NOT_SEEN
  *   counts   SAMPLES DROPPED DROPPED_BYTES STACKLESS LOST_FREES SPENT_SECONDS NATIVE PYTHON
+ *   point    SECONDS BYTES ERROR ALLOCATED REMAINS REMAINS_ERROR    in the order of time
  *   site     KIND DEVICE SAMPLES LIVE TRUNCATED
  *   frame    FUNCTION FILE LINE MODULE OFFSET INLINED     of the site before it, innermost first
- *   point    SECONDS BYTES VARIANCE ALLOCATED             in the order of time
  *   cohorts  BYTES ...                                    SITE_COHORTS of them
  *
+ * Points before the first site are those of all sites together, the others of the site before them.
  * A reader skips unknown records and further fields, and refuses another version.
  */
 #define SITES_FIRST_LINE "tidemark sites 1"
 #define SITES_MOST 256u /* listed */
+#define SITES_MOST_FRAMES 256u
 #define SITES_MOST_BYTES ((size_t) 1 << 20)
 
+/* At most SITES_MOST_BYTES: the last sites go to the others where the list is longer. */
 void sites_write(const struct sites *s, struct buf *out);
-/* -EPROTO: not such a text; -EPROTONOSUPPORT: of another version. The caller frees *ret. */
+/* -EPROTO: not such a text; -EPROTONOSUPPORT: of another version; -E2BIG. The caller frees *ret. */
 int sites_parse(const char *text, size_t len, struct sites **ret);
 
 /* ---- from what a process traced ---- */
@@ -113,9 +124,10 @@ struct site_looks;
 struct site_looks *site_looks_new(void);
 struct site_looks *site_looks_free(struct site_looks *l); /* accepts NULL, returns NULL */
 
-/* `file`: a copy, of that size, made at the time `now`; second 0 of the run was at `origin` (both
- * as wire_now()). -EPROTO: no such file, or damaged; -EPROTONOSUPPORT: of another version. What was
- * taken before stays. */
+/* `file`: a copy, of that size and aligned like malloc()'s memory, made at the time `now`; second 0
+ * of the run was at `origin` (both as wire_now()). A file that began anew forgets the former one.
+ * -EPROTO: no such file, or nothing was sampled yet; -EPROTONOSUPPORT: of another version; -ERANGE:
+ * not later than the look before. What was taken before stays. */
 int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_t origin,
                     uint64_t now);
 
@@ -139,7 +151,7 @@ struct sites *site_looks_sites(const struct site_looks *l, site_namer *name, voi
 /* ---- what a site means ---- */
 
 /* Bytes that a site gained between two moments, interpolated between its points, with the standard
- * error of the difference. */
+ * error of the difference: exact up to the last point, else an upper bound. NAN: no points. */
 struct site_gain {
     double bytes, error;
 };
@@ -147,6 +159,22 @@ struct site_gain {
 struct site_gain site_gain(const struct site *s, double from, double to);
 /* The same of all sites together. */
 struct site_gain sites_gain(const struct sites *s, double from, double to);
+
+/*
+ * What becomes of the memory that a site allocates, told by the ages of what it still keeps. A
+ * habit is named only where the samples rule the others out (docs/SAMPLING.md).
+ */
+enum site_habit {
+    SITE_HABIT_UNKNOWN, /* too few samples, or something in between */
+    SITE_KEEPS,         /* goes on keeping a share of what it allocates, and loses none: a leak */
+    SITE_KEPT_EARLY,    /* keeps what it allocated at first, and little since: it warmed up */
+    SITE_ROTATES,       /* new memory stays, old memory goes: a buffer, a bounded cache */
+    SITE_CHURNS,        /* keeps next to nothing of what it allocates */
+    SITE_HABITS,
+};
+
+const char *site_habit_name(enum site_habit habit); /* "keeps", "kept early", ... */
+enum site_habit site_habit(const struct site *s);
 
 /*
  * The user's own line: the innermost Python frame outside packages and the standard library; else
@@ -159,7 +187,7 @@ int site_own_frame(const struct site *s);
 bool site_frame_is_plumbing(const struct site_frame *f);
 
 /* "train.py:41 train → model.forward → at::conv2d": the user's line, then inwards, at most `most`
- * bytes; frames are left out from the middle. */
+ * characters; frames are left out from the middle. */
 void site_describe(const struct site *s, size_t most, struct buf *out);
 
 #endif

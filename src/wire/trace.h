@@ -176,8 +176,9 @@ static inline uint32_t wire_trace_check(uint64_t address, const struct wire_trac
     return (uint32_t) (mixed ^ mixed >> 32);
 }
 
-/* The bytes that a sample of `size` bytes stands for, where each byte is picked once in `interval`.
- * Unbiased for each sample: summing first would not be. */
+/* The bytes that a sample of `size` bytes stands for, where each byte is picked once in `interval`;
+ * an allocation counts for one byte more than it has, so that empty ones count too. Unbiased for
+ * each sample: summing first would not be. */
 double wire_trace_weight(uint64_t size, double interval);
 
 #endif

@@ -1,0 +1,27 @@
+/* sites/sites.c: the kinds of sites, and their end. */
+#include "sites/sites.h"
+
+#include "sites/texts.h"
+
+#include <stdlib.h>
+
+const char *site_kind_name(enum site_kind kind)
+{
+    static const char *const names[SITE_KINDS] = {
+        [SITE_MALLOC] = "malloc", [SITE_PYTHON] = "python", [SITE_MAPPED] = "mapped",
+        [SITE_DEVICE] = "device", [SITE_PINNED] = "pinned",
+    };
+    return names[kind];
+}
+
+struct sites *sites_free(struct sites *s)
+{
+    if (!s)
+        return NULL;
+    for (size_t i = 0; i < s->count; i++)
+        free(s->list[i].frames);
+    free(s->list);
+    site_texts_free(s->texts);
+    free(s);
+    return NULL;
+}
