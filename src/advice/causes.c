@@ -1,6 +1,7 @@
 /* advice/causes.c: why a process's memory grows: causes, ranked by their evidence. */
 #include "advice/causes.h"
 #include "advice/advice.h"
+#include "advice/grown.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,237 +15,6 @@
 
 /* A container that grows at this share of the rate of its kind of items holds them. */
 #define COVERED_SHARE 0.8
-
-/* ---- which cause a growth is ---- */
-
-static const struct wire_census_holder *holder_of(const struct wire_census_growing *g)
-{
-    return g->holder_count > 0 ? &g->holders[0] : NULL;
-}
-
-static bool is_held_as(const struct wire_census_growing *g, enum wire_holder_kind kind)
-{
-    const struct wire_census_holder *h = holder_of(g);
-    return h && h->kind == kind;
-}
-
-static bool item_is_called(const struct wire_census_growing *g, const char *word)
-{
-    for (unsigned i = 0; i < g->item_depth; i++)
-        if (strcasestr(g->item[i].type, word))
-            return true;
-    return false;
-}
-
-static bool speaks_of(const struct wire_census_growing *g, const char *word)
-{
-    const struct wire_census_holder *h = holder_of(g);
-    return item_is_called(g, word) || strcasestr(g->what.type, word) ||
-           (h && (strcasestr(h->path, word) || strcasestr(h->function, word)));
-}
-
-static bool speaks_of_any(const struct wire_census_growing *g, const char *const *words)
-{
-    for (; *words; words++)
-        if (speaks_of(g, *words))
-            return true;
-    return false;
-}
-
-static bool has_tensors(const struct wire_census_growing *g)
-{
-    return g->form == WIRE_CENSUS_TENSORS || g->what.kind == WIRE_THING_TENSOR ||
-           wire_census_item_has(g, WIRE_THING_TENSOR);
-}
-
-static bool ends_in(const char *text, const char *end)
-{
-    size_t len = strlen(text), tail = strlen(end);
-    return len >= tail && strcmp(text + len - tail, end) == 0;
-}
-
-/* A checkpoint item has as many tensors as the model has parameters. Its size is that of all
- * parameters or a multiple: an optimizer's state is up to three times as large. */
-#define COPIES_LEAST 0.8
-#define COPIES_MOST 4.5
-
-/* A copy of a parameter has the parameter's shape; leaf tensors that require gradients are
- * parameters. */
-static bool is_shaped_as_a_parameter(const struct wire_census_thing *tensor,
-                                     const struct cause_facts *facts)
-{
-    bool knows_any = false;
-    if (strstr(tensor->dtype, "int") || strcmp(tensor->dtype, "bool") == 0)
-        return false; /* only floating-point tensors are trained */
-    for (size_t i = 0; i < facts->group_count; i++) {
-        const struct wire_census_group *group = &facts->groups[i];
-        bool is_parameter = group->requires_grad && !group->grad_fn;
-        if (is_parameter && strcmp(group->shape, tensor->shape) == 0)
-            return true;
-        knows_any = knows_any || is_parameter;
-    }
-    return !knows_any;
-}
-
-/* Judged by the largest tensor of an item; true where it is not known. */
-static bool may_be_of_the_model(const struct wire_census_growing *g,
-                                const struct cause_facts *facts)
-{
-    for (unsigned i = 0; i < g->item_depth; i++)
-        if (g->item[i].kind == WIRE_THING_TENSOR && g->item[i].dimensions >= 0)
-            return is_shaped_as_a_parameter(&g->item[i], facts);
-    return true;
-}
-
-static bool is_a_checkpoint(const struct wire_census_growing *g, const struct cause_facts *facts)
-{
-    double each = fmax(g->host_per_item, 0) + fmax(g->device_per_item, 0);
-    double copies = each / facts->model_bytes;
-    return has_tensors(g) && may_be_of_the_model(g, facts) && copies >= COPIES_LEAST &&
-           copies <= COPIES_MOST &&
-           g->tensors >= COPIES_LEAST * round(copies) * facts->model_tensors;
-}
-
-/* It may hold more than the census sees. */
-static bool keeps_a_graph(const struct wire_census_growing *g)
-{
-    return g->grad_fn || g->form == WIRE_CENSUS_GRAPH;
-}
-
-/* Plain Python objects that nothing in Python holds: torch has none of these. */
-static bool any_registered(const struct cause_facts *facts)
-{
-    for (size_t i = 0; i < facts->growth_count; i++) {
-        const struct wire_census_growing *g = facts->growths[i].growing;
-        enum wire_thing_kind kind = g->what.kind;
-        if (g->form == WIRE_CENSUS_OBJECTS && is_held_as(g, WIRE_HOLDER_NATIVE) &&
-            (kind == WIRE_THING_TUPLE || kind == WIRE_THING_DICT || kind == WIRE_THING_LIST ||
-             kind == WIRE_THING_FUNCTION))
-            return true;
-    }
-    return false;
-}
-
-static bool is_scalar(const struct wire_census_growing *g)
-{
-    for (unsigned i = 0; i < g->item_depth; i++)
-        if (g->item[i].kind == WIRE_THING_TENSOR && g->item[i].dimensions == 0)
-            return true;
-    return false;
-}
-
-static bool is_in_gradients(const struct wire_census_growing *g)
-{
-    const struct wire_census_holder *h = holder_of(g);
-    return h && has_tensors(g) && (ends_in(h->path, ".grad") || ends_in(h->path, "grads"));
-}
-
-/* Without any graph there can be no cycle of autograd's. */
-static bool any_graph(const struct wire_census_growing *g, const struct cause_facts *facts)
-{
-    double count = g->point_count > 0 ? g->points[g->point_count - 1].count : 0;
-    bool any = facts->graph_tensors > LEDGER_PART * count;
-    for (size_t i = 0; i < facts->growth_count; i++)
-        any = any || keeps_a_graph(facts->growths[i].growing);
-    return any;
-}
-
-/* What a growth has, as far as it decides between causes. */
-enum trait {
-    TRAIT_TENSORS = 1 << 0,
-    TRAIT_SCALARS = 1 << 1, /* tensors of one number */
-    TRAIT_GRAD_FN = 1 << 2,
-    TRAIT_GRAPH = 1 << 3, /* it keeps a graph, or is one */
-    TRAIT_EXCEPTION = 1 << 4,
-    TRAIT_FUNCTION = 1 << 5,
-    TRAIT_GRADIENTS = 1 << 6,
-    TRAIT_CALLBACK = 1 << 7,
-    TRAIT_CHECKPOINT = 1 << 8, /* as large as the model */
-    TRAIT_AMONG_GRAPHS = 1 << 9,
-    TRAIT_AMONG_REGISTERED = 1 << 10,
-};
-
-/* The callbacks of contextlib.ExitStack are not training callbacks. */
-#define EXIT_CALLBACKS "_exit_callbacks"
-
-static unsigned traits_of(const struct wire_census_growing *g, const struct cause_facts *facts)
-{
-    bool is_of_callback = speaks_of(g, "callback") && !speaks_of(g, EXIT_CALLBACKS);
-    return (has_tensors(g) ? TRAIT_TENSORS : 0u) | (is_scalar(g) ? TRAIT_SCALARS : 0u) |
-           (g->grad_fn ? TRAIT_GRAD_FN : 0u) | (keeps_a_graph(g) ? TRAIT_GRAPH : 0u) |
-           (g->exception ? TRAIT_EXCEPTION : 0u) | (g->function ? TRAIT_FUNCTION : 0u) |
-           (is_in_gradients(g) ? TRAIT_GRADIENTS : 0u) | (is_of_callback ? TRAIT_CALLBACK : 0u) |
-           (is_a_checkpoint(g, facts) ? TRAIT_CHECKPOINT : 0u) |
-           (any_graph(g, facts) ? TRAIT_AMONG_GRAPHS : 0u) |
-           (any_registered(facts) ? TRAIT_AMONG_REGISTERED : 0u);
-}
-
-/* A rule stores a kind of holder and a form as their number plus 1; 0: any. */
-#define HELD(kind) .held = (WIRE_HOLDER_##kind + 1)
-#define FORM(name) .form = (WIRE_CENSUS_##name + 1)
-
-#define RULE_WORDS 8
-
-/* The first rule that applies gives the cause. Every condition that a rule names must hold. */
-static const struct cause_rule {
-    enum cause cause;
-    unsigned held, form;
-    unsigned has, lacks;           /* traits it must have, and must not have */
-    const char *type;              /* of the growing object */
-    const char *words[RULE_WORDS]; /* one of these occurs in its names; empty: any name */
-} rules[] = {
-    {CAUSE_CYCLE, HELD(GARBAGE)},
-    /* C++ holds the table of hooks of a tensor that it knows too. */
-    {CAUSE_HOOKS, HELD(NATIVE), .has = TRAIT_FUNCTION, .type = "collections.OrderedDict"},
-    {CAUSE_REGISTERED, HELD(NATIVE), .has = TRAIT_AMONG_REGISTERED},
-    {CAUSE_NATIVE, HELD(NATIVE), .lacks = TRAIT_TENSORS | TRAIT_GRAPH},
-    {CAUSE_AUTOGRAD_CYCLE, HELD(NATIVE), .has = TRAIT_AMONG_GRAPHS},
-    {CAUSE_NATIVE_TENSORS, HELD(NATIVE)},
-    {CAUSE_LRU_CACHE, HELD(LRU_CACHE)},
-    {CAUSE_TRACEBACKS, .has = TRAIT_EXCEPTION},
-    {CAUSE_TRACEBACKS, HELD(EXCEPTION)},
-    {CAUSE_RETAINED_GRAPH, FORM(GRAPH)},
-    {CAUSE_CALLBACK_STATE, .has = TRAIT_GRADIENTS | TRAIT_CALLBACK},
-    {CAUSE_LINGERING_GRADIENTS, .has = TRAIT_GRADIENTS},
-    {CAUSE_GROWING_OBJECT, FORM(SIZE), .lacks = TRAIT_GRAD_FN},
-    {CAUSE_RETAINED_LOSS, .has = TRAIT_GRAD_FN | TRAIT_SCALARS},
-    {CAUSE_RETAINED_GRAPH, .has = TRAIT_GRAD_FN},
-    {CAUSE_CALLBACK_STATE, .has = TRAIT_CALLBACK | TRAIT_FUNCTION},
-    {CAUSE_CALLBACK_STATE, .has = TRAIT_CALLBACK, .words = {"_hooks"}},
-    {CAUSE_HOOKS, .has = TRAIT_FUNCTION,
-     .words = {"hook", "listen", "observ", "handler", "subscri", "regist", "callback"}},
-    {CAUSE_HOOKS, .words = {"_hooks"}},
-    {CAUSE_CLOSURE, .has = TRAIT_FUNCTION},
-    {CAUSE_STAGED_CHECKPOINTS, .has = TRAIT_CHECKPOINT},
-    {CAUSE_COMPILE_CACHE,
-     .words = {"_dynamo", "inductor", "torch.compile", "jit.", "code_cache", "kernel_cache"}},
-    {CAUSE_PROFILER, .words = {"profil"}},
-    {CAUSE_LOG_QUEUE, .words = {"queue", "LogRecord", "backlog"}},
-    {CAUSE_CALLBACK_STATE, .has = TRAIT_CALLBACK},
-    {CAUSE_CLOSURE, HELD(CLOSURE)},
-    {CAUSE_SAMPLE_CACHE, .words = {"cache", "memo", "Image", "samples"}},
-    {CAUSE_TENSOR_CLONES, .has = TRAIT_TENSORS},
-    {CAUSE_GROWING_CONTAINER, .held = 0},
-};
-
-static bool holds_for(const struct cause_rule *r, const struct wire_census_growing *g,
-                      unsigned traits)
-{
-    const struct wire_census_holder *h = holder_of(g);
-    return (r->held == 0 || (h && h->kind + 1 == r->held)) &&
-           (r->form == 0 || g->form + 1 == r->form) && (traits & r->has) == r->has &&
-           (traits & r->lacks) == 0 && (!r->type || strcmp(g->what.type, r->type) == 0) &&
-           (!r->words[0] || speaks_of_any(g, r->words));
-}
-
-static enum cause cause_of(const struct wire_census_growing *g, const struct cause_facts *facts)
-{
-    unsigned traits = traits_of(g, facts);
-    const struct cause_rule *r = rules;
-    while (!holds_for(r, g, traits))
-        r++;
-    return r->cause;
-}
 
 /* ---- how much speaks for it ---- */
 
@@ -317,7 +87,7 @@ static bool is_native_backed(const struct wire_census_growing *g)
 
 static bool holds_more(const struct wire_census_growing *g)
 {
-    return keeps_a_graph(g) || g->exception || is_native_backed(g);
+    return grown_keeps_a_graph(g) || g->exception || is_native_backed(g);
 }
 
 bool causes_hold_more(const struct wire_census_growing *g)
@@ -331,7 +101,7 @@ static double weight_of(const struct growth_facts *f, const struct cause_facts *
     double weight = weigh(middle(f->host_share), middle(f->device_share), facts);
     bool has_memory = facts->host_rate > 0 || facts->allocated_rate > 0;
     double count = part(f->count_rate, facts->tensors_rate);
-    return !has_memory && has_tensors(f->growing) && count > 0 ? count : weight;
+    return !has_memory && grown_has_tensors(f->growing) && count > 0 ? count : weight;
 }
 
 /* ---- words ---- */
@@ -369,9 +139,9 @@ static void say_part(struct cause_found *found, struct interval share, const cha
 
 static void say_share(struct cause_found *found, const struct growth_facts *f)
 {
-    const char *besides = keeps_a_graph(f->growing) ? ", with its graph"
-                          : holds_more(f->growing)  ? ", with what its items keep outside Python"
-                                                    : "";
+    const char *besides = grown_keeps_a_graph(f->growing) ? ", with its graph"
+                          : holds_more(f->growing) ? ", with what its items keep outside Python"
+                                                   : "";
     say_part(found, f->device_share, "torch's memory on the device", besides);
     say_part(found, f->host_share, "the process's host memory", besides);
 }
@@ -391,11 +161,11 @@ static struct cause_found *add(struct causes *c, enum cause cause, double weight
  * graphs. */
 static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts *facts)
 {
-    if (!is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !has_tensors(f->growing))
+    if (!grown_is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !grown_has_tensors(f->growing))
         return false;
     for (size_t i = 0; i < facts->growth_count; i++)
-        if (keeps_a_graph(facts->growths[i].growing) &&
-            !is_held_as(facts->growths[i].growing, WIRE_HOLDER_NATIVE))
+        if (grown_keeps_a_graph(facts->growths[i].growing) &&
+            !grown_is_held_as(facts->growths[i].growing, WIRE_HOLDER_NATIVE))
             return true;
     return false;
 }
@@ -404,7 +174,7 @@ static bool is_in_a_graph(const struct growth_facts *f, const struct cause_facts
  * tensor without saying so. */
 static bool is_in_an_array(const struct growth_facts *f, const struct cause_facts *facts)
 {
-    if (!is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !has_tensors(f->growing))
+    if (!grown_is_held_as(f->growing, WIRE_HOLDER_NATIVE) || !grown_has_tensors(f->growing))
         return false;
     for (size_t i = 0; i < facts->growth_count; i++) {
         const struct growth_facts *other = &facts->growths[i];
@@ -461,7 +231,7 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
     double most = larger(f->host_share.high, f->device_share.high);
     if (most < LEDGER_SMALL && weight < LEDGER_SMALL)
         return;
-    struct cause_found *found = add(c, cause_of(f->growing, facts), weight);
+    struct cause_found *found = add(c, grown_cause(f->growing, facts), weight);
     if (!found)
         return;
     found->growth = f;
@@ -473,7 +243,7 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
 static bool any_tensors(const struct cause_facts *facts)
 {
     for (size_t i = 0; i < facts->growth_count; i++)
-        if (has_tensors(facts->growths[i].growing))
+        if (grown_has_tensors(facts->growths[i].growing))
             return true;
     return false;
 }
@@ -506,12 +276,32 @@ static void add_retention(struct causes *c, const struct cause_facts *facts)
             100 * facts->heap_free);
 }
 
+/* The tracer saw one line allocate enough of the growth to name it. */
+static bool is_traced(const struct cause_facts *facts)
+{
+    return facts->traced.low >= LEDGER_PART;
+}
+
+static void add_allocation(struct causes *c, const struct cause_facts *facts)
+{
+    struct cause_found *found = add(c, CAUSE_ALLOCATION, weigh(middle(facts->traced), 0, facts));
+    if (!found)
+        return;
+    found->is_traced = true;
+    found->share = facts->traced.low;
+    say(found->evidence, &found->evidence_count,
+        "one line allocates %.0f to %.0f %% of the growth of host memory, and what holds it was "
+        "not found",
+        100 * facts->traced.low, 100 * facts->traced.high);
+}
+
 static void add_native(struct causes *c, const struct cause_facts *facts)
 {
     struct cause_found *found = add(c, facts->profiler ? CAUSE_PROFILER : CAUSE_NATIVE,
                                     weigh(middle(facts->unexplained), 0, facts));
     if (!found)
         return;
+    found->is_traced = is_traced(facts) && !facts->profiler;
     const char *beside = facts->profiler ? "; torch's profiler is on" : "";
     found->share = facts->unexplained.low;
     if (facts->unexplained.low > 1 - LEDGER_SMALL)
@@ -534,7 +324,7 @@ static void add_native(struct causes *c, const struct cause_facts *facts)
 static bool any_might_hold_more(const struct causes *c)
 {
     for (unsigned i = 0; i < c->count; i++)
-        if (c->list[i].holds_more && !keeps_a_graph(c->list[i].growth->growing))
+        if (c->list[i].holds_more && !grown_keeps_a_graph(c->list[i].growth->growing))
             return true;
     return false;
 }
@@ -543,8 +333,13 @@ static bool any_might_hold_more(const struct causes *c)
 static void add_unheld(struct causes *c, const struct cause_facts *facts)
 {
     double threads = positive(facts->threads_rate) * THREAD_BYTES / facts->host_rate;
-    if (!(facts->host_rate > 0) || !facts->censused)
+    if (!(facts->host_rate > 0))
         return;
+    if (!facts->censused) {
+        if (c->count == 0 && is_traced(facts))
+            add_allocation(c, facts);
+        return;
+    }
     if (any_might_hold_more(c) && facts->unexplained.high > LEDGER_MOST)
         say(c->undecided, &c->undecided_count,
             "whether these items or native code beside them hold the memory cannot be told: leave "
@@ -554,9 +349,12 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
     else if (facts->unexplained.low <= LEDGER_MOST || threads >= facts->unexplained.low)
         return;
     else if ((facts->tensors_rate > 0 && !any_tensors(facts)) ||
-             (c->count > 0 && !(facts->heap_used >= LEDGER_MOST)))
-        say_not_found(c, facts);
-    else
+             (c->count > 0 && !(facts->heap_used >= LEDGER_MOST))) {
+        if (is_traced(facts))
+            add_allocation(c, facts);
+        else
+            say_not_found(c, facts);
+    } else
         add_native(c, facts);
 }
 
@@ -624,11 +422,11 @@ static bool holds_counted(const struct counted *c, double rate, const struct gro
 {
     const struct wire_census_growing *g = f->growing;
     double each = rate / f->count_rate, most = is_plain(g) ? c->plain_most : EACH_OF_OBJECT;
-    bool is_called = speaks_of_any(g, c->called);
+    bool is_called = grown_speaks_of_any(g, c->called);
     if (g->form != WIRE_CENSUS_CONTAINER)
         return false;
     if (c->is_bytes)
-        return is_called || (has_tensors(g) && f->host_rate >= LEDGER_MOST * rate);
+        return is_called || (grown_has_tensors(g) && f->host_rate >= LEDGER_MOST * rate);
     return (c->called[0] ? is_called : g->item_depth > 0 && !is_value(g)) && each >= EACH_LEAST &&
            each <= most;
 }
@@ -636,7 +434,7 @@ static bool holds_counted(const struct counted *c, double rate, const struct gro
 /* 0: the program's own files, 1: packages, 2: the standard library. */
 static int distance_of(const struct growth_facts *f)
 {
-    const struct wire_census_holder *h = f ? holder_of(f->growing) : NULL;
+    const struct wire_census_holder *h = f ? grown_holder(f->growing) : NULL;
     const char *file = h ? h->file : "";
     if (strstr(file, "/site-packages/") || strstr(file, "/dist-packages/"))
         return 1;
@@ -744,8 +542,8 @@ static bool is_same_attribute(const struct wire_census_holder *x,
 /* Both are reached through the same variable and the same items of it. */
 static bool is_held_by_the_same(const struct cause_found *a, const struct cause_found *b)
 {
-    const struct wire_census_holder *x = a->growth ? holder_of(a->growth->growing) : NULL;
-    const struct wire_census_holder *y = b->growth ? holder_of(b->growth->growing) : NULL;
+    const struct wire_census_holder *x = a->growth ? grown_holder(a->growth->growing) : NULL;
+    const struct wire_census_holder *y = b->growth ? grown_holder(b->growth->growing) : NULL;
     if (!x || !y || !x->path[0] || x->kind != y->kind || strcmp(x->function, y->function) != 0 ||
         strcmp(x->file, y->file) != 0)
         return false;
@@ -774,7 +572,7 @@ static void say_rivals(struct causes *c)
     unsigned rivals = 0;
     for (unsigned i = 0; i < c->count; i++) {
         const struct cause_found *x = &c->list[i];
-        rivals += x->growth && keeps_a_graph(x->growth->growing) &&
+        rivals += x->growth && grown_keeps_a_graph(x->growth->growing) &&
                   fabs(x->weight - c->list[0].weight) < LEDGER_SMALL;
     }
     if (rivals > 1)

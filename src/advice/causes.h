@@ -43,6 +43,7 @@ enum cause {
     CAUSE_FRAGMENTATION,
     CAUSE_OUTSIDE_TORCH,
     CAUSE_NATIVE,
+    CAUSE_ALLOCATION, /* a line allocates what stays; its holder is not known */
     CAUSES,
 };
 
@@ -78,7 +79,8 @@ struct cause_facts {
     struct interval device_unexplained; /* share of the growth of allocated_rate */
     double graph_tensors; /* tensors that are or may be in a graph, at the last census */
     bool profiler;        /* a profiler object exists */
-    double model_bytes, model_tensors;      /* its parameters; NAN: not known */
+    double model_bytes, model_tensors; /* its parameters; NAN: not known */
+    struct interval traced; /* share of the growth that the first traced line allocates; 0: none */
     const struct wire_census_group *groups; /* groups of similar tensors, the largest */
     size_t group_count;
 };
@@ -94,6 +96,7 @@ struct cause_found {
     double share;    /* share of one memory's growth that it explains, 0 to 1, lower bound; NAN: not
                         known */
     bool holds_more; /* it holds more than the census sees in its items */
+    bool is_traced;  /* its place is the first traced line */
     char evidence[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH];
     unsigned evidence_count;
 };

@@ -101,11 +101,24 @@ static const struct cause_words causes[CAUSES] = {
          "check other libraries on the device (NCCL, cuDNN workspaces, CuPy, a second "
          "context)",
          "torch's own counters do not grow"},
-    [CAUSE_NATIVE] = {"native", "find the allocation with heaptrack or valgrind",
+    [CAUSE_NATIVE] = {"native", "find the line that allocates it: tidemark run --trace -- COMMAND",
                       "native code makes it: an extension or a library"},
+    [CAUSE_ALLOCATION] = {"kept-allocations", "check where the objects made here are kept",
+                          "what holds them was not found"},
+};
+
+static const struct cause_words native_at_line = {
+    "native",
+    "free what this allocates, or call it once and keep the result",
+    "native code called there keeps the memory: an extension or a library",
 };
 
 const struct cause_words *cause_words(enum cause cause)
 {
     return &causes[cause];
+}
+
+const struct cause_words *cause_words_at_line(enum cause cause)
+{
+    return cause == CAUSE_NATIVE ? &native_at_line : cause_words(cause);
 }
