@@ -33,6 +33,7 @@ static const char *const excuse_names[LEDGER_KINDS] = {
     [LEDGER_COPIED] = "private copy",
     [LEDGER_RESERVED] = "retained",
     [LEDGER_OTHERS] = "foreign",
+    [LEDGER_SITE] = "traced",
     [LEDGER_REST] = "judged",
 };
 static const char *const use_names[] = {

@@ -67,6 +67,25 @@ static void add_holder(struct ledger *l, const struct ledger_evidence *e,
            });
 }
 
+static enum fate fate_of_site(const struct ledger_site *s, const struct ledger_evidence *e)
+{
+    bool is_patient = e->engine == ENGINE_LASTING && e->horizons >= PATIENT_HORIZONS;
+    return s->has_stopped ? FATE_ENDS : is_patient ? FATE_ENDLESS : FATE_UNKNOWN;
+}
+
+/* Holders may keep what a site allocated: only what they cannot have is the site's part. */
+static void add_site(struct ledger *l, const struct ledger_evidence *e, const struct ledger_site *s)
+{
+    add(l, (struct ledger_part){
+               .kind = LEDGER_SITE,
+               .fate = fate_of_site(s, e),
+               .bytes = clamp(s->gained, l->total),
+               .missing = NAN,
+               .source = s->source,
+               .is_tally = true,
+           });
+}
+
 /* Items that reach outside Python, as graphs do, lie among everything that a step frees. malloc can
  * neither return the gaps between them nor use them for a large piece. */
 static bool pins(const struct ledger_holder *h)
@@ -123,9 +142,10 @@ static void add_first_touch(struct ledger *l, const struct ledger_evidence *e)
         });
 }
 
+/* By a holder: a site alone raises no alarm. */
 static bool is_endless(const struct ledger_part *p)
 {
-    return p->fate == FATE_ENDLESS;
+    return p->fate == FATE_ENDLESS && p->kind != LEDGER_SITE;
 }
 
 /* Bytes of an endless holder are endless, whoever else has them. Tallies come last: they count
@@ -194,6 +214,11 @@ static bool is_any(const struct ledger_part *p)
     return p->kind != LEDGER_REST;
 }
 
+static bool is_held_or_free(const struct ledger_part *p)
+{
+    return p->kind != LEDGER_REST && p->kind != LEDGER_SITE;
+}
+
 static bool is_excused(const struct ledger_part *p)
 {
     return p->fate == FATE_ENDS || p->fate == FATE_KEPT_FREE;
@@ -203,8 +228,9 @@ static void add_rest(struct ledger *l, const struct ledger_evidence *e)
 {
     struct interval named = sum_of(l, is_any);
     struct interval bytes = {positive(l->total - named.high), positive(l->total - named.low)};
-    bool is_native = e->is_censused && bytes.low > LEDGER_MOST * l->total &&
-                     e->heap_used > LEDGER_MOST * l->total;
+    double unheld = l->total - sum_of(l, is_held_or_free).high;
+    bool is_native =
+        e->is_censused && unheld > LEDGER_MOST * l->total && e->heap_used > LEDGER_MOST * l->total;
     l->rest = !e->is_censused ? REST_NOT_EXAMINED : is_native ? REST_NATIVE : REST_NOT_FOUND;
     l->parts[l->count++] =
         (struct ledger_part){.kind = LEDGER_REST, .fate = FATE_UNKNOWN, .bytes = bytes};
@@ -244,6 +270,8 @@ void ledger_build(const struct ledger_evidence *e, struct ledger *ret)
                  filled(e->arenas_free, e->arenas_used);
     for (size_t i = 0; i < e->holder_count && i < LEDGER_PARTS - 4; i++)
         add_holder(ret, e, &e->holders[i]);
+    for (size_t i = 0; i < e->site_count && ret->count < LEDGER_PARTS - 4; i++)
+        add_site(ret, e, &e->sites[i]);
     add_free(ret, e, LEDGER_FREE_HEAP, e->heap_free, e->heap_used);
     add_free(ret, e, LEDGER_FREE_ARENAS, e->arenas_free, e->arenas_used);
     add_first_touch(ret, e);

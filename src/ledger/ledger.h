@@ -42,6 +42,7 @@ enum ledger_kind {
     LEDGER_COPIED,      /* pages shared at a fork that became private */
     LEDGER_RESERVED,    /* memory that torch's allocator reserves */
     LEDGER_OTHERS,      /* shared memory of other jobs */
+    LEDGER_SITE,        /* what the tracer saw one line of the program allocate and keep */
     LEDGER_REST,        /* growth that nothing explains */
     LEDGER_KINDS,
 };
@@ -66,6 +67,14 @@ struct ledger_holder {
     bool is_tally;        /* counted by type: another holder may have them too */
 };
 
+/* Who allocates does not tell who keeps it, or whether there is a bound. So a site names growth
+ * that would be unknown, and needs as much patience. */
+struct ledger_site {
+    size_t source;          /* the caller's number for it */
+    struct interval gained; /* bytes */
+    bool has_stopped;       /* it gains no more */
+};
+
 struct ledger_evidence {
     enum engine_says engine;
     double growth;       /* of the series, over the window */
@@ -85,18 +94,20 @@ struct ledger_evidence {
     bool is_censused; /* completely, and often enough */
     const struct ledger_holder *holders;
     size_t holder_count;
+    const struct ledger_site *sites; /* where it was allocated, the largest first */
+    size_t site_count;
 };
 
 /* ---- the ledger ---- */
 
-#define LEDGER_PARTS 72u
+#define LEDGER_PARTS 88u
 
 struct ledger_part {
     enum ledger_kind kind;
     enum fate fate;
     struct interval bytes, to_come;
     double missing; /* of a holder: items until its bound, for each that it gained */
-    size_t source;  /* of a holder */
+    size_t source;  /* of a holder, or a site */
     bool is_tally;
 };
 

@@ -60,6 +60,7 @@ enum reason_kind {
     REASON_COPIED,
     REASON_RESERVED,
     REASON_OTHER_JOB,
+    REASON_SITE_STOPPED,
     REASON_UNBOUNDED_SMALL, /* bytes without a bound, bytes that would be a leak [value, bound] */
     /* ... and growth that may be one. */
     REASON_LIBRARIES,      /* bytes grown, bytes that libraries keep [value, bound] */

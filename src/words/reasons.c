@@ -403,6 +403,8 @@ static const struct {
     [REASON_OTHER_JOB] = {"Most of the growth belongs to another job: no process of this one maps "
                           "it or has it open.",
                           NULL},
+    [REASON_SITE_STOPPED] = {"The tracer saw which lines allocated it: they have stopped growing.",
+                             NULL},
     [REASON_UNBOUNDED_SMALL] = {NULL, unbounded_small},
     [REASON_LIBRARIES] = {NULL, libraries},
     [REASON_BOUND_TOO_HIGH] = {NULL, bound_too_high},

@@ -215,6 +215,8 @@ TEST(reasons__of_growth_that_the_ledger_excuses)
                                       "torch.allocated shows what the program holds.");
     CHECK_TEXT(SAID(REASON_OTHER_JOB), "Most of the growth belongs to another job: no process of "
                                        "this one maps it or has it open.");
+    CHECK_TEXT(SAID(REASON_SITE_STOPPED),
+               "The tracer saw which lines allocated it: they have stopped growing.");
     CHECK_TEXT(SAID(REASON_UNBOUNDED_SMALL, .value = 100 * KB, .bound = 1 * MB),
                "At most 100 KB of the growth may have no bound; a leak takes 1.00 MB.");
 }
