@@ -1,4 +1,4 @@
-/* job/evidence.c: what was measured inside a process: samples of its heap, and censuses. */
+/* job/evidence.c: what was measured inside a process: its heap, censuses, traced allocations. */
 #include "job/job.h"
 
 #include <math.h>
@@ -18,6 +18,7 @@ struct evidence *evidence_free(struct evidence *e)
     wire_census_free(e->census);
     wire_census_free(e->searched);
     free(e->steps);
+    sites_free(e->sites);
     free(e);
     return NULL;
 }
@@ -294,6 +295,63 @@ int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, co
         return r;
     j->began = origin;
     take(evidence_of(m), c);
+    return 0;
+}
+
+/* ---- allocation sites ---- */
+
+/* In Python's arenas, as the last census before has it, or the first one after; 0: none does. */
+static double arenas_at(const struct evidence *e, unsigned at)
+{
+    unsigned i = at;
+    while (i > 0 && !has_arenas(&e->heap[i]))
+        i--;
+    while (i < e->heap_count && !has_arenas(&e->heap[i]))
+        i++;
+    return i < e->heap_count ? e->heap[i].arenas_used : 0;
+}
+
+static double in_use(const struct evidence *e, unsigned at)
+{
+    return e->heap[at].in_use + arenas_at(e, at);
+}
+
+/* Interpolated; NAN outside of what was measured. */
+static double in_use_at(const struct evidence *e, double seconds)
+{
+    for (unsigned i = 1; i < e->heap_count; i++) {
+        double from = e->heap[i - 1].seconds, to = e->heap[i].seconds;
+        if (from <= seconds && seconds <= to)
+            return in_use(e, i - 1) +
+                   (in_use(e, i) - in_use(e, i - 1)) * (seconds - from) / (to - from);
+    }
+    return NAN;
+}
+
+double evidence_use_growth(const struct evidence *e, double from, double to)
+{
+    const struct heap_point *last = &e->heap[e->heap_count ? e->heap_count - 1 : 0];
+    return in_use_at(e, fmin(to, last->seconds)) - in_use_at(e, fmax(from, e->heap[0].seconds));
+}
+
+void evidence_take_sites(struct member *m, struct sites *s)
+{
+    struct evidence *e = evidence_of(m);
+    double grown = evidence_use_growth(e, s->armed, s->seconds);
+    s->not_seen = grown - sites_gain(s, s->armed, s->seconds).bytes;
+    sites_free(e->sites);
+    e->sites = s;
+    e->has_new_sites = true;
+}
+
+int evidence_restore_sites(struct member *m, const char *text)
+{
+    struct sites *s;
+    int r = sites_parse(text, strlen(text), &s);
+    if (r < 0)
+        return r;
+    sites_free(evidence_of(m)->sites);
+    m->evidence->sites = s;
     return 0;
 }
 

@@ -1,7 +1,8 @@
-/* job/evidence.h: what was measured inside a process: samples of its heap, and censuses. */
+/* job/evidence.h: what was measured inside a process: its heap, censuses, traced allocations. */
 #ifndef TIDEMARK_JOB_EVIDENCE_H
 #define TIDEMARK_JOB_EVIDENCE_H
 
+#include "sites/sites.h"
 #include "wire/wire.h"
 
 #include <stdbool.h>
@@ -36,6 +37,8 @@ struct evidence {
     double heap_spacing;              /* minimum seconds between two points, except for the last */
     bool has_new_heap_points;         /* not yet in the run file */
     double tensors[EVIDENCE_TENSORS]; /* in the last censuses, newest first; NAN: none */
+    struct sites *sites;              /* where it allocates; NULL: it was not traced */
+    bool has_new_sites;               /* not yet in the run file */
 };
 
 struct evidence *evidence_free(struct evidence *e); /* accepts NULL, returns NULL */
@@ -55,10 +58,20 @@ void evidence_add_heap_point(struct member *m, double seconds, double in_use, do
  * true if it has holders of its own. */
 bool evidence_take(struct job *j, struct member *m, struct wire_census *c);
 
+/* ---- allocation sites ---- */
+
+/* Takes ownership of what the tracer has found so far, and adds what it has not seen. */
+void evidence_take_sites(struct member *m, struct sites *s);
+
+/* Growth of the allocators' bytes in use from one second to another, Python's arenas included;
+ * NAN: not measured there. */
+double evidence_use_growth(const struct evidence *e, double from, double to);
+
 /* Restores from a run file; returns what wire_census_parse() does. `origin`: second 0 of its
  * times. */
 void evidence_restore_heap_point(struct member *m, const struct heap_point *look);
 int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, const char *text);
+int evidence_restore_sites(struct member *m, const char *text); /* as sites_parse() */
 
 /* The process has ended: keeps the steps of its points as the clock knows them now. */
 void evidence_end(struct job *j, struct member *m);

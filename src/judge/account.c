@@ -196,6 +196,27 @@ static bool has_census(const struct member *m)
     return m->evidence && m->evidence->census;
 }
 
+/* ---- sites ---- */
+
+/* The tracer was armed later than the growth began: its shares hold for the whole window. */
+static void gather_sites(const struct member *m, struct account *a)
+{
+    struct ledger_evidence *e = &a->evidence;
+    if (!traced_of(m, a->engine.rate_per_second, &a->traced))
+        return;
+    double in_use = e->heap_used + (e->arenas_used > 0 ? e->arenas_used : 0);
+    double growth = in_use > 0 ? in_use : e->growth;
+    double scale = growth / fmax(a->traced.grown, a->traced.gain.bytes);
+    for (unsigned i = 0; i < a->traced.count && scale > 0; i++) {
+        const struct traced_line *l = &a->traced.lines[i];
+        a->sites[e->site_count++] = (struct ledger_site){
+            .source = i,
+            .gained = {l->gained.low * scale, l->gained.high * scale},
+            .has_stopped = l->has_stopped,
+        };
+    }
+}
+
 /* ---- one window ---- */
 
 /* The growth by the engine, since it began. */
@@ -245,7 +266,8 @@ static double scaled(double resolution, const struct ledger_evidence *e)
 
 static void begin(struct job *j, struct track *t, struct account *a)
 {
-    a->evidence = (struct ledger_evidence){.holders = a->holders};
+    a->evidence = (struct ledger_evidence){.holders = a->holders, .sites = a->sites};
+    a->traced.count = 0;
     a->is_by_heap = false;
     hear(j, t, a);
     a->evidence.rise = track_rise(&a->engine);
@@ -285,6 +307,7 @@ static void account_memory(struct job *j, struct member *m, struct account *a)
         e->unnamed = INFINITY;
     e->is_censused = is_censused(j, m, e);
     gather_holders(j, m, NULL, host_weight, a);
+    gather_sites(m, a);
     conclude(a);
 }
 
@@ -436,9 +459,21 @@ double account_whole(const struct account *a)
     return a->ledger.total - account_kept_free(a);
 }
 
-struct interval account_rest(const struct account *a)
+/* A site that goes on allocating names growth, but holds none. */
+static bool is_unheld(const struct ledger_part *p)
 {
-    return a->ledger.parts[a->ledger.count - 1].bytes;
+    return p->kind == LEDGER_REST || (p->kind == LEDGER_SITE && p->fate != FATE_ENDS);
+}
+
+struct interval account_unheld(const struct account *a)
+{
+    struct interval rest = {a->ledger.total, a->ledger.total};
+    for (unsigned i = 0; i < a->ledger.count; i++) {
+        const struct ledger_part *p = &a->ledger.parts[i];
+        rest.low -= is_unheld(p) ? 0 : p->bytes.high;
+        rest.high -= is_unheld(p) ? 0 : p->bytes.low;
+    }
+    return (struct interval){fmax(rest.low, 0), fmax(rest.high, 0)};
 }
 
 struct interval account_bytes_of(const struct account *a, const struct wire_census_growing *g)

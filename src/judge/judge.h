@@ -3,6 +3,7 @@
 #define TIDEMARK_JUDGE_JUDGE_H
 
 #include "ledger/ledger.h"
+#include "sites/sites.h"
 #include "verdict/verdict.h"
 #include "wire/wire.h"
 
@@ -18,6 +19,41 @@ struct track;
  * the ledger judges it. settle.c gives every track its judgement.
  */
 
+/* ---- where the memory was allocated ---- */
+
+#define TRACED_LINES 16u
+
+/* A line of the program, or a function of native code: all sites of one kind whose own frame
+ * (site_own_frame()) it is. */
+struct traced_line {
+    const struct site *site; /* the one that gained most; owned by the job */
+    struct site_gain gain;
+    struct interval gained; /* the same in bytes, with its error and what may only be replaced */
+    bool has_stopped;       /* it surely gained no more in the last half of that time */
+};
+
+/* What the tracer of a process saw, from the moment it was armed until it was read last. */
+struct traced {
+    double from, to;       /* seconds */
+    double grown;          /* of the memory in use, as measured without the tracer; NAN: unknown */
+    struct site_gain gain; /* of all sites */
+    struct traced_line lines[TRACED_LINES]; /* those that surely gained, the largest first */
+    unsigned count;
+};
+
+/* `rate_per_second`: of the process's memory, where nobody measured the bytes in use. False: it was
+ * not traced. */
+bool traced_of(const struct member *m, double rate_per_second, struct traced *ret);
+
+/* The share of the growth that the line allocated, 0 to 1, whoever holds it. */
+struct interval traced_share(const struct traced *t, const struct traced_line *l);
+
+bool traced_is_of_line(const struct site *s, const struct traced_line *l);
+
+/* Judges what the line keeps by an engine of its own. */
+void traced_judge(const struct job *j, const struct member *m, const struct traced_line *l,
+                  struct answer *ret);
+
 /* ---- the account of a process's memory ---- */
 
 #define ACCOUNT_HOLDERS 64u
@@ -32,6 +68,8 @@ struct account {
     struct ledger_holder holders[ACCOUNT_HOLDERS];
     const struct wire_census_growing
         *growing[ACCOUNT_HOLDERS]; /* of each holder; owned by the job */
+    struct traced traced;
+    struct ledger_site sites[TRACED_LINES]; /* its lines, scaled to the window */
     struct ledger_evidence evidence;
     struct ledger ledger;
     struct ledger_judgement judgement;
@@ -49,9 +87,9 @@ bool account_knows_graphs(const struct member *m, const struct ledger_evidence *
  * holes of a leak. */
 double account_kept_free(const struct account *a);
 double account_whole(const struct account *a);
-/* The growth that nothing explains, and the bytes of its items: none where they are not part of it.
- */
-struct interval account_rest(const struct account *a);
+/* The growth that nothing is known to hold, whoever allocated it. */
+struct interval account_unheld(const struct account *a);
+/* The bytes of its items: none where they are not part of the growth. */
 struct interval account_bytes_of(const struct account *a, const struct wire_census_growing *g);
 
 /* Judges every track by the ledger of its growth, as known by now. */

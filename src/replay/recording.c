@@ -244,6 +244,15 @@ static int add_census(void *context, int64_t process, const struct store_census 
     return 0;
 }
 
+/* Sites that cannot be read cost their names only: the judgement rests on other evidence too. */
+static int add_sites(void *context, int64_t process, const char *text)
+{
+    struct member *m = member_of(context, process);
+    if (m)
+        (void) evidence_restore_sites(m, text);
+    return 0;
+}
+
 bool recording_has_foreign_censuses(const struct recording *r)
 {
     return r->has_foreign_censuses;
@@ -280,6 +289,8 @@ int recording_new(struct store *store, struct recording **ret)
         e = store_each_heap_point(store, add_look, r);
     if (e == 0)
         e = store_each_census(store, add_census, r);
+    if (e == 0)
+        e = store_each_sites(store, add_sites, r);
     if (e < 0) {
         recording_free(r);
         return e;
