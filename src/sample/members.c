@@ -154,6 +154,7 @@ static void reading_free(struct member_reading *r)
     buf_release(&r->arguments);
     free(r->last_text);
     free(r->searched_text);
+    trace_reading_release(&r->trace);
     free(r);
 }
 
@@ -217,6 +218,7 @@ void members_left(void *context, struct proc_member *found)
     struct member *m = found->user;
     if (!m)
         return;
+    traces_end(sam, m);
     rings_end(sam, m, sam->job->now);
     m->ended = sam->job->came_or_left = sam->job->now;
     m->reading->proc = proc_free(m->reading->proc);
@@ -224,6 +226,7 @@ void members_left(void *context, struct proc_member *found)
     catch_up(sam, m);
     recorder_store_member(sam, m);
     censuses_store(sam, m);
+    traces_store(sam, m);
     member_each_track(sam->job, m, finish_track, NULL);
     if (!m->has_tracks)
         for (size_t i = sam->job->member_count; i-- > 0;)

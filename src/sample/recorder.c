@@ -110,8 +110,10 @@ void recorder_add_activity(struct sampler *sam, double seconds, const char *text
 
 void recorder_store_evidence(struct sampler *sam)
 {
-    for (size_t i = 0; i < sam->job->member_count; i++)
+    for (size_t i = 0; i < sam->job->member_count; i++) {
         censuses_store(sam, sam->job->members[i]);
+        traces_store(sam, sam->job->members[i]);
+    }
 }
 
 /* ---- terms ---- */

@@ -392,6 +392,17 @@ double rings_bytes(const struct sampler *sam, dev_t device)
     return bytes;
 }
 
+struct proc_id rings_own_id(const struct sampler *sam, const struct member *m)
+{
+    size_t i = index_of(sam, m->id);
+    unsigned long long start;
+    int pid;
+    if (i < sam->rings.count && sam->rings.list[i]->file &&
+        sscanf(sam->rings.list[i]->file, "%d-%llu", &pid, &start) == 2)
+        return (struct proc_id){.pid = pid, .start = start};
+    return m->id;
+}
+
 /* ---- counters ---- */
 
 static char *clean(const char *text)

@@ -35,6 +35,9 @@ struct sample_options {
     bool no_inspect;  /* processes do not inspect their objects */
     enum wire_wanted wants; /* minimum, whatever is suspected */
     unsigned acts;          /* enum wire_act: what processes try while they search for holders */
+    bool no_trace;          /* no process samples its allocations */
+    double
+        trace_bytes; /* every process samples from the start, once in so many bytes; 0: suspects */
 };
 
 /* The job must outlive it. -errno. */

@@ -28,6 +28,7 @@ int sampler_new(const struct sample_options *options, struct job *j, struct samp
     steps_init(&sam->steps);
     activities_open(sam);
     rings_open(sam);
+    traces_open(sam);
     recorder_open(sam);
     schedule_init(&sam->schedule);
     int r = open_readers(sam);
@@ -46,6 +47,7 @@ struct sampler *sampler_free(struct sampler *sam)
         return NULL;
     members_release(sam);
     machine_release(sam);
+    traces_release(sam);
     rings_release(sam);
     proc_tree_free(sam->tree);
     progress_free(sam->progress);
@@ -130,5 +132,8 @@ void sampler_finish(struct sampler *sam, double seconds)
     machine_attribute_gpu(sam);
     machine_survey(sam, seconds);
     members_finish(sam);
+    for (size_t i = 0; i < sam->job->member_count; i++)
+        if (member_is_alive(sam->job->members[i]))
+            traces_end(sam, sam->job->members[i]);
     job_each_track(sam->job, finish_track, sam);
 }

@@ -6,8 +6,39 @@
 #include "input/input.h"
 #include "sample/sample.h"
 #include "sample/shm.h"
+#include "sites/sites.h"
+#include "symbol/symbol.h"
 
 #include <sys/stat.h>
+
+/* ---- where they allocate: traces.c ---- */
+
+/* The orders to the tracers of all processes, as they were last written. */
+struct trace_orders {
+    int fd; /* of the file; -1: none could be made, or none was needed yet */
+    struct wire_trace_orders file;
+    double next; /* when to look at the processes again */
+};
+
+/* How a process is traced. */
+struct trace_reading {
+    uint64_t interval;        /* as ordered, in bytes; 0: it is not to sample */
+    double since, enough;     /* seconds: when it was ordered; from when on a leak is settled */
+    bool is_settled;          /* its leak was traced for long enough */
+    double next;              /* when to look at its file again */
+    struct site_looks *looks; /* NULL: none yet */
+    struct symbols *symbols;  /* NULL: none yet */
+    bool is_named;            /* its native functions have names */
+};
+
+void traces_open(struct sampler *sam);
+void traces_release(struct sampler *sam);
+/* Arms the tracers of suspect processes, disarms those that are settled, and reads their files. */
+void traces_tick(struct sampler *sam, double seconds);
+/* The process has ended, or watching does: reads its file for the last time. */
+void traces_end(struct sampler *sam, struct member *m);
+void traces_store(struct sampler *sam, struct member *m);
+void trace_reading_release(struct trace_reading *t);
 
 /* ---- processes: members.c ---- */
 
@@ -31,6 +62,7 @@ struct member_reading {
     double own_shared;       /* of its shared memory, what the probe keeps there */
     bool is_ours;            /* our user's, and sees our files; false: not known */
     char *last_text, *searched_text; /* censuses not yet in the run file; owned; NULL: none */
+    struct trace_reading trace;
 };
 
 void members_joined(void *context, struct proc_member *m);
@@ -100,6 +132,9 @@ void rings_end(struct sampler *sam, struct member *m, double seconds);
 bool rings_have_copy(const struct sampler *sam, const struct member *m);
 /* Bytes of `device` that the rings use: they are not the job's. */
 double rings_bytes(const struct sampler *sam, dev_t device);
+/* How the process names itself in the directory, where its pid may be another one; without a
+ * ring, as we know it. */
+struct proc_id rings_own_id(const struct sampler *sam, const struct member *m);
 void rings_note_foreign(struct sampler *sam, struct proc_id id);
 
 /* ---- what they hold: censuses.c, source_lines.c ---- */
@@ -268,6 +303,7 @@ struct sampler {
     struct progress *progress;
     struct step_count steps;
     struct rings rings;
+    struct trace_orders traces;
     struct activity_sampling looks;
     struct machine machine;
     struct shm shm;

@@ -213,6 +213,7 @@ struct sampled sampler_tick(struct sampler *sam, double seconds)
     if (seconds >= s->next_scan || sam->wants_scan)
         scan(sam, seconds);
     done.has_evidence = rings_read(sam, seconds);
+    traces_tick(sam, seconds);
     done.ticked = read_processes(sam, seconds) || sam->rings.count > 0;
     if (sam->machine.gpu)
         look_at_gpu(sam, seconds);

@@ -40,6 +40,8 @@ static int open_sampler(struct watch *w)
         .no_inspect = o->no_inspect,
         .wants = o->wants,
         .acts = o->acts,
+        .no_trace = o->no_trace,
+        .trace_bytes = o->trace_bytes,
     };
     return sampler_new(&options, &w->job, &w->sampler);
 }

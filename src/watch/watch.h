@@ -34,7 +34,10 @@ struct watch_options {
     bool no_inspect;  /* processes do not inspect their objects */
     enum wire_wanted wants; /* minimum, whatever is suspected */
     unsigned acts;          /* enum wire_act: what processes try while they search for holders */
-    const char *note;       /* one more sentence for the report */
+    bool no_trace;          /* no process samples its allocations */
+    double
+        trace_bytes;  /* every process samples from the start, once in so many bytes; 0: suspects */
+    const char *note; /* one more sentence for the report */
 };
 
 /*

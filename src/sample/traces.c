@@ -1,0 +1,343 @@
+/* sample/traces.c: has processes sample their allocations, and reads what they sampled. */
+#include "sample/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NAME_LENGTH 96u
+
+/* So many samples of a growth shall be live after a horizon: the error of its size is 10 %. */
+#define SAMPLES_A_HORIZON 100.0
+#define INTERVAL_LEAST 0x1p14
+#define INTERVAL_MOST 0x1p23
+#define INTERVAL_USUAL 0x1p19 /* where the growth of the process is not known */
+
+/* A leak that was traced for so many horizons is settled: more samples would not say more. */
+#define HORIZONS_ENOUGH 2.0
+#define SECONDS_ENOUGH 20.0
+
+/* Between two looks at the processes, and at the file of one: a look copies some megabytes. */
+#define ORDER_SECONDS 1.0
+#define LOOK_SECONDS 2.0
+#define LOOK_SHARE (1.0 / 32) /* of the time that it has been traced */
+
+/* ---- orders ---- */
+
+void traces_open(struct sampler *sam)
+{
+    sam->traces.fd = -1;
+    sam->traces.file.version = WIRE_TRACE_VERSION;
+    atomic_store(&sam->traces.file.magic, WIRE_TRACE_ORDERS_MAGIC);
+}
+
+void traces_release(struct sampler *sam)
+{
+    if (sam->traces.fd >= 0)
+        close(sam->traces.fd);
+}
+
+/* The file of a process that another user owns belongs to that user, as the directory does. */
+static int make_file(int directory)
+{
+    struct stat st;
+    unlinkat(directory, WIRE_TRACE_ORDERS_FILE, 0);
+    int fd = openat(directory, WIRE_TRACE_ORDERS_FILE,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && geteuid() == 0 && fstat(directory, &st) == 0 &&
+        fchown(fd, st.st_uid, st.st_gid) < 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* The generation follows the list: a process that sees a new one finds the new list. */
+static void write_orders(struct sampler *sam)
+{
+    struct trace_orders *o = &sam->traces;
+    const size_t head = offsetof(struct wire_trace_orders, list);
+    if (o->fd < 0)
+        o->fd = make_file(sam->rings.directory);
+    if (o->fd < 0)
+        return;
+    atomic_fetch_add(&o->file.generation, 1);
+    if (pwrite(o->fd, (const char *) &o->file + head, sizeof(o->file) - head, (off_t) head) > 0)
+        (void) !pwrite(o->fd, &o->file, head, 0);
+}
+
+static void add_order(struct trace_orders *o, struct proc_id id, uint64_t interval)
+{
+    uint32_t at = atomic_load(&o->file.count);
+    if (at == WIRE_TRACE_ORDERS)
+        return;
+    o->file.list[at] =
+        (struct wire_trace_order){.pid = id.pid, .start = id.start, .interval = interval};
+    atomic_store(&o->file.count, at + 1);
+}
+
+static void order_all(struct sampler *sam)
+{
+    struct job *j = sam->job;
+    atomic_store(&sam->traces.file.count, 0);
+    for (size_t i = 0; i < j->member_count; i++) {
+        const struct member *m = j->members[i];
+        if (member_is_alive(m) && m->reading->trace.interval > 0)
+            add_order(&sam->traces, rings_own_id(sam, m), m->reading->trace.interval);
+    }
+    if (sam->options.trace_bytes > 0)
+        add_order(&sam->traces, (struct proc_id){0}, (uint64_t) sam->options.trace_bytes);
+    write_orders(sam);
+}
+
+/* ---- who is traced ---- */
+
+/* Its memory grows, or that of the job does and it may be the cause. */
+static bool is_suspect(const struct sampler *sam, struct member *m)
+{
+    const struct track *anon = &m->tracks[MEMBER_ANON], *heap = member_heap(m);
+    bool may_be = track_is_wary(&sam->job->sums[JOB_ANON]) && m->role.role != ROLE_DATA_WORKER &&
+                  anon->last - anon->first > LEAST_RISE;
+    return m->has_tracks && (track_is_wary(anon) || (heap && track_is_wary(heap)) || may_be ||
+                             (member_climbs(m) && m->is_attached));
+}
+
+static struct answer growth_of(struct sampler *sam, struct member *m)
+{
+    struct track *heap = member_heap(m), *t = &m->tracks[MEMBER_ANON];
+    struct answer a;
+    track_engine_answer(!track_grows(t) && heap && track_grows(heap) ? heap : t, &sam->job->terms,
+                        &a);
+    return a;
+}
+
+static void arm(struct sampler *sam, struct member *m, double seconds)
+{
+    struct trace_reading *t = &m->reading->trace;
+    struct answer a = growth_of(sam, m);
+    double interval = a.rate * a.horizon / SAMPLES_A_HORIZON;
+    double horizon = a.horizon * (a.last_seconds - a.first_seconds) / (a.last_at - a.first_at);
+    if (!(interval > 0))
+        interval = INTERVAL_USUAL;
+    t->interval = (uint64_t) fmin(fmax(interval, INTERVAL_LEAST), INTERVAL_MOST);
+    t->since = t->next = seconds;
+    t->enough = seconds + fmax(HORIZONS_ENOUGH * fmax(horizon, 0), SECONDS_ENOUGH);
+    t->looks = site_looks_free(t->looks); /* of an earlier suspicion */
+}
+
+/* True: its order has changed. */
+static bool decide(struct sampler *sam, struct member *m, double seconds)
+{
+    struct trace_reading *t = &m->reading->trace;
+    uint64_t before = t->interval;
+    bool suspect = is_suspect(sam, m), is_over = before > 0 && seconds >= t->enough;
+    t->is_settled = t->is_settled || (is_over && member_leaks(m));
+    if (before == 0 && suspect && !t->is_settled)
+        arm(sam, m, seconds);
+    else if (is_over && (!suspect || t->is_settled))
+        t->interval = 0;
+    return t->interval != before;
+}
+
+static void order(struct sampler *sam, double seconds)
+{
+    bool changed = sam->traces.fd < 0 && sam->options.trace_bytes > 0;
+    if (seconds < sam->traces.next || sam->rings.directory < 0)
+        return;
+    sam->traces.next = seconds + ORDER_SECONDS;
+    for (size_t i = 0; i < sam->job->member_count; i++)
+        if (member_is_alive(sam->job->members[i]) && !(sam->options.trace_bytes > 0))
+            changed = decide(sam, sam->job->members[i], seconds) || changed;
+    if (changed)
+        order_all(sam);
+}
+
+/* ---- files ---- */
+
+static void file_name(const struct sampler *sam, const struct member *m, char ret[NAME_LENGTH])
+{
+    struct proc_id id = rings_own_id(sam, m);
+    snprintf(ret, NAME_LENGTH, "%d-%llu" WIRE_TRACE_SUFFIX, (int) id.pid,
+             (unsigned long long) id.start);
+}
+
+/* The caller frees it. NULL: there is no file, or not a whole one. */
+static void *read_file(const struct sampler *sam, const char *name)
+{
+    struct stat st;
+    const size_t size = sizeof(struct wire_trace_layout);
+    int fd = wire_open_beneath(sam->rings.directory, name, S_IFREG, O_RDONLY, &st);
+    char *bytes = fd >= 0 && (size_t) st.st_size == size ? malloc(size) : NULL;
+    size_t len = 0;
+    ssize_t n;
+    while (bytes && len < size && (n = read(fd, bytes + len, size - len)) > 0)
+        len += (size_t) n;
+    if (fd >= 0)
+        close(fd);
+    if (bytes && len < size) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+static bool look(struct sampler *sam, struct member *m, const char *name)
+{
+    struct trace_reading *t = &m->reading->trace;
+    void *file = read_file(sam, name);
+    if (!file)
+        return false;
+    if (!t->looks)
+        t->looks = site_looks_new();
+    int r = site_looks_take(t->looks, file, sizeof(struct wire_trace_layout), sam->job->began,
+                            wire_now());
+    if (r == -EPROTONOSUPPORT)
+        rings_note_foreign(sam, m->id);
+    free(file);
+    return r >= 0;
+}
+
+/* ---- names ---- */
+
+/* The addresses of one module, gathered to be resolved together. */
+struct wanted {
+    struct symbols *symbols;
+    struct symbol_module module;
+    uint64_t *offsets;
+    size_t count, room;
+};
+
+static void resolve(struct wanted *w)
+{
+    if (w->count > 0)
+        (void) symbols_resolve(w->symbols, &w->module, w->offsets, w->count);
+    w->count = 0;
+}
+
+/* Addresses come in the order of modules. Gathers; names nothing. */
+static size_t gather(void *context, const struct site_address *a, struct site_frame *ret,
+                     size_t most)
+{
+    struct wanted *w = context;
+    (void) ret;
+    (void) most;
+    if (w->count > 0 && strcmp(w->module.path, a->path) != 0)
+        resolve(w);
+    if (w->count == w->room) {
+        w->room = w->room ? 2 * w->room : 64;
+        w->offsets = reallocarray(w->offsets, w->room, sizeof(*w->offsets));
+        if (!w->offsets)
+            base_out_of_memory();
+    }
+    w->module = (struct symbol_module){a->path, a->build_id, a->build_id_length};
+    w->offsets[w->count++] = a->offset;
+    return 0;
+}
+
+static size_t name(void *context, const struct site_address *a, struct site_frame *ret, size_t most)
+{
+    const struct symbol_frame *found;
+    size_t count = context ? symbols_find(context, a->path, a->offset, &found) : 0;
+    for (size_t i = 0; i < count && i < most; i++)
+        ret[i] = (struct site_frame){.function = found[i].function,
+                                     .file = found[i].file,
+                                     .line = found[i].line,
+                                     .is_inlined = found[i].is_inlined};
+    return count < most ? count : most;
+}
+
+/* Reads the files of its native code, which may take a second: once a leak is known, and at the
+ * end. */
+static void find_names(struct trace_reading *t)
+{
+    struct wanted w = {.symbols = t->symbols};
+    if (!t->symbols)
+        return;
+    sites_free(site_looks_sites(t->looks, gather, &w));
+    resolve(&w);
+    free(w.offsets);
+    t->is_named = true;
+}
+
+/* While it runs: another user's files cannot be opened after its end. */
+static void meet(struct member *m)
+{
+    struct trace_reading *t = &m->reading->trace;
+    if (!t->symbols && member_is_alive(m) && symbols_new(m->id.pid, &t->symbols) < 0)
+        t->symbols = NULL;
+}
+
+static void take(struct sampler *sam, struct member *m, bool finally)
+{
+    struct trace_reading *t = &m->reading->trace;
+    char file[NAME_LENGTH];
+    file_name(sam, m, file);
+    if (!look(sam, m, file))
+        return;
+    meet(m);
+    if (finally || (!t->is_named && member_leaks(m)))
+        find_names(t);
+    struct sites *s = site_looks_sites(t->looks, name, t->symbols);
+    if (s)
+        evidence_take_sites(m, s);
+}
+
+/* ---- when ---- */
+
+static bool may_be_traced(const struct sampler *sam, const struct member *m)
+{
+    return m->reading->trace.interval > 0 || sam->options.trace_bytes > 0;
+}
+
+static void read_due(struct sampler *sam, struct member *m, double seconds)
+{
+    struct trace_reading *t = &m->reading->trace;
+    if (!member_is_alive(m) || !may_be_traced(sam, m) || seconds < t->next)
+        return;
+    t->next = seconds + fmax(LOOK_SECONDS, (seconds - t->since) * LOOK_SHARE);
+    take(sam, m, false);
+}
+
+void traces_tick(struct sampler *sam, double seconds)
+{
+    if (sam->options.no_trace || sam->rings.directory < 0)
+        return;
+    order(sam, seconds);
+    for (size_t i = 0; sam->traces.fd >= 0 && i < sam->job->member_count; i++)
+        read_due(sam, sam->job->members[i], seconds);
+}
+
+void traces_end(struct sampler *sam, struct member *m)
+{
+    char file[NAME_LENGTH];
+    if (sam->traces.fd < 0)
+        return;
+    if (may_be_traced(sam, m))
+        take(sam, m, true);
+    file_name(sam, m, file);
+    if (!member_is_alive(m))
+        unlinkat(sam->rings.directory, file, 0);
+}
+
+/* ---- in the run file ---- */
+
+void traces_store(struct sampler *sam, struct member *m)
+{
+    struct buf text = BUF_INIT;
+    if (!sam->options.store || m->stored == 0 || !m->evidence || !m->evidence->has_new_sites)
+        return;
+    sites_write(m->evidence->sites, &text);
+    store_set_sites(sam->options.store, m->stored, buf_text(&text));
+    m->evidence->has_new_sites = false;
+    buf_release(&text);
+}
+
+void trace_reading_release(struct trace_reading *t)
+{
+    t->looks = site_looks_free(t->looks);
+    t->symbols = symbols_free(t->symbols);
+}
