@@ -1,5 +1,6 @@
 /* report/found.c: what grows and its holders, as text. */
 #include "report/found.h"
+#include "report/sites.h"
 #include "report/text.h"
 
 #include <math.h>
@@ -69,7 +70,7 @@ static void add_more(struct buf *out, size_t count, const struct report_style *s
 
 bool found_any(const struct findings *f)
 {
-    return f->count > 0 || f->cache_count > 0 || f->undecided_count > 0;
+    return f->count > 0 || f->cache_count > 0 || f->undecided_count > 0 || f->site_count > 0;
 }
 
 void found_text(struct buf *out, const struct findings *f, const struct report_style *style)
@@ -84,6 +85,7 @@ void found_text(struct buf *out, const struct findings *f, const struct report_s
     }
     for (size_t i = 0; i < f->cache_count && i < FINDINGS_SHOWN; i++)
         add_finding(out, i == 0 ? "cache" : "", &f->caches[i], style);
+    sites_text(out, f, style);
 }
 
 /* "`cache`, train.py:31: +1.00 items a step". */
@@ -105,6 +107,7 @@ void found_brief(struct buf *out, const struct findings *f, unsigned most,
     size_t shown = most < f->count ? most : f->count;
     if (f->count > 0)
         add_growth(out, f->findings[0].name ? "holder" : "cause", &f->findings[0], style);
+    sites_brief(out, f, style);
     for (size_t i = 1; i < shown; i++)
         add_also(out, &f->findings[i], style);
     size_t hidden = f->count - (shown > 0 ? shown : f->count > 0);
@@ -259,10 +262,11 @@ void found_counts(struct buf *out, const struct view *v, const struct report_sty
 {
     const struct census_view *c = main_census(&v->found);
     found_attached(out, v->found.entered, v->found.entered_count, style);
-    if (!c)
-        return;
-    add_tensors(out, v, c, style);
-    add_purposes(out, c, style);
-    add_cost(out, v, style);
+    if (c) {
+        add_tensors(out, v, c, style);
+        add_purposes(out, c, style);
+        add_cost(out, v, style);
+    }
+    sites_tracers(out, &v->found, style);
     add_notes(out, &v->found, style);
 }

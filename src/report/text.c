@@ -86,6 +86,17 @@ void text_fact(struct buf *out, const char *label, struct buf *sentence,
     buf_release(sentence);
 }
 
+void text_quiet_fact(struct buf *out, const char *label, struct buf *sentence,
+                     const struct report_style *style)
+{
+    struct buf fact = BUF_INIT;
+    text_fact(&fact, label, sentence, style);
+    format_color(out, FORMAT_DIM, style);
+    buf_adds(out, buf_text(&fact));
+    format_color(out, FORMAT_RESET, style);
+    buf_release(&fact);
+}
+
 static void add_seen(struct buf *out, const struct report_series *s,
                      const struct report_style *style)
 {

@@ -8,6 +8,10 @@
 void text_fact(struct buf *out, const char *label, struct buf *sentence,
                const struct report_style *style);
 
+/* The same, dim: it is no trouble. */
+void text_quiet_fact(struct buf *out, const char *label, struct buf *sentence,
+                     const struct report_style *style);
+
 /* "fix: ...", with continuation lines indented; empty text: nothing. Releases the text. */
 void text_answer(struct buf *out, const char *label, struct buf *text,
                  const struct report_style *style);

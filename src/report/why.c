@@ -48,6 +48,7 @@ static void add_growth(struct buf *out, const struct account *a, const struct re
 static void name_part(struct buf *out, const struct account *a, const struct ledger_part *p)
 {
     account_add_part(out, p, p->kind == LEDGER_HOLDER ? a->growing[p->source] : NULL,
+                     p->kind == LEDGER_SITE ? a->traced.lines[p->source].site : NULL,
                      a->ledger.rest);
 }
 

@@ -230,9 +230,11 @@ static void gather_host_shares(struct job *j, struct process_facts *p)
             share_of(account_bytes_of(&p->host, p->growths[i].growing), whole);
     if (!(total > 0))
         return;
-    f->unexplained = share_of(account_rest(&p->host), whole);
+    f->unexplained = share_of(account_unheld(&p->host), whole);
     f->censused = p->host.evidence.is_censused && !p->is_part;
     f->heap_used = p->host.evidence.heap_used / total;
+    if (p->host.traced.count > 0 && !p->host.traced.lines[0].has_stopped)
+        f->traced = traced_share(&p->host.traced, &p->host.traced.lines[0]);
     f->heap_free = isnan(f->heap_used) ? (double) NAN : account_kept_free(&p->host) / total;
 }
 
@@ -252,7 +254,7 @@ static void add_device(struct job *j, const struct process_facts *p, struct trac
         return;
     to->whole += account_whole(&a);
     to->is_censused = to->is_censused && a.evidence.is_censused;
-    add_interval(&to->rest, account_rest(&a));
+    add_interval(&to->rest, account_unheld(&a));
     for (size_t i = 0; i < p->facts.growth_count; i++)
         add_interval(&to->by[i], account_bytes_of(&a, p->growths[i].growing));
 }
@@ -480,10 +482,28 @@ static void describe_counters(const struct process_facts *p, const struct cause_
 {
     const struct finding_facts facts = {
         .process = p->label,
-        .cause = cause_words(c->cause),
+        .cause = c->is_traced ? cause_words_at_line(c->cause) : cause_words(c->cause),
         .evidence = c->evidence_count > 0 ? c->evidence[0] : NULL,
     };
     finding_words(&facts, f);
+}
+
+/* Who allocates what the holder keeps; or the line itself, where nobody is known to hold it. */
+static void add_line(const struct process_facts *p, const struct cause_found *c, struct finding *f)
+{
+    const struct traced *t = &p->host.traced;
+    const struct wire_census_growing *g = c->growth ? c->growth->growing : NULL;
+    const struct wire_census_holder *h = g && g->holder_count > 0 ? &g->holders[0] : NULL;
+    const struct traced_line *l = c->is_traced && t->count > 0 ? &t->lines[0] : view_line_of(t, h);
+    struct buf text = BUF_INIT;
+    if (!l)
+        return;
+    if (c->is_traced)
+        view_place_of(l, f);
+    f->allocated = view_site_what(l->site);
+    site_words_allocated(&text, f->allocated, traced_share(t, l));
+    add_evidence(f, buf_text(&text));
+    buf_release(&text);
 }
 
 static void add_cause(struct findings *all, const struct process_facts *p,
@@ -498,6 +518,7 @@ static void add_cause(struct findings *all, const struct process_facts *p,
         describe_counters(p, c, &f);
     for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
         add_evidence(&f, c->evidence[i]);
+    add_line(p, c, &f);
     if (is_known(all, &f) || all->count == FINDINGS_MOST)
         fields_release(&finding_fields, &f);
     else
@@ -695,6 +716,8 @@ static void look_at(struct job *j, struct view *v, struct member *m, struct proc
         explain_no_finding(j, &v->found, p);
     explain_no_census(&v->found, p);
     add_caches(j, &v->found, p);
+    if (m->evidence && m->evidence->sites)
+        view_sites(j, m, &p->host.traced, &v->found);
 }
 
 void view_findings(struct job *j, struct view *v)

@@ -9,4 +9,14 @@
 /* activity_rows.c: what each activity did to the series; `tracks`: one per series, same order. */
 void view_activities(const struct job *j, struct track *const *tracks, struct view *v);
 
+/* sites.c: what the tracer of a process saw, added to the findings. */
+void view_sites(const struct job *j, const struct member *m, const struct traced *t,
+                struct findings *all);
+/* The line that allocates what this holder keeps: one that has the holder's function on its stack;
+ * NULL: none. */
+const struct traced_line *view_line_of(const struct traced *t, const struct wire_census_holder *h);
+/* Names the line as the finding's place. */
+void view_place_of(const struct traced_line *l, struct finding *f);
+char *view_site_what(const struct site *s);
+
 #endif

@@ -16,6 +16,7 @@ static const struct field_entry finding_list[] = {
     FIELD_PLAIN(finding, cause),
     FIELD_PLAIN(finding, fix),
     FIELD_PLAIN(finding, advice),
+    FIELD_PLAIN(finding, allocated),
     FIELD_PLAIN(finding, sentence, .flags = FIELD_REQUIRED),
     FIELD_PLAIN(finding, line),
     FIELD_PLAIN(finding, count_per_step),
@@ -84,6 +85,64 @@ static const struct field_entry entered_list[] = {
 };
 const struct field_table attached_process_fields = FIELDS(attached_process, entered_list);
 
+/* ---- allocation sites ---- */
+
+static const char *site_kind_word(unsigned kind)
+{
+    return kind < SITE_KINDS ? site_kind_name((enum site_kind) kind) : NULL;
+}
+
+static const char *site_habit_word(unsigned habit)
+{
+    return habit < SITE_HABITS ? site_habit_name((enum site_habit) habit) : NULL;
+}
+
+static const char *verdict_word(unsigned verdict)
+{
+    return verdict <= VERDICT_LEAK ? verdict_name((enum verdict) verdict) : NULL;
+}
+
+static const struct field_entry site_list[] = {
+    FIELD_PLAIN(site_view, pid),
+    FIELD_PLAIN(site_view, process, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(site_view, sentence, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(site_view, what, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(site_view, function),
+    FIELD_PLAIN(site_view, file),
+    FIELD_PLAIN(site_view, line),
+    FIELD_AS(site_view, kind, .type = FIELD_WORD, .word = site_kind_word),
+    FIELD_AS(site_view, habit, .type = FIELD_WORD, .word = site_habit_word),
+    FIELD_AS(site_view, verdict, .type = FIELD_WORD, .word = verdict_word),
+    FIELD_PLAIN(site_view, has_stopped),
+    FIELD_PLAIN(site_view, bytes),
+    FIELD_PLAIN(site_view, bytes_low),
+    FIELD_PLAIN(site_view, bytes_high),
+    FIELD_PLAIN(site_view, bytes_per_step),
+    FIELD_PLAIN(site_view, bytes_per_second),
+    FIELD_PLAIN(site_view, share_low),
+    FIELD_PLAIN(site_view, share_high),
+    FIELD_PLAIN(site_view, samples),
+    FIELD_PLAIN(site_view, from),
+    FIELD_PLAIN(site_view, to),
+    FIELD_SEVERAL(site_view, stack, stack_count, .type = FIELD_TEXT),
+};
+static const struct field_table site_view_fields = FIELDS(site_view, site_list);
+
+static const struct field_entry tracer_list[] = {
+    FIELD_PLAIN(tracer_view, pid),
+    FIELD_PLAIN(tracer_view, process, .flags = FIELD_REQUIRED),
+    FIELD_PLAIN(tracer_view, from),
+    FIELD_PLAIN(tracer_view, to),
+    FIELD_PLAIN(tracer_view, interval),
+    FIELD_PLAIN(tracer_view, samples),
+    FIELD_PLAIN(tracer_view, dropped),
+    FIELD_PLAIN(tracer_view, not_seen),
+    FIELD_PLAIN(tracer_view, spent_seconds),
+    FIELD_PLAIN(tracer_view, has_native),
+    FIELD_PLAIN(tracer_view, has_python),
+};
+static const struct field_table tracer_view_fields = FIELDS(tracer_view, tracer_list);
+
 #define PROCESSES_MOST 4096
 
 static const struct field_entry found_list[] = {
@@ -92,6 +151,8 @@ static const struct field_entry found_list[] = {
                 .flags = FIELD_EVEN_EMPTY),
     FIELD_PLAIN(findings, so_far, .shown = "growing_so_far", FIELD_ONLY_IF(findings, count)),
     FIELD_OWNED(findings, caches, cache_count, finding_fields, .most = FINDINGS_MOST),
+    FIELD_OWNED(findings, sites, site_count, site_view_fields, .most = SITE_VIEWS_MOST),
+    FIELD_OWNED(findings, tracers, tracer_count, tracer_view_fields, .most = PROCESSES_MOST),
     FIELD_SEVERAL(findings, undecided, undecided_count, .type = FIELD_TEXT),
     FIELD_OWNED(findings, censuses, census_count, census_view_fields, .most = PROCESSES_MOST),
 };

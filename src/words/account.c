@@ -63,8 +63,20 @@ static void add_holder(struct buf *out, const struct wire_census_growing *g)
     buf_release(&name);
 }
 
+#define SITE_COLUMNS 60u
+
+static void add_site(struct buf *out, const struct site *site)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "allocated at ");
+    site_describe(site, SITE_COLUMNS, &text);
+    utf8_add_clean(out, buf_text(&text), false);
+    buf_release(&text);
+}
+
 void account_add_part(struct buf *out, const struct ledger_part *p,
-                      const struct wire_census_growing *growing, enum ledger_rest rest)
+                      const struct wire_census_growing *growing, const struct site *site,
+                      enum ledger_rest rest)
 {
     static const char *const parts[LEDGER_KINDS] = {
         [LEDGER_FREE_HEAP] = "free heap memory (malloc's count)",
@@ -83,6 +95,8 @@ void account_add_part(struct buf *out, const struct ledger_part *p,
     const char *name = p->kind < LEDGER_KINDS ? parts[p->kind] : NULL;
     if (p->kind == LEDGER_HOLDER && growing)
         add_holder(out, growing);
+    else if (p->kind == LEDGER_SITE && site)
+        add_site(out, site);
     else
         buf_adds(out, name ? name : rests[rest]);
 }

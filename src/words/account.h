@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "ledger/ledger.h"
+#include "sites/sites.h"
 #include "wire/wire.h"
 
 /* "no leak": as people read it. */
@@ -15,9 +16,11 @@ const char *account_engine(enum engine_says engine);
 /* "12.0 MB to 15.2 MB", "12.0 MB or more". */
 void account_add_interval(struct buf *out, struct interval x);
 
-/* What a part is. `growing`: of a holder, what the census says; else NULL. `rest`: of the rest. */
+/* What a part is. `growing`: of a holder, what the census says; else NULL. `site`: of a site; else
+ * NULL. `rest`: of the rest. */
 void account_add_part(struct buf *out, const struct ledger_part *p,
-                      const struct wire_census_growing *growing, enum ledger_rest rest);
+                      const struct wire_census_growing *growing, const struct site *site,
+                      enum ledger_rest rest);
 
 /* The verdict, the rule it follows from, and the two amounts that the rule compared. */
 void account_add_rule(struct buf *out, const struct ledger_judgement *j);

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "wire/wire.h"
 #include "words/causes.h"
+#include "words/sites.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,12 +25,14 @@ struct finding {
     char *what;         /* "tensor float32 [] cuda:0" */
     char *holder;       /* "list 'loss_history'" */
     char *name;         /* of the holder, as its author calls it: "loss_history", "Net.outputs" */
-    char *kind;         /* of the holder: "local", "global", "attribute", ... */
+    char *kind;         /* of the holder: "local", "global", "attribute", ...; "allocation": the
+                           place is not a holder's, but the line that allocates */
     char *gain;         /* "+1.00 tensors a step (float32 [] cpu)" */
     char *where;        /* "train_with_leak (demo.py:31)" */
     char *file;
     char *cause;        /* NULL for a cache, as the next two: nothing is wrong with it */
     char *fix, *advice; /* what to write instead; the same and its reason */
+    char *allocated;    /* the line that allocates it: "train.py:41 train → step" */
     double line;
     double count_per_step, count_per_second;
     double bytes_per_step, bytes_per_second; /* on the host and on devices */
@@ -93,6 +96,10 @@ struct findings {
     size_t census_count;
     struct attached_process *entered;
     size_t entered_count;
+    struct site_view *sites; /* lines whose allocations stay, process by process */
+    size_t site_count;
+    struct tracer_view *tracers;
+    size_t tracer_count;
     char *undecided[FINDING_TEXTS]; /* what is not known, and what would settle it */
     unsigned undecided_count;
     bool so_far; /* no leak is proven: these are growing so far */

@@ -22,6 +22,7 @@
 #include "words/reasons.h"
 #include "words/report_job.h"
 #include "words/settings.h"
+#include "words/sites.h"
 #include "words/size.h"
 #include "words/summary.h"
 #include "words/tradeoff.h"

@@ -80,7 +80,7 @@ static const char *part(enum ledger_kind kind, const struct wire_census_growing 
                         enum ledger_rest rest)
 {
     struct buf b = BUF_INIT;
-    account_add_part(&b, &(struct ledger_part){.kind = kind}, g, rest);
+    account_add_part(&b, &(struct ledger_part){.kind = kind}, g, NULL, rest);
     return taken(&b);
 }
 

@@ -370,7 +370,7 @@ TEST(fields__what_is_shown_is_documented)
 {
     char *docs = read_all(SOURCE_ROOT "/docs/JSON.md");
     CHECK(docs);
-    static const struct {
+    const struct {
         const char *from, *to;
         const struct field_table *table;
     } sections[] = {
@@ -381,6 +381,8 @@ TEST(fields__what_is_shown_is_documented)
         {"## `run --json FILE`", "`job`:", &findings_fields},
         {"\n| `caches` |", "`censuses[]`:", &finding_fields},
         {"`censuses[]`:", "`balance[]`:", &census_view_fields},
+        {"`sites[]`:", "\n\n", inside(&findings_fields, "sites")},
+        {"`tracers[]`:", "\n\n", inside(&findings_fields, "tracers")},
         {"`entered[]`:", "\n## ", &attached_process_fields},
     };
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
