@@ -22,6 +22,8 @@ static const char help[] =
     "  --steps N               measure N steps\n"
     "  --seconds S             measure S seconds\n"
     "                          (default: 30 s, or until 50 steps, at most 300 s)\n"
+    "  --trace[=SIZE]          sample allocations from the start, about one every SIZE\n"
+    "                          bytes (512KB), and report the lines whose memory stays\n"
     "  --full                  report everything: all series, balance sheet, notes\n"
     "  --json [FILE]           write the answer as JSON; to standard output, which\n"
     "                          then carries nothing else, without FILE or with -\n"
@@ -48,7 +50,7 @@ static const char help[] =
 struct profile {
     struct target target;
     struct live_options live;
-    double steps, seconds;
+    double steps, seconds, trace_bytes;
 };
 
 /* With --steps, wait for the first step as long as without any option. */
@@ -90,6 +92,7 @@ static int profile(const struct profile *p, const char *command)
         .pid_count = 1,
         .attach = LIVE_ATTACH_ALL,
         .patience = PATIENCE_SECONDS,
+        .trace_bytes = p->trace_bytes,
         .term = &term,
     };
     job.argv = target_split(&arguments, &job.argc);
@@ -106,6 +109,7 @@ int cmd_profile(int argc, char **argv)
         TARGET_OPTIONS(&p.target),
         {"steps", OPTION_NUMBER, &p.steps, "a number of steps above 0", NULL},
         {"seconds", OPTION_NUMBER, &p.seconds, "a number of seconds above 0", NULL},
+        TRACE_OPTION(&p.trace_bytes),
         {"json", OPTION_OUTPUT, &p.live.json, "a file name, or - for standard output", NULL},
         {"output", OPTION_TEXT, &p.live.output, "a file name", NULL},
         {"o", OPTION_TEXT, &p.live.output, "a file name", NULL},

@@ -23,6 +23,9 @@ static const char help_head[] =
     "  --duration S            end it with SIGTERM after S seconds\n"
     "  --no-probe              inject no probe (no LD_PRELOAD, no TIDEMARK_RUN)\n"
     "  --no-inspect            do not count Python objects or search for holders\n"
+    "  --trace[=SIZE]          sample allocations from the start, about one every SIZE\n"
+    "                          bytes (512KB), instead of when something seems to leak\n"
+    "  --no-trace              never sample them: no malloc wrappers\n"
     "  --probe gc,trim         in a process that seems to leak, run a full collection\n"
     "                          and malloc_trim() every 5 s and measure what they\n"
     "                          free: separates cycles and memory retained by malloc\n"
@@ -129,10 +132,12 @@ static int watch_command(const struct live_options *o, const struct live_job *jo
     return status;
 }
 
-/* How processes inspect their objects. */
+/* How processes inspect their objects and their allocations. */
 struct inspecting {
     bool is_off;
     unsigned acts; /* enum wire_act */
+    bool no_trace;
+    double trace_bytes; /* 0: those of suspects */
 };
 
 static bool parse_acts(const char *text, unsigned *ret)
@@ -186,6 +191,8 @@ static int run(const struct live_options *o, struct inside *inside, const struct
         .rings = relay_options.directory,
         .no_inspect = i->is_off,
         .acts = i->acts,
+        .no_trace = i->no_trace,
+        .trace_bytes = i->trace_bytes,
         .note = inside ? inside_why(inside) : NULL,
     };
     int wait_status = 0, status = watch_command(o, &job, &wait_status);
@@ -205,6 +212,8 @@ int cmd_run(int argc, char **argv)
         {"no-probe", OPTION_FLAG, &no_probe, NULL, NULL},
         {"no-inspect", OPTION_FLAG, &inspecting.is_off, NULL, NULL},
         {"probe", OPTION_TEXT, &tried, NULL, NULL},
+        TRACE_OPTION(&inspecting.trace_bytes),
+        {"no-trace", OPTION_FLAG, &inspecting.no_trace, NULL, NULL},
     };
     int first,
         r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
@@ -216,12 +225,20 @@ int cmd_run(int argc, char **argv)
         cli_say("run: --probe %s: expected gc, trim, or gc,trim", tried);
         return STATUS_ERROR;
     }
+    if (inspecting.no_trace && inspecting.trace_bytes > 0) {
+        cli_say("run: --trace and --no-trace exclude each other");
+        return STATUS_ERROR;
+    }
+    if (inspecting.trace_bytes > 0 && no_probe) {
+        cli_say("run: --trace needs the probe: leave out --no-probe");
+        return STATUS_ERROR;
+    }
     if (first == argc) {
         cli_say("run: no command given; expected: tidemark run [options] -- COMMAND");
         return STATUS_ERROR;
     }
     struct inside *inside = NULL;
-    if (!no_probe && inside_new(&inside) < 0)
+    if (!no_probe && inside_new(!inspecting.no_trace, &inside) < 0)
         inside = NULL;
     return run(&o, inside, &inspecting, argv + first, (size_t) (argc - first));
 }

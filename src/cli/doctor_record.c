@@ -244,7 +244,7 @@ static void check_probe(struct doctor *d)
 {
     struct doctor_check *c = doctor_add(d, "probe", "inside steps");
     struct buf path = BUF_INIT, why = BUF_INIT;
-    int r = inside_find_probe(&path, &why);
+    int r = inside_find_probe(true, &path, &why);
     if (r == 0) {
         doctor_set(c, DOCTOR_OK, "run counts them itself, by %s", buf_text(&path));
     } else {

@@ -553,6 +553,8 @@ static int start_watch(struct live *l, const char *command, const char *argument
         .began = l->began,
         .hears_forks = !l->job->relay, /* the relay adopts the orphans of its command */
         .no_inspect = l->job->no_inspect,
+        .no_trace = l->job->no_trace,
+        .trace_bytes = l->job->trace_bytes,
         .wants = l->job->attach == LIVE_ATTACH_ALL ? WIRE_CENSUS_PROFILE : WIRE_CENSUS_NONE,
         .acts = l->job->acts,
         .note = l->job->note,
@@ -671,6 +673,21 @@ bool live_has_row(const struct live_options *o, int fd)
 {
     const char *term = getenv("TERM");
     return isatty(fd) && term && term[0] && strcmp(term, "dumb") != 0 && !o->quiet;
+}
+
+/* Where a size is expected and none is given. */
+#define TRACE_USUAL "512KB"
+#define TRACE_LEAST 0x1p12
+#define TRACE_MOST 0x1p30
+
+int live_parse_trace(const char *text, void *target)
+{
+    double bytes;
+    if (quantity_parse_size(text[0] ? text : TRACE_USUAL, &bytes) < 0 || bytes < TRACE_LEAST ||
+        bytes > TRACE_MOST)
+        return -EINVAL;
+    *(double *) target = bytes;
+    return 0;
 }
 
 int live_print_help(const char *head, const char *tail)

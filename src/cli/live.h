@@ -51,6 +51,14 @@ struct live_options {
         {"quiet", OPTION_FLAG, &(live)->quiet, NULL, NULL}, REPORT_OPTIONS(&(live)->view),         \
         FAIL_ON_OPTION(&(live)->fail_on)
 
+/* Samples allocations from the start: *target gets the mean bytes between two samples. */
+int live_parse_trace(const char *text, void *target);
+
+#define TRACE_OPTION(target)                                                                       \
+    {                                                                                              \
+        "trace", OPTION_MAYBE, (target), "a size from 4KB to 1GB, or no value", live_parse_trace   \
+    }
+
 /* Prints a command's help: `head`, the options above, `tail`. Returns an exit status. */
 int live_print_help(const char *head, const char *tail);
 
@@ -96,6 +104,8 @@ struct live_job {
     const char *rings;            /* `run`: folder for the rings of its processes; NULL: none */
     bool no_inspect;              /* take no censuses */
     unsigned acts;                /* enum wire_act */
+    bool no_trace;                /* sample no allocations */
+    double trace_bytes;           /* sample them from the start, once in so many; 0: suspects */
     const char *note;             /* a note for the report; NULL: none */
 };
 

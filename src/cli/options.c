@@ -73,6 +73,7 @@ static int store(const struct option_spec *spec, const char *value)
     case OPTION_SIZE:
         return parse_size(value, spec->target);
     case OPTION_PARSED:
+    case OPTION_MAYBE:
         return spec->parse(value, spec->target);
     case OPTION_TEXT:
     case OPTION_OUTPUT:
@@ -84,10 +85,17 @@ static int store(const struct option_spec *spec, const char *value)
     return -EINVAL;
 }
 
+/* NULL: the option needs a value. */
+static const char *value_if_absent(const struct option_spec *spec)
+{
+    return spec->type == OPTION_OUTPUT ? "-" : spec->type == OPTION_MAYBE ? "" : NULL;
+}
+
 /* Whether the argument after an option is its value. */
 static bool has_next_value(const struct option_spec *spec, int argc, char **argv, int i)
 {
-    return i + 1 < argc && (spec->type != OPTION_OUTPUT || is_operand(argv[i + 1]));
+    return i + 1 < argc && spec->type != OPTION_MAYBE &&
+           (spec->type != OPTION_OUTPUT || is_operand(argv[i + 1]));
 }
 
 /* Parses one option at argv[i]. Returns how many arguments it took, or -EINVAL. */
@@ -111,12 +119,12 @@ static int parse_option(const struct option_spec *specs, size_t count, int argc,
         return 1;
     }
     bool is_next = !value && has_next_value(spec, argc, argv, i);
-    if (!value && !is_next && spec->type != OPTION_OUTPUT) {
+    if (!value && !is_next && !value_if_absent(spec)) {
         cli_say("%s: --%s: missing value, expected %s", argv[0], spec->name, spec->expected);
         return -EINVAL;
     }
     if (!value)
-        value = is_next ? argv[i + 1] : "-";
+        value = is_next ? argv[i + 1] : value_if_absent(spec);
     if (store(spec, value) < 0) {
         cli_say("%s: --%s: got '%s', expected %s", argv[0], spec->name, value, spec->expected);
         return -EINVAL;

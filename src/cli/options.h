@@ -11,6 +11,7 @@ enum option_type {
     OPTION_NUMBER, /* target: double, above 0 */
     OPTION_SIZE,   /* target: double, bytes, above 0 */
     OPTION_PARSED, /* target: any type; `parse` writes it */
+    OPTION_MAYBE,  /* the same; takes a value only as "--name=value", else `parse` gets "" */
 };
 
 struct option_spec {

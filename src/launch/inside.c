@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define PROBE_FILE "libtidemark_probe.so"
+#define TRACING_PROBE_FILE "libtidemark_preload.so"
 #define DIRECTORY_NAME "tidemark-"
 
 /* A directory that nobody reads was left by a run, unless it is younger than this. */
@@ -48,13 +49,14 @@ static int own_folder(char ret[PATH_MAX])
     return 0;
 }
 
-int inside_find_probe(struct buf *ret_path, struct buf *ret_why)
+int inside_find_probe(bool traces, struct buf *ret_path, struct buf *ret_why)
 {
+    const char *file = traces ? TRACING_PROBE_FILE : PROBE_FILE;
     static const char *const places[] = {"", "/../lib/tidemark"};
     char folder[PATH_MAX], path[PATH_MAX + 64], whole[PATH_MAX];
     int r = own_folder(folder);
     for (unsigned i = 0; r == 0 && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%s%s/" PROBE_FILE, folder, places[i]);
+        snprintf(path, sizeof(path), "%s%s/%s", folder, places[i], file);
         if (access(path, R_OK) < 0 || !realpath(path, whole))
             continue;
         if (strpbrk(whole, " :\t\n")) {
@@ -65,7 +67,7 @@ int inside_find_probe(struct buf *ret_path, struct buf *ret_why)
         buf_adds(ret_path, whole);
         return 0;
     }
-    buf_adds(ret_why, PROBE_FILE " is neither beside the program nor in ../lib/tidemark");
+    buf_addf(ret_why, "%s is neither beside the program nor in ../lib/tidemark", file);
     return -ENOENT;
 }
 
@@ -240,10 +242,10 @@ static void open_to_all(struct inside *s, struct buf *path)
 }
 
 /* A missing probe is not reported: steps are read from the output then. */
-static void preload_probe(struct inside *s)
+static void preload_probe(bool traces, struct inside *s)
 {
     struct buf path = BUF_INIT;
-    int r = inside_find_probe(&path, &s->why);
+    int r = inside_find_probe(traces, &path, &s->why);
     if (r == 0) {
         open_to_all(s, &path);
         append_to_variable(s, "LD_PRELOAD", buf_text(&path));
@@ -254,7 +256,7 @@ static void preload_probe(struct inside *s)
     buf_release(&path);
 }
 
-int inside_new(struct inside **ret)
+int inside_new(bool traces, struct inside **ret)
 {
     struct inside *s = calloc(1, sizeof(*s));
     if (!s)
@@ -267,7 +269,7 @@ int inside_new(struct inside **ret)
     }
     s->copy_lock = -1;
     own_variable(s, WIRE_DIRECTORY_VARIABLE, s->directory);
-    preload_probe(s);
+    preload_probe(traces, s);
     fill_environment(s);
     *ret = s;
     return 0;

@@ -17,7 +17,9 @@
  * environment, and the probe, which the environment makes the loader load into them. */
 struct inside;
 
-int inside_new(struct inside **ret);          /* -errno: no directory could be made */
+/* `traces`: with the wrappers of malloc(), which sample allocations when the watcher wants it.
+ * -errno: no directory could be made. */
+int inside_new(bool traces, struct inside **ret);
 struct inside *inside_free(struct inside *s); /* calls inside_remove(); accepts NULL */
 
 const char *inside_directory(const struct inside *s);
@@ -29,8 +31,9 @@ const char *inside_why(const struct inside *s); /* why the probe exists but cann
  * probe's copy (NULL: none) stays while this process has children. */
 void inside_remove(const char *directory, const char *probe_copy);
 
-/* Finds the probe. -ENOENT, -EINVAL: *ret_why explains it. */
-int inside_find_probe(struct buf *ret_path, struct buf *ret_why);
+/* Finds the probe, with or without the wrappers of malloc(). -ENOENT, -EINVAL: *ret_why explains
+ * it. */
+int inside_find_probe(bool traces, struct buf *ret_path, struct buf *ret_why);
 
 /* ---- going into processes that run already ---- */
 

@@ -65,7 +65,7 @@ static int make_directory(struct visit *v, pid_t pid, struct buf *why)
 /* Checks first whether attaching is possible at all: that error explains more. */
 int visit_prepare(struct visit *v, pid_t pid, struct buf *why)
 {
-    if (v->library.len == 0 && inside_find_probe(&v->library, why) < 0)
+    if (v->library.len == 0 && inside_find_probe(false, &v->library, why) < 0)
         return -ENOENT;
     if (v->deputy)
         return 0;
