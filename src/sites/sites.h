@@ -126,8 +126,8 @@ struct site_looks *site_looks_free(struct site_looks *l); /* accepts NULL, retur
 
 /* `file`: a copy, of that size and aligned like malloc()'s memory, made at the time `now`; second 0
  * of the run was at `origin` (both as wire_now()). A file that began anew forgets the former one.
- * -EPROTO: no such file, or nothing was sampled yet; -EPROTONOSUPPORT: of another version; -ERANGE:
- * not later than the look before. What was taken before stays. */
+ * -EPROTO: no such file; -EPROTONOSUPPORT: of another version; -EAGAIN: nothing was sampled yet;
+ * -ERANGE: not later than the look before. What was taken before stays. */
 int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_t origin,
                     uint64_t now);
 
