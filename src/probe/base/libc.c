@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 /* glibc links a static piece of pthread_atfork() into every library that uses it, and that piece
  * cannot be referenced weakly. These are the reserved names it is made of. */
@@ -27,4 +28,15 @@ bool libc_symbol(const void *address, Dl_info *ret, const ElfW(Sym) * *ret_symbo
 {
     *ret_symbol = NULL;
     return dladdr1 && dladdr1(address, ret, (void **) ret_symbol, RTLD_DL_SYMENT) != 0;
+}
+
+/* A failed dlsym() would leave a message for the program's next dlerror(). */
+libc_object_finder *libc_get_object_finder(void)
+{
+    libc_object_finder *finder = NULL;
+    if (libc_is_glibc() && strverscmp(gnu_get_libc_version(), "2.35") >= 0) {
+        void *symbol = dlsym(RTLD_DEFAULT, "_dl_find_object");
+        memcpy(&finder, &symbol, sizeof finder);
+    }
+    return finder;
 }

@@ -20,4 +20,18 @@ int libc_at_fork(void (*child)(void));
 /* dladdr1(): the loaded file of an address, and the symbol; NULL: it has no symbol. */
 bool libc_symbol(const void *address, Dl_info *ret, const ElfW(Sym) * *ret_symbol);
 
+/* What _dl_find_object() says of a loaded file; laid out as in <dlfcn.h> of glibc 2.35. */
+struct libc_object {
+    unsigned long long flags;
+    void *start, *end;
+    struct link_map *file;
+    void *eh_frame_header;
+    unsigned long long unused[7];
+};
+
+/* _dl_find_object(): needs no lock, and may be called from a signal handler. Returns 0 if a loaded
+ * file has the address. NULL: glibc before 2.35. Getting it takes the loader's lock. */
+typedef int libc_object_finder(void *address, struct libc_object *ret);
+libc_object_finder *libc_get_object_finder(void);
+
 #endif
