@@ -256,9 +256,9 @@ static int64_t now_ms(void)
 }
 
 /* 1: an answer arrived, or none will come; 0: timed out. */
-static int wait_for_answer(int from)
+static int wait_for_answer(int from, double seconds)
 {
-    int64_t end = now_ms() + (int64_t) (1000 * DEPUTY_SECONDS);
+    int64_t end = now_ms() + (int64_t) (1000 * seconds);
     struct pollfd p = {.fd = from, .events = POLLIN};
     for (;;) {
         int64_t left = end - now_ms();
@@ -282,7 +282,7 @@ static void take_fds(const struct msghdr *m, struct answer *ret)
     }
 }
 
-static int receive(int from, struct answer *ret)
+static int receive(int from, double seconds, struct answer *ret)
 {
     union control control = {{0}};
     struct iovec piece = {ret, sizeof *ret};
@@ -290,7 +290,7 @@ static int receive(int from, struct answer *ret)
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
                        .msg_controllen = sizeof control.bytes};
-    if (!wait_for_answer(from))
+    if (!wait_for_answer(from, seconds))
         return -ETIMEDOUT;
     ssize_t n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     ret->fd_count = 0;
@@ -334,6 +334,12 @@ static _Noreturn void be_child(const struct deputy *d, pid_t parent, int to, wor
 int work_run(const struct deputy *d, work_function *work, const void *context, const int *keep,
              unsigned keep_count, unsigned fds, struct answer *ret)
 {
+    return work_run_for(d, DEPUTY_SECONDS, work, context, keep, keep_count, fds, ret);
+}
+
+int work_run_for(const struct deputy *d, double seconds, work_function *work, const void *context,
+                 const int *keep, unsigned keep_count, unsigned fds, struct answer *ret)
+{
     int ends[2];
     assert(keep_count <= WORK_FDS);
     *ret = (struct answer){0};
@@ -345,7 +351,7 @@ int work_run(const struct deputy *d, work_function *work, const void *context, c
     int r = child < 0 ? -errno : 0;
     close(ends[1]);
     if (r == 0) {
-        r = receive(ends[0], ret);
+        r = receive(ends[0], seconds, ret);
         end_child(child);
         if (r == 0 && ret->result != 0)
             r = ret->result < 0 ? ret->result : -EIO;

@@ -5,6 +5,7 @@
 #include "base/base.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -17,9 +18,10 @@
  * deputy can be tricked into, the target can do itself.
  *
  * A deputy answers with bytes and descriptors, which the functions below check before they
- * return them. Safe beside other threads: the child only makes system calls.
+ * return them. Safe beside other threads: the child only makes system calls, except in a cage.
  */
 #define DEPUTY_SECONDS 3.0
+#define DEPUTY_CAGE_FDS 2u
 
 struct deputy;
 
@@ -95,5 +97,35 @@ int deputy_read(const struct deputy *d, const char *path, size_t most, char **re
  * process may not read it, or another user's process may serve the file itself (FUSE).
  */
 int deputy_open(const struct deputy *d, int fd);
+
+/*
+ * The same for a path: the first of `count` that leads to a regular file which the process may
+ * read. A relative one starts at its working directory and stays below it. Also after the process
+ * has ended. -errno of the last.
+ */
+int deputy_open_path(const struct deputy *d, const char *const *paths, unsigned count);
+
+/* ---- hostile bytes ---- */
+
+/*
+ * Work on bytes of the target's choice, which may subvert it: a parser. It runs in a deputy that
+ * can only compute, allocate, map and read the descriptors it was given, and write to memory that
+ * it shares with the caller: the kernel refuses it every other system call (seccomp). It gets so
+ * much memory and processor time, then it dies. The caller trusts nothing that it wrote.
+ */
+struct deputy_cage {
+    void (*prepare)(void *context); /* before the cage is shut: opens libraries of ours, may be
+                                       NULL; touches nothing of the target's */
+    int (*work)(void *context);     /* 0 or -errno */
+    void *context;
+    int fds[DEPUTY_CAGE_FDS]; /* -1: none */
+    uint64_t memory_bytes;    /* that it may add, mapped files included */
+    unsigned seconds;         /* of processor time; in all twice as many */
+};
+
+/* 0 or -errno of the work; -EIO: it died; -ETIMEDOUT; -EPERM: the kernel has no such cage, and the
+ * target is foreign. In shared memory stays what was written until then. Any thread may call it,
+ * but after a fork beside other threads loading a library may wait for ever: that is -ETIMEDOUT. */
+int deputy_run_caged(const struct deputy *d, const struct deputy_cage *cage);
 
 #endif

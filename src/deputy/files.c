@@ -182,13 +182,7 @@ int deputy_read(const struct deputy *d, const char *path, size_t most, char **re
     return r;
 }
 
-/* ---- its open descriptors ---- */
-
-struct opening {
-    int pinned; /* O_PATH */
-    bool is_foreign;
-    char path[32]; /* of that descriptor */
-};
+/* ---- opening ---- */
 
 /* On a file system that the target serves itself, any read may block forever. */
 static bool may_block(int fd)
@@ -197,35 +191,85 @@ static bool may_block(int fd)
     return fstatfs(fd, &s) < 0 || s.f_type == FUSE_SUPER_MAGIC;
 }
 
-static int open_it(const struct deputy *d, const void *context, struct answer *ret)
+/* An O_PATH descriptor does not prove that the process may read or even open the file: it needs no
+ * right. Opening a device or a fifo could block or change something, so the type is checked first.
+ */
+static int open_pinned(const struct deputy *d, int pinned)
 {
-    const struct opening *x = context;
+    char path[32];
     struct stat st;
-    (void) d;
-    if (x->is_foreign && may_block(x->pinned))
+    if (d->is_foreign && may_block(pinned))
         return -EACCES;
-    if (fstat(x->pinned, &st) < 0 || !S_ISREG(st.st_mode))
+    if (fstat(pinned, &st) < 0 || !S_ISREG(st.st_mode))
         return -EINVAL;
-    ret->fds[0] = open(x->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (ret->fds[0] < 0)
-        return -errno;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", pinned);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int answer_opened(int fd, struct answer *ret)
+{
+    if (fd < 0)
+        return fd;
+    ret->fds[0] = fd;
     ret->fd_count = 1;
     return 0;
 }
 
-/* An open descriptor does not prove that the process may read or even open the file: O_PATH needs
- * no right. */
+static int open_it(const struct deputy *d, const void *context, struct answer *ret)
+{
+    const int *pinned = context;
+    return answer_opened(open_pinned(d, *pinned), ret);
+}
+
 int deputy_open(const struct deputy *d, int fd)
 {
-    struct opening x = {.is_foreign = d->is_foreign};
     struct answer a;
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int) d->pid, fd);
-    x.pinned = open(path, O_PATH | O_CLOEXEC);
-    if (x.pinned < 0)
+    int pinned = open(path, O_PATH | O_CLOEXEC);
+    if (pinned < 0)
         return -errno;
-    snprintf(x.path, sizeof x.path, "/proc/self/fd/%d", x.pinned);
-    int r = work_target_has_ended(d) ? -ESRCH : work_run(d, open_it, &x, &x.pinned, 1, 1, &a);
-    close(x.pinned);
+    int r = work_target_has_ended(d) ? -ESRCH : work_run(d, open_it, &pinned, &pinned, 1, 1, &a);
+    close(pinned);
     return r < 0 ? r : a.fds[0];
+}
+
+struct paths {
+    const char *const *list;
+    unsigned count;
+};
+
+static int open_one(const struct deputy *d, const char *path)
+{
+    int pinned = path[0] == '/' ? work_open_in_root(d, path, O_PATH)
+                                : work_open(d->cwd, path, O_PATH, RESOLVE_BENEATH);
+    if (pinned < 0)
+        return pinned;
+    int fd = open_pinned(d, pinned);
+    close(pinned);
+    return fd;
+}
+
+static int open_first(const struct deputy *d, const void *context, struct answer *ret)
+{
+    const struct paths *paths = context;
+    int fd = -ENOENT;
+    for (unsigned i = 0; i < paths->count && fd < 0; i++)
+        fd = open_one(d, paths->list[i]);
+    return answer_opened(fd, ret);
+}
+
+int deputy_open_path(const struct deputy *d, const char *const *paths, unsigned count)
+{
+    struct answer a;
+    struct stat st;
+    const struct paths x = {paths, count};
+    int r = work_run(d, open_first, &x, NULL, 0, 1, &a);
+    if (r < 0)
+        return r;
+    if (fstat(a.fds[0], &st) == 0 && S_ISREG(st.st_mode))
+        return a.fds[0];
+    close(a.fds[0]);
+    return -EINVAL;
 }

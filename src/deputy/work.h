@@ -27,8 +27,8 @@ struct answer {
 };
 
 /*
- * The work itself, in the child: system calls only. Stores its result in *ret and returns 0 or
- * -errno.
+ * The work itself, in the child: system calls only, except in a cage. Stores its result in *ret and
+ * returns 0 or -errno.
  */
 typedef int work_function(const struct deputy *d, const void *context, struct answer *ret);
 
@@ -39,6 +39,9 @@ typedef int work_function(const struct deputy *d, const void *context, struct an
  */
 int work_run(const struct deputy *d, work_function *work, const void *context, const int *keep,
              unsigned keep_count, unsigned fds, struct answer *ret);
+/* The same, killed after that time instead of DEPUTY_SECONDS. */
+int work_run_for(const struct deputy *d, double seconds, work_function *work, const void *context,
+                 const int *keep, unsigned keep_count, unsigned fds, struct answer *ret);
 
 bool work_target_has_ended(const struct deputy *d); /* then its pid may be another process's */
 
