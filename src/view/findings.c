@@ -716,7 +716,7 @@ static void look_at(struct job *j, struct view *v, struct member *m, struct proc
         explain_no_finding(j, &v->found, p);
     explain_no_census(&v->found, p);
     add_caches(j, &v->found, p);
-    if (m->evidence && m->evidence->sites)
+    if (p->host.traced.count > 0)
         view_sites(j, m, &p->host.traced, &v->found);
 }
 
@@ -730,6 +730,8 @@ void view_findings(struct job *j, struct view *v)
         struct member *m = j->members[i];
         if (m->evidence && m->evidence->census)
             add_census(&v->found, m);
+        if (m->evidence && m->evidence->sites)
+            view_tracer(m, &v->found);
         /* A job that does not leak has no causes; a bounded cache that fills is not one. */
         if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || member_fills(m)))
             look_at(j, v, m, p);

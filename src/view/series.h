@@ -9,7 +9,8 @@
 /* activity_rows.c: what each activity did to the series; `tracks`: one per series, same order. */
 void view_activities(const struct job *j, struct track *const *tracks, struct view *v);
 
-/* sites.c: what the tracer of a process saw, added to the findings. */
+/* sites.c: what the tracer of a process did, and the lines it saw, added to the findings. */
+void view_tracer(const struct member *m, struct findings *all);
 void view_sites(const struct job *j, const struct member *m, const struct traced *t,
                 struct findings *all);
 /* The line that allocates what this holder keeps: one that has the holder's function on its stack;

@@ -125,7 +125,7 @@ static void add_line(const struct job *j, const struct member *m, const struct t
 
 /* ---- a process ---- */
 
-static void add_tracer(const struct member *m, struct findings *all)
+void view_tracer(const struct member *m, struct findings *all)
 {
     const struct sites *s = m->evidence->sites;
     all->tracers = reallocarray(all->tracers, all->tracer_count + 1, sizeof(*all->tracers));
@@ -157,7 +157,6 @@ static bool matters(const struct traced *t, const struct traced_line *l)
 void view_sites(const struct job *j, const struct member *m, const struct traced *t,
                 struct findings *all)
 {
-    add_tracer(m, all);
     all->sites = reallocarray(all->sites, all->site_count + t->count + 1, sizeof(*all->sites));
     if (!all->sites)
         base_out_of_memory();
