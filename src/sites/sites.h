@@ -150,8 +150,12 @@ struct sites *site_looks_sites(const struct site_looks *l, site_namer *name, voi
 
 /* ---- what a site means ---- */
 
+/* The point at a moment, interpolated; needs one point at least. */
+struct site_point site_at(const struct site *s, double seconds);
+
 /* Bytes that a site gained between two moments, interpolated between its points, with the standard
- * error of the difference: exact up to the last point, else an upper bound. NAN: no points. */
+ * error of the difference: exact up to the last point, else an upper bound. `from` is not later
+ * than `to`. NAN: no points. */
 struct site_gain {
     double bytes, error;
 };
@@ -187,7 +191,7 @@ int site_own_frame(const struct site *s);
 bool site_frame_is_plumbing(const struct site_frame *f);
 
 /* "train.py:41 train → model.forward → at::conv2d": the user's line, then inwards, at most `most`
- * characters; frames are left out from the middle. */
+ * characters; frames are left out from the middle. `most` is at least 1. */
 void site_describe(const struct site *s, size_t most, struct buf *out);
 
 #endif
