@@ -2,29 +2,37 @@
 #include "cli/cli.h"
 #include "cli/load_run.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/traced.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char help[] =
-    "usage: tidemark export RUN.tide --csv|--jsonl [options]\n"
+    "usage: tidemark export RUN.tide FORM [options]\n"
     "\n"
-    "Writes the samples of a recorded run for other programs. 'tidemark analyze'\n"
-    "reads both forms.\n"
+    "Writes a recorded run for other programs, in one of these forms.\n"
     "\n"
-    "  --csv            one row a sample: seconds, step, pid, role, kind, device,\n"
-    "                   unit, value, floor, max, count; sizes in bytes. Old samples\n"
-    "                   are blocks of `count` with their mean, floor and maximum\n"
-    "  --jsonl          one line a series, as analyze --batch reads it (docs/JSON.md)\n"
-    "  --series NAME    the series NAME (a name, kind or pid) alone\n"
-    "  --all            also what is recorded but not judged: host.rss, host.pss, ...\n"
-    "  -o FILE          write to FILE instead of standard output\n"
+    "Samples; 'tidemark analyze' reads both forms:\n"
+    "  --csv             one row a sample: seconds, step, pid, role, kind, device,\n"
+    "                    unit, value, floor, max, count; sizes in bytes. Old samples\n"
+    "                    are blocks of `count` with their mean, floor and maximum\n"
+    "  --jsonl           one line a series, as analyze --batch reads it\n"
+    "  --series NAME     the series NAME (a name, kind or pid) alone\n"
+    "  --all             also what is recorded but not judged: host.rss, host.pss, ...\n"
+    "\n"
+    "Where a traced run allocated its memory; sampled, scaled up:\n"
+    "  --pprof           for pprof: objects and bytes, allocated and in use; growth\n"
+    "  --collapsed       for flamegraph.pl and others: a line a call stack\n"
+    "  --speedscope      for https://www.speedscope.app/\n"
+    "  --json            everything, see docs/JSON.md\n"
+    "  --growth, --live, --allocated, --from, --to, --process, --kind\n"
+    "                    what is written, as for 'tidemark flame'\n"
+    "\n"
+    "  -o, --output FILE write to FILE instead of standard output\n"
     "\n"
     "example: tidemark export train.tide --csv -o train.csv\n";
 
@@ -34,10 +42,12 @@ static const char help[] =
 #define MEGABYTE 0x1p20
 
 struct exporter {
-    bool csv, jsonl, all;
+    bool csv, jsonl, pprof, collapsed, speedscope, json;
+    bool all;
     const char *series, *output;
+    struct traced_options traced;
     const char *path;
-    int fd;
+    struct output to;
     struct store *store;
     struct recording *recording;
     struct buf out;
@@ -48,51 +58,14 @@ struct exporter {
 
 static int flush(struct exporter *x)
 {
-    if (x->fd == STDOUT_FILENO) {
-        int r = terminal_write(&x->out);
-        x->failed = r < 0;
-        return r;
-    }
-    for (size_t done = 0; done < x->out.len;) {
-        ssize_t n = write(x->fd, x->out.text + done, x->out.len - done);
-        if (n < 0 && errno != EINTR) {
-            int error = errno;
-            cli_say("%s: %s", x->output, error_words(error));
-            x->failed = true;
-            return -error;
-        }
-        done += n > 0 ? (size_t) n : 0;
-    }
-    buf_clear(&x->out);
-    return 0;
+    int r = output_write(&x->to, &x->out);
+    x->failed = r < 0;
+    return r;
 }
 
 static int flush_pieces(struct exporter *x)
 {
     return x->out.len < PIECE_BYTES ? 0 : flush(x);
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
-}
-
-static int open_output(struct exporter *x)
-{
-    x->fd = STDOUT_FILENO;
-    if (!x->output || strcmp(x->output, "-") == 0)
-        return 0;
-    if (is_same_file(x->output, x->path)) {
-        cli_say("%s: is the run file itself: choose another name", x->output);
-        return -EEXIST;
-    }
-    x->fd = open(x->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (x->fd >= 0)
-        return 0;
-    int error = errno;
-    cli_say("%s: cannot be written: %s", x->output, error_words(error));
-    return -error;
 }
 
 /* ---- CSV ---- */
@@ -263,7 +236,7 @@ static int jsonl_series(struct exporter *x, size_t index)
     return r;
 }
 
-/* ---- the command ---- */
+/* ---- samples ---- */
 
 static bool is_chosen(const struct exporter *x, const struct recorded_series *s)
 {
@@ -294,32 +267,103 @@ static int export_series(struct exporter *x)
     return r < 0 ? r : flush(x);
 }
 
-static int export_run(struct exporter *x)
+static int export_recording(struct exporter *x)
+{
+    int r = recording_new(x->store, &x->recording);
+    if (r < 0)
+        load_run_explain(x->path, r);
+    else if ((r = output_open(&x->to, x->output, x->path)) == 0) {
+        r = export_series(x);
+        int closed = output_close(&x->to);
+        r = r < 0 ? r : closed;
+    }
+    recording_free(x->recording);
+    return r;
+}
+
+static int export_samples(struct exporter *x)
 {
     int r = load_run_open(x->path, &x->store);
     if (r < 0)
         return r;
-    r = recording_new(x->store, &x->recording);
-    if (r < 0)
-        load_run_explain(x->path, r);
-    else if ((r = open_output(x)) == 0)
-        r = export_series(x);
-    if (x->fd > STDERR_FILENO && close(x->fd) < 0 && r == 0) {
-        r = -errno;
-        cli_say("%s: %s", x->output, error_words(-r));
-    }
-    recording_free(x->recording);
+    r = export_recording(x);
     store_free(x->store);
-    buf_release(&x->out);
     return r;
+}
+
+/* ---- traced allocations ---- */
+
+static int render_traced(struct exporter *x, const struct report_stacks *stacks)
+{
+    if (x->pprof)
+        return report_pprof(&x->out, stacks);
+    if (x->collapsed)
+        return report_collapsed(&x->out, stacks);
+    if (x->speedscope)
+        return report_speedscope(&x->out, stacks);
+    return report_sites_json(&x->out, stacks);
+}
+
+static int write_traced(struct exporter *x)
+{
+    int r = output_open(&x->to, x->output, x->path);
+    if (r < 0)
+        return r;
+    r = flush(x);
+    int closed = output_close(&x->to);
+    return r < 0 ? r : closed;
+}
+
+static int export_traced(struct exporter *x)
+{
+    struct traced *t;
+    int r = traced_load(x->path, &x->traced, &t);
+    if (r < 0)
+        return r;
+    r = render_traced(x, traced_stacks(t));
+    if (r < 0)
+        traced_say_nothing(t, x->path);
+    else
+        r = write_traced(x);
+    traced_free(t);
+    return r;
+}
+
+/* ---- the command ---- */
+
+static bool writes_samples(const struct exporter *x)
+{
+    return x->csv || x->jsonl;
+}
+
+/* NULL: the options fit. */
+static const char *find_contradiction(const struct exporter *x, int files)
+{
+    const struct traced_options *t = &x->traced;
+    if (files != 1 || x->csv + x->jsonl + x->pprof + x->collapsed + x->speedscope + x->json != 1)
+        return "expected one run file and one of --csv, --jsonl, --pprof, --collapsed,"
+               " --speedscope, --json";
+    if (writes_samples(x) && traced_options_given(t))
+        return "--growth, --live, --allocated, --process, --kind, --from and --to choose traced"
+               " allocations, not samples";
+    if (!writes_samples(x) && (x->series || x->all))
+        return "--series and --all choose samples, not traced allocations";
+    if ((x->pprof || x->json) && (t->growth || t->live || t->allocated))
+        return "--pprof and --json have all of growth, live and allocated";
+    return NULL;
 }
 
 int cmd_export(int argc, char **argv)
 {
-    struct exporter x = {.fd = -1};
+    struct exporter x = {.traced = TRACED_OPTIONS_INIT};
     const struct option_spec specs[] = {
         {"csv", OPTION_FLAG, &x.csv, NULL, NULL},
         {"jsonl", OPTION_FLAG, &x.jsonl, NULL, NULL},
+        {"pprof", OPTION_FLAG, &x.pprof, NULL, NULL},
+        {"collapsed", OPTION_FLAG, &x.collapsed, NULL, NULL},
+        {"speedscope", OPTION_FLAG, &x.speedscope, NULL, NULL},
+        {"json", OPTION_FLAG, &x.json, NULL, NULL},
+        TRACED_OPTIONS(&x.traced),
         {"all", OPTION_FLAG, &x.all, NULL, NULL},
         {"series", OPTION_TEXT, &x.series, "the name, kind or pid of a series", NULL},
         {"output", OPTION_TEXT, &x.output, "a file name", NULL},
@@ -330,10 +374,13 @@ int cmd_export(int argc, char **argv)
         return terminal_print(help);
     if (r < 0)
         return STATUS_ERROR;
-    if (files != 1 || x.csv == x.jsonl) {
-        cli_say("%s: expected one run file and --csv or --jsonl", argv[0]);
+    const char *wrong = find_contradiction(&x, files);
+    if (wrong) {
+        cli_say("%s: %s", argv[0], wrong);
         return STATUS_ERROR;
     }
     x.path = argv[1];
-    return export_run(&x) < 0 ? STATUS_ERROR : STATUS_FINE;
+    r = writes_samples(&x) ? export_samples(&x) : export_traced(&x);
+    buf_release(&x.out);
+    return r < 0 ? STATUS_ERROR : STATUS_FINE;
 }

@@ -1,6 +1,6 @@
 /* report/found.c: what grows and its holders, as text. */
 #include "report/found.h"
-#include "report/sites.h"
+#include "report/allocated.h"
 #include "report/text.h"
 
 #include <math.h>
@@ -85,7 +85,7 @@ void found_text(struct buf *out, const struct findings *f, const struct report_s
     }
     for (size_t i = 0; i < f->cache_count && i < FINDINGS_SHOWN; i++)
         add_finding(out, i == 0 ? "cache" : "", &f->caches[i], style);
-    sites_text(out, f, style);
+    allocated_text(out, f, style);
 }
 
 /* "`cache`, train.py:31: +1.00 items a step". */
@@ -107,7 +107,7 @@ void found_brief(struct buf *out, const struct findings *f, unsigned most,
     size_t shown = most < f->count ? most : f->count;
     if (f->count > 0)
         add_growth(out, f->findings[0].name ? "holder" : "cause", &f->findings[0], style);
-    sites_brief(out, f, style);
+    allocated_brief(out, f, style);
     for (size_t i = 1; i < shown; i++)
         add_also(out, &f->findings[i], style);
     size_t hidden = f->count - (shown > 0 ? shown : f->count > 0);
@@ -267,6 +267,6 @@ void found_counts(struct buf *out, const struct view *v, const struct report_sty
         add_purposes(out, c, style);
         add_cost(out, v, style);
     }
-    sites_tracers(out, &v->found, style);
+    allocated_tracers(out, &v->found, style);
     add_notes(out, &v->found, style);
 }

@@ -11,6 +11,7 @@
 
 struct account;
 struct advice_facts;
+struct sites;
 
 /* The report of `analyze`: the answer in three lines, for a leak its chart, and the verdict again
  * in the last line. With style->full also chart, phases, forecast and reasons of each series; of
@@ -133,6 +134,61 @@ void report_objects_text(struct buf *out, const struct report_objects *o,
  * to. */
 void report_objects_json(struct buf *out, const struct report_objects *list, size_t count,
                          const struct findings *found);
+
+/* ---- where memory was allocated ---- */
+
+/* The sites of one process. Nothing is owned. */
+struct report_sites {
+    const char *process; /* "trainer 31025" */
+    int64_t pid;
+    const struct sites *sites;
+    double growth; /* of its anonymous memory in the span, as measured from outside; NAN */
+};
+
+enum report_value {
+    REPORT_GROWTH,    /* bytes that a site gained in the span; those that lost some are left out */
+    REPORT_LIVE,      /* bytes that it keeps at the end of the span */
+    REPORT_ALLOCATED, /* bytes that it allocated in the span, kept or not */
+    REPORT_VALUES,
+};
+
+const char *report_value_name(enum report_value value); /* "growth", "live", "allocated" */
+
+/* What is shown of the sites of a run. Nothing is owned. */
+struct report_stacks {
+    const char *command; /* for people, redacted; NULL: watched by pid */
+    double started;      /* wall clock at second 0; NAN: not known */
+    const struct report_sites *list;
+    size_t count;
+    enum report_value value;
+    double from, to;  /* seconds of the run; NAN: the first and the last look at each process */
+    const char *span; /* the same in words: "steps 100 to 940"; NULL: in seconds */
+    unsigned kinds;   /* of memory: a bit for each enum site_kind; 0: all */
+};
+
+/* Seconds of the run: the ends of the span of a process. */
+void report_stacks_span(const struct report_stacks *r, size_t process, double *ret_from,
+                        double *ret_to);
+
+/*
+ * All of them show sampled bytes, scaled up. A stack loses allocators, the C library and the
+ * interpreter's machinery, unless it consists of nothing else; JSON has it whole. Each returns 0,
+ * or -ENODATA if there is nothing to show.
+ */
+
+/* One self-contained SVG of at most FLAME_MOST_BYTES: the outermost call on top, as in a Python
+ * traceback, and the widest first. */
+#define FLAME_MOST_BYTES ((size_t) 1 << 20)
+int report_flame(struct buf *out, const struct report_stacks *r);
+/* Brendan Gregg's format: "outermost;...;innermost BYTES", a line a stack. */
+int report_collapsed(struct buf *out, const struct report_stacks *r);
+/* The file format of speedscope: one sampled profile a process. */
+int report_speedscope(struct buf *out, const struct report_stacks *r);
+/* pprof's profile.proto in gzip's format: objects and bytes, allocated and in use, and growth;
+ * r->value selects nothing. */
+int report_pprof(struct buf *out, const struct report_stacks *r);
+/* docs/JSON.md: every listed site of the wanted kinds, with its points. */
+int report_sites_json(struct buf *out, const struct report_stacks *r);
 
 /* ---- advice ---- */
 

@@ -249,6 +249,7 @@ static void add_live(struct building *b)
         add_remains(site->points, l->moments, l->moment_count, s);
         site->cohorts[cohort_of(sites, s->birth)] += (double) s->weight;
         site->live++;
+        site->objects += (double) s->weight / fmax(1, (double) s->size);
     }
 }
 

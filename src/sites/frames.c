@@ -108,6 +108,11 @@ static bool is_own_text(const struct site_frame *f)
     return is_python(f) && matches_any(f->file, patterns);
 }
 
+bool site_frame_is_own(const struct site_frame *f)
+{
+    return is_own_file(f) || is_own_text(f);
+}
+
 static bool is_telling_native(const struct site_frame *f)
 {
     return !is_python(f) && !site_frame_is_plumbing(f);

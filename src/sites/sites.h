@@ -63,6 +63,7 @@ struct site {
     unsigned point_count;
     double cohorts[SITE_COHORTS]; /* bytes kept at the last point, by when they were allocated */
     double samples, live;         /* samples taken, and those still kept at the last point */
+    double objects; /* about so many are kept at the last point: each sample counts weight / size */
 };
 
 /* The sites of one process, by the bytes they keep at the end, the largest first. */
@@ -96,7 +97,7 @@ struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
  *   sampling ARMED SECONDS INTERVAL OTHERS NOT_SEEN
  *   counts   SAMPLES DROPPED DROPPED_BYTES STACKLESS LOST_FREES SPENT_SECONDS NATIVE PYTHON
  *   point    SECONDS BYTES ERROR ALLOCATED REMAINS REMAINS_ERROR    in the order of time
- *   site     KIND DEVICE SAMPLES LIVE TRUNCATED
+ *   site     KIND DEVICE SAMPLES LIVE TRUNCATED OBJECTS
  *   frame    FUNCTION FILE LINE MODULE OFFSET INLINED     of the site before it, innermost first
  *   cohorts  BYTES ...                                    SITE_COHORTS of them
  *
@@ -186,6 +187,9 @@ enum site_habit site_habit(const struct site *s);
  * -1: the stack is empty.
  */
 int site_own_frame(const struct site *s);
+
+/* Python of the user's: outside packages and the standard library. */
+bool site_frame_is_own(const struct site_frame *f);
 
 /* Allocators, the C library and the interpreter's own machinery, which say nothing to a user. */
 bool site_frame_is_plumbing(const struct site_frame *f);

@@ -72,7 +72,9 @@ static void add_site(struct buf *out, const struct site *s)
     add_text(out, s->device);
     add_number(out, s->samples, 0);
     add_number(out, s->live, 0);
-    buf_addf(out, "\t%d\n", s->is_truncated);
+    buf_addf(out, "\t%d", s->is_truncated);
+    add_number(out, s->objects, 1);
+    buf_addc(out, '\n');
     for (unsigned i = 0; i < s->frame_count && i < SITES_MOST_FRAMES; i++)
         add_frame(out, &s->frames[i]);
     add_points(out, s->points, s->point_count);
@@ -258,6 +260,7 @@ static void take_site(struct reading *r)
     r->site->samples = next_amount(r);
     r->site->live = next_amount(r);
     r->site->is_truncated = next_flag(r);
+    r->site->objects = next_amount(r);
 }
 
 /* Room for one more; doubles whenever the count is a power of two. */

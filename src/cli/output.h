@@ -1,0 +1,26 @@
+/* cli/output.h: where a command writes what was asked for: a file, or standard output. */
+#ifndef TIDEMARK_CLI_OUTPUT_H
+#define TIDEMARK_CLI_OUTPUT_H
+
+#include "base/base.h"
+
+/* One owner, one thread. */
+struct output {
+    const char *name; /* not owned; NULL: standard output */
+    int fd;
+};
+
+/*
+ * `name` NULL or "-": standard output. A new file is for its owner alone; one that exists is
+ * replaced and keeps its mode. `source`: what is read, and must not be written. -errno, with a
+ * message.
+ */
+int output_open(struct output *o, const char *name, const char *source);
+
+/* Writes all of `text` and empties it. -errno, with a message. */
+int output_write(struct output *o, struct buf *text);
+
+/* -errno, with a message. Call it once after output_open() succeeded. */
+int output_close(struct output *o);
+
+#endif
