@@ -326,6 +326,9 @@ TEST(modules__of_the_list_are_not_touched_once_unloaded)
     dlclose(library);
     errno = EXDEV;
     CHECK(!modules_find_in_list(address, &m) && errno == EXDEV);
+    library = dlopen(LIBRARY_B, RTLD_NOW);
+    CHECK(library && !modules_find_in_list(address, &m));
+    dlclose(library);
 }
 
 /* ---- code without any information ---- */
@@ -407,6 +410,11 @@ TEST(rules__are_found_until_files_are_unloaded)
         CHECK(rules_find(0x7fffdeadbeef) == r);
         CHECK(rules_find(0x7fffdeadbeee) == RULE_NOT_LEARNT);
         rules_forget();
+    }
+    rules_learn(0x1234, r, rules_generation());
+    for (unsigned i = 0; i < 40; i++) {
+        rules_forget();
+        CHECK(rules_find(0x1234) == RULE_NOT_LEARNT);
     }
     rules_learn(0x1234, r, rules_generation() - 1);
     CHECK(rules_find(0x1234) == RULE_NOT_LEARNT);
