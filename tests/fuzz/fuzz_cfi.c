@@ -32,18 +32,23 @@ static void check_place(const struct cfi_place *p, const struct cfi_bytes *b)
         abort();
 }
 
+static uintptr_t word_at(uintptr_t address)
+{
+    return *(const uintptr_t *) address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 static void check_rule(rule r, const uintptr_t *before, const uintptr_t *after)
 {
     uintptr_t cfa = before[rule_kind(r) == RULE_FROM_RBP ? CFI_RBP : CFI_RSP] + rule_distance(r);
     uintptr_t rbp = before[CFI_RBP];
     if (rule_kind(r) == RULE_REALIGNED) {
-        cfa = *(const uintptr_t *) (rbp - rule_distance(r));
-        rbp = *(const uintptr_t *) rbp;
+        cfa = word_at(rbp - rule_distance(r));
+        rbp = word_at(rbp);
     } else if (rule_saved_rbp(r)) {
-        rbp = *(const uintptr_t *) (cfa - rule_saved_rbp(r));
+        rbp = word_at(cfa - rule_saved_rbp(r));
     }
     if (after[CFI_RSP] != cfa || after[CFI_RBP] != rbp ||
-        after[CFI_RETURN] != ((const uintptr_t *) cfa)[-1])
+        after[CFI_RETURN] != word_at(cfa - sizeof cfa))
         abort();
 }
 
