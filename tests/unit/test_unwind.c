@@ -19,7 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #define MOST 200
 
 #if defined(__x86_64__)
@@ -54,15 +54,24 @@ static void begin(void)
     taken.is_different = false;
 }
 
-/* backtrace() begins one frame further inside. */
+/* backtrace() begins one frame further inside, and AddressSanitizer puts another one in between. */
+static size_t first_of_theirs(void)
+{
+    size_t i = 0;
+    while (i < 3 && i < taken.their_count && (uintptr_t) taken.theirs[i] != taken.ours[0])
+        i++;
+    return i;
+}
+
 NOINLINE static void take(void)
 {
     taken.our_count = unwind(stack_end(), taken.ours, MOST, &taken.is_complete);
     int count = backtrace(taken.theirs, MOST);
-    taken.their_count = count > 0 ? (size_t) count - 1 : 0;
+    taken.their_count = count > 0 ? (size_t) count : 0;
     taken.compared++;
-    if (taken.our_count != taken.their_count ||
-        memcmp(taken.ours, taken.theirs + 1, taken.our_count * sizeof *taken.ours) != 0)
+    size_t first = first_of_theirs();
+    if (taken.our_count + first != taken.their_count ||
+        memcmp(taken.ours, taken.theirs + first, taken.our_count * sizeof *taken.ours) != 0)
         taken.is_different = true;
 }
 
@@ -286,7 +295,7 @@ TEST(unwind_module__says_where_a_file_lies_and_what_it_is)
     struct unwind_module m;
     Dl_info info;
     unwind_review();
-    CHECK(dladdr(dlsym(RTLD_DEFAULT, "qsort"), &info));
+    CHECK(dladdr(dlsym(RTLD_NEXT, "gnu_get_libc_version"), &info));
     CHECK(unwind_module((uintptr_t) info.dli_saddr, &m));
     CHECK(m.start == (uintptr_t) info.dli_fbase && m.bias == m.start);
     CHECK(m.end > (uintptr_t) info.dli_saddr && strstr(m.path, "libc"));
@@ -308,7 +317,8 @@ TEST(modules__are_the_same_by_the_list_as_by_the_loader)
     struct module by_loader, by_list;
     unwind_review();
     modules_take_list();
-    uintptr_t addresses[] = {(uintptr_t) recurse_40, (uintptr_t) dlsym(RTLD_DEFAULT, "qsort")};
+    uintptr_t addresses[] = {(uintptr_t) recurse_40,
+                             (uintptr_t) dlsym(RTLD_NEXT, "gnu_get_libc_version")};
     for (size_t i = 0; i < 2; i++) {
         CHECK(modules_find_in_list(addresses[i], &by_list) && by_list.frames_header);
         if (modules_find_by_loader(addresses[i], &by_loader))
@@ -326,6 +336,9 @@ TEST(modules__of_the_list_are_not_touched_once_unloaded)
     dlclose(library);
     errno = EXDEV;
     CHECK(!modules_find_in_list(address, &m) && errno == EXDEV);
+    library = dlopen(LIBRARY_B, RTLD_NOW);
+    CHECK(library && !modules_find_in_list(address, &m));
+    dlclose(library);
 }
 
 /* ---- code without any information ---- */
@@ -407,6 +420,11 @@ TEST(rules__are_found_until_files_are_unloaded)
         CHECK(rules_find(0x7fffdeadbeef) == r);
         CHECK(rules_find(0x7fffdeadbeee) == RULE_NOT_LEARNT);
         rules_forget();
+    }
+    rules_learn(0x1234, r, rules_generation());
+    for (unsigned i = 0; i < 40; i++) {
+        rules_forget();
+        CHECK(rules_find(0x1234) == RULE_NOT_LEARNT);
     }
     rules_learn(0x1234, r, rules_generation() - 1);
     CHECK(rules_find(0x1234) == RULE_NOT_LEARNT);

@@ -18,7 +18,7 @@ caller_load(const struct caller_stack *s, uintptr_t address, uintptr_t *ret)
     if (address < s->low || address % sizeof *ret != 0 || address >= s->high ||
         s->high - address < sizeof *ret)
         return false;
-    *ret = *(const volatile uintptr_t *) address;
+    *ret = *(const volatile uintptr_t *) address; /* NOLINT: on the stack */
     return true;
 }
 

@@ -15,6 +15,11 @@
 #define MOST_MODULES 512
 #define MOST_PATH 224
 
+static const void *pointer_to(uintptr_t address)
+{
+    return (const void *) address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* ---- program headers ---- */
 
 static uintptr_t segment_start(const struct module *m, const ElfW(Phdr) * p)
@@ -40,9 +45,9 @@ static void set_frames_header(struct module *m, uintptr_t address)
     const ElfW(Phdr) *segment = address ? segment_of(m, address, 1) : NULL;
     if (!segment)
         return;
-    const uint8_t *start = (const uint8_t *) segment_start(m, segment);
+    const uint8_t *start = pointer_to(segment_start(m, segment));
     m->bytes = (struct cfi_bytes){start, start + segment->p_filesz};
-    m->frames_header = (const uint8_t *) address;
+    m->frames_header = pointer_to(address);
 }
 
 /* ---- the loader ---- */
@@ -52,12 +57,12 @@ static _Atomic(libc_object_finder *) object_finder;
 /* The program headers stand behind the ELF header, both on the first page of the file. */
 static bool read_elf_header(struct module *m)
 {
-    const ElfW(Ehdr) *e = (const ElfW(Ehdr) *) m->start;
+    const ElfW(Ehdr) *e = pointer_to(m->start);
     if (memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 || e->e_phentsize != sizeof(ElfW(Phdr)) ||
         e->e_phoff % sizeof(uintptr_t) != 0 || e->e_phoff > PAGE_BYTES ||
         e->e_phnum > (PAGE_BYTES - e->e_phoff) / sizeof(ElfW(Phdr)))
         return false;
-    m->headers = (const ElfW(Phdr) *) (m->start + (uintptr_t) e->e_phoff);
+    m->headers = pointer_to(m->start + (uintptr_t) e->e_phoff);
     m->header_count = e->e_phnum;
     return true;
 }
@@ -66,7 +71,7 @@ bool modules_find_by_loader(uintptr_t address, struct module *ret_module)
 {
     libc_object_finder *find = atomic_load_explicit(&object_finder, memory_order_relaxed);
     struct libc_object o;
-    if (!find || find((void *) address, &o) != 0)
+    if (!find || find((void *) pointer_to(address), &o) != 0)
         return false;
     *ret_module = (struct module){.start = (uintptr_t) o.start,
                                   .end = (uintptr_t) o.end,
@@ -167,7 +172,7 @@ static bool is_still_loaded(const struct listed *l)
 {
     uint8_t copy[PAGE_BYTES / 4];
     struct iovec local = {copy, headers_size(&l->module)};
-    struct iovec remote = {(void *) (uintptr_t) l->module.headers, local.iov_len};
+    struct iovec remote = {(void *) l->module.headers, local.iov_len};
     int error = errno;
     long got = syscall(SYS_process_vm_readv, getpid(), &local, 1L, &remote, 1L, 0L);
     errno = error;
@@ -209,23 +214,31 @@ bool modules_find(uintptr_t address, struct module *ret_module)
                : modules_find_in_list(address, ret_module);
 }
 
-static int get_unloaded(struct dl_phdr_info *info, size_t size, void *ret)
+/* How many files were loaded and unloaded so far. */
+struct changes {
+    unsigned long long loaded, unloaded;
+};
+
+static int get_changes(struct dl_phdr_info *info, size_t size, void *ret)
 {
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        *(unsigned long long *) ret = info->dlpi_subs;
+        *(struct changes *) ret = (struct changes){info->dlpi_adds, info->dlpi_subs};
     return 1;
 }
 
+static _Atomic unsigned long long reviewed_loaded, reviewed_unloaded;
+
 bool modules_review(void)
 {
-    static _Atomic unsigned long long unloaded_before;
-    unsigned long long unloaded = 0;
-    dl_iterate_phdr(get_unloaded, &unloaded);
+    struct changes now = {0};
+    dl_iterate_phdr(get_changes, &now);
     if (!atomic_load(&object_finder))
         atomic_store(&object_finder, libc_get_object_finder());
-    if (!atomic_load(&object_finder))
+    bool are_unloaded = atomic_exchange(&reviewed_unloaded, now.unloaded) != now.unloaded;
+    bool are_loaded = atomic_exchange(&reviewed_loaded, now.loaded) != now.loaded;
+    if ((are_loaded || are_unloaded) && !atomic_load(&object_finder))
         modules_take_list();
-    return atomic_exchange(&unloaded_before, unloaded) != unloaded;
+    return are_unloaded;
 }
 
 /* ---- build-ids ---- */
@@ -261,7 +274,7 @@ const uint8_t *module_build_id(const struct module *m, size_t *ret_length)
         uintptr_t start = segment_start(m, p);
         if (p->p_type != PT_NOTE || !segment_of(m, start, p->p_filesz))
             continue;
-        const uint8_t *id = find_in_notes((const uint8_t *) start, p->p_filesz, ret_length);
+        const uint8_t *id = find_in_notes(pointer_to(start), p->p_filesz, ret_length);
         if (id)
             return id;
     }
