@@ -31,11 +31,13 @@ struct sampling_thread {
 #define SAMPLING_THREAD __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
 extern SAMPLING_THREAD struct sampling_thread sampling_here;
 
-/* Counts an allocation. True: call sampling_take() once it is made. Exactly its bytes: an
- * allocation of none is never picked. */
+/* Counts an allocation, for one byte more than it has: so many empty ones lead to a look as well.
+ * True: call sampling_take() once it is made. */
 static inline bool sampling_counts(size_t size)
 {
-    return __builtin_expect((sampling_here.left -= (int64_t) (size & INT64_MAX)) < 0, 0);
+    uint64_t left = (uint64_t) sampling_here.left - (size & INT64_MAX) - 1;
+    sampling_here.left = (int64_t) left;
+    return __builtin_expect((int64_t) left < 0, 0);
 }
 
 /* An allocation for which sampling_counts() was true; `address` NULL: it failed. */

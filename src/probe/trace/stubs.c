@@ -11,7 +11,7 @@
 
 WEAK double wire_trace_weight(uint64_t size, double interval)
 {
-    return (double) size / -expm1(-(double) size / interval);
+    return (double) size / -expm1(-((double) size + 1) / interval);
 }
 WEAK size_t unwind(uintptr_t stack_end, uintptr_t *ret, size_t most, bool *ret_complete)
 {
