@@ -5,6 +5,7 @@ line per case: "ok NAME", or "FAIL NAME: the answer".
 """
 
 import asyncio
+import builtins
 import collections
 import ctypes
 import functools
@@ -359,6 +360,38 @@ def a_signal_handler():
     expect(seen)
 
 
+def rare_instructions():
+    """Compilers move what is rare away from the rest of the loop."""
+    class Odd:
+        def __pos__(self):
+            return check()
+
+        def __bool__(self):
+            return check()
+
+        def __delitem__(self, key):
+            check()
+
+    class Names(dict):
+        def __getitem__(self, name):
+            check()
+            raise KeyError(name)
+
+    def imports(*arguments):
+        check()
+        return original(*arguments)
+    +Odd()
+    not Odd()
+    del Odd()[1]
+    exec("len", {}, Names())
+    original, builtins.__import__ = builtins.__import__, imports
+    try:
+        import os.path
+        from os import sep
+    finally:
+        builtins.__import__ = original
+
+
 def code_with_long_lines():
     """Line tables have entries for long distances, forwards and backwards."""
     for gap in (1, 100, 127, 128, 200, 300, 5000, 70000):
@@ -619,7 +652,7 @@ CASES = [nested_functions, generators, coroutines, comprehensions, lambdas, clas
          constructors, executed_code, code_at_the_same_address, callbacks_of_c, threads,
          a_thread_without_the_gil, a_thread_unknown_to_python, deep_recursion, a_tracing_function,
          a_profiling_function, names_that_are_not_ascii, exceptions_being_handled,
-         a_signal_handler, code_with_long_lines, inside_an_allocation, objects_are_counted_once,
+         a_signal_handler, rare_instructions, code_with_long_lines, inside_an_allocation, objects_are_counted_once,
          memory_that_grows, too_much_memory_is_refused, stacks_everywhere,
          arming_while_objects_churn, under_tracemalloc, no_change_without_the_gil, a_forked_child,
          the_interpreter_ends_armed]
