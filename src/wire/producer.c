@@ -23,7 +23,7 @@ uint64_t wire_now(void)
 /* ---- making a ring ---- */
 
 /* Field 22 of /proc/self/stat. The command's name, field 2, may hold blanks and parentheses. */
-static uint64_t own_start(void)
+uint64_t wire_own_start(void)
 {
     char text[1024];
     int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -84,8 +84,7 @@ static int map(int fd, struct wire_layout **ret)
     return 0;
 }
 
-/* The name of a file of this process in the directory of the job. */
-static void name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *suffix)
+void wire_name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *suffix)
 {
     snprintf(ret, WIRE_FILE_LENGTH, "%d-%llu%s", (int) getpid(), (unsigned long long) start,
              suffix);
@@ -95,7 +94,7 @@ static void name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *su
 static int create(int place, struct wire_ring *r, uint64_t start)
 {
     char draft[WIRE_FILE_LENGTH];
-    name_file(draft, start, WIRE_RING_SUFFIX ".new");
+    wire_name_file(draft, start, WIRE_RING_SUFFIX ".new");
     int fd = openat(place, draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;
@@ -164,10 +163,10 @@ static int open_at(int place, struct wire_ring *r, uint64_t start)
 
 static int open_in(const char *directory, struct wire_ring *r)
 {
-    uint64_t start = own_start();
-    name_file(r->file, start, WIRE_RING_SUFFIX);
-    name_file(r->census, start, WIRE_CENSUS_SUFFIX);
-    name_file(r->census_draft, start, WIRE_CENSUS_SUFFIX ".new");
+    uint64_t start = wire_own_start();
+    wire_name_file(r->file, start, WIRE_RING_SUFFIX);
+    wire_name_file(r->census, start, WIRE_CENSUS_SUFFIX);
+    wire_name_file(r->census_draft, start, WIRE_CENSUS_SUFFIX ".new");
     r->directory = strdup(directory);
     if (!r->directory)
         return -ENOMEM;
@@ -195,7 +194,7 @@ int wire_open(const char *directory, struct wire_ring **ret)
     if (e == 0 && directory)
         e = open_in(directory, r);
     else if (e == 0 && (e = map(-1, &r->layout)) == 0)
-        fill(r->layout, own_start());
+        fill(r->layout, wire_own_start());
     errno = kept;
     if (e < 0) {
         free_ring(r);

@@ -98,6 +98,11 @@ int wire_open_own_ring(int place, const char *name);
 /* Opens the reader's fifo; `flags`: O_WRONLY or O_RDWR. */
 int wire_open_wake(const char *directory, int flags);
 
+/* producer.c, for trace_file.c. None allocates or takes a lock. */
+
+/* The name of a file of this process in the directory of the job. */
+void wire_name_file(char ret[WIRE_FILE_LENGTH], uint64_t start, const char *suffix);
+
 /* producer.c, for phases.c */
 
 void wire_put_anon(struct wire_ring *r, enum wire_kind kind, enum wire_source source, uint64_t now,

@@ -176,6 +176,22 @@ static inline uint32_t wire_trace_check(uint64_t address, const struct wire_trac
     return (uint32_t) (mixed ^ mixed >> 32);
 }
 
+/* ---- the process's side ---- */
+
+/* Both allocate nothing, take no lock, and serve a directory that is private to this user alone
+ * (-EPERM). */
+
+/* Maps the orders, for ever. -ENOENT: there are none yet; -EPROTO: another version's. */
+int wire_trace_orders_open(const char *directory, const struct wire_trace_orders **ret);
+uint64_t wire_own_start(void); /* of this process, in clock ticks since boot; 0: not known */
+
+/*
+ * Makes the file of this process and maps it. All of its space is allocated, so that no write can
+ * fail. A file that the process's former program left (before exec()) is replaced. -ENOSPC: the
+ * file system would be nearly full; -EFBIG: a limit of this process; other -errno.
+ */
+int wire_trace_create(const char *directory, uint64_t start, struct wire_trace_layout **ret);
+
 /* The bytes that a sample of `size` bytes stands for, where each byte is picked once in `interval`.
  * Unbiased for each sample: summing first would not be. */
 double wire_trace_weight(uint64_t size, double interval);

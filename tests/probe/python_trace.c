@@ -17,6 +17,7 @@
 
 SAMPLING_THREAD struct sampling_thread sampling_here;
 _Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS];
+_Atomic bool sampling_is_used = true;
 
 /* ---- stacks ---- */
 

@@ -1,10 +1,12 @@
-/* probe/hook/preload.c: loaded into every process of a job, active only with a Python. */
+/* probe/hook/preload.c: loaded into every process of a job, active only with a Python; but
+ * for the allocation tracer, which needs none. */
 #include "probe/base/libc.h"
 #include "probe/base/python.h"
 #include "probe/hook/imports.h"
 #include "probe/hook/prints.h"
 #include "probe/hook/ring.h"
 #include "probe/hook/torch.h"
+#include "probe/trace/sampling.h"
 
 #include <stdlib.h>
 
@@ -19,8 +21,11 @@ static void in_child(void)
  * would without the probe. */
 __attribute__((constructor)) static void on_load(void)
 {
-    if (!libc_is_glibc() || !getenv(WIRE_DIRECTORY_VARIABLE) || !python_find() ||
-        py.Py_IsInitialized())
+    const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
+    if (!libc_is_glibc() || !directory)
+        return;
+    sampling_begin(directory, sampling_find_coverage());
+    if (!python_find() || py.Py_IsInitialized())
         return;
     bool hears_imports = imports_watch("torch", torch_hook), hears_lines = lines_watch();
     if (hears_imports || hears_lines)

@@ -20,18 +20,22 @@
 struct sampling_thread {
     int64_t left;    /* bytes until the next look or sample */
     double interval; /* that `left` was drawn with; 0: a look at the orders */
-    uint64_t random;
-    bool is_busy;        /* inside sampling_take() and the like: what it allocates is not sampled */
-    uintptr_t stack_end; /* highest address of its stack; 0: not known yet */
+    uint64_t random; /* 0: not seeded yet */
+    bool is_busy;    /* inside sampling_take() and the like: what it allocates is not sampled */
+
+    uintptr_t stack_low, stack_high;   /* this part of its stack can be read */
+    uint64_t paced_since, paced_spent; /* ns; what its samples cost since then */
+    double paced_interval;
 };
 
 #define SAMPLING_THREAD __thread __attribute__((tls_model("initial-exec"), visibility("hidden")))
 extern SAMPLING_THREAD struct sampling_thread sampling_here;
 
-/* Counts an allocation. True: call sampling_take() once it is made. */
+/* Counts an allocation. True: call sampling_take() once it is made. Exactly its bytes: an
+ * allocation of none is never picked. */
 static inline bool sampling_counts(size_t size)
 {
-    return __builtin_expect((sampling_here.left -= (int64_t) (size & INT64_MAX) + 1) < 0, 0);
+    return __builtin_expect((sampling_here.left -= (int64_t) (size & INT64_MAX)) < 0, 0);
 }
 
 /* An allocation for which sampling_counts() was true; `address` NULL: it failed. */
@@ -43,6 +47,8 @@ void sampling_take(void *address, size_t size, enum wire_trace_kind kind);
 #define SAMPLING_FILTER_BITS 18
 extern _Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS]
     __attribute__((visibility("hidden")));
+/* False: nothing was sampled yet. */
+extern _Atomic bool sampling_is_used __attribute__((visibility("hidden")));
 
 static inline size_t sampling_hash(const void *address)
 {
@@ -53,14 +59,16 @@ static inline size_t sampling_hash(const void *address)
 /* False: the address is no live sample. Nearly always the answer. */
 static inline bool sampling_may_have(const void *address)
 {
-    return __builtin_expect(
-        atomic_load_explicit(&sampling_filter[sampling_hash(address)], memory_order_relaxed) != 0,
-        0);
+    return __builtin_expect(atomic_load_explicit(&sampling_is_used, memory_order_relaxed), 0) &&
+           __builtin_expect(atomic_load_explicit(&sampling_filter[sampling_hash(address)],
+                                                 memory_order_relaxed) != 0,
+                            0);
 }
 
 /* A sample that was taken out of the table; `size` 0: there was none. */
 struct sampling_record {
     void *address;
+    bool is_mapping;
     struct wire_trace_sample sample;
 };
 
@@ -69,8 +77,12 @@ void sampling_forget(void *address);
 struct sampling_record sampling_remove(void *address);
 void sampling_restore(const struct sampling_record *r);
 
-/* The pages from `address` on are unmapped. */
+/* Before pages are unmapped: what lies there of sampled mappings. The rest of a mapping stays, with
+ * its share of the weight. */
 void sampling_forget_range(const void *address, size_t size);
+
+/* sampling_may_have() is true of this address from now on. */
+void sampling_watch(const void *address);
 
 /* ---- allocators on top of others ---- */
 
@@ -90,15 +102,24 @@ static inline void sampling_resume(int64_t left)
 
 /* ---- orders ---- */
 
-/* Before any other function: whose orders to follow. `directory`: that of the rings. Opens nothing
- * yet. */
+/* Before any other function: whose orders to follow. `directory`: that of the rings. Opens no file
+ * of samples yet. Again, for another directory, only after sampling_end(). */
 void sampling_begin(const char *directory, enum wire_trace_coverage coverage);
-/* Looks at the orders now; arms or disarms. Any thread. */
+/* Somebody has undertaken to bring allocations here, or has given up. */
+void sampling_set_coverage(enum wire_trace_coverage coverage);
+/* CPython's functions are known and its allocators traced; noted for the reader. */
+void sampling_set_python(bool is_traced);
+/* Looks at the orders now; arms or disarms. Any thread, at any time; some nanoseconds. */
 void sampling_look(void);
 bool sampling_is_armed(void);
-/* In the child of a fork: the samples are the parent's. */
+/* In the child of a fork: the samples are the parent's. Called by itself after fork(); a child that
+ * was made otherwise (clone()) samples nothing. */
 void sampling_forked(void);
 /* Disarms and closes the file. */
 void sampling_end(void);
+
+/* The program calls functions of this library: WIRE_TRACE_INTERPOSED; another's:
+ * WIRE_TRACE_UNDECIDED; or the heap is a sanitizer's. Allocates. */
+enum wire_trace_coverage sampling_find_coverage(void);
 
 #endif

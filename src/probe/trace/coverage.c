@@ -1,0 +1,25 @@
+/* probe/trace/coverage.c: whose functions the program calls. */
+#include "probe/base/libc.h"
+#include "probe/trace/interpose.h"
+#include "probe/trace/sampling.h"
+
+#include <dlfcn.h>
+
+/* A sanitizer has functions of its own before the allocator's, and records of every block. */
+static bool has_sanitizer(void)
+{
+    static const char *const names[] = {"__asan_init", "__hwasan_init", "__lsan_init",
+                                        "__msan_init", "__tsan_init"};
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (dlsym(RTLD_DEFAULT, names[i]))
+            return true;
+    return false;
+}
+
+enum wire_trace_coverage sampling_find_coverage(void)
+{
+    if (!libc_is_glibc() || has_sanitizer())
+        return WIRE_TRACE_STAYS_OUT;
+    interpose_find_allocator();
+    return interpose_is_reached() ? WIRE_TRACE_INTERPOSED : WIRE_TRACE_UNDECIDED;
+}

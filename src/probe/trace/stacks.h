@@ -1,0 +1,17 @@
+/* probe/trace/stacks.h: where an allocation was made, in the process's file. Private to
+ * probe/trace. */
+#ifndef TIDEMARK_PROBE_TRACE_STACKS_H
+#define TIDEMARK_PROBE_TRACE_STACKS_H
+
+#include "wire/wire.h"
+
+#include <stdint.h>
+
+/* The number of the calling thread's stack, with this kind of allocation; WIRE_TRACE_STACKS: no
+ * room for it, which is counted. Uses some 6 KB of the stack. */
+uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind);
+
+/* Another sample of that stack. */
+void stacks_count(struct wire_trace_layout *f, uint32_t stack, double weight);
+
+#endif

@@ -1,0 +1,337 @@
+/* probe/trace/tracer.c: what the tracer of this process is at: its orders and its file. */
+#include "probe/trace/tracer.h"
+
+#include "probe/base/libc.h"
+#include "probe/trace/mappings.h"
+#include "probe/trace/range.h"
+#include "probe/trace/sampling.h"
+#include "probe/trace/table.h"
+#include "probe/trace/unwind.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DIRECTORY 1024u
+#define RETRY UINT64_C(100000000)       /* ns between two attempts to open the orders */
+#define FILE_RETRY UINT64_C(1000000000) /* ... and to make the file */
+#define LONGEST 0x1p40                  /* bytes */
+#define PATIENCE 1000                   /* times PAUSE: how long the end waits for other threads */
+#define PAUSE 100000                    /* ns */
+
+static struct {
+    char directory[DIRECTORY]; /* "": not begun */
+    enum wire_trace_coverage coverage;
+    bool is_python;
+    bool hears_forks;
+    pid_t pid;
+    uint64_t start; /* of the process, in ticks; 0: not read yet */
+
+    _Atomic(const struct wire_trace_orders *) orders;
+    _Atomic uint64_t next_try;
+    _Atomic uint32_t generation;  /* of the orders that are followed; 0: none yet */
+    _Atomic uint32_t is_looking;  /* one thread at a time looks, ... */
+    _Atomic uint32_t is_thinning; /* ... and one thins */
+
+    _Atomic uint64_t ordered;  /* bytes; 0: not armed */
+    _Atomic uint64_t interval; /* in force: the same, or longer */
+
+    _Atomic(struct wire_trace_layout *) file;
+    _Atomic uint32_t users; /* threads that may be using it */
+    _Atomic uint64_t next_file_try;
+} tracer;
+
+/* ---- is this the process that began? ---- */
+
+/* A page that is zero in a copy of the process, however it was copied, but for one that shares all
+ * memory with it (vfork()). NULL: the kernel has none. */
+static const _Atomic uint32_t *own_page;
+
+static void mark_own(void)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return;
+    if (madvise(page, 4096, MADV_WIPEONFORK) < 0) {
+        munmap(page, 4096);
+        return;
+    }
+    atomic_store((_Atomic uint32_t *) page, 1);
+    own_page = page;
+}
+
+static bool is_own(void)
+{
+    return own_page ? atomic_load_explicit(own_page, memory_order_relaxed) != 0
+                    : getpid() == tracer.pid;
+}
+
+/* ---- the file ---- */
+
+static void note_state(struct wire_trace_layout *f)
+{
+    uint64_t interval = atomic_load(&tracer.interval);
+    uint64_t never = 0;
+    atomic_store(&f->coverage, tracer.coverage);
+    atomic_store(&f->is_native, unwind_is_possible());
+    atomic_store(&f->is_python, tracer.is_python);
+    atomic_store(&f->generation, atomic_load(&tracer.generation));
+    atomic_store(&f->interval, interval);
+    atomic_store(&f->armed, interval != 0);
+    if (interval)
+        atomic_compare_exchange_strong(&f->armed_at, &never, wire_now());
+}
+
+static void open_file(void)
+{
+    struct wire_trace_layout *f;
+    uint64_t now = wire_now();
+    if (now < atomic_load(&tracer.next_file_try))
+        return;
+    atomic_store(&tracer.next_file_try, now + FILE_RETRY);
+    if (!tracer.start)
+        tracer.start = wire_own_start();
+    if (wire_trace_create(tracer.directory, tracer.start, &f) < 0)
+        return;
+    if (!own_page || !is_own())
+        mark_own();
+    table_clear_filter();
+    mappings_clear();
+    note_state(f);
+    atomic_store(&tracer.file, f);
+}
+
+struct wire_trace_layout *tracer_enter(void)
+{
+    atomic_fetch_add(&tracer.users, 1);
+    struct wire_trace_layout *f = atomic_load(&tracer.file);
+    if (f && is_own())
+        return f;
+    atomic_fetch_sub(&tracer.users, 1);
+    return NULL;
+}
+
+void tracer_leave(void)
+{
+    atomic_fetch_sub(&tracer.users, 1);
+}
+
+static bool begin_work(_Atomic uint32_t *flag)
+{
+    return atomic_exchange(flag, 1) == 0;
+}
+
+struct wire_trace_layout *tracer_enter_or_open(void)
+{
+    if (!atomic_load(&tracer.file) && begin_work(&tracer.is_looking)) {
+        if (!atomic_load(&tracer.file) && atomic_load(&tracer.interval) && getpid() == tracer.pid)
+            open_file();
+        atomic_store(&tracer.is_looking, 0);
+    }
+    return tracer_enter();
+}
+
+/* ---- orders ---- */
+
+double tracer_interval(void)
+{
+    return (double) atomic_load_explicit(&tracer.interval, memory_order_relaxed);
+}
+
+static void arm(uint64_t interval)
+{
+    if (interval == atomic_load(&tracer.ordered))
+        return;
+    atomic_store(&tracer.ordered, interval);
+    atomic_store(&tracer.interval, interval);
+}
+
+static bool is_ours(const struct wire_trace_order *o)
+{
+    if (atomic_load(&o->pid) != tracer.pid)
+        return false;
+    uint64_t start = atomic_load(&o->start);
+    if (start && !tracer.start)
+        tracer.start = wire_own_start();
+    return start == 0 || start == tracer.start;
+}
+
+/* Our own order, or that for all; NULL: none. */
+static const struct wire_trace_order *find(const struct wire_trace_orders *o)
+{
+    const struct wire_trace_order *of_all = NULL;
+    uint32_t count = atomic_load(&o->count);
+    for (uint32_t i = 0; i < count && i < WIRE_TRACE_ORDERS; i++) {
+        if (is_ours(&o->list[i]))
+            return &o->list[i];
+        if (atomic_load(&o->list[i].pid) == 0)
+            of_all = &o->list[i];
+    }
+    return of_all;
+}
+
+/*
+ * A process that is meant itself makes its file at once, so that the watcher sees it armed. Where
+ * all are meant, the first sample does: most helpers of a job end before it.
+ */
+static void follow(const struct wire_trace_orders *o)
+{
+    const struct wire_trace_order *order = find(o);
+    uint64_t interval = order ? atomic_load(&order->interval) : 0;
+    bool is_meant = order && atomic_load(&order->pid) != 0;
+    if (tracer.coverage != WIRE_TRACE_STAYS_OUT)
+        arm(interval < (uint64_t) LONGEST ? interval : (uint64_t) LONGEST);
+    if (interval && is_meant && !atomic_load(&tracer.file))
+        open_file();
+    struct wire_trace_layout *f = tracer_enter();
+    if (!f)
+        return;
+    note_state(f);
+    tracer_leave();
+}
+
+static const struct wire_trace_orders *open_orders(void)
+{
+    const struct wire_trace_orders *o = NULL;
+    uint64_t now = wire_now();
+    if (now < atomic_load(&tracer.next_try) || !tracer.directory[0])
+        return NULL;
+    atomic_store(&tracer.next_try, now + RETRY);
+    if (wire_trace_orders_open(tracer.directory, &o) == 0)
+        atomic_store(&tracer.orders, o);
+    return o;
+}
+
+void tracer_look(void)
+{
+    const struct wire_trace_orders *o = atomic_load_explicit(&tracer.orders, memory_order_acquire);
+    if (o && atomic_load(&o->generation) == atomic_load(&tracer.generation))
+        return;
+    if (!begin_work(&tracer.is_looking))
+        return;
+    o = atomic_load(&tracer.orders);
+    if (!o)
+        o = open_orders();
+    if (o && getpid() == tracer.pid) {
+        uint32_t generation = atomic_load(&o->generation);
+        atomic_store(&tracer.generation, generation);
+        follow(o);
+    }
+    atomic_store(&tracer.is_looking, 0);
+}
+
+/* ---- samples that cost too much ---- */
+
+/* Until the table is of the interval in force, should that have grown meanwhile. */
+static void thin(struct wire_trace_layout *f, uint64_t *random)
+{
+    uint64_t interval = 0;
+    while (interval != atomic_load(&tracer.interval)) {
+        interval = atomic_load(&tracer.interval);
+        atomic_store(&f->interval, interval);
+        table_thin(f, (double) interval, random);
+    }
+}
+
+void tracer_lengthen(struct wire_trace_layout *f, double interval, uint64_t *random)
+{
+    uint64_t shorter = (uint64_t) interval;
+    if (interval >= LONGEST || shorter == 0 ||
+        !atomic_compare_exchange_strong(&tracer.interval, &shorter, shorter * 2))
+        return;
+    atomic_fetch_add(&f->thinned, 1);
+    if (begin_work(&tracer.is_thinning)) {
+        thin(f, random);
+        atomic_store(&tracer.is_thinning, 0);
+    }
+}
+
+/* ---- begin, fork, end ---- */
+
+void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
+{
+    size_t length = strlen(directory);
+    if (length >= DIRECTORY)
+        return;
+    memcpy(tracer.directory, directory, length + 1);
+    tracer.coverage = coverage;
+    tracer.pid = getpid();
+    range_find_own();
+    if (!tracer.hears_forks)
+        tracer.hears_forks = libc_at_fork(sampling_forked) == 0;
+    tracer_begin_thread();
+}
+
+void sampling_set_coverage(enum wire_trace_coverage coverage)
+{
+    tracer.coverage = coverage;
+    struct wire_trace_layout *f = tracer_enter();
+    if (!f)
+        return;
+    note_state(f);
+    tracer_leave();
+}
+
+void sampling_set_python(bool is_traced)
+{
+    tracer.is_python = is_traced;
+    sampling_set_coverage(tracer.coverage);
+}
+
+bool sampling_is_armed(void)
+{
+    return tracer_interval() > 0;
+}
+
+static void disarm(void)
+{
+    atomic_store(&tracer.generation, 0);
+    atomic_store(&tracer.ordered, 0);
+    atomic_store(&tracer.interval, 0);
+}
+
+/* The forking thread may be in the middle of a sample: its signal handler forked. Then the mapping
+ * stays. */
+void sampling_forked(void)
+{
+    struct wire_trace_layout *f = atomic_exchange(&tracer.file, NULL);
+    int kept = errno;
+    disarm();
+    tracer.pid = getpid();
+    tracer.start = 0;
+    atomic_store(&tracer.users, 0);
+    atomic_store(&tracer.is_looking, 0);
+    atomic_store(&tracer.is_thinning, 0);
+    atomic_store(&tracer.next_file_try, 0);
+    if (f && !sampling_here.is_busy)
+        munmap(f, sizeof(*f));
+    tracer_begin_thread();
+    errno = kept;
+}
+
+/* A thread may have ended in the middle of a sample: then the mapping stays. */
+static void unmap(struct wire_trace_layout *f)
+{
+    for (int i = 0; i < PATIENCE && atomic_load(&tracer.users) != 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+    if (atomic_load(&tracer.users) == 0)
+        munmap(f, sizeof(*f));
+}
+
+void sampling_end(void)
+{
+    int kept = errno;
+    tracer.directory[0] = '\0';
+    const struct wire_trace_orders *o = atomic_exchange(&tracer.orders, NULL);
+    disarm();
+    struct wire_trace_layout *f = atomic_exchange(&tracer.file, NULL);
+    if (f) {
+        atomic_store(&f->armed, 0);
+        unmap(f);
+    }
+    (void) o; /* another thread may be reading it: two pages stay mapped */
+    errno = kept;
+}
