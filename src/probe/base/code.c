@@ -82,7 +82,7 @@ static py_object *field(py_object *o, const char *name)
     return value;
 }
 
-static const char *within_its_function(const char *name)
+const char *code_within_function(const char *name)
 {
     static const char locals[] = "<locals>.";
     for (const char *at; (at = strstr(name, locals));)
@@ -101,7 +101,7 @@ const char *code_function(py_object *code)
     const char *text = code_text(field(code, "co_qualname"));
     if (!text)
         text = code_text(field(code, "co_name"));
-    return text ? within_its_function(text) : "";
+    return text ? code_within_function(text) : "";
 }
 
 int code_first_line(py_object *code)
@@ -118,7 +118,7 @@ int code_first_line(py_object *code)
 const char *code_function_name(py_object *function)
 {
     const char *text = code_text(field(function, "__qualname__"));
-    return text ? within_its_function(text) : code_function(py.PyFunction_GetCode(function));
+    return text ? code_within_function(text) : code_function(py.PyFunction_GetCode(function));
 }
 
 const py_object *code_class(const char *module, const char *name)

@@ -29,6 +29,9 @@ int code_first_line(py_object *code);
 /* The name as the function object has it, borrowed: with its class in every version. */
 const char *code_function_name(py_object *function);
 
+/* A qualified name without the enclosing functions, part of the same text. Needs no GIL. */
+const char *code_within_function(const char *name);
+
 /* The value of `name` in an exact dict, borrowed. A linear search, so that no __eq__ of the program
  * runs. NULL: not among the first 4096 entries. */
 py_object *code_named(py_object *dict, const char *name);

@@ -24,6 +24,7 @@ struct layout {
     short link;         /* where that pointer leads, the offset of the frame; -1: it is the frame */
     short code, previous, instruction, slots;
     short owner, stack_top;        /* 0: not in this version */
+    short is_entry;                /* a byte; 0: told by `owner` of the previous frame */
     short object_frame;            /* in a frame object: the frame; 0: it is the frame */
     short generator_frame;         /* in a generator: the frame; up to 3.10 a pointer to it */
     short running;                 /* in a frame object, a byte; 0: not needed */
@@ -75,6 +76,7 @@ static const struct layout layouts[] = {
      .slots = 72,
      .owner = 69,
      .stack_top = 64,
+     .is_entry = 68,
      .object_frame = 24,
      .generator_frame = 80,
      .stack_size = 68,
@@ -114,6 +116,8 @@ static const struct layout layouts[] = {
 };
 
 #define THREAD_INTERPRETER 16 /* PyThreadState.interp */
+#define CODE_UNITS 16         /* since 3.11, in a code object: ob_size, ... */
+#define FIRST_TRACEABLE (-16) /* ... and before `code_begin`: the unit that begins the function */
 #define CELL_CONTENTS 16      /* PyCellObject.ob_ref */
 #define BYTES_BEGIN 32        /* PyBytesObject.ob_sval */
 #define OWNER_C_STACK 3       /* the interpreter's C frames between Python frames */
@@ -140,23 +144,42 @@ static int number_at(const void *base, short offset)
 
 /* ---- one frame ---- */
 
+static bool is_of_c_stack(const void *frame)
+{
+    return known->owner && ((const char *) frame)[known->owner] >= OWNER_C_STACK;
+}
+
+/* Since 3.12, the interpreter runs a few instructions of its own after an __init__(). */
+static bool is_of_interpreter(const py_object *code)
+{
+    return known->code_begin && number_at(code, (short) (known->code_begin + FIRST_TRACEABLE)) >=
+                                    number_at(code, CODE_UNITS);
+}
+
 static bool is_of_python(const void *frame)
 {
-    if (known->owner && ((const char *) frame)[known->owner] >= OWNER_C_STACK)
+    if (is_of_c_stack(frame))
         return false;
     const py_object *code = pointer_at(frame, known->code);
-    return code && heap_type(code) == py.PyCode_Type;
+    return code && heap_type(code) == py.PyCode_Type && !is_of_interpreter(code);
+}
+
+/* The offset in the code in bytes. Negative: the function has not begun. */
+static int frame_instruction(const void *frame)
+{
+    if (!known->code_begin)
+        return number_at(frame, known->instruction) * known->instruction_bytes;
+    const char *at = pointer_at(frame, known->instruction);
+    const char *begin = (const char *) pointer_at(frame, known->code) + known->code_begin;
+    return at >= begin && at - begin < INT32_MAX ? (int) (at - begin) : -1;
 }
 
 static int frame_line(const void *frame)
 {
-    py_object *code = pointer_at(frame, known->code);
-    if (!known->code_begin)
-        return py.PyCode_Addr2Line(code,
-                                   number_at(frame, known->instruction) * known->instruction_bytes);
-    const char *at = pointer_at(frame, known->instruction);
-    ptrdiff_t offset = at - ((const char *) code + known->code_begin);
-    return offset >= 0 && offset < INT32_MAX ? py.PyCode_Addr2Line(code, (int) offset) : 0;
+    int instruction = frame_instruction(frame);
+    if (known->code_begin && instruction < 0)
+        return 0;
+    return py.PyCode_Addr2Line(pointer_at(frame, known->code), instruction);
 }
 
 static void *thread_frame(const void *thread)
@@ -289,6 +312,37 @@ bool frames_learn(void)
         return false; /* no Python function runs: try again later */
     state = agrees(object, innermost(py.PyThreadState_Get())) ? LEARNT : IMPOSSIBLE;
     return state == LEARNT;
+}
+
+/* ---- one stack ---- */
+
+void frames_begin(const void *thread, struct frame_walk *ret)
+{
+    *ret = (struct frame_walk){.next = thread_frame(thread), .left = FRAMES_MOST};
+}
+
+/* Up to 3.10 each function has a loop of its own. */
+static bool is_entry(const void *frame, const void *previous)
+{
+    if (known->is_entry)
+        return ((const char *) frame)[known->is_entry];
+    return !known->owner || !previous || is_of_c_stack(previous);
+}
+
+bool frames_next(struct frame_walk *w, struct frame_place *ret)
+{
+    while (w->next && w->left > 0) {
+        const void *frame = w->next;
+        w->left--;
+        w->next = pointer_at(frame, known->previous);
+        if (is_of_python(frame)) {
+            *ret = (struct frame_place){.code = pointer_at(frame, known->code),
+                                        .instruction = frame_instruction(frame),
+                                        .is_entry = is_entry(frame, w->next)};
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- all frames ---- */

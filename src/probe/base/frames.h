@@ -47,6 +47,31 @@ bool frames_is_generator(const py_object *type);
  * frame, or none that can be read. */
 bool frames_waiting(py_object *o, const py_object *value, struct frame_root *ret);
 
+/* ---- the calling thread's own stack ---- */
+
+/*
+ * A thread's frames change only by itself. So after frames_learn() it may read them without the
+ * GIL, at any point at which it calls C code. Nothing of the interpreter is called.
+ */
+struct frame_place {
+    const py_object *code;
+    int instruction; /* its offset in the code, in bytes; negative: the function has not begun */
+    bool is_entry;   /* the interpreter's loop was called for this function, by C code. Since 3.11
+                        the loop runs the functions inside it as well */
+};
+
+struct frame_walk {
+    const void *next;
+    unsigned left; /* at most so many frames more */
+};
+
+/* `thread`: the calling thread's PyThreadState. */
+void frames_begin(const void *thread, struct frame_walk *ret);
+/* From the innermost function outwards. False: no more. */
+bool frames_next(struct frame_walk *w, struct frame_place *ret);
+
+/* ---- */
+
 /* The number of Python functions on the calling thread's stack; 0: none, or not known. */
 unsigned frames_depth(void);
 

@@ -31,8 +31,12 @@ bool python_find(void)
     all = all && find("_Py_NoneStruct", &py.none);
     all = all && find("PyExc_StopIteration", &py.stop_iteration);
     all = all && find("PyExc_Exception", &py.exception);
+    if (!find("PyThreadState_GetUnchecked", &py.current_thread)) /* since 3.13 */
+        find("_PyThreadState_UncheckedGet", &py.current_thread);
     /* All of this relies on the GIL. */
     all = all && !strstr(py.Py_GetVersion(), "free-threading");
+    if (!all)
+        py.current_thread = NULL; /* python_has_gil() relies on the others */
     state = all ? FOUND : MISSING;
     return all;
 }
@@ -41,6 +45,29 @@ int python_minor_version(void)
 {
     const char *version = py.Py_GetVersion(); /* "3.11.2 (main, ..." */
     return strncmp(version, "3.", 2) == 0 ? atoi(version + 2) : 0;
+}
+
+bool python_has_gil(void)
+{
+    if (!py.current_thread || !py.Py_IsInitialized())
+        return false;
+    const void *current = py.current_thread();
+    return current && current == py.PyGILState_GetThisThreadState();
+}
+
+ptrdiff_t python_member_offset(py_object *type, const char *name)
+{
+    const struct {
+        const char *name;
+        int type;
+        ptrdiff_t offset;
+    } * member; /* PyMemberDef */
+    py_object *descriptor = python_attribute(type, name);
+    bool is_member = descriptor && python_is(descriptor, py.PyMemberDescr_Type);
+    if (is_member) /* PyMemberDescrObject.d_member */
+        memcpy(&member, (const char *) descriptor + 5 * sizeof(void *), sizeof(member));
+    python_drop(descriptor); /* the type holds it */
+    return is_member ? member->offset : -1;
 }
 
 void python_drop(py_object *o)

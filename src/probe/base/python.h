@@ -17,6 +17,14 @@ struct py_method { /* PyMethodDef */
     const char *doc;
 };
 
+struct py_allocator { /* PyMemAllocatorEx */
+    void *context;
+    void *(*malloc)(void *context, size_t size);
+    void *(*calloc)(void *context, size_t count, size_t size);
+    void *(*realloc)(void *context, void *address, size_t size);
+    void (*free)(void *context, void *address);
+};
+
 #define PY_VARARGS 1  /* METH_VARARGS */
 #define PY_KEYWORDS 2 /* METH_KEYWORDS: the third argument is a dict or NULL */
 
@@ -80,11 +88,16 @@ struct py_method { /* PyMethodDef */
     X(void *, PyEval_SaveThread, (void) )                                                          \
     X(void, PyEval_RestoreThread, (void *thread))                                                  \
     X(int, PyGILState_Ensure, (void) )                                                             \
+    X(void *, PyGILState_GetThisThreadState, (void) )                                              \
     X(void, PyGILState_Release, (int state))                                                       \
     X(void *, PyInterpreterState_Get, (void) )                                                     \
     X(void *, PyInterpreterState_ThreadHead, (void *interpreter))                                  \
     X(void *, PyThreadState_Next, (void *thread))                                                  \
     X(int, PyCode_Addr2Line, (py_object * code, int instruction))                                  \
+    X(void *, PyMem_Malloc, (size_t size))                                                         \
+    X(void *, PyObject_Malloc, (size_t size))                                                      \
+    X(void, PyMem_GetAllocator, (int domain, struct py_allocator *allocator))                      \
+    X(void, PyMem_SetAllocator, (int domain, struct py_allocator *allocator))                      \
     X(py_object *, PyFunction_GetCode, (py_object * function))                                     \
     X(py_object *, PyFunction_GetDefaults, (py_object * function))                                 \
     X(py_object *, PyFunction_GetKwDefaults, (py_object * function))                               \
@@ -131,6 +144,9 @@ struct python {
     py_object *none;            /* borrowed: &_Py_NoneStruct */
     py_object **stop_iteration; /* &PyExc_StopIteration */
     py_object **exception;      /* &PyExc_Exception */
+    /* PyThreadState_GetUnchecked(), of the thread that has the GIL; since 3.12 NULL in all others.
+     * NULL: not in this interpreter. */
+    void *(*current_thread)(void);
 };
 
 extern struct python py;
@@ -140,6 +156,14 @@ bool python_find(void);
 
 /* 11 for Python 3.11; 0: not Python 3. */
 int python_minor_version(void);
+
+/* The interpreter runs, and the calling thread has its GIL. Allocates nothing and takes no lock.
+ * False before python_find(). */
+bool python_has_gil(void);
+
+/* The offset of a member of the objects of a type written in C, such as "co_name" of code objects;
+ * -1: there is none. The GIL is held. */
+ptrdiff_t python_member_offset(py_object *type, const char *name);
 
 /* ---- shorthand; each leaves no error behind, and NULL means "none" ---- */
 
