@@ -34,9 +34,10 @@ struct reader {
 
 /* ---- opening ---- */
 
+/* Writable copies of pages: libelf corrects the headers of sections that it decompresses. */
 static int open_mapped(int fd, size_t size, struct elf_bytes *ret)
 {
-    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     return bytes == MAP_FAILED ? -errno : elf_bytes_open(bytes, size, ret);
 }
 
@@ -101,9 +102,7 @@ static const char *demangled(struct reader *r, const char *linked)
 
 static const char *name_of(struct reader *r, const struct debug_frame *f)
 {
-    if (f->linked)
-        return demangled(r, f->linked);
-    return f->name ? f->name : "";
+    return f->linked ? demangled(r, f->linked) : f->name;
 }
 
 /* ---- passes ---- */

@@ -4,6 +4,8 @@
 #include "symbol/offsets.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEEPEST 64u /* blocks in functions, classes in namespaces */
@@ -114,6 +116,57 @@ static uint64_t number(const struct libdw *dw, struct libdw_die *die, unsigned n
     return dw->attribute(die, name, &a) && dw->number(&a, &value) == 0 ? value : 0;
 }
 
+/* Follows an inlined or detached function to where it is declared. */
+static struct libdw_die declaration(const struct libdw *dw, struct libdw_die die)
+{
+    struct libdw_attribute a;
+    for (unsigned i = 0; i < 4; i++)
+        if ((!dw->attribute(&die, LIBDW_ABSTRACT, &a) &&
+             !dw->attribute(&die, LIBDW_DECLARED, &a)) ||
+            !dw->die_of(&a, &die))
+            break;
+    return die;
+}
+
+static bool has_namespaces(const struct libdw *dw, struct libdw_die *unit)
+{
+    uint64_t language = number(dw, unit, LIBDW_LANGUAGE);
+    return language == LIBDW_CXX || language == LIBDW_CXX_11 || language == LIBDW_CXX_14 ||
+           language == LIBDW_CXX_17 || language == LIBDW_CXX_20 || language == LIBDW_RUST;
+}
+
+static void add_text(char *to, size_t size, const char *text)
+{
+    size_t used = strlen(to);
+    snprintf(to + used, size - used, "%s", text);
+}
+
+/* The names of what the declaration is in. Finding it takes a walk through the whole unit. */
+static void add_namespaces(const struct libdw *dw, struct libdw_die *die, char *to, size_t size)
+{
+    struct libdw_die declared = declaration(dw, *die), *scopes = NULL;
+    for (int i = dw->scopes(&declared, &scopes) - 1; i > 0; i--) {
+        const char *name = holds_functions(dw->tag(&scopes[i])) ? dw->die_name(&scopes[i]) : NULL;
+        if (name) {
+            add_text(to, size, name);
+            add_text(to, size, "::");
+        }
+    }
+    free(scopes);
+}
+
+static void name_function(const struct libdw *dw, struct libdw_die *unit, struct libdw_die *die,
+                          struct debug_frame *ret)
+{
+    ret->linked = linked_name(dw, die);
+    const char *name = ret->linked ? NULL : dw->die_name(die);
+    if (!name)
+        return;
+    if (has_namespaces(dw, unit))
+        add_namespaces(dw, die, ret->name, sizeof ret->name);
+    add_text(ret->name, sizeof ret->name, name);
+}
+
 /* Where the line table has the address. */
 static void locate(const struct libdw *dw, struct libdw_die *unit, uint64_t address,
                    struct debug_frame *ret)
@@ -149,7 +202,8 @@ size_t debug_info_frames(const struct debug_info *d, uint64_t unit, uint64_t add
     size_t count = find_functions(dw, unit_die, address, dies);
     for (size_t i = 0; i < count; i++) {
         struct libdw_die *die = &dies[count - 1 - i];
-        ret[i] = (struct debug_frame){.linked = linked_name(dw, die), .name = dw->die_name(die)};
+        ret[i] = (struct debug_frame){0};
+        name_function(dw, &unit_die, die, &ret[i]);
         if (i == 0)
             locate(dw, &unit_die, address, &ret[i]);
         else

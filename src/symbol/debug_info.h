@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define DEBUG_FRAMES 16u /* functions at one address; the outermost are left out */
+#define DEBUG_NAME_BYTES 256u
 
 /* The debug information of one file. Stays until the process ends, with every text of it. */
 struct debug_info {
@@ -18,8 +19,9 @@ struct debug_info {
 };
 
 struct debug_frame {
-    const char *linked, *name; /* NULL: not known; `name` without namespaces */
-    const char *file;          /* NULL: not known */
+    const char *linked;          /* NULL: not known; then ... */
+    char name[DEBUG_NAME_BYTES]; /* ... with its namespaces, cut; "": not known either */
+    const char *file;            /* NULL: not known */
     int line;
 };
 

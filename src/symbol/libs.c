@@ -32,6 +32,8 @@ static const struct call {
     CALL(inherited, "dwarf_attr_integrate"),
     CALL(text, "dwarf_formstring"),
     CALL(number, "dwarf_formudata"),
+    CALL(die_of, "dwarf_formref_die"),
+    CALL(scopes, "dwarf_getscopes_die"),
     CALL(die_name, "dwarf_diename"),
     CALL(line_at, "dwarf_getsrc_die"),
     CALL(line_number, "dwarf_lineno"),

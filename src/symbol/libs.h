@@ -38,10 +38,23 @@ enum libdw_tag {
 };
 
 enum libdw_name {
+    LIBDW_LANGUAGE = 0x13,
+    LIBDW_ABSTRACT = 0x31,
+    LIBDW_DECLARED = 0x47,
     LIBDW_CALL_FILE = 0x58,
     LIBDW_CALL_LINE = 0x59,
     LIBDW_LINKED_NAME = 0x6e,
     LIBDW_OLD_LINKED_NAME = 0x2007,
+};
+
+/* Of those with namespaces. */
+enum libdw_language {
+    LIBDW_CXX = 0x04,
+    LIBDW_CXX_11 = 0x1a,
+    LIBDW_RUST = 0x1c,
+    LIBDW_CXX_14 = 0x21,
+    LIBDW_CXX_17 = 0x2a,
+    LIBDW_CXX_20 = 0x2b,
 };
 
 struct libdw {
@@ -64,6 +77,8 @@ struct libdw {
                                          struct libdw_attribute *ret);
     const char *(*text)(struct libdw_attribute *attribute);
     int (*number)(struct libdw_attribute *attribute, uint64_t *ret);
+    struct libdw_die *(*die_of)(struct libdw_attribute *attribute, struct libdw_die *ret);
+    int (*scopes)(struct libdw_die *die, struct libdw_die **ret);
     const char *(*die_name)(struct libdw_die *die);
     void *(*line_at)(struct libdw_die *unit, uint64_t address);
     int (*line_number)(void *line, int *ret);

@@ -234,7 +234,7 @@ static void skip_arguments(struct tidy *t)
     for (unsigned i = 0; i < sizeof qualifiers / sizeof qualifiers[0]; i++)
         if (starts(t->at, qualifiers[i]))
             t->at += strlen(qualifiers[i]);
-    if (*t->at == ' ') /* a clone's mark, a constraint */
+    if (starts(t->at, " [clone") || starts(t->at, " requires "))
         t->at += strlen(t->at);
 }
 
