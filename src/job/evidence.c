@@ -364,6 +364,11 @@ static double step_at(const struct step_clock *c, double seconds)
     return clock_step_at(c, last ? fmin(seconds, last->seconds) : seconds);
 }
 
+double evidence_step_at(const struct job *j, double seconds)
+{
+    return step_at(&j->clock, seconds);
+}
+
 void evidence_steps_of(const struct job *j, const struct member *m, unsigned growing,
                        census_steps ret)
 {

@@ -85,6 +85,8 @@ bool evidence_is_of_late(const struct job *j, const struct member *m);
 /* The steps at which a growing type was counted, by the step clock. */
 void evidence_steps_of(const struct job *j, const struct member *m, unsigned growing,
                        census_steps ret);
+/* The step of that second; after the last mark, the last one. NAN: not known. */
+double evidence_step_at(const struct job *j, double seconds);
 /* Converts a census time to seconds of the run. */
 double evidence_seconds(const struct job *j, uint64_t time);
 

@@ -10,28 +10,28 @@
 #define INTERVAL_ERRORS 2.0
 #define GAIN_ERRORS 4.0
 
-static const struct site_frame *own_frame(const struct site *s)
-{
-    int at = site_own_frame(s);
-    return at < 0 ? NULL : &s->frames[at];
-}
-
 static bool is_same_frame(const struct site_frame *a, const struct site_frame *b)
 {
     if (!a || !b)
         return a == b;
-    bool is_known = a->function[0] || b->function[0];
-    return strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0 &&
-           a->line == b->line && strcmp(a->module, b->module) == 0 &&
-           (is_known || a->offset == b->offset);
+    return a->line == b->line && strcmp(a->function, b->function) == 0 &&
+           strcmp(a->file, b->file) == 0 && strcmp(a->module, b->module) == 0 &&
+           (a->function[0] || a->offset == b->offset);
 }
 
 bool traced_is_of_line(const struct site *s, const struct traced_line *l)
 {
-    return s->kind == l->site->kind && is_same_frame(own_frame(s), own_frame(l->site));
+    return s->kind == l->site->kind && is_same_frame(s->own, l->site->own);
 }
 
-/* ---- gains ---- */
+/* ---- lines ---- */
+
+/* A line while its sites are added up: in the whole time, and in both halves of it. */
+struct sum {
+    const struct site *site; /* that gained most; its stack stands for all */
+    double most;
+    struct site_gain whole, first, last;
+};
 
 static void add_gain(struct site_gain *to, struct site_gain g)
 {
@@ -39,25 +39,45 @@ static void add_gain(struct site_gain *to, struct site_gain g)
     to->error = hypot(to->error, isnan(g.error) ? 0 : g.error);
 }
 
-static struct site_gain gain_of(const struct sites *all, const struct traced_line *l, double from,
-                                double to)
-{
-    struct site_gain sum = {0, 0};
-    for (size_t i = 0; i < all->count; i++)
-        if (traced_is_of_line(&all->list[i], l))
-            add_gain(&sum, site_gain(&all->list[i], from, to));
-    return sum;
-}
-
-/* It gained while it was traced, and surely no more in the last half of that time. */
-static bool has_stopped(const struct sites *all, const struct traced *t,
-                        const struct traced_line *l)
+static void add_site(const struct traced *t, const struct site *s, struct sum *to)
 {
     double middle = (t->from + t->to) / 2;
-    struct site_gain first = gain_of(all, l, t->from, middle),
-                     last = gain_of(all, l, middle, t->to);
-    return last.bytes + INTERVAL_ERRORS * last.error <
-           LEDGER_PART * (first.bytes - INTERVAL_ERRORS * first.error);
+    struct site_gain whole = site_gain(s, t->from, t->to);
+    if (!to->site || whole.bytes > to->most) {
+        to->site = s;
+        to->most = whole.bytes;
+    }
+    add_gain(&to->whole, whole);
+    add_gain(&to->first, site_gain(s, t->from, middle));
+    add_gain(&to->last, site_gain(s, middle, t->to));
+}
+
+/* The caller frees it; *ret_count is at most the number of sites. */
+static struct sum *add_up(const struct sites *all, const struct traced *t, size_t *ret_count)
+{
+    struct sum *sums = calloc(all->count + 1, sizeof(*sums));
+    size_t count = 0;
+    if (!sums)
+        base_out_of_memory();
+    for (size_t i = 0; i < all->count; i++) {
+        size_t k = 0;
+        while (k < count &&
+               !traced_is_of_line(&all->list[i], &(struct traced_line){.site = sums[k].site}))
+            k++;
+        count += k == count;
+        add_site(t, &all->list[i], &sums[k]);
+    }
+    *ret_count = count;
+    return sums;
+}
+
+/* ---- what a line gained ---- */
+
+/* It gained while it was traced, and surely no more in the last half of that time. */
+static bool has_stopped(const struct sum *s)
+{
+    return s->last.bytes + INTERVAL_ERRORS * s->last.error <
+           LEDGER_PART * (s->first.bytes - INTERVAL_ERRORS * s->first.error);
 }
 
 /* Memory from before the tracer was armed is freed unseen while new memory replaces it. So much of
@@ -66,25 +86,6 @@ static double replaced(const struct traced *t)
 {
     double excess = t->gain.bytes - INTERVAL_ERRORS * t->gain.error - t->grown;
     return excess > 0 ? excess : 0;
-}
-
-static void measure(const struct sites *all, const struct traced *t, struct traced_line *l)
-{
-    struct site_gain g = gain_of(all, l, t->from, t->to);
-    double width = INTERVAL_ERRORS * g.error;
-    l->gain = g;
-    l->gained = (struct interval){fmax(g.bytes - width - replaced(t), 0), g.bytes + width};
-    l->has_stopped = has_stopped(all, t, l);
-}
-
-/* ---- lines ---- */
-
-static bool is_listed(const struct traced *t, const struct site *s)
-{
-    for (unsigned i = 0; i < t->count; i++)
-        if (traced_is_of_line(s, &t->lines[i]))
-            return true;
-    return false;
 }
 
 static int larger_first(const void *a, const void *b)
@@ -102,34 +103,22 @@ static void keep(struct traced *t, const struct traced_line *l)
     qsort(t->lines, t->count, sizeof(t->lines[0]), larger_first);
 }
 
-/* The site of the line that gained most: its stack stands for all. */
-static const struct site *largest_of(const struct sites *all, const struct traced *t,
-                                     const struct traced_line *l)
-{
-    const struct site *best = l->site;
-    double most = -INFINITY;
-    for (size_t i = 0; i < all->count; i++) {
-        double bytes = site_gain(&all->list[i], t->from, t->to).bytes;
-        if (traced_is_of_line(&all->list[i], l) && bytes > most) {
-            best = &all->list[i];
-            most = bytes;
-        }
-    }
-    return best;
-}
-
 static void find_lines(const struct sites *all, struct traced *t)
 {
-    for (size_t i = 0; i < all->count; i++) {
-        struct traced_line line = {.site = &all->list[i]};
-        if (is_listed(t, line.site))
-            continue;
-        measure(all, t, &line);
-        if (line.gain.bytes > GAIN_ERRORS * line.gain.error)
-            keep(t, &line);
+    size_t count;
+    struct sum *sums = add_up(all, t, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct site_gain g = sums[i].whole;
+        double width = INTERVAL_ERRORS * g.error;
+        if (g.bytes > GAIN_ERRORS * g.error)
+            keep(t, &(struct traced_line){
+                        .site = sums[i].site,
+                        .gain = g,
+                        .gained = {fmax(g.bytes - width - replaced(t), 0), g.bytes + width},
+                        .has_stopped = has_stopped(&sums[i]),
+                    });
     }
-    for (unsigned i = 0; i < t->count; i++)
-        t->lines[i].site = largest_of(all, t, &t->lines[i]);
+    free(sums);
 }
 
 bool traced_of(const struct member *m, double rate_per_second, struct traced *ret)
@@ -189,7 +178,7 @@ void traced_judge(const struct job *j, const struct member *m, const struct trac
         return;
     for (unsigned i = 0; i < all->point_count; i++) {
         double seconds = all->points[i].seconds;
-        double step = has_steps ? clock_step_at(&j->clock, seconds) : (double) NAN;
+        double step = has_steps ? evidence_step_at(j, seconds) : (double) NAN;
         (void) engine_push(e, step, seconds, bytes_at(all, l, i));
     }
     engine_answer(e, ret);

@@ -299,6 +299,7 @@ struct sites *site_looks_sites(const struct site_looks *l, site_namer *name, voi
     count_samples(b);
     s->kept = s->points[s->point_count - 1].bytes;
     s->kept_variance = s->points[s->point_count - 1].variance;
+    sites_find_own(s);
     naming_free(b->naming);
     free(b->groups);
     free(b);

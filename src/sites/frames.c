@@ -129,6 +129,14 @@ int site_own_frame(const struct site *s)
     return (int) s->frame_count - 1;
 }
 
+void sites_find_own(struct sites *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        int own = site_own_frame(&s->list[i]);
+        s->list[i].own = own < 0 ? NULL : &s->list[i].frames[own];
+    }
+}
+
 /* ---- one frame as text ---- */
 
 /* "torch.nn." of torch/nn/modules/conv.py, "threading." of threading.py: at most two folders, else

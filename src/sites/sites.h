@@ -58,7 +58,8 @@ struct site {
     const char *device;        /* "cuda:0"; "": host memory */
     struct site_frame *frames; /* innermost first: native ones, then Python's; 0: not known */
     unsigned frame_count;
-    bool is_truncated; /* there were more frames */
+    const struct site_frame *own; /* the frame of site_own_frame(), found once; NULL: none */
+    bool is_truncated;            /* there were more frames */
     struct site_point points[SITE_POINTS];
     unsigned point_count;
     double cohorts[SITE_COHORTS]; /* bytes kept at the last point, by when they were allocated */
@@ -187,6 +188,8 @@ enum site_habit site_habit(const struct site *s);
  * -1: the stack is empty.
  */
 int site_own_frame(const struct site *s);
+/* Finds it for all; both ways to sites do. */
+void sites_find_own(struct sites *s);
 
 /* Python of the user's: outside packages and the standard library. */
 bool site_frame_is_own(const struct site_frame *f);

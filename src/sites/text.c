@@ -350,6 +350,7 @@ static struct sites *new_sites(void)
 
 static void conclude(struct sites *s)
 {
+    sites_find_own(s);
     if (s->point_count == 0)
         return;
     s->kept = s->points[s->point_count - 1].bytes;

@@ -55,11 +55,10 @@ static void fill_stack(const struct site *s, struct site_view *ret)
 
 static void fill_own(const struct site *s, struct site_view *ret)
 {
-    int own = site_own_frame(s);
+    const struct site_frame *f = s->own;
     ret->line = NAN;
-    if (own < 0)
+    if (!f)
         return;
-    const struct site_frame *f = &s->frames[own];
     ret->function = copied(f->function);
     ret->file = copied(f->file);
     ret->line = f->line > 0 ? f->line : (double) NAN;
@@ -71,7 +70,7 @@ static double units_of(const struct job *j, const struct traced *t, enum series_
     double seconds = t->to - t->from;
     if (clock == CLOCK_SECONDS)
         return seconds;
-    return clock_step_at(&j->clock, t->to) - clock_step_at(&j->clock, t->from);
+    return evidence_step_at(j, t->to) - evidence_step_at(j, t->from);
 }
 
 static void fill_words(const struct job *j, const struct traced *t, const struct traced_line *l,
@@ -191,13 +190,12 @@ const struct traced_line *view_line_of(const struct traced *t, const struct wire
 
 void view_place_of(const struct traced_line *l, struct finding *f)
 {
-    int own = site_own_frame(l->site);
+    const struct site_frame *frame = l->site->own;
     struct buf where = BUF_INIT;
     f->what = view_site_what(l->site);
     f->kind = copied("allocation");
-    if (own < 0)
+    if (!frame)
         return;
-    const struct site_frame *frame = &l->site->frames[own];
     site_words_frame(&where, frame);
     f->where = taken(&where);
     if (frame->function[0])

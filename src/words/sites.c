@@ -74,7 +74,7 @@ void site_words(struct buf *out, const struct site_facts *f)
         buf_adds(out, "has stopped growing");
     else if (isfinite(f->rate))
         add_rate(out, f);
-    buf_adds(out, ", ");
+    buf_adds(out, f->has_stopped || isfinite(f->rate) ? ", " : "");
     add_share(out, f->share);
     if (!f->has_stopped && ends[f->habit])
         buf_adds(out, ends[f->habit]);
