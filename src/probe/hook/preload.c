@@ -24,7 +24,11 @@ __attribute__((constructor)) static void on_load(void)
     const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
     if (!libc_is_glibc() || !directory)
         return;
-    sampling_begin(directory, sampling_find_coverage());
+    enum wire_trace_coverage coverage = sampling_find_coverage();
+    sampling_begin(directory, coverage);
+    /* Another allocator may have been preloaded before this library. */
+    if (coverage == WIRE_TRACE_UNDECIDED)
+        sampling_set_coverage(sampling_patch());
     if (!python_find() || py.Py_IsInitialized())
         return;
     bool hears_imports = imports_watch("torch", torch_hook), hears_lines = lines_watch();

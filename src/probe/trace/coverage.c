@@ -20,6 +20,20 @@ enum wire_trace_coverage sampling_find_coverage(void)
 {
     if (!libc_is_glibc() || has_sanitizer())
         return WIRE_TRACE_STAYS_OUT;
-    interpose_find_allocator();
     return interpose_is_reached() ? WIRE_TRACE_INTERPOSED : WIRE_TRACE_UNDECIDED;
+}
+
+enum wire_trace_coverage sampling_patch(void)
+{
+    return interpose_patch() ? WIRE_TRACE_PATCHED : WIRE_TRACE_UNDECIDED;
+}
+
+bool sampling_unpatch(void)
+{
+    return interpose_unpatch() == 0;
+}
+
+void sampling_heed_loaded(void)
+{
+    interpose_heed_loaded();
 }

@@ -1,14 +1,20 @@
 /* probe/trace/interpose.c: functions of ours that stand before the allocator's. */
 #include "probe/trace/interpose.h"
 
+#include "probe/trace/loaded.h"
+#include "probe/trace/lookup.h"
 #include "probe/trace/range.h"
 #include "probe/trace/sampling.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -73,21 +79,15 @@ static const struct {
     {"sbrk", (void **) &next.sbrk},
 };
 
-#ifdef TIDEMARK_INTERPOSES
-#define BEHIND RTLD_NEXT
-#else
-#define BEHIND RTLD_DEFAULT
-#endif
-
 /* What dlsym() allocates comes from the reserve. */
 static __thread __attribute__((tls_model("initial-exec"))) bool is_resolving;
 
-static void resolve(void *behind)
+static void resolve(void)
 {
     int kept = errno;
     is_resolving = true;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        void *found = dlsym(behind, names[i].name);
+        void *found = lookup_next(names[i].name);
         if (found)
             __atomic_store_n(names[i].place, found, __ATOMIC_RELEASE);
     }
@@ -137,7 +137,7 @@ static void *first_malloc(size_t size)
 {
     if (is_resolving)
         return reserve_take(size);
-    resolve(BEHIND);
+    resolve();
     return next.malloc(size);
 }
 
@@ -145,7 +145,7 @@ static void first_free(void *block)
 {
     if (is_resolving)
         return;
-    resolve(BEHIND);
+    resolve();
     next.free(block);
 }
 
@@ -154,7 +154,7 @@ static void *first_calloc(size_t count, size_t size)
     size_t bytes;
     if (is_resolving)
         return __builtin_mul_overflow(count, size, &bytes) ? NULL : reserve_take(bytes);
-    resolve(BEHIND);
+    resolve();
     return next.calloc(count, size);
 }
 
@@ -162,7 +162,7 @@ static void *first_realloc(void *block, size_t size)
 {
     if (is_resolving)
         return NULL;
-    resolve(BEHIND);
+    resolve();
     return next.realloc(block, size);
 }
 
@@ -170,7 +170,7 @@ static int first_posix_memalign(void **ret, size_t alignment, size_t size)
 {
     if (is_resolving)
         return ENOMEM;
-    resolve(BEHIND);
+    resolve();
     return next.posix_memalign(ret, alignment, size);
 }
 
@@ -178,7 +178,7 @@ static void *first_aligned_alloc(size_t alignment, size_t size)
 {
     if (is_resolving)
         return NULL;
-    resolve(BEHIND);
+    resolve();
     return next.aligned_alloc(alignment, size);
 }
 
@@ -186,7 +186,7 @@ static void *first_memalign(size_t alignment, size_t size)
 {
     if (is_resolving)
         return NULL;
-    resolve(BEHIND);
+    resolve();
     return next.memalign(alignment, size);
 }
 
@@ -194,7 +194,7 @@ static void *first_mmap(void *address, size_t size, int protection, int flags, i
 {
     if (is_resolving)
         return MAP_FAILED;
-    resolve(BEHIND);
+    resolve();
     return next.mmap(address, size, protection, flags, fd, at);
 }
 
@@ -202,7 +202,7 @@ static int first_munmap(void *address, size_t size)
 {
     if (is_resolving)
         return -1;
-    resolve(BEHIND);
+    resolve();
     return next.munmap(address, size);
 }
 
@@ -210,7 +210,7 @@ static void *first_mremap(void *old, size_t old_size, size_t size, int flags, vo
 {
     if (is_resolving)
         return MAP_FAILED;
-    resolve(BEHIND);
+    resolve();
     return next.mremap(old, old_size, size, flags, target);
 }
 
@@ -218,7 +218,7 @@ static void *first_sbrk(intptr_t change)
 {
     if (is_resolving)
         return MAP_FAILED;
-    resolve(BEHIND);
+    resolve();
     return next.sbrk(change);
 }
 
@@ -253,19 +253,6 @@ static void wrap_free(void *block)
         forget_and_free(block);
     else
         next.free(block);
-}
-
-static void wrap_free_sized(void *block, size_t size)
-{
-    (void) size;
-    wrap_free(block);
-}
-
-static void wrap_free_aligned_sized(void *block, size_t alignment, size_t size)
-{
-    (void) alignment;
-    (void) size;
-    wrap_free(block);
 }
 
 static void *wrap_calloc(size_t count, size_t size)
@@ -309,16 +296,6 @@ static void *wrap_realloc(void *block, size_t size)
     return next.realloc(block, size);
 }
 
-static void *wrap_reallocarray(void *block, size_t count, size_t size)
-{
-    size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return wrap_realloc(block, bytes);
-}
-
 static int wrap_posix_memalign(void **ret, size_t alignment, size_t size)
 {
     bool counts = sampling_counts(size);
@@ -342,15 +319,50 @@ static void *wrap_memalign(size_t alignment, size_t size)
     return next.memalign(alignment, size);
 }
 
-static void *wrap_valloc(size_t size)
-{
-    return wrap_memalign((size_t) getpagesize(), size);
-}
-
 static size_t whole_pages(size_t size)
 {
     size_t page = (size_t) getpagesize();
     return size > SIZE_MAX - page ? size : (size + page - 1) / page * page;
+}
+
+/* ---- those made of others ---- */
+
+static atomic_bool is_patched;
+
+/* An allocator before ours may have no function of this name, so that the program calls ours. Then
+ * its free() and the like are not behind ours, but before it. */
+#ifdef TIDEMARK_INTERPOSES
+#define FIRST(name) (is_patched ? wrap_##name : (name))
+#else
+#define FIRST(name) wrap_##name
+#endif
+
+static void wrap_free_sized(void *block, size_t size)
+{
+    (void) size;
+    FIRST(free)(block);
+}
+
+static void wrap_free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+    (void) alignment;
+    (void) size;
+    FIRST(free)(block);
+}
+
+static void *wrap_reallocarray(void *block, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return FIRST(realloc)(block, bytes);
+}
+
+static void *wrap_valloc(size_t size)
+{
+    return FIRST(memalign)((size_t) getpagesize(), size);
 }
 
 static void *wrap_pvalloc(size_t size)
@@ -487,29 +499,94 @@ static const struct patch patches[] = {
     {"munmap", (void *) wrap_munmap, (void **) &next.munmap},
     {"mremap", (void *) wrap_mremap, (void **) &next.mremap},
     {"sbrk", (void *) wrap_sbrk, (void **) &next.sbrk},
+#ifdef LOOKUP_IS_POSSIBLE
+    {"dlsym", (void *) lookup_dlsym, &lookup_behind},
+#endif
 };
-
-const struct patch *interpose_for_patching(size_t *ret_count)
-{
-    resolve(RTLD_DEFAULT);
-    *ret_count = sizeof(patches) / sizeof(patches[0]);
-    return patches;
-}
+#define PATCHES (sizeof(patches) / sizeof(patches[0]))
 
 /* Called as any function of another library, which the compiler may not leave out. */
 #define PROBE_BYTES 1000
-bool interpose_is_reached(void)
+static bool is_reached(void)
 {
     void *(*volatile ask)(size_t) = (void *(*) (size_t)) dlsym(RTLD_DEFAULT, "malloc");
     void (*volatile give_back)(void *) = (void (*)(void *)) dlsym(RTLD_DEFAULT, "free");
     int64_t kept = sampling_pause(), paused = sampling_here.left;
     give_back(ask(PROBE_BYTES));
-    bool is_reached = sampling_here.left != paused;
+    bool is_one = sampling_here.left != paused;
     sampling_resume(kept);
-    return is_reached;
+    return is_one;
 }
 
-void interpose_find_allocator(void)
+static atomic_bool follows_lookups;
+
+/* Once: what is behind ours stays. An allocator before ours may lack a function, and the program
+ * calls ours for it: then the next one is meant. */
+static void find_behind(bool before_all)
 {
-    allocator = range_of_file((uintptr_t) dlsym(BEHIND, "malloc"));
+    static bool is_found;
+    for (size_t i = 0; i < PATCHES && !is_found; i++) {
+        void *found = before_all ? loaded_function(patches[i].name, 0) : *patches[i].real;
+        if (!found || range_has(range_own, (uintptr_t) found))
+            found = loaded_function(patches[i].name, (uintptr_t) &next);
+        if (found)
+            __atomic_store_n(patches[i].real, found, __ATOMIC_RELEASE);
+    }
+    is_found = true;
+}
+
+static void find_allocator(void)
+{
+    allocator = range_of_file((uintptr_t) next.malloc);
+}
+
+bool interpose_is_reached(void)
+{
+    range_find_own();
+    if (!is_reached())
+        return false;
+    find_behind(false);
+    find_allocator();
+    follows_lookups = true;
+    return true;
+}
+
+/* It calls them without asking its import table. */
+static bool is_of_program_itself(const void *function)
+{
+    struct range program = range_of_file((uintptr_t) getauxval(AT_PHDR));
+    return range_has(program, (uintptr_t) function);
+}
+
+bool interpose_patch(void)
+{
+    range_find_own();
+    if (is_of_program_itself(loaded_function("malloc", 0)))
+        return false;
+    find_behind(true);
+    find_allocator();
+    is_patched = true;
+    is_patched = follows_lookups = patch_apply(patches, PATCHES) >= 0;
+    return is_patched;
+}
+
+int interpose_unpatch(void)
+{
+    int left = is_patched ? patch_undo(patches, PATCHES) : 0;
+    is_patched = follows_lookups = left < 0;
+    return left;
+}
+
+void interpose_heed_loaded(void)
+{
+    if (is_patched && patch_is_stale())
+        (void) patch_apply(patches, PATCHES);
+}
+
+const struct patch *interpose_find(const char *name)
+{
+    for (size_t i = 0; follows_lookups && i < PATCHES; i++)
+        if (strcmp(patches[i].name, name) == 0)
+            return &patches[i];
+    return NULL;
 }

@@ -20,14 +20,24 @@
  */
 
 /* Whether calls of this library itself, and so the program's, come to ours: directly, or through
- * others before them that pass on. Allocates. */
+ * others before them that pass on. If so, dlsym() is followed from now on. Allocates. */
 bool interpose_is_reached(void);
 
-/* Notes where the allocator is, whose own mappings do not count. Takes the loader's lock. */
-void interpose_find_allocator(void);
+/*
+ * Import tables lead to ours from now on, where interpose_is_reached() is false. Again: those of
+ * files loaded since. False: the program has an allocator of its own inside, which it calls without
+ * an import table, or patch_apply() was not possible.
+ */
+bool interpose_patch(void);
 
-/* For patch_apply(). Requires that interpose_is_reached() is false: then the program's functions
- * are those that the names lead to. */
-const struct patch *interpose_for_patching(size_t *ret_count);
+/* Returns what patch_undo() does. What the program got by dlsym() stays ours, and passes on. */
+int interpose_unpatch(void);
+
+/* Files may have been loaded since interpose_patch(), which has them patched. Takes the loader's
+ * lock for a moment. */
+void interpose_heed_loaded(void);
+
+/* NULL: none of ours, or dlsym() is not followed. */
+const struct patch *interpose_find(const char *name);
 
 #endif

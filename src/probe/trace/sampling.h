@@ -124,4 +124,15 @@ void sampling_end(void);
  * WIRE_TRACE_UNDECIDED; or the heap is a sanitizer's. Allocates. */
 enum wire_trace_coverage sampling_find_coverage(void);
 
+/*
+ * Where that is WIRE_TRACE_UNDECIDED: import tables lead to functions of this library from now on.
+ * WIRE_TRACE_UNDECIDED again if that is not possible. Allocates; takes the loader's lock, as the
+ * next two do, which hold it for a moment if there is nothing to do.
+ */
+enum wire_trace_coverage sampling_patch(void);
+/* Those of files that were loaded meanwhile as well. */
+void sampling_heed_loaded(void);
+/* Puts back all that was changed in import tables. False: not all could be. */
+bool sampling_unpatch(void);
+
 #endif
