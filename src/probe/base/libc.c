@@ -2,8 +2,11 @@
 #include "probe/base/libc.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* glibc links a static piece of pthread_atfork() into every library that uses it, and that piece
  * cannot be referenced weakly. These are the reserved names it is made of. */
@@ -19,9 +22,31 @@ bool libc_is_glibc(void)
     return gnu_get_libc_version != NULL;
 }
 
+int libc_around_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
+{
+    return register_atfork ? register_atfork(before, in_parent, in_child, own_library) : ENOSYS;
+}
+
 int libc_at_fork(void (*child)(void))
 {
-    return register_atfork ? register_atfork(NULL, NULL, child, own_library) : ENOSYS;
+    return libc_around_fork(NULL, NULL, child);
+}
+
+static uint64_t change_signals(uint64_t blocked)
+{
+    uint64_t before = 0;
+    (void) syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, &before, sizeof(before));
+    return before;
+}
+
+uint64_t libc_block_signals(void)
+{
+    return change_signals(UINT64_MAX);
+}
+
+void libc_restore_signals(uint64_t before)
+{
+    (void) change_signals(before);
 }
 
 bool libc_symbol(const void *address, Dl_info *ret, const ElfW(Sym) * *ret_symbol)

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * LD_PRELOAD brings the probe into every program below `run`, including programs with another C
@@ -16,6 +17,13 @@ bool libc_is_glibc(void);
 
 /* `child` is called in the child of every later fork. Nonzero: it could not be registered. */
 int libc_at_fork(void (*child)(void));
+/* As pthread_atfork(). */
+int libc_around_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
+
+/* All signals wait, also those of the C library that cancel a thread; nothing else does. Returns
+ * what was blocked before. */
+uint64_t libc_block_signals(void);
+void libc_restore_signals(uint64_t before);
 
 /* dladdr1(): the loaded file of an address, and the symbol; NULL: it has no symbol. */
 bool libc_symbol(const void *address, Dl_info *ret, const ElfW(Sym) * *ret_symbol);

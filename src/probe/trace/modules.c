@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096u
@@ -228,7 +229,7 @@ static int get_changes(struct dl_phdr_info *info, size_t size, void *ret)
 
 static _Atomic unsigned long long reviewed_loaded, reviewed_unloaded;
 
-bool modules_review(void)
+static bool review(void)
 {
     struct changes now = {0};
     dl_iterate_phdr(get_changes, &now);
@@ -238,6 +239,46 @@ bool modules_review(void)
     bool are_loaded = atomic_exchange(&reviewed_loaded, now.loaded) != now.loaded;
     if ((are_loaded || are_unloaded) && !atomic_load(&object_finder))
         modules_take_list();
+    return are_unloaded;
+}
+
+/* fork() does not free the lock of dl_iterate_phdr(): in a child that was made while another thread
+ * held it, the next dlopen() would wait for ever. So forks wait for reviews, and those that would
+ * begin meanwhile are left out. */
+#define PATIENCE 1000 /* times PAUSE: someone else may hold the lock, and wait for this fork */
+#define PAUSE 100000  /* ns */
+
+static _Atomic uint32_t reviewers, forks;
+
+void modules_before_fork(void)
+{
+    int kept = errno;
+    atomic_fetch_add(&forks, 1);
+    for (int i = 0; i < PATIENCE && atomic_load(&reviewers) != 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+    errno = kept;
+}
+
+void modules_after_fork(bool is_child)
+{
+    if (is_child)
+        atomic_store(&reviewers, 0);
+    if (is_child)
+        atomic_store(&forks, 0);
+    else
+        atomic_fetch_sub(&forks, 1);
+}
+
+/* A signal handler that forks, or jumps, would leave the lock locked as well. */
+bool modules_review(void)
+{
+    bool are_unloaded = false;
+    uint64_t before = libc_block_signals();
+    atomic_fetch_add(&reviewers, 1);
+    if (atomic_load(&forks) == 0)
+        are_unloaded = review();
+    atomic_fetch_sub(&reviewers, 1);
+    libc_restore_signals(before);
     return are_unloaded;
 }
 

@@ -27,8 +27,13 @@ struct module {
 /* Nothing is found before the first modules_review(). */
 bool modules_find(uintptr_t address, struct module *ret_module);
 
-/* True: files were unloaded since the last review. Takes the loader's lock for a moment. */
+/* True: files were unloaded since the last review. Takes the lock of the loader's list for a
+ * moment. */
 bool modules_review(void);
+
+/* Around each fork(); the child is one as well. */
+void modules_before_fork(void);
+void modules_after_fork(bool is_child);
 
 /* Both ways of modules_find(), for tests. The second finds what modules_take_list() saw. */
 bool modules_find_by_loader(uintptr_t address, struct module *ret_module);

@@ -111,7 +111,7 @@ static void record(struct wire_trace_layout *f, struct sampling_thread *t, uint6
                    size_t size, enum wire_trace_kind kind, uint64_t now)
 {
     double weight = wire_trace_weight(size, t->interval);
-    uint32_t stack = stacks_here(f, kind);
+    uint32_t stack = stacks_here(f, kind, now);
     struct wire_trace_sample s = {
         .size = size, .weight = (float) weight, .stack = stack, .birth = birth(f, now)};
     stacks_count(f, stack, weight);
@@ -137,8 +137,10 @@ static void sample(struct sampling_thread *t, void *address, size_t size, enum w
 void sampling_take(void *address, size_t size, enum wire_trace_kind kind)
 {
     struct sampling_thread *t = &sampling_here;
-    if (t->is_busy)
+    if (t->is_busy) {
+        t->left = LOOK;
         return;
+    }
     int kept = errno;
     t->is_busy = true;
     atomic_signal_fence(memory_order_seq_cst);

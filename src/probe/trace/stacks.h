@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* The number of the calling thread's stack, with this kind of allocation; WIRE_TRACE_STACKS: no
- * room for it, which is counted. Uses some 6 KB of the stack. */
-uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind);
+ * room for it, which is counted. `now`: wire_now(). Uses some 6 KB of the stack. */
+uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind, uint64_t now);
 
 /* Another sample of that stack. */
 void stacks_count(struct wire_trace_layout *f, uint32_t stack, double weight);

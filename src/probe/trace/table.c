@@ -71,24 +71,6 @@ void table_drop(struct wire_trace_layout *f, const struct wire_trace_sample *s)
     atomic_fetch_add(&f->dropped_bytes, (uint64_t) s->weight);
 }
 
-/* The filter comes first: a thread that sees the address must find it there. */
-bool table_add(struct wire_trace_layout *f, uint64_t address, struct wire_trace_sample sample)
-{
-    uint32_t first = first_of_bucket(address);
-    sample.check = wire_trace_check(address, &sample);
-    for (uint32_t slot = first; slot < first + WIRE_TRACE_WAYS; slot++)
-        if (claim(f, slot, 0)) {
-            filter_add(address);
-            f->live_samples[slot] = sample;
-            atomic_fetch_add(&f->live, 1);
-            publish(f, slot, address);
-            sampling_is_used = true;
-            return true;
-        }
-    table_drop(f, &sample);
-    return false;
-}
-
 static void release(struct wire_trace_layout *f, uint32_t slot, uint64_t address)
 {
     filter_remove(address);
@@ -105,6 +87,37 @@ bool table_take(struct wire_trace_layout *f, uint64_t address, struct wire_trace
             release(f, slot, address);
             return true;
         }
+    return false;
+}
+
+/* An allocator behind ours that calls another of our functions by its name has that one sample the
+ * same block; and a block may have been freed past us. The last record stands. */
+static void forget_former(struct wire_trace_layout *f, uint64_t address)
+{
+    struct wire_trace_sample former;
+    while (
+        atomic_load_explicit(&sampling_filter[sampling_hash((const void *) address)], /* NOLINT */
+                             memory_order_relaxed) != 0 &&
+        table_take(f, address, &former))
+        continue;
+}
+
+/* The filter comes first: a thread that sees the address must find it there. */
+bool table_add(struct wire_trace_layout *f, uint64_t address, struct wire_trace_sample sample)
+{
+    uint32_t first = first_of_bucket(address);
+    forget_former(f, address);
+    sample.check = wire_trace_check(address, &sample);
+    for (uint32_t slot = first; slot < first + WIRE_TRACE_WAYS; slot++)
+        if (claim(f, slot, 0)) {
+            filter_add(address);
+            f->live_samples[slot] = sample;
+            atomic_fetch_add(&f->live, 1);
+            publish(f, slot, address);
+            sampling_is_used = true;
+            return true;
+        }
+    table_drop(f, &sample);
     return false;
 }
 

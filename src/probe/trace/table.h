@@ -14,7 +14,7 @@
  */
 #define TABLE_CLAIMED UINT64_C(1)
 
-/* False: no room; it is counted as dropped. The address has no record yet. */
+/* False: no room; it is counted as dropped. A record that the address has is replaced. */
 bool table_add(struct wire_trace_layout *f, uint64_t address, struct wire_trace_sample sample);
 /* Counts it as dropped. */
 void table_drop(struct wire_trace_layout *f, const struct wire_trace_sample *s);

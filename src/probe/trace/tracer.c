@@ -124,12 +124,29 @@ static bool begin_work(_Atomic uint32_t *flag)
     return atomic_exchange(flag, 1) == 0;
 }
 
+/* A signal handler that does not return, but jumps, would leave the work undone for ever. */
+static bool begin_look(uint64_t *ret_signals)
+{
+    *ret_signals = libc_block_signals();
+    if (begin_work(&tracer.is_looking))
+        return true;
+    libc_restore_signals(*ret_signals);
+    return false;
+}
+
+static void end_look(uint64_t signals)
+{
+    atomic_store(&tracer.is_looking, 0);
+    libc_restore_signals(signals);
+}
+
 struct wire_trace_layout *tracer_enter_or_open(void)
 {
-    if (!atomic_load(&tracer.file) && begin_work(&tracer.is_looking)) {
+    uint64_t signals;
+    if (!atomic_load(&tracer.file) && begin_look(&signals)) {
         if (!atomic_load(&tracer.file) && atomic_load(&tracer.interval) && getpid() == tracer.pid)
             open_file();
-        atomic_store(&tracer.is_looking, 0);
+        end_look(signals);
     }
     return tracer_enter();
 }
@@ -196,21 +213,24 @@ static void follow(const struct wire_trace_orders *o)
 static const struct wire_trace_orders *open_orders(void)
 {
     const struct wire_trace_orders *o = NULL;
-    uint64_t now = wire_now();
-    if (now < atomic_load(&tracer.next_try) || !tracer.directory[0])
-        return NULL;
-    atomic_store(&tracer.next_try, now + RETRY);
+    atomic_store(&tracer.next_try, wire_now() + RETRY);
     if (wire_trace_orders_open(tracer.directory, &o) == 0)
         atomic_store(&tracer.orders, o);
     return o;
 }
 
+static bool is_look_due(const struct wire_trace_orders *o)
+{
+    if (o)
+        return atomic_load(&o->generation) != atomic_load(&tracer.generation);
+    return tracer.directory[0] && wire_now() >= atomic_load(&tracer.next_try);
+}
+
 void tracer_look(void)
 {
     const struct wire_trace_orders *o = atomic_load_explicit(&tracer.orders, memory_order_acquire);
-    if (o && atomic_load(&o->generation) == atomic_load(&tracer.generation))
-        return;
-    if (!begin_work(&tracer.is_looking))
+    uint64_t signals;
+    if (!is_look_due(o) || !begin_look(&signals))
         return;
     o = atomic_load(&tracer.orders);
     if (!o)
@@ -220,7 +240,7 @@ void tracer_look(void)
         atomic_store(&tracer.generation, generation);
         follow(o);
     }
-    atomic_store(&tracer.is_looking, 0);
+    end_look(signals);
 }
 
 /* ---- samples that cost too much ---- */
@@ -251,6 +271,11 @@ void tracer_lengthen(struct wire_trace_layout *f, double interval, uint64_t *ran
 
 /* ---- begin, fork, end ---- */
 
+static void after_fork(void)
+{
+    unwind_after_fork(false);
+}
+
 void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
 {
     size_t length = strlen(directory);
@@ -261,7 +286,8 @@ void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
     tracer.pid = getpid();
     range_find_own();
     if (!tracer.hears_forks)
-        tracer.hears_forks = libc_at_fork(sampling_forked) == 0;
+        tracer.hears_forks = libc_around_fork(unwind_before_fork, after_fork, sampling_forked) == 0;
+    unwind_review();
     tracer_begin_thread();
 }
 
@@ -299,6 +325,7 @@ void sampling_forked(void)
 {
     struct wire_trace_layout *f = atomic_exchange(&tracer.file, NULL);
     int kept = errno;
+    unwind_after_fork(true);
     disarm();
     tracer.pid = getpid();
     tracer.start = 0;

@@ -13,6 +13,16 @@ void unwind_review(void)
         rules_forget();
 }
 
+void unwind_before_fork(void)
+{
+    modules_before_fork();
+}
+
+void unwind_after_fork(bool is_child)
+{
+    modules_after_fork(is_child);
+}
+
 bool unwind_module(uintptr_t address, struct unwind_module *ret)
 {
     struct module m;

@@ -30,8 +30,15 @@ struct unwind_module {
 /* False: no loaded file has that address. The texts are valid while the file is loaded. */
 bool unwind_module(uintptr_t address, struct unwind_module *ret);
 
-/* Files may have been unloaded since: drops what was learnt if so. Cheap. */
+/*
+ * Files may have been unloaded since: drops what was learnt if so. Without it, the frames of a file
+ * that lies where another was are wrong. Takes the lock of the loader's list for a moment: the
+ * first call is to be made where the loader's other lock may be taken as well, later ones anywhere.
+ */
 void unwind_review(void);
+/* Around each fork(), so that no child finds that lock locked. */
+void unwind_before_fork(void);
+void unwind_after_fork(bool is_child);
 
 /* Whether this processor's frames can be unwound. */
 bool unwind_is_possible(void);
