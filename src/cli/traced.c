@@ -169,6 +169,8 @@ static int check_traced(const struct traced *t, const char *path)
         return 0;
     if (t->unreadable > 0)
         cli_say("%s: its traced allocations are damaged or of another version of tidemark", path);
+    else if (!store_is_finished(t->store))
+        cli_say("%s: no allocations were traced yet: the run has not ended; try again later", path);
     else
         cli_say("%s: no allocations were traced: nothing grew enough to be suspect, or tracing was"
                 " off; trace from the start with: tidemark run --trace -- COMMAND",
@@ -281,6 +283,27 @@ static void name_span(struct traced *t, const struct traced_options *o)
     t->stacks.span = t->span = span.text;
 }
 
+/* Whether anything was sampled in the span. */
+static int check_traced_then(const struct traced *t, const char *path)
+{
+    double armed = NAN, last = NAN;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < t->count; i++) {
+        armed = fmin(armed, t->list[i].sites->armed);
+        last = fmax(last, t->list[i].sites->seconds);
+    }
+    if (report_stacks_from(&t->stacks) < report_stacks_to(&t->stacks) &&
+        report_stacks_from(&t->stacks) < last && report_stacks_to(&t->stacks) > armed)
+        return 0;
+    units_add_duration(&text, armed);
+    buf_adds(&text, " to ");
+    units_add_duration(&text, last);
+    cli_say("%s: nothing was traced then: tracing lasted from %s after the start", path,
+            buf_text(&text));
+    buf_release(&text);
+    return -ENODATA;
+}
+
 static int find_span(struct traced *t, const char *path, const struct traced_options *o)
 {
     int r = find_seconds(t, path, &o->from, &t->stacks.from);
@@ -290,6 +313,8 @@ static int find_span(struct traced *t, const char *path, const struct traced_opt
         cli_say("%s: --from is not before --to", path);
         r = -EINVAL;
     }
+    if (r == 0)
+        r = check_traced_then(t, path);
     name_span(t, o);
     return r;
 }
@@ -406,9 +431,9 @@ const struct report_stacks *traced_stacks(const struct traced *t)
 
 void traced_say_nothing(const struct traced *t, const char *path)
 {
-    static const char *const nothing[REPORT_VALUES] = {
-        "no traced call stack%s grew", "no traced call stack%s kept memory",
-        "no traced call stack%s allocated memory"};
+    static const char *const nothing[REPORT_VALUES] = {"no traced call stack%s grew",
+                                                       "no traced call stack%s kept memory",
+                                                       "no traced call stack%s allocated memory"};
     struct buf text = BUF_INIT;
     buf_addf(&text, nothing[t->stacks.value], t->stacks.kinds ? " of these kinds" : "");
     if (t->span)
