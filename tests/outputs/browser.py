@@ -90,9 +90,11 @@ class Page:
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def visit(self, path):
+    def visit(self, where):
+        """A path or a URL."""
         self.events.clear()
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        url = where if ":" in str(where) else "file://" + os.path.abspath(where)
+        self.call("Page.navigate", url=url)
         while "Page.loadEventFired" not in self.events:
             self.note(self.message())
 
