@@ -9,12 +9,15 @@ import functools
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as tree
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -244,6 +247,46 @@ def damaged_sites_are_survived(o):
             if command == ("flame",):
                 said.append("%s: %s" % (name, done.stderr.strip().split(": ")[-1] or "drawn"))
     return "\n".join(said)
+
+
+# ---- on a terminal, and while the job runs ----
+
+
+def on_a_terminal_it_is_a_file(o):
+    """The picture is not printed there: it goes beside the run file, and a line says so."""
+    run = o.folder / "seen.tide"
+    shutil.copy(o.recordings["loop"], run)
+    master, terminal = pty.openpty()
+    done = subprocess.run([o.tidemark, "flame", run.name], cwd=o.folder, stdout=terminal, stderr=subprocess.PIPE)
+    os.close(terminal)
+    os.close(master)
+    expect(done.returncode == 0 and done.stderr == b"tidemark: seen.svg: open it in a browser\n", done.stderr)
+    expect((o.folder / "seen.svg").read_text() == o.flame("loop").read_text())
+
+
+def a_running_job_is_drawn(o):
+    """Its run file is read while it is written; before anything was traced, a sentence says so."""
+    run, out = o.folder / "running.tide", o.folder / "running.svg"
+    program = str(o.build / "tests/workloads/leak_one_site")
+    job = subprocess.Popen([o.tidemark, "run", "--quiet", "-o", run, "--trace=65536", "--", program,
+                            "--steps", "1000000", "--step-ms", "5"], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    try:
+        said = None
+        for _ in range(300):
+            if run.exists():
+                done = o.call("flame", run, "--live", "-o", out, exit_status=None)
+                if done.returncode == 0:
+                    break
+                said = done.stderr
+            time.sleep(0.2)
+        expect(out.exists(), "nothing was drawn in a minute", said)
+        expect(job.poll() is None, "the job ended before it was drawn")
+        expect(said is None or "the run has not ended" in said or "running.tide: " in said, said)
+        tree.parse(out)
+    finally:
+        job.send_signal(signal.SIGINT)
+        job.wait()
 
 
 # ---- pprof ----
@@ -542,7 +585,7 @@ CONTRAST = """(function () {
 
 CASES = (numbers_agree, pprof_agrees, widths_add_up, kinds_and_processes_add_up, spans_add_up,
          the_leak_is_found, pictures_are_well_formed, lines_stay_lines, damaged_sites_are_survived,
-         pprof_reads_it, pprof_names_the_line, pprof_subtracts_runs, pprof_selects_by_label,
+         on_a_terminal_it_is_a_file, a_running_job_is_drawn, pprof_reads_it, pprof_names_the_line, pprof_subtracts_runs, pprof_selects_by_label,
          others_draw_the_stacks, speedscope_reads_it, pictures_fit, nothing_in_a_name_runs,
          picture_answers_the_mouse, picture_answers_keys, picture_is_readable)
 
