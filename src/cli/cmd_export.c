@@ -22,7 +22,7 @@ static const char help[] =
     "                    are blocks of `count` with their mean, floor and maximum\n"
     "  --jsonl           one line a series, as analyze --batch reads it\n"
     "  --series NAME     the series NAME (a name, kind or pid) alone\n"
-    "  --all             also what is recorded but not judged: host.rss, host.pss, ...\n"
+    "  --all             also what is recorded but not judged: host.rss, ...\n"
     "\n"
     "Where a traced run allocated its memory; sampled, scaled up:\n"
     "  --pprof           for pprof: objects and bytes, allocated and in use; growth\n"
@@ -349,7 +349,7 @@ static const char *find_contradiction(const struct exporter *x, int files)
     if (!writes_samples(x) && (x->series || x->all))
         return "--series and --all choose samples, not traced allocations";
     if ((x->pprof || x->json) && (t->growth || t->live || t->allocated))
-        return "--pprof and --json have all of growth, live and allocated";
+        return "--pprof and --json hold growth, live and allocated at once: leave the option out";
     return NULL;
 }
 

@@ -169,6 +169,8 @@ static int check_traced(const struct traced *t, const char *path)
         return 0;
     if (t->unreadable > 0)
         cli_say("%s: its traced allocations are damaged or of another version of tidemark", path);
+    else if (!store_is_finished(t->store))
+        cli_say("%s: no allocations were traced yet: the run has not ended; try again later", path);
     else
         cli_say("%s: no allocations were traced: nothing grew enough to be suspect, or tracing was"
                 " off; trace from the start with: tidemark run --trace -- COMMAND",
@@ -238,20 +240,68 @@ static int find_seconds(const struct traced *t, const char *path, const struct t
     return -EINVAL;
 }
 
-/* "steps 100 to 940"; nothing where times were given: the report has them. */
+/* The last step before a moment. */
+struct passed {
+    double seconds, step;
+};
+
+static int pass_mark(void *context, double seconds, double step, bool begins)
+{
+    struct passed *p = context;
+    if (begins)
+        p->step = NAN;
+    else if (isfinite(step) && (seconds <= p->seconds || isnan(p->step)))
+        p->step = step;
+    return 0;
+}
+
+/* NAN: the run reported no steps. */
+static double step_at(const struct traced *t, const struct traced_moment *m, double seconds)
+{
+    struct passed p = {seconds, NAN};
+    if (isfinite(m->step))
+        return m->step;
+    recording_each_mark(t->recording, pass_mark, &p);
+    return p.step;
+}
+
+/* "steps 100 to 940", "step 940"; nothing where times were given or there are no steps: the report
+ * has the times. */
 static void name_span(struct traced *t, const struct traced_options *o)
 {
     struct buf span = BUF_INIT;
-    bool from = isfinite(o->from.step), to = isfinite(o->to.step);
     if (isfinite(o->from.seconds) || isfinite(o->to.seconds))
         return;
-    if (from && to)
-        buf_addf(&span, "steps %g to %g", o->from.step, o->to.step);
-    else if (from)
-        buf_addf(&span, "from step %g on", o->from.step);
-    else if (to)
-        buf_addf(&span, "%s step %g", o->live ? "at" : "up to", o->to.step);
+    double from = step_at(t, &o->from, report_stacks_from(&t->stacks));
+    double to = step_at(t, &o->to, report_stacks_to(&t->stacks));
+    if (!(from <= to))
+        return; /* also where the count began anew in between */
+    if (o->live)
+        buf_addf(&span, "step %.0f", to);
+    else
+        buf_addf(&span, "steps %.0f to %.0f", from, to);
     t->stacks.span = t->span = span.text;
+}
+
+/* Whether anything was sampled in the span. */
+static int check_traced_then(const struct traced *t, const char *path)
+{
+    double armed = NAN, last = NAN;
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < t->count; i++) {
+        armed = fmin(armed, t->list[i].sites->armed);
+        last = fmax(last, t->list[i].sites->seconds);
+    }
+    if (report_stacks_from(&t->stacks) < report_stacks_to(&t->stacks) &&
+        report_stacks_from(&t->stacks) < last && report_stacks_to(&t->stacks) > armed)
+        return 0;
+    units_add_duration(&text, armed);
+    buf_adds(&text, " to ");
+    units_add_duration(&text, last);
+    cli_say("%s: nothing was traced then: tracing lasted from %s after the start", path,
+            buf_text(&text));
+    buf_release(&text);
+    return -ENODATA;
 }
 
 static int find_span(struct traced *t, const char *path, const struct traced_options *o)
@@ -263,6 +313,8 @@ static int find_span(struct traced *t, const char *path, const struct traced_opt
         cli_say("%s: --from is not before --to", path);
         r = -EINVAL;
     }
+    if (r == 0)
+        r = check_traced_then(t, path);
     name_span(t, o);
     return r;
 }
@@ -379,10 +431,15 @@ const struct report_stacks *traced_stacks(const struct traced *t)
 
 void traced_say_nothing(const struct traced *t, const char *path)
 {
-    static const char *const nothing[REPORT_VALUES] = {
-        "no traced site grew", "no traced site kept memory", "no traced site allocated memory"};
-    cli_say("%s: %s%s%s%s", path, nothing[t->stacks.value],
-            t->stacks.kinds ? ", of these kinds" : "", t->span ? ", " : "", t->span ? t->span : "");
+    static const char *const nothing[REPORT_VALUES] = {"no traced call stack%s grew",
+                                                       "no traced call stack%s kept memory",
+                                                       "no traced call stack%s allocated memory"};
+    struct buf text = BUF_INIT;
+    buf_addf(&text, nothing[t->stacks.value], t->stacks.kinds ? " of these kinds" : "");
+    if (t->span)
+        buf_addf(&text, " %s %s", t->stacks.value == REPORT_LIVE ? "at" : "in", t->span);
+    cli_say("%s: %s", path, buf_text(&text));
     if (t->stacks.value == REPORT_GROWTH)
         cli_say("%s: --live shows what is kept, --allocated what was allocated", path);
+    buf_release(&text);
 }

@@ -24,9 +24,13 @@ static const struct {
 #define DETAILS (sizeof(details) / sizeof(details[0]))
 
 #define NAME_COLUMNS 300u
-#define TITLE_COLUMNS 100u
+#define TITLE_COLUMNS 110u
+#define PLACE_COLUMNS 80u
+#define COMMAND_COLUMNS 200u
 #define FACT_COLUMNS 150u
 #define TWO_SIDED_95 1.96
+
+static const char *const classes[FRAME_ORIGINS] = {"o", "l", "n", "h"};
 
 struct flame {
     struct buf *out;
@@ -72,16 +76,31 @@ static void add_text(struct buf *out, const char *text, unsigned columns)
     buf_release(&clean);
 }
 
-/* What fits of a clean text; what is too long loses its end. */
-static void add_label(struct buf *out, const char *text, unsigned columns)
+/* Where " (train.py:41)" begins; else the end. */
+static const char *place_of(const char *name)
 {
-    struct buf cut = BUF_INIT;
-    const char *s = text;
+    const char *found = NULL;
+    for (const char *s = strstr(name, " ("); s; s = strstr(s + 1, " ("))
+        found = s;
+    return found && found > name ? found : name + strlen(name);
+}
+
+/* What fits of a clean name: all, all but the file, or its beginning. */
+static void add_label(struct buf *out, const char *name, unsigned columns)
+{
+    struct buf label = BUF_INIT, cut = BUF_INIT;
+    buf_adds(&label, name);
+    if (format_columns(name) > columns) {
+        buf_clear(&label);
+        buf_add(&label, name, (size_t) (place_of(name) - name));
+    }
+    const char *s = buf_text(&label);
     for (unsigned i = 0; *s && i < columns; i++, s += utf8_length(s)) {
         bool is_last = i + 1 == columns && s[utf8_length(s)];
         buf_add(&cut, is_last ? "\xe2\x80\xa6" : s, is_last ? 3 : utf8_length(s));
     }
     add_escaped(out, buf_text(&cut));
+    buf_release(&label);
     buf_release(&cut);
 }
 
@@ -179,7 +198,6 @@ static void add_whole_name(struct buf *name, const struct stacks *s)
 
 static void add_frame(struct flame *f, size_t index, double before, unsigned level)
 {
-    static const char *const classes[FRAME_ORIGINS] = {"o", "l", "n", "h"};
     const struct stacks_node *n = &f->tree->nodes[index];
     struct buf name = BUF_INIT;
     if (n->frame)
@@ -242,38 +260,125 @@ static void add_callees(struct flame *f, size_t index, double before, unsigned l
 
 /* ---- what stands above ---- */
 
-/* A sentence in lines of FACT_COLUMNS; `text` is clean. */
-static void add_fact(struct flame *f, const char *text)
+/* Starts a text of the head, which the script breaks into lines anew. */
+static void begin_lines(struct flame *f, const char *class)
 {
+    buf_addf(f->out, "<text class=\"flow %s\">", class);
+}
+
+static void end_lines(struct flame *f)
+{
+    buf_adds(f->out, "</text>\n");
+}
+
+/* A line of a text; `text` is clean. */
+static void add_line(struct flame *f, const char *text, size_t len)
+{
+    struct buf line = BUF_INIT;
+    buf_add(&line, text, len);
+    buf_addf(f->out, "<tspan x=\"%g\" y=\"%g\">", SIDE, f->top);
+    add_escaped(f->out, buf_text(&line));
+    buf_adds(f->out, "</tspan>");
+    buf_release(&line);
+    f->top += LINE;
+}
+
+/* A text in lines of `columns`; `text` is clean. */
+static void add_lines(struct flame *f, const char *class, const char *text, unsigned columns)
+{
+    if (!*text)
+        return;
+    begin_lines(f, class);
     while (*text) {
-        size_t len = strlen(text), columns = format_columns(text);
-        if (columns > FACT_COLUMNS) {
-            len = FACT_COLUMNS;
+        size_t len = strlen(text);
+        if (format_columns(text) > columns) {
+            len = columns;
             while (len > 1 && text[len] != ' ')
                 len--;
+            while (len == 1 && text[len] && text[len] != ' ')
+                len++; /* one long word */
         }
-        struct buf line = BUF_INIT;
-        buf_add(&line, text, len);
-        buf_addf(f->out, "<text class=\"fact\" x=\"%g\" y=\"%g\">", SIDE, f->top);
-        add_text(f->out, buf_text(&line), FACT_COLUMNS);
-        buf_adds(f->out, "</text>\n");
-        buf_release(&line);
-        f->top += LINE;
+        add_line(f, text, len);
         text += len;
         text += strspn(text, " ");
     }
+    end_lines(f);
 }
 
+/* Adds a clean text that has at most so many characters. */
+static void add_cut(struct buf *out, const char *text, unsigned columns)
+{
+    static const struct report_style style = {.width = 0};
+    format_clean_cut(out, text, columns, &style);
+}
+
+/* ---- the answer ---- */
+
+/* The frame of the user's that most bytes come from, with those bytes. */
+static const struct site_frame *largest_own(const struct stacks *s, double *ret_bytes)
+{
+    const struct site_frame *largest = NULL;
+    *ret_bytes = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct site_frame *own = s->list[i].site->own;
+        double bytes = 0;
+        for (size_t k = 0; own && k < s->count; k++)
+            if (s->list[k].site->own && stacks_is_same_frame(own, s->list[k].site->own))
+                bytes += s->list[k].amount.bytes;
+        if (bytes > *ret_bytes) {
+            largest = own;
+            *ret_bytes = bytes;
+        }
+    }
+    return largest;
+}
+
+static void add_value(struct buf *out, const struct report_stacks *r, double bytes)
+{
+    static const char *const kept_how[REPORT_VALUES] = {"", " kept", " allocated"};
+    buf_adds(out, r->value == REPORT_GROWTH ? "+" : "");
+    units_add_bytes(out, bytes);
+    buf_adds(out, kept_how[r->value]);
+    buf_adds(out, !r->span ? ", " : r->value == REPORT_LIVE ? " at " : " in ");
+    stacks_add_span(out, r);
+}
+
+/* "+45.2 MB in steps 100 to 900; 92 % from remember (train.py:23)" */
 static void add_title(struct flame *f)
 {
-    static const char *const titles[REPORT_VALUES] = {"Memory growth", "Live memory",
-                                                      "Memory allocated"};
-    const char *command = f->r->command;
-    buf_addf(f->out, "<text class=\"title\" x=\"%g\" y=\"28\">%s%s", SIDE, titles[f->r->value],
-             command ? " of " : "");
-    add_text(f->out, command ? command : "", TITLE_COLUMNS);
-    buf_adds(f->out, "</text>\n");
-    f->top = 52;
+    double bytes;
+    const struct site_frame *own = largest_own(f->stacks, &bytes);
+    struct buf text = BUF_INIT;
+    add_value(&text, f->r, f->stacks->total.bytes);
+    if (own) {
+        struct buf name = BUF_INIT;
+        buf_adds(&text, "; ");
+        units_add_percent(&text, bytes / f->stacks->total.bytes);
+        buf_adds(&text, " from ");
+        stacks_add_frame(&name, own);
+        add_cut(&text, buf_text(&name), PLACE_COLUMNS);
+        buf_release(&name);
+    }
+    f->top = 30;
+    add_lines(f, "title", buf_text(&text), TITLE_COLUMNS);
+    f->top += 4;
+    buf_release(&text);
+}
+
+/* "python3 train.py, trainer 7" */
+static void add_job(struct flame *f)
+{
+    struct buf text = BUF_INIT;
+    if (f->r->command) {
+        add_cut(&text, f->r->command, COMMAND_COLUMNS);
+        buf_adds(&text, ", ");
+    }
+    if (f->r->count == 1)
+        add_cut(&text, f->r->list[0].process, PLACE_COLUMNS);
+    else
+        buf_addf(&text, "%zu processes", f->r->count);
+    add_lines(f, "fact", buf_text(&text), FACT_COLUMNS);
+    buf_release(&text);
 }
 
 /* Growth of the processes as measured from outside; NAN: not known of all of them. */
@@ -293,74 +398,84 @@ static double longest_interval(const struct report_stacks *r)
     return longest;
 }
 
-static void add_processes(struct buf *out, const struct report_stacks *r)
-{
-    static const struct report_style style = {.width = 0};
-    if (r->count == 1)
-        format_clean_cut(out, r->list[0].process, 60, &style);
-    else
-        buf_addf(out, "%zu processes", r->count);
-}
-
-/* "trainer 7, steps 1 to 900: 45 MB (43 to 47 MB) in 12 sites, 92 % of the 49 MB that ..." */
+/* "45.2 MB (43.0 to 47.4 MB) in 12 call stacks, estimated from one sample in 64 KB; the job grew by
+ * 49 MB" */
 static void add_whole(struct flame *f)
 {
     struct buf text = BUF_INIT;
     const struct amount *total = &f->stacks->total;
     double growth = measured_growth(f->r), interval = longest_interval(f->r);
-    add_processes(&text, f->r);
-    buf_adds(&text, ", ");
-    stacks_add_span(&text, f->r);
-    buf_adds(&text, ": ");
     add_amount(&text, total->bytes, total->error * total->error);
-    buf_addf(&text, " in %zu site%s", f->stacks->count, f->stacks->count == 1 ? "" : "s");
-    if (growth >= 1) {
-        buf_adds(&text, ", ");
-        units_add_percent(&text, total->bytes / growth);
-        buf_adds(&text, " of the measured growth of ");
-        units_add_bytes(&text, growth);
-    }
+    buf_addf(&text, " in %zu call stack%s", f->stacks->count, f->stacks->count == 1 ? "" : "s");
     if (interval >= 1) {
-        buf_adds(&text, "; estimated from one sample in ");
+        buf_adds(&text, ", estimated from one sample in ");
         units_add_bytes(&text, interval);
     }
-    add_fact(f, buf_text(&text));
+    if (growth >= 1) {
+        buf_addf(&text, "; measured growth of the process%s: ", f->r->count == 1 ? "" : "es");
+        units_add_bytes(&text, growth);
+    }
+    add_lines(f, "fact", buf_text(&text), FACT_COLUMNS);
     buf_release(&text);
 }
 
 static void add_facts(struct flame *f)
 {
     struct buf lacks = BUF_INIT, text = BUF_INIT;
+    add_job(f);
     add_whole(f);
     stacks_add_lacks(&lacks, f->r, f->stacks);
     if (lacks.len > 0)
         buf_addf(&text, "Not shown: %s", buf_text(&lacks));
-    add_fact(f, buf_text(&text));
+    add_lines(f, "fact", buf_text(&text), FACT_COLUMNS);
     buf_release(&text);
     buf_release(&lacks);
 }
 
+/* ---- the legend ---- */
+
+/* `class`: of the frames; NULL: a word on the keys, which only the script gives a meaning. */
 static void add_key(struct flame *f, double *x, const char *class, const char *text)
 {
-    buf_addf(f->out, "<g class=\"%s\"><rect x=\"%g\" y=\"%g\" width=\"14\" height=\"14\"/></g>",
-             class, *x, f->top - 12);
-    buf_addf(f->out, "<text class=\"key\" x=\"%g\" y=\"%g\">%s</text>\n", *x + 20, f->top, text);
+    buf_addf(f->out, "<g class=\"key %s\" transform=\"translate(%g %g)\">", class ? class : "gone",
+             *x, f->top);
+    if (class)
+        buf_adds(f->out, "<rect y=\"-12\" width=\"14\" height=\"14\" rx=\"2\"/>");
+    buf_addf(f->out, "<text x=\"%d\">%s</text></g>\n", class ? 20 : 0, text);
     *x += 46 + 7.2 * (double) strlen(text);
+}
+
+static bool has_origin(const struct stacks *s, enum frame_origin origin)
+{
+    for (size_t i = 0; i < s->count; i++)
+        for (unsigned k = 0; k < s->list[i].count; k++)
+            if (stacks_origin(s->list[i].frames[k]) == origin)
+                return true;
+    return false;
+}
+
+static bool has_unsure(const struct flame *f)
+{
+    for (size_t i = 0; i < f->tree->count; i++)
+        if (is_unsure(f, f->tree->nodes[i].bytes, f->tree->nodes[i].variance))
+            return true;
+    return false;
 }
 
 static void add_legend(struct flame *f)
 {
+    static const char *const names[] = {"your code", "Python of packages", "native libraries"};
+    static const char *const hints[] = {"click, Enter: zoom", "arrows: move", "/: search",
+                                        "Esc: all"};
     double x = SIDE;
-    f->top += 4;
-    add_key(f, &x, "o", "your Python");
-    add_key(f, &x, "l", "Python of packages");
-    add_key(f, &x, "n", "native");
-    if (f->r->value == REPORT_GROWTH)
-        add_key(f, &x, "o u", "may be chance");
-    buf_addf(f->out,
-             "<text class=\"key keys gone\" x=\"%g\" y=\"%g\">click: zoom \xc2\xb7 arrows: move"
-             " \xc2\xb7 Enter: zoom \xc2\xb7 /: search \xc2\xb7 Esc: all</text>\n",
-             x, f->top);
+    f->top += 6;
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (has_origin(f->stacks, (enum frame_origin) i))
+            add_key(f, &x, classes[i], names[i]);
+    if (has_unsure(f))
+        add_key(f, &x, "o u", "faded: may be chance");
+    for (unsigned i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+        add_key(f, &x, NULL, hints[i]);
     f->top += LINE;
 }
 
@@ -369,13 +484,13 @@ static void add_search(struct flame *f)
 {
     buf_addf(
         f->out,
-        "<g class=\"search gone\"><foreignObject x=\"%g\" y=\"%g\" width=\"300\" height=\"28\">"
+        "<g class=\"search gone\" transform=\"translate(0 %g)\">"
+        "<foreignObject x=\"%g\" y=\"-8\" width=\"300\" height=\"28\">"
         "<input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\""
         " placeholder=\"search functions and files\" aria-label=\"search\"/></foreignObject>\n"
-        "<text class=\"found\" x=\"%g\" y=\"%g\"></text></g>\n"
-        "<text class=\"reset right gone\" x=\"%g\" y=\"%g\" text-anchor=\"end\">show all"
-        "</text>\n",
-        SIDE, f->top - 8, SIDE + 312, f->top + 10, SIDE + WIDTH, f->top + 10);
+        "<text class=\"found\" x=\"%g\" y=\"10\"></text>"
+        "<text class=\"reset gone\" x=\"%g\" y=\"10\" text-anchor=\"end\">show all</text></g>\n",
+        f->top, SIDE, SIDE + 312, SIDE + WIDTH);
     f->top += 32;
 }
 
@@ -383,8 +498,8 @@ static void add_chart(struct flame *f)
 {
     buf_addf(f->out,
              "<g class=\"chart\" data-bytes=\"%.0f\" data-side=\"%g\" data-width=\"%g\""
-             " data-row=\"%g\" data-column=\"%g\">\n",
-             f->stacks->total.bytes, SIDE, WIDTH, ROW, COLUMN);
+             " data-row=\"%g\" data-column=\"%g\" data-top=\"%g\">\n",
+             f->stacks->total.bytes, SIDE, WIDTH, ROW, COLUMN, f->top);
     add_chain(f, 0, 0, 0);
     buf_adds(f->out, "</g>\n");
 }
@@ -398,7 +513,8 @@ static void add_body(struct flame *f)
     add_legend(f);
     add_search(f);
     add_chart(f);
-    buf_adds(f->out, "<g class=\"tip gone\"><rect rx=\"4\"/><text/></g>\n<script><![CDATA[\n");
+    buf_adds(f->out,
+             "<g class=\"tip gone\"><rect rx=\"4\"/><text></text></g>\n<script><![CDATA[\n");
     buf_adds(f->out, flame_script_text);
     buf_adds(f->out, "]]></script>\n</svg>\n");
 }

@@ -7,10 +7,11 @@
     const chart = svg.querySelector(".chart");
     const total = Number(chart.dataset.bytes), side = Number(chart.dataset.side);
     const row = Number(chart.dataset.row), column = Number(chart.dataset.column);
-    const drawn = Number(chart.dataset.width), least = 900;
+    const drawn = Number(chart.dataset.width), drawnTop = Number(chart.dataset.top);
+    const least = 340, line = 19;
     const tip = svg.querySelector(".tip"), reset = svg.querySelector(".reset");
     const found = svg.querySelector(".found"), field = svg.querySelector("input");
-    let width = 0, zoomed = null, focused = null;
+    let width = 0, height = 0, moved = 0, zoomed = null, focused = null;
 
     /* ---- frames, each after its caller ---- */
 
@@ -56,6 +57,13 @@
         return out;
     }
 
+    /* The file of a function is the first that goes. */
+    function label(name, columns) {
+        const place = name.lastIndexOf(" (");
+        const fits = cut(name, columns) === name;
+        return fits || place < 1 ? cut(name, columns) : cut(name.slice(0, place), columns);
+    }
+
     function put(frame, x, w) {
         const columns = Math.floor((w - 6) / column);
         frame.rect.setAttribute("x", x.toFixed(2));
@@ -70,7 +78,7 @@
             frame.text.setAttribute("y", frame.top + row - 6);
         }
         frame.text.setAttribute("x", (x + 4).toFixed(2));
-        frame.text.textContent = cut(frame.lines[0], columns);
+        frame.text.textContent = label(frame.lines[0], columns);
     }
 
     function isCallerOf(frame, callee) {
@@ -97,13 +105,84 @@
         reset.classList.toggle("gone", zoomed === whole);
     }
 
+    /* ---- the head, in as many lines as it needs ---- */
+
+    const below = Number(svg.getAttribute("height")) - drawnTop;
+    const flows = Array.from(svg.querySelectorAll(".flow"), function (text) {
+        const lines = Array.from(text.children, function (t) { return t.textContent; });
+        return { text: text, words: lines.join(" ").split(" ") };
+    });
+
+    /* A word that fills more than a line comes in pieces. */
+    function pieces(word, room) {
+        const most = Math.floor(room / 10), all = Array.from(word), out = [];
+        for (let i = 0; i < all.length; i += most)
+            out.push(all.slice(i, i + most).join(""));
+        return out;
+    }
+
+    function flow(one, room, top) {
+        let span = null;
+        one.text.replaceChildren();
+        for (const word of one.words.flatMap(function (w) { return pieces(w, room); })) {
+            const before = span ? span.textContent : "";
+            if (span)
+                span.textContent = before + " " + word;
+            if (span && span.getComputedTextLength() <= room)
+                continue;
+            if (span) {
+                span.textContent = before;
+                top += line;
+            }
+            span = one.text.appendChild(document.createElementNS(SVG, "tspan"));
+            span.setAttribute("x", side);
+            span.setAttribute("y", top);
+            span.textContent = word;
+        }
+        return top + line;
+    }
+
+    function placeKeys(room, top) {
+        let x = side;
+        for (const key of svg.querySelectorAll(".key")) {
+            const w = key.getBBox().width;
+            if (x > side && x + w > side + room) {
+                x = side;
+                top += line;
+            }
+            key.setAttribute("transform", "translate(" + x + " " + top + ")");
+            x += w + 22;
+        }
+        return top + line;
+    }
+
+    function placeSearch(room, top) {
+        const w = Math.min(300, Math.max(120, room * 0.4));
+        svg.querySelector(".search").setAttribute("transform", "translate(0 " + top + ")");
+        svg.querySelector("foreignObject").setAttribute("width", w);
+        found.setAttribute("x", side + w + 12);
+        reset.setAttribute("x", side + room);
+        return top + 32;
+    }
+
+    function placeHead() {
+        const room = width - 2 * side;
+        let top = 30;
+        flows.forEach(function (one, i) {
+            top = flow(one, room, top) + (i === 0 ? 4 : 0);
+        });
+        top = placeSearch(room, placeKeys(room, top + 6));
+        moved = top - drawnTop;
+        height = top + below;
+        chart.setAttribute("transform", "translate(0 " + moved + ")");
+    }
+
     function resize() {
         width = Math.max(least, svg.parentElement ? svg.parentElement.clientWidth : window.innerWidth);
-        const height = svg.getAttribute("height");
+        placeHead();
         svg.setAttribute("width", width);
+        svg.setAttribute("height", height);
         svg.setAttribute("viewBox", "0 0 " + width + " " + height);
-        for (const e of svg.querySelectorAll(".right"))
-            e.setAttribute("x", width - side);
         layout();
     }
 
@@ -115,10 +194,10 @@
 
     /* ---- tool-tips ---- */
 
-    function fold(line) {
-        const parts = [];
-        for (let rest = Array.from(line); rest.length && parts.length < 6; rest = rest.slice(100))
-            parts.push(rest.slice(0, 100).join(""));
+    function fold(text) {
+        const parts = [], most = Math.max(20, Math.min(100, Math.floor((width - 24) / column)));
+        for (let rest = Array.from(text); rest.length && parts.length < 6; rest = rest.slice(most))
+            parts.push(rest.slice(0, most).join(""));
         return parts;
     }
 
@@ -126,9 +205,8 @@
         const lines = frame.lines.flatMap(fold), text = tip.querySelector("text");
         const w = Math.max.apply(null, lines.map(function (l) { return Array.from(l).length; })) * column + 16;
         const h = lines.length * 17 + 10;
-        const bottom = Number(svg.getAttribute("height"));
         const left = Math.max(2, Math.min(x + 12, width - w - 2));
-        const top = y + 18 + h < bottom ? y + 18 : Math.max(2, y - h - 8);
+        const top = y + 18 + h < height ? y + 18 : Math.max(2, y - h - 8);
         text.replaceChildren();
         lines.forEach(function (line, i) {
             const span = text.appendChild(document.createElementNS(SVG, "tspan"));
@@ -171,7 +249,7 @@
             }
         }
         found.textContent = wanted === "" ? "" : count + (count === 1 ? " frame" : " frames") +
-            " found: " + bytes(share * total) + ", " + (share * 100).toFixed(1) + " %";
+            ": " + bytes(share * total) + ", " + (share * 100).toFixed(1) + " %";
     }
 
     /* ---- keys ---- */
@@ -181,7 +259,7 @@
             return;
         focused = frame;
         frame.g.focus();
-        showTip(frame, Number(frame.rect.getAttribute("x")), frame.top + row);
+        showTip(frame, Number(frame.rect.getAttribute("x")), frame.top + moved + row);
     }
 
     /* The next one of the same caller that is seen. */
@@ -242,7 +320,8 @@
     window.addEventListener("resize", resize);
 
     svg.querySelector(".search").classList.remove("gone");
-    svg.querySelector(".keys").classList.remove("gone");
+    for (const key of svg.querySelectorAll(".key.gone"))
+        key.classList.remove("gone");
     zoomed = whole;
     resize();
 })();

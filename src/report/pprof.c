@@ -246,7 +246,7 @@ static void add_comments(struct profile *p, struct buf *out, const struct stacks
 
 static void add_circumstances(struct profile *p, struct buf *out)
 {
-    double interval = 1, from = stacks_from(p->r), to = stacks_to(p->r);
+    double interval = 1, from = report_stacks_from(p->r), to = report_stacks_to(p->r);
     for (size_t i = 0; i < p->r->count; i++)
         interval = fmax(interval, p->r->list[i].sites->interval);
     if (isfinite(p->r->started))

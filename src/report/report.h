@@ -162,13 +162,16 @@ struct report_stacks {
     size_t count;
     enum report_value value;
     double from, to;  /* seconds of the run; NAN: the first and the last look at each process */
-    const char *span; /* the same in words: "steps 100 to 940"; NULL: in seconds */
+    const char *span; /* the same in words: "steps 100 to 940"; NULL: not known */
     unsigned kinds;   /* of memory: a bit for each enum site_kind; 0: all */
 };
 
 /* Seconds of the run: the ends of the span of a process. */
 void report_stacks_span(const struct report_stacks *r, size_t process, double *ret_from,
                         double *ret_to);
+/* The same of all processes together. */
+double report_stacks_from(const struct report_stacks *r);
+double report_stacks_to(const struct report_stacks *r);
 
 /*
  * All of them show sampled bytes, scaled up. A stack loses allocators, the C library and the

@@ -132,8 +132,8 @@ int report_sites_json(struct buf *out, const struct report_stacks *r)
     report_json_begin(&j, out);
     json_string(&j, "command", r->command);
     json_number(&j, "started", r->started);
-    json_number(&j, "from_seconds", stacks_from(r));
-    json_number(&j, "to_seconds", stacks_to(r));
+    json_number(&j, "from_seconds", report_stacks_from(r));
+    json_number(&j, "to_seconds", report_stacks_to(r));
     json_array_begin(&j, "processes");
     for (size_t i = 0; i < r->count; i++)
         add_process(&j, r, &r->list[i]);

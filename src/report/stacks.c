@@ -56,10 +56,20 @@ struct amount stacks_amount(const struct report_stacks *r, const struct sites *s
 
 /* ---- frames ---- */
 
+/* Has debug information, and lies in no folder of libraries: what the user compiled. */
+static bool is_own_native(const struct site_frame *f)
+{
+    static const char *const folders[] = {"/lib/", "/lib64/", "/site-packages/", "/dist-packages/"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (strstr(f->module, folders[i]))
+            return false;
+    return f->file[0] && strncmp(f->module, "/usr/", strlen("/usr/")) != 0;
+}
+
 enum frame_origin stacks_origin(const struct site_frame *f)
 {
     if (f->module[0])
-        return FRAME_NATIVE;
+        return is_own_native(f) ? FRAME_OWN : FRAME_NATIVE;
     if (!f->file[0] && f->line == 0)
         return FRAME_HEADING;
     return site_frame_is_own(f) ? FRAME_OWN : FRAME_LIBRARY;
@@ -214,7 +224,7 @@ void stacks_release(struct stacks *s)
 
 /* ---- the tree ---- */
 
-static bool is_same_frame(const struct site_frame *a, const struct site_frame *b)
+bool stacks_is_same_frame(const struct site_frame *a, const struct site_frame *b)
 {
     return a == b || (a->line == b->line && strcmp(a->function, b->function) == 0 &&
                       strcmp(a->file, b->file) == 0 && strcmp(a->module, b->module) == 0 &&
@@ -236,7 +246,7 @@ static size_t add_node(struct stacks_tree *t, const struct site_frame *f)
 static size_t callee(struct stacks_tree *t, size_t caller, const struct site_frame *f)
 {
     size_t i = t->nodes[caller].child;
-    while (i && !is_same_frame(t->nodes[i].frame, f))
+    while (i && !stacks_is_same_frame(t->nodes[i].frame, f))
         i = t->nodes[i].next;
     if (i)
         return i;
@@ -292,7 +302,7 @@ void stacks_tree_release(struct stacks_tree *t)
 
 /* ---- in words ---- */
 
-double stacks_from(const struct report_stacks *r)
+double report_stacks_from(const struct report_stacks *r)
 {
     double first = NAN;
     for (size_t i = 0; i < r->count; i++)
@@ -300,7 +310,7 @@ double stacks_from(const struct report_stacks *r)
     return first;
 }
 
-double stacks_to(const struct report_stacks *r)
+double report_stacks_to(const struct report_stacks *r)
 {
     double last = NAN;
     for (size_t i = 0; i < r->count; i++)
@@ -315,10 +325,10 @@ void stacks_add_span(struct buf *out, const struct report_stacks *r)
         return;
     }
     if (r->value != REPORT_LIVE) {
-        units_add_duration(out, stacks_from(r));
+        units_add_duration(out, report_stacks_from(r));
         buf_adds(out, " to ");
     }
-    units_add_duration(out, stacks_to(r));
+    units_add_duration(out, report_stacks_to(r));
     buf_adds(out, " after the start");
 }
 

@@ -44,9 +44,9 @@ void stacks_release(struct stacks *s);
 
 /* Whose code a frame is. */
 enum frame_origin {
-    FRAME_OWN,     /* Python of the user */
+    FRAME_OWN,     /* Python of the user, and what the user compiled */
     FRAME_LIBRARY, /* Python of packages and the standard library */
-    FRAME_NATIVE,
+    FRAME_NATIVE,  /* of libraries */
     FRAME_HEADING, /* a process, a device, a stack that is not known */
     FRAME_ORIGINS,
 };
@@ -58,6 +58,9 @@ void stacks_add_frame(struct buf *out, const struct site_frame *f);
 
 /* An order in which only equal frames are equal. */
 int stacks_compare_frames(const struct site_frame *a, const struct site_frame *b);
+
+/* Whether they are one place for a person: an offset counts only where nothing else is known. */
+bool stacks_is_same_frame(const struct site_frame *a, const struct site_frame *b);
 
 /* The last part of a path. */
 const char *stacks_base_name(const char *path);
@@ -80,10 +83,6 @@ void stacks_tree_init(struct stacks_tree *t, const struct stacks *s);
 void stacks_tree_release(struct stacks_tree *t);
 
 /* ---- in words ---- */
-
-/* Seconds of the run: the ends of the span that is shown, of all processes together. */
-double stacks_from(const struct report_stacks *r);
-double stacks_to(const struct report_stacks *r);
 
 /* "steps 100 to 940", "3.5 s to 12 min after the start": the span that is shown. */
 void stacks_add_span(struct buf *out, const struct report_stacks *r);

@@ -1,4 +1,4 @@
-"""traced.py RUN.tide [hostile|wide|two]: gives a recorded run the sites of a traced process.
+"""traced.py RUN.tide [hostile|wide|two|endless]: gives a recorded run the sites of a traced process.
 
 By default a training loop that keeps a list of tensors: it grows in `remember`, its loader has
 settled, and a metric's cache may have grown by chance. Deterministic.
@@ -76,6 +76,13 @@ def wide_sites():
              0, MB * (200 + i), MB * 500) for i in range(200)]
 
 
+def endless_sites():
+    """A function that calls itself as often as a stack is deep, and two that call each other."""
+    alone = [python("walk", "/job/tree.py", 12)] * 250
+    in_turn = [python(name, "/job/tree.py", line) for name, line in (("left", 20), ("right", 30))] * 120
+    return [("python", "", [*frames, TRAIN, MAIN], 0, 8 * MB, 9 * MB) for frames in (alone, in_turn)]
+
+
 def points(sites, seconds):
     """The looks at bytes that grow evenly between the first look and the last."""
     text = record("point", "%.3f" % seconds[0], 0, 0, 0, 0, 0)
@@ -112,7 +119,7 @@ def main():
     process, = db.execute(
         "SELECT process FROM series WHERE kind = 'host.anon' AND process IS NOT NULL").fetchone()
     end, = db.execute("SELECT max(seconds) FROM sample").fetchone()
-    sites = {"hostile": hostile_sites, "wide": wide_sites}.get(how, loop_sites)()
+    sites = {"hostile": hostile_sites, "wide": wide_sites, "endless": endless_sites}.get(how, loop_sites)()
     text = sites_text(sites, end)
     db.execute("INSERT OR REPLACE INTO sites VALUES (?, ?)", (process, text))
     if how == "two":
