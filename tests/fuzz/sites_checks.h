@@ -107,7 +107,8 @@ static inline bool is_rounded(const char *text)
 {
     size_t digits = 0;
     for (; *text && digits <= 15; text++)
-        digits = *text >= '0' && *text <= '9' ? digits + 1 : 0;
+        if (*text != '.')
+            digits = *text >= '0' && *text <= '9' ? digits + 1 : 0;
     return digits > 15;
 }
 
