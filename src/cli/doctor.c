@@ -38,6 +38,7 @@ void doctor_run(struct doctor *d)
     doctor_check_gpu(d);
     doctor_begin_group(d, "Running and recording");
     doctor_check_record(d);
+    doctor_check_symbols(d);
     doctor_begin_group(d, "Looking inside a running job (not needed by run and watch)");
     doctor_check_inside(d);
     if (d->pid > 0) {

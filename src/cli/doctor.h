@@ -69,6 +69,7 @@ void doctor_check_target(struct doctor *d);    /* doctor_process.c: d->pid */
 void doctor_check_memory(struct doctor *d);    /* doctor_memory.c */
 void doctor_check_gpu(struct doctor *d);       /* doctor_gpu.c */
 void doctor_check_record(struct doctor *d);    /* doctor_record.c */
+void doctor_check_symbols(struct doctor *d);   /* doctor_symbols.c */
 void doctor_check_inside(struct doctor *d);    /* doctor_inside.c */
 void doctor_check_attach(struct doctor *d);    /* doctor_inside.c: d->pid */
 

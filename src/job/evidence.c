@@ -328,17 +328,24 @@ static double in_use_at(const struct evidence *e, double seconds)
     return NAN;
 }
 
-double evidence_use_growth(const struct evidence *e, double from, double to)
+double evidence_use_growth(const struct evidence *e, double *from, double *to)
 {
     const struct heap_point *last = &e->heap[e->heap_count ? e->heap_count - 1 : 0];
-    return in_use_at(e, fmin(to, last->seconds)) - in_use_at(e, fmax(from, e->heap[0].seconds));
+    double first = fmax(*from, e->heap[0].seconds), end = fmin(*to, last->seconds);
+    double growth = first < end ? in_use_at(e, end) - in_use_at(e, first) : (double) NAN;
+    if (!isnan(growth)) {
+        *from = first;
+        *to = end;
+    }
+    return growth;
 }
 
 void evidence_take_sites(struct member *m, struct sites *s)
 {
     struct evidence *e = evidence_of(m);
-    double grown = evidence_use_growth(e, s->armed, s->seconds);
-    s->not_seen = grown - sites_gain(s, s->armed, s->seconds).bytes;
+    double from = s->armed, to = s->seconds, grown = evidence_use_growth(e, &from, &to);
+    s->not_seen = grown - (sites_gain(s, from, to).bytes -
+                           sites_gain_of_kind(s, SITE_MAPPED, from, to).bytes);
     sites_free(e->sites);
     e->sites = s;
     e->has_new_sites = true;

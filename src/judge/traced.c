@@ -61,6 +61,8 @@ static struct sum *add_up(const struct sites *all, const struct traced *t, size_
         base_out_of_memory();
     for (size_t i = 0; i < all->count; i++) {
         size_t k = 0;
+        if (!site_kind_is_anon(all->list[i].kind))
+            continue;
         while (k < count &&
                !traced_is_of_line(&all->list[i], &(struct traced_line){.site = sums[k].site}))
             k++;
@@ -121,6 +123,23 @@ static void find_lines(const struct sites *all, struct traced *t)
     free(sums);
 }
 
+/*
+ * The allocators' bytes in use, and what was mapped beside them: at most what the process grew by
+ * more than these. Where the bytes in use were measured for a part of the time, the sites have to
+ * do for the rest.
+ */
+static double grown_of(const struct member *m, double rate_per_second, const struct traced *t)
+{
+    const struct sites *all = m->evidence->sites;
+    double from = t->from, to = t->to, use = evidence_use_growth(m->evidence, &from, &to);
+    if (isnan(use))
+        return rate_per_second * (t->to - t->from);
+    double mapped = sites_gain_of_kind(all, SITE_MAPPED, from, to).bytes;
+    double beside = rate_per_second * (to - from) - use;
+    double not_measured = t->gain.bytes - sites_gain(all, from, to).bytes;
+    return use + fmin(fmax(mapped, 0), fmax(beside, 0)) + not_measured;
+}
+
 bool traced_of(const struct member *m, double rate_per_second, struct traced *ret)
 {
     const struct sites *all = m->evidence ? m->evidence->sites : NULL;
@@ -130,9 +149,7 @@ bool traced_of(const struct member *m, double rate_per_second, struct traced *re
     ret->from = all->armed;
     ret->to = all->seconds;
     ret->gain = sites_gain(all, ret->from, ret->to);
-    ret->grown = evidence_use_growth(m->evidence, ret->from, ret->to);
-    if (isnan(ret->grown))
-        ret->grown = rate_per_second * (ret->to - ret->from);
+    ret->grown = grown_of(m, rate_per_second, ret);
     find_lines(all, ret);
     return true;
 }

@@ -68,6 +68,20 @@ struct site_gain sites_gain(const struct sites *s, double from, double to)
     return gain_of(s->points, s->point_count, from, to);
 }
 
+struct site_gain sites_gain_of_kind(const struct sites *s, enum site_kind kind, double from,
+                                    double to)
+{
+    struct site_gain sum = {0, 0};
+    for (size_t i = 0; i < s->count; i++) {
+        struct site_gain g = site_gain(&s->list[i], from, to);
+        if (s->list[i].kind != kind || isnan(g.bytes))
+            continue;
+        sum.bytes += g.bytes;
+        sum.error = hypot(sum.error, g.error);
+    }
+    return sum;
+}
+
 struct site_point site_at(const struct site *s, double seconds)
 {
     return point_at(s->points, place_of(s->points, s->point_count, seconds));

@@ -14,6 +14,11 @@ const char *site_kind_name(enum site_kind kind)
     return names[kind];
 }
 
+bool site_kind_is_anon(enum site_kind kind)
+{
+    return kind == SITE_MALLOC || kind == SITE_PYTHON || kind == SITE_MAPPED;
+}
+
 struct sites *sites_free(struct sites *s)
 {
     if (!s)

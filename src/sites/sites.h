@@ -31,6 +31,9 @@ enum site_kind {
 
 const char *site_kind_name(enum site_kind kind); /* "malloc", "python", "mapped", ... */
 
+/* It counts as anonymous memory of the process; the others are judged by series of their own. */
+bool site_kind_is_anon(enum site_kind kind);
+
 /* One function of a stack. Texts belong to the `sites`; "": not known. */
 struct site_frame {
     const char *function;
@@ -73,7 +76,8 @@ struct sites {
     double interval;       /* bytes; the largest in force */
     struct site *list;
     size_t count;
-    struct site_point points[SITE_POINTS]; /* of all sites, also those that are not listed */
+    /* Of all sites of anonymous memory, also those that are not listed. */
+    struct site_point points[SITE_POINTS];
     unsigned point_count;
 
     double kept, kept_variance; /* the last of `points` */
@@ -163,8 +167,10 @@ struct site_gain {
 };
 
 struct site_gain site_gain(const struct site *s, double from, double to);
-/* The same of all sites together. */
+/* The same of all sites of anonymous memory together, and of the listed sites of one kind. */
 struct site_gain sites_gain(const struct sites *s, double from, double to);
+struct site_gain sites_gain_of_kind(const struct sites *s, enum site_kind kind, double from,
+                                    double to);
 
 /*
  * What becomes of the memory that a site allocates, told by the ages of what it still keeps. A

@@ -69,9 +69,14 @@ void libs_load(struct libs *ret)
 
 int symbols_check_lines(void)
 {
-    void *library = dlopen(LIBDW, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return -ENOENT;
-    dlclose(library);
-    return 0;
+    struct libs libs;
+    libs_load(&libs);
+    return libs.dw.begin ? 0 : -ENOENT;
+}
+
+int symbols_check_cxx(void)
+{
+    struct libs libs;
+    libs_load(&libs);
+    return libs.demangle ? 0 : -ENOENT;
 }

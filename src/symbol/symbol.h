@@ -54,7 +54,11 @@ int symbols_resolve(struct symbols *s, const struct symbol_module *m, const uint
 size_t symbols_find(const struct symbols *s, const char *path, uint64_t offset,
                     const struct symbol_frame **ret);
 
-/* Whether lines and inlined functions can be read here. -ENOENT: libdw is not installed. */
+/* Whether lines and inlined functions can be read here. -ENOENT: libdw is not installed, or lacks a
+ * function that is used. */
 int symbols_check_lines(void);
+
+/* Whether C++ names are demangled here. -ENOENT: libstdc++ is not installed. */
+int symbols_check_cxx(void);
 
 #endif

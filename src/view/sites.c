@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WHAT_COLUMNS 100u
+#define NOT_SEEN_ERRORS 2
 
 static char *taken(struct buf *b)
 {
@@ -124,6 +125,12 @@ static void add_line(const struct job *j, const struct member *m, const struct t
 
 /* ---- a process ---- */
 
+/* What the samples do not account for, and their error neither. */
+static double not_seen(const struct sites *s)
+{
+    return s->not_seen - NOT_SEEN_ERRORS * sites_gain(s, s->armed, s->seconds).error;
+}
+
 void view_tracer(const struct member *m, struct findings *all)
 {
     const struct sites *s = m->evidence->sites;
@@ -138,7 +145,7 @@ void view_tracer(const struct member *m, struct findings *all)
         .interval = s->interval,
         .samples = s->samples,
         .dropped = s->dropped,
-        .not_seen = s->not_seen,
+        .not_seen = not_seen(s),
         .spent_seconds = s->spent_seconds,
         .has_native = s->has_native,
         .has_python = s->has_python,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Growth below this share of what was sampled on average is within its error. */
+/* Not worth a word. */
 #define LEAST_NOT_SEEN 0x1p20
 
 static const char *base_name(const char *path)
@@ -102,7 +102,7 @@ void site_words_tracer(struct buf *out, const struct tracer_view *t)
     buf_adds(out, " samples took ");
     units_add_short_time(out, t->spent_seconds);
     if (t->not_seen > LEAST_NOT_SEEN) {
-        buf_adds(out, "; ");
+        buf_adds(out, "; at least ");
         units_add_bytes(out, t->not_seen);
         buf_adds(out, " of the growth passed the tracer by");
     }
@@ -112,5 +112,6 @@ void site_words_tracer(struct buf *out, const struct tracer_view *t)
         buf_adds(out, " samples found no room");
     }
     if (!t->has_native)
-        buf_adds(out, "; Python functions only: native stacks cannot be read here");
+        buf_adds(out, t->has_python ? "; Python functions only: native stacks cannot be read here"
+                                    : "; without functions: stacks cannot be read here");
 }

@@ -43,7 +43,7 @@ struct tracer_view {
     double from, to; /* seconds of the run */
     double interval; /* bytes */
     double samples, dropped;
-    double not_seen; /* bytes of growth that passed it by; NAN: not known */
+    double not_seen; /* bytes of growth that passed it by, at least; NAN: not known */
     double spent_seconds;
     bool has_native, has_python;
 };
@@ -68,8 +68,8 @@ void site_words(struct buf *out, const struct site_facts *f);
 /* "allocated at train.py:41 train → step (90 to 100 % of the growth)". */
 void site_words_allocated(struct buf *out, const char *what, struct interval share);
 
-/* "sampled every 512 KB since 12 s: 1,234 allocations in 0.02 s of CPU; 1.2 MB of growth passed it
- * by". */
+/* "trainer 4242: one allocation in about 512 KB sampled from 12 s to 90 s: 1,234 samples took 20
+ * ms; at least 1.20 MB of the growth passed the tracer by". */
 void site_words_tracer(struct buf *out, const struct tracer_view *t);
 
 #endif

@@ -112,11 +112,12 @@ has doctor__makes_every_check 0 \
     '^  no       NVIDIA driver   ' \
     '^ +-> host memory is watched all the same' \
     '^  [a-z]+ +terminal        ' \
-    '^  limited  inside steps    libtidemark_probe.so is neither beside the program nor' \
+    '^  limited  inside steps    libtidemark_preload.so is neither beside the program nor' \
     '^  ok       run file        written and read in this folder \(SQLite [0-9.]+\)' \
     '^  [a-z]+ +disk            [0-9.]+ [A-Z]+ free' \
     '^  [a-z]+ +files at once   room to watch .* processes' \
     '^  ok       clock           steady' \
+    '^  [a-z]+ +native names    ' \
     '^  [a-z]+ +attaching       ' \
     '^  ok       its rules       .*ptrace_scope.*CAP_SYS_PTRACE.*seccomp' \
     '^  [a-z]+ +reading memory  ' \
@@ -144,20 +145,41 @@ good = answer["tidemark"] and answer["schema"] == 1 and len(names) == len(set(na
 for c in answer["checks"]:
     good = good and c["group"] and c["detail"] and c["state"] in ("ok", "limited", "no")
     good = good and ("advice" in c) == (c["state"] != "ok")
-for name in "proc kinds pss fds ram cgroup shm nvml pty probe run_file disk files clock ptrace".split():
+for name in "proc kinds pss fds ram cgroup shm nvml pty probe run_file disk files clock symbols ptrace".split():
     good = good and name in names
 print("true" if good else "false")' <<<"$output")"
 
 mkdir "$scratch/bin" "$scratch/my bin"
 for folder in bin 'my bin'; do
     cp "$program" "$scratch/nvml.so" "$scratch/$folder"
-    mv "$scratch/$folder/nvml.so" "$scratch/$folder/libtidemark_probe.so"
+    mv "$scratch/$folder/nvml.so" "$scratch/$folder/libtidemark_preload.so"
 done
 run "$scratch/open" "$scratch/bin/tidemark" doctor --ascii --width 100
 has doctor__finds_the_probe 0 '^  ok       inside steps    run counts them itself, by'
 run "$scratch/open" "$scratch/my bin/tidemark" doctor --ascii --width 100
 has doctor__tells_a_probe_that_cannot_be_preloaded 0 \
-    '^  limited  inside steps    .*my bin/libtidemark_probe.so cannot be preloaded'
+    '^  limited  inside steps    .*my bin/libtidemark_preload.so cannot be preloaded'
+
+# The loader takes the first file of that name, whatever it is.
+mkdir "$scratch/no libdw" "$scratch/old libdw" "$scratch/no libstdc++"
+echo 'no library' | tee "$scratch/no libdw/libdw.so.1" >"$scratch/no libstdc++/libstdc++.so.6"
+cp "$scratch/nvml.so" "$scratch/old libdw/libdw.so.1"
+if LD_PRELOAD=libdw.so.1:libstdc++.so.6 cat /dev/null 2>&1 | grep -q .; then
+    skip "libdw or libstdc++ is not installed: native names are not tried without them"
+else
+    doctor "$scratch/open"
+    has doctor__names_native_code 0 \
+        '^  ok       native names    functions, source lines \(libdw\) and C\+\+ names can be read$'
+    for folder in 'no libdw' 'old libdw'; do
+        LD_LIBRARY_PATH="$scratch/$folder" doctor "$scratch/open"
+        has "doctor__tells_what_is_lost_with_${folder/ /_}" 0 \
+            '^  limited  native names    functions only: libdw is not installed$' \
+            '^ +-> for source lines .*apt( |$)' 'install libdw1, or dnf install elfutils-libs$'
+    done
+    LD_LIBRARY_PATH="$scratch/no libstdc++" doctor "$scratch/open"
+    has doctor__tells_that_names_stay_mangled 0 \
+        '^  limited  native names    C\+\+ names stay mangled: libstdc\+\+ is not installed$'
+fi
 
 doctor "$scratch/open" --pid $$
 has doctor__looks_at_a_process 0 "^Process $$\$" \

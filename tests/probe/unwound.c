@@ -23,7 +23,7 @@ static void chosen(void)
 {
 }
 
-static callback *choose(void)
+__attribute__((used)) static callback *choose(void)
 {
     if (unwound_callback)
         unwound_callback();

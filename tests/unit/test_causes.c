@@ -568,3 +568,61 @@ TEST(causes__an_array_may_be_a_view_of_a_tensor)
     rank(&f, growths, &c);
     CHECK(c.count > 0 && c.list[0].growth == &growths[1]);
 }
+
+/* Most of the growth is not held by any object; `share` of it comes from one line. */
+static struct causes native_with(struct interval share, struct cause_facts f)
+{
+    struct causes c;
+    f.host_rate = 64 * KB;
+    f.traced = share;
+    f.unexplained = (struct interval){0.9, 1};
+    causes_rank(&f, &c);
+    return c;
+}
+
+TEST(causes__a_traced_line_is_where_native_memory_comes_from)
+{
+    const struct interval most = {0.8, 0.95}, little = {0.1, 0.4}, none = {0, 0};
+    struct cause_facts f = no_facts();
+    struct causes c = native_with(most, f);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE && c.list[0].is_traced);
+    c = native_with(little, f);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_NATIVE && !c.list[0].is_traced);
+    c = native_with(none, f);
+    CHECK(c.count == 1 && !c.list[0].is_traced);
+    f.profiler = true; /* its own cause; the line would only be torch's */
+    c = native_with(most, f);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_PROFILER && !c.list[0].is_traced);
+}
+
+TEST(causes__a_traced_line_is_one_where_no_census_was_taken)
+{
+    const struct interval most = {0.8, 0.95}, little = {0.1, 0.4};
+    struct cause_facts f = no_facts();
+    f.censused = false;
+    struct causes c = native_with(most, f);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_ALLOCATION && c.list[0].is_traced);
+    CHECK(c.list[0].share == 0.8);
+    CHECK_TEXT(c.list[0].evidence[0], "one line allocates 80 to 95 % of the growth of host memory, "
+                                      "and what holds it was not found");
+    CHECK(native_with(little, f).count == 0);
+    f.host_rate = NAN;
+    struct causes flat;
+    f.traced = most;
+    causes_rank(&f, &flat); /* host memory does not grow */
+    CHECK(flat.count == 0);
+}
+
+TEST(causes__a_traced_line_names_what_the_objects_leave_open)
+{
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.tensors_rate = 1; /* tensors grow, and no census says which */
+    c = native_with((struct interval){0.5, 0.6}, f);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_ALLOCATION && c.undecided_count == 0);
+    c = native_with((struct interval){0.1, 0.6}, f);
+    CHECK(c.count == 0 && c.undecided_count == 1);
+    f.heap_free = 0.8; /* malloc keeps it: no line is to blame */
+    c = native_with((struct interval){0.5, 0.6}, f);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_RETENTION && !c.list[0].is_traced);
+}

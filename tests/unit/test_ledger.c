@@ -43,6 +43,14 @@ static struct ledger_judgement judge(const struct ledger_evidence *e, struct led
     return j;
 }
 
+static struct ledger_judgement judge_sites(struct ledger_evidence e, const struct ledger_site *s,
+                                           size_t count, struct ledger *l)
+{
+    e.sites = s;
+    e.site_count = count;
+    return judge(&e, l);
+}
+
 static struct ledger_judgement judge_with(struct ledger_evidence e, const struct ledger_holder *h,
                                           struct ledger *l)
 {
@@ -428,4 +436,81 @@ TEST(ledger__no_growth_needs_no_parts)
     e.growth = -3 * MB;
     struct ledger_judgement j = judge(&e, &l);
     CHECK(j.verdict == VERDICT_NO_LEAK && j.rule == RULE_NO_GROWTH && l.total == 0 && l.count == 1);
+}
+
+TEST(ledger__a_site_names_growth_but_raises_no_alarm_before_its_time)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    const struct ledger_site leak = {.gained = {80 * MB, 90 * MB}};
+    struct ledger_judgement j = judge_sites(e, &leak, 1, &l);
+    CHECK(l.count == 2 && l.parts[0].kind == LEDGER_SITE && l.parts[0].fate == FATE_UNKNOWN);
+    CHECK_NEAR(l.parts[1].bytes.low, 10 * MB, 1);
+    CHECK_NEAR(l.parts[1].bytes.high, 20 * MB, 1);
+    CHECK(adds_up(&l) && j.verdict == VERDICT_INCONCLUSIVE && j.rule == RULE_TOO_SHORT);
+
+    e.horizons = 3.5; /* as patient as without a name */
+    j = judge_sites(e, &leak, 1, &l);
+    CHECK(l.parts[0].fate == FATE_ENDLESS && j.verdict == VERDICT_LEAK && j.rule == RULE_LASTING);
+
+    e.engine = ENGINE_OPEN;
+    j = judge_sites(e, &leak, 1, &l);
+    CHECK(l.parts[0].fate == FATE_UNKNOWN && j.verdict == VERDICT_INCONCLUSIVE);
+    e.engine = ENGINE_NO_GROWTH;
+    CHECK(judge_sites(e, &leak, 1, &l).verdict == VERDICT_NO_LEAK);
+}
+
+TEST(ledger__a_site_that_has_stopped_is_an_excuse)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_site warm_up = {.gained = {80 * MB, 90 * MB}, .has_stopped = true};
+    e.horizons = 3.5;
+    struct ledger_judgement j = judge_sites(e, &warm_up, 1, &l);
+    CHECK(l.parts[0].fate == FATE_ENDS && l.to_come.high == 0 && adds_up(&l));
+    CHECK(j.verdict == VERDICT_NO_LEAK && j.rule == RULE_EXPLAINED && j.excuse == LEDGER_SITE);
+    warm_up.gained = (struct interval){40 * MB, 45 * MB};
+    j = judge_sites(e, &warm_up, 1, &l);
+    CHECK(j.verdict == VERDICT_LEAK);
+    CHECK_NEAR(l.endless.low, 55 * MB, 1);
+}
+
+TEST(ledger__a_site_of_memory_that_may_be_replaced_explains_nothing)
+{
+    struct ledger l, without;
+    struct ledger_evidence e = growing();
+    const struct ledger_site buffer = {.gained = {0, 95 * MB}};
+    e.horizons = 3.5;
+    struct ledger_judgement j = judge_sites(e, &buffer, 1, &l), bare = judge(&e, &without);
+    CHECK(j.verdict == bare.verdict && j.rule == bare.rule);
+    CHECK(l.endless.low == without.endless.low && l.endless.high == without.endless.high);
+    CHECK(l.parts[0].bytes.low == 0 && l.parts[1].bytes.high == 100 * MB && adds_up(&l));
+}
+
+TEST(ledger__a_holder_and_its_site_are_the_same_bytes)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    const struct ledger_holder list = holder(95000, exactly_1_kb);
+    const struct ledger_site sites[] = {
+        {.gained = {90 * MB, 99 * MB}},
+        {.gained = {2 * MB, 4 * MB}, .has_stopped = true},
+    };
+    e.holders = &list;
+    e.holder_count = 1;
+    struct ledger_judgement j = judge_sites(e, sites, 2, &l);
+    CHECK(j.verdict == VERDICT_LEAK && j.rule == RULE_ENDLESS && adds_up(&l));
+    CHECK(l.parts[0].kind == LEDGER_HOLDER && l.parts[0].bytes.low == 95 * MB);
+    CHECK(l.parts[1].kind == LEDGER_SITE && l.parts[1].bytes.low <= 5 * MB);
+}
+
+TEST(ledger__sites_beyond_its_room_are_left_out)
+{
+    struct ledger l;
+    struct ledger_evidence e = growing();
+    struct ledger_site sites[2 * LEDGER_PARTS];
+    for (size_t i = 0; i < 2 * LEDGER_PARTS; i++)
+        sites[i] = (struct ledger_site){.source = i, .gained = {0.1 * MB, 0.2 * MB}};
+    judge_sites(e, sites, 2 * LEDGER_PARTS, &l);
+    CHECK(l.count <= LEDGER_PARTS && l.parts[l.count - 1].kind == LEDGER_REST && adds_up(&l));
 }

@@ -25,9 +25,11 @@ static inline struct wire_trace_layout *trace_file_new(uint64_t interval)
     memset(t, 0, sizeof(*t));
     t->version = WIRE_TRACE_VERSION;
     t->start = 77;
-    t->began = t->armed_at = trace_time(1);
+    t->began = trace_time(1);
+    t->armed_at = trace_time(1);
     t->interval = interval;
-    t->text_used = t->frames_used = 1;
+    t->text_used = 1;
+    t->frames_used = 1;
     t->magic = WIRE_TRACE_MAGIC;
     return t;
 }
