@@ -398,8 +398,8 @@ static double longest_interval(const struct report_stacks *r)
     return longest;
 }
 
-/* "45.2 MB (43.0 to 47.4 MB) in 12 call stacks, estimated from one sample in 64 KB; the job grew by
- * 49 MB" */
+/* "45.2 MB (43.0 to 47.4 MB) in 12 call stacks, estimated from one sample in 64 KB; the process
+ * grew by 49 MB, with free heap memory" */
 static void add_whole(struct flame *f)
 {
     struct buf text = BUF_INIT;
@@ -412,8 +412,9 @@ static void add_whole(struct flame *f)
         units_add_bytes(&text, interval);
     }
     if (growth >= 1) {
-        buf_addf(&text, "; measured growth of the process%s: ", f->r->count == 1 ? "" : "es");
+        buf_adds(&text, f->r->count == 1 ? "; the process grew by " : "; the processes grew by ");
         units_add_bytes(&text, growth);
+        buf_adds(&text, ", with free heap memory");
     }
     add_lines(f, "fact", buf_text(&text), FACT_COLUMNS);
     buf_release(&text);

@@ -185,7 +185,8 @@ static void *read_file(const struct sampler *sam, const char *name)
     return bytes;
 }
 
-static bool look(struct sampler *sam, struct member *m, const char *name)
+/* Whether there is anything to make sites of. */
+static bool look(struct sampler *sam, struct member *m, const char *name, bool finally)
 {
     struct trace_reading *t = &m->reading->trace;
     void *file = read_file(sam, name);
@@ -193,12 +194,12 @@ static bool look(struct sampler *sam, struct member *m, const char *name)
         return false;
     if (!t->looks)
         t->looks = site_looks_new();
-    int r = site_looks_take(t->looks, file, sizeof(struct wire_trace_layout), sam->job->began,
-                            wire_now());
+    int r = (finally ? site_looks_take_last : site_looks_take)(
+        t->looks, file, sizeof(struct wire_trace_layout), sam->job->began, wire_now());
     if (r == -EPROTONOSUPPORT)
         rings_note_foreign(sam, m->id);
     free(file);
-    return r >= 0;
+    return r >= 0 || r == -ESTALE;
 }
 
 /* ---- names ---- */
@@ -276,7 +277,7 @@ static void take(struct sampler *sam, struct member *m, bool finally)
     struct trace_reading *t = &m->reading->trace;
     char file[NAME_LENGTH];
     file_name(sam, m, file);
-    if (!look(sam, m, file))
+    if (!look(sam, m, file, finally))
         return;
     meet(m);
     if (finally || (!t->is_named && member_leaks(m)))

@@ -127,6 +127,24 @@ static void take_live(struct site_looks *l, const void *file, uint64_t origin, d
     }
 }
 
+static double kept_at_last_look(const struct site_looks *l)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < l->live_count; i++)
+        bytes += (double) l->live[i].weight;
+    return bytes;
+}
+
+static double kept_now(const void *file)
+{
+    const _Atomic uint64_t *addresses = PART(file, addresses);
+    const struct wire_trace_sample *samples = PART(file, live_samples);
+    double bytes = 0;
+    for (size_t i = 0; i < WIRE_TRACE_LIVE; i++)
+        bytes += is_sample(addresses[i], &samples[i]) ? (double) samples[i].weight : 0;
+    return bytes;
+}
+
 /* ---- moments ---- */
 
 static void drop_every_second(struct site_looks *l)
@@ -274,6 +292,12 @@ static void take_counts(struct site_looks *l, const void *file)
     l->counts.has_python = NUMBER(file, is_python) != 0;
 }
 
+static bool is_other(const struct site_looks *l, const void *file)
+{
+    return l->moment_count == 0 || l->began != NUMBER(file, began) ||
+           l->start != NUMBER(file, start);
+}
+
 int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_t origin,
                     uint64_t now)
 {
@@ -281,8 +305,7 @@ int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_
     if (r < 0)
         return r;
     double seconds = second_of(now, origin);
-    bool is_other = l->began != NUMBER(file, began) || l->start != NUMBER(file, start);
-    if (l->moment_count == 0 || is_other)
+    if (is_other(l, file))
         begin(l, file, origin, seconds);
     else if (!(seconds > l->moments[l->moment_count - 1].seconds))
         return -ERANGE;
@@ -292,4 +315,13 @@ int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_
     add_moment(l, (struct look_moment){seconds, interval_of(l, file)});
     add_to_rows(l);
     return 0;
+}
+
+int site_looks_take_last(struct site_looks *l, const void *file, size_t size, uint64_t origin,
+                         uint64_t now)
+{
+    int r = look_at_head(file, size);
+    if (r == 0 && !is_other(l, file) && kept_now(file) < kept_at_last_look(l))
+        return -ESTALE;
+    return r < 0 ? r : site_looks_take(l, file, size, origin, now);
 }

@@ -137,6 +137,12 @@ struct site_looks *site_looks_free(struct site_looks *l); /* accepts NULL, retur
 int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_t origin,
                     uint64_t now);
 
+/* The same for the last time, when the process has ended. -ESTALE: it keeps less than at the look
+ * before. It freed what it had on its way out, as a function that returns does; the look before
+ * stays the last. */
+int site_looks_take_last(struct site_looks *l, const void *file, size_t size, uint64_t origin,
+                         uint64_t now);
+
 /* A native address whose names are wanted: the module as the process sees it, and the offset of the
  * instruction (for a return address, one less than it). */
 struct site_address {

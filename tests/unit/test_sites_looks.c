@@ -56,6 +56,37 @@ TEST(looks__refuse_what_is_no_trace_file)
     free(t);
 }
 
+static int last_look(struct site_looks *l, const struct wire_trace_layout *t, double second)
+{
+    return site_looks_take_last(l, t, sizeof(*t), TRACE_ORIGIN, trace_time(second));
+}
+
+/* What a function keeps in a variable of its own is freed when it returns, which it does before the
+ * process has ended. */
+TEST(looks__leave_out_the_end_where_the_process_freed_what_it_had)
+{
+    struct wire_trace_layout *t = trace_file_new(65536);
+    struct site_looks *l = site_looks_new();
+    uint32_t a = python_stack(t, 1);
+    CHECK(last_look(l, t, 1.5) == 0); /* there is no look before it */
+    size_t dies = trace_sample(t, a, 100, 1000, 1.6);
+    CHECK(look(l, t, 2) == 0);
+    trace_sample(t, a, 100, 1000, 2.5);
+    CHECK(last_look(l, t, 2.6) == 0); /* it keeps more */
+    CHECK(last_look(l, t, 2.7) == 0); /* it keeps as much */
+    trace_free(t, dies);
+    CHECK(last_look(l, t, 2.8) == -ESTALE);
+
+    struct sites *s = site_looks_sites(l, name, NULL);
+    CHECK(s && s->count == 1 && s->seconds == 2.7 && s->kept == 2000);
+    CHECK(s->list[0].points[s->list[0].point_count - 1].remains == 2000);
+    sites_free(s);
+    t->start++; /* another process */
+    CHECK(last_look(l, t, 3) == 0);
+    site_looks_free(l);
+    free(t);
+}
+
 TEST(looks__sum_what_every_site_keeps)
 {
     struct wire_trace_layout *t = trace_file_new(65536);
