@@ -111,12 +111,6 @@ struct sites {
     struct site_texts *texts; /* owns all texts */
 };
 
-/* Memory with blocks of its own: not part of the process's heap. */
-static inline bool site_is_apart(const struct site *s)
-{
-    return s->kind == SITE_DEVICE || s->kind == SITE_PINNED;
-}
-
 /* When the first of anything was sampled or listed. */
 double sites_from(const struct sites *s);
 
