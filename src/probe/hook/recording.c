@@ -4,6 +4,7 @@
 
 #include "probe/base/places.h"
 #include "probe/trace/blocks.h"
+#include "probe/trace/sampling.h"
 
 #include <math.h>
 #include <string.h>
@@ -451,6 +452,7 @@ static void moment(bool is_wanted)
     uint64_t now = wire_now();
     if (is_wanted && now < recording.next)
         return;
+    int64_t left = sampling_pause(); /* torch's list is not the program's */
     recording.is_inside = true;
     py.PyErr_Fetch(&type, &value, &traceback);
     if (is_wanted)
@@ -461,6 +463,7 @@ static void moment(bool is_wanted)
     py.PyErr_Restore(type, value, traceback);
     pay(now);
     recording.is_inside = false;
+    sampling_resume(left);
 }
 
 void recording_moment(void)
