@@ -136,7 +136,6 @@ static void take_live(struct site_looks *l, const void *file, uint64_t origin, d
     }
 }
 
-
 static double kept_at_last_look(const struct site_looks *l)
 {
     double bytes = 0;
@@ -197,7 +196,6 @@ static void take_blocks(struct site_looks *l, const void *file, uint64_t origin,
     l->block_count = 0;
     for (uint64_t i = 0; i < smaller(b->count, WIRE_TRACE_BLOCKS); i++)
         take_block(l, file, &b->list[i], origin, now);
-
 }
 
 /* ---- moments ---- */
