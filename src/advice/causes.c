@@ -282,17 +282,26 @@ static bool is_traced(const struct cause_facts *facts)
     return facts->traced.low >= LEDGER_PART;
 }
 
-static void add_allocation(struct causes *c, const struct cause_facts *facts)
+static void add_line(struct causes *c, struct interval share, double weight, const char *memory,
+                     bool is_of_device)
 {
-    struct cause_found *found = add(c, CAUSE_ALLOCATION, weigh(middle(facts->traced), 0, facts));
+    struct cause_found *found = add(c, CAUSE_ALLOCATION, weight);
     if (!found)
         return;
     found->is_traced = true;
-    found->share = facts->traced.low;
+    found->is_of_device = is_of_device;
+    found->share = share.low;
+    char low[16] = "";
+    if (round(100 * share.low) != round(100 * share.high))
+        snprintf(low, sizeof(low), "%.0f to ", 100 * share.low);
     say(found->evidence, &found->evidence_count,
-        "one line allocates %.0f to %.0f %% of the growth of host memory, and what holds it was "
-        "not found",
-        100 * facts->traced.low, 100 * facts->traced.high);
+        "one line allocates %s%.0f %% of the growth of %s, and what holds it was not found", low,
+        100 * share.high, memory);
+}
+
+static void add_allocation(struct causes *c, const struct cause_facts *facts)
+{
+    add_line(c, facts->traced, weigh(middle(facts->traced), 0, facts), "host memory", false);
 }
 
 static void add_native(struct causes *c, const struct cause_facts *facts)
@@ -362,10 +371,18 @@ static void add_device(struct causes *c, const struct cause_facts *facts)
 {
     struct cause_found *found;
     bool allocated = facts->allocated_rate > 0;
-    if (allocated && facts->censused && facts->device_unexplained.low > LEDGER_MOST &&
-        (found = add(c, CAUSE_AUTOGRAD_CYCLE, weigh(0, middle(facts->device_unexplained), facts))))
+    bool is_line = facts->device_traced.low >= LEDGER_PART;
+    bool is_unheld = facts->censused && facts->device_unexplained.low > LEDGER_MOST;
+    if (allocated && is_unheld &&
+        (found =
+             add(c, CAUSE_AUTOGRAD_CYCLE, weigh(0, middle(facts->device_unexplained), facts)))) {
+        found->is_traced = found->is_of_device = is_line;
         say(found->evidence, &found->evidence_count,
             "torch's memory on the device grows, and no tensor that Python holds does");
+    } else if (allocated && is_line && c->count == 0) {
+        add_line(c, facts->device_traced, weigh(0, middle(facts->device_traced), facts),
+                 "torch's memory on the device", true);
+    }
     if (!(facts->gpu_rate > 0) || allocated || !facts->allocated_known)
         return;
     double reserved = part(positive(facts->reserved_growth), facts->gpu_rate);

@@ -80,7 +80,9 @@ struct cause_facts {
     double graph_tensors; /* tensors that are or may be in a graph, at the last census */
     bool profiler;        /* a profiler object exists */
     double model_bytes, model_tensors; /* its parameters; NAN: not known */
-    struct interval traced; /* share of the growth that the first traced line allocates; 0: none */
+    /* Share of the growth that the first traced line allocates, 0: none: of host memory, of torch's
+     * on a device. */
+    struct interval traced, device_traced;
     const struct wire_census_group *groups; /* groups of similar tensors, the largest */
     size_t group_count;
 };
@@ -96,7 +98,8 @@ struct cause_found {
     double share;    /* share of one memory's growth that it explains, 0 to 1, lower bound; NAN: not
                         known */
     bool holds_more; /* it holds more than the census sees in its items */
-    bool is_traced;  /* its place is the first traced line */
+    bool is_traced;  /* its place is the first traced line ... */
+    bool is_of_device; /* ... of torch's memory on a device, not of host memory */
     char evidence[CAUSE_EVIDENCE][CAUSE_TEXT_LENGTH];
     unsigned evidence_count;
 };

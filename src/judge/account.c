@@ -199,22 +199,33 @@ static bool has_census(const struct member *m)
 /* ---- sites ---- */
 
 /* The tracer was armed later than the growth began: its shares hold for the whole window. */
-static void gather_sites(const struct member *m, struct account *a)
+static void scale_sites(double growth, struct account *a)
 {
-    struct ledger_evidence *e = &a->evidence;
-    if (!traced_of(m, a->engine.rate_per_second, &a->traced))
-        return;
-    double in_use = e->heap_used + (e->arenas_used > 0 ? e->arenas_used : 0);
-    double growth = in_use > 0 ? in_use : e->growth;
     double scale = growth / fmax(a->traced.grown, a->traced.gain.bytes);
     for (unsigned i = 0; i < a->traced.count && scale > 0; i++) {
         const struct traced_line *l = &a->traced.lines[i];
-        a->sites[e->site_count++] = (struct ledger_site){
+        a->sites[a->evidence.site_count++] = (struct ledger_site){
             .source = i,
             .gained = {l->gained.low * scale, l->gained.high * scale},
             .has_stopped = l->has_stopped,
         };
     }
+}
+
+static void gather_sites(const struct member *m, struct account *a)
+{
+    const struct ledger_evidence *e = &a->evidence;
+    if (!traced_of(m, a->engine.rate_per_second, &a->traced))
+        return;
+    double in_use = e->heap_used + (e->arenas_used > 0 ? e->arenas_used : 0);
+    scale_sites(in_use > 0 ? in_use : e->growth, a);
+}
+
+/* The same for torch's memory on a device. */
+static void gather_device_sites(const struct member *m, const char *device, struct account *a)
+{
+    if (traced_of_memory(m, SITE_DEVICE, device ? device : "", &a->traced))
+        scale_sites(a->evidence.growth, a);
 }
 
 /* ---- one window ---- */
@@ -320,6 +331,7 @@ static void account_device(struct job *j, struct member *m, struct track *t, str
     e->has_census = has_census(m);
     e->is_censused = is_censused(j, m, e);
     gather_holders(j, m, t->device, device_weight, a);
+    gather_device_sites(m, t->device, a);
     conclude(a);
 }
 

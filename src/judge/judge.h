@@ -32,11 +32,13 @@ struct traced_line {
     bool has_stopped;       /* it surely gained no more in the last half of that time */
 };
 
-/* What the tracer of a process saw, from the moment it was armed until it was read last. */
+/* What the tracer of a process saw, from the moment it was armed until it was read last: of its
+ * host memory, or of one memory whose blocks torch lists. */
 struct traced {
-    double from, to;       /* seconds */
+    const struct site_memory *memory; /* NULL: host memory that is not pinned */
+    double from, to;                  /* seconds */
     double grown;          /* of the memory in use, as measured without the tracer; NAN: unknown */
-    struct site_gain gain; /* of all sites */
+    struct site_gain gain; /* of all sites there */
     struct traced_line lines[TRACED_LINES]; /* those that surely gained, the largest first */
     unsigned count;
 };
@@ -44,6 +46,9 @@ struct traced {
 /* `rate_per_second`: of the process's memory, where nobody measured the bytes in use. False: it was
  * not traced. */
 bool traced_of(const struct member *m, double rate_per_second, struct traced *ret);
+/* The same of torch's memory on a device, or of pinned memory (`device` ""). */
+bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,
+                      struct traced *ret);
 
 /* The share of the growth that the line allocated, 0 to 1, whoever holds it. */
 struct interval traced_share(const struct traced *t, const struct traced_line *l);

@@ -21,7 +21,8 @@ static bool is_same_frame(const struct site_frame *a, const struct site_frame *b
 
 bool traced_is_of_line(const struct site *s, const struct traced_line *l)
 {
-    return s->kind == l->site->kind && is_same_frame(s->own, l->site->own);
+    return s->kind == l->site->kind && strcmp(s->device, l->site->device) == 0 &&
+           is_same_frame(s->own, l->site->own);
 }
 
 /* ---- lines ---- */
@@ -52,6 +53,13 @@ static void add_site(const struct traced *t, const struct site *s, struct sum *t
     add_gain(&to->last, site_gain(s, middle, t->to));
 }
 
+static bool is_there(const struct traced *t, const struct site *s)
+{
+    if (!t->memory)
+        return site_kind_is_anon(s->kind);
+    return s->kind == t->memory->kind && strcmp(s->device, t->memory->device) == 0;
+}
+
 /* The caller frees it; *ret_count is at most the number of sites. */
 static struct sum *add_up(const struct sites *all, const struct traced *t, size_t *ret_count)
 {
@@ -61,7 +69,7 @@ static struct sum *add_up(const struct sites *all, const struct traced *t, size_
         base_out_of_memory();
     for (size_t i = 0; i < all->count; i++) {
         size_t k = 0;
-        if (!site_kind_is_anon(all->list[i].kind))
+        if (!is_there(t, &all->list[i]))
             continue;
         while (k < count &&
                !traced_is_of_line(&all->list[i], &(struct traced_line){.site = sums[k].site}))
@@ -152,6 +160,24 @@ bool traced_of(const struct member *m, double rate_per_second, struct traced *re
     ret->grown = grown_of(m, rate_per_second, ret);
     find_lines(all, ret);
     return true;
+}
+
+/* The last list of blocks was a while before the look that read it. */
+bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,
+                      struct traced *ret)
+{
+    const struct sites *all = m->evidence ? m->evidence->sites : NULL;
+    *ret = (struct traced){.from = NAN, .to = NAN};
+    if (!all || !(ret->memory = sites_memory(all, kind, device)))
+        return false;
+    ret->from = ret->memory->armed;
+    ret->to = all->seconds;
+    ret->grown = ret->memory->growth;
+    for (size_t i = 0; i < all->count; i++)
+        if (is_there(ret, &all->list[i]))
+            add_gain(&ret->gain, site_gain(&all->list[i], ret->from, ret->to));
+    find_lines(all, ret);
+    return ret->to > ret->from;
 }
 
 struct interval traced_share(const struct traced *t, const struct traced_line *l)

@@ -17,13 +17,13 @@ const char *report_value_name(enum report_value value)
  * in use for a moment looks like growth; it counts only if there was a single look. */
 static double first_look(const struct sites *s)
 {
-    return s->point_count > 2 ? s->points[1].seconds : s->armed;
+    return s->point_count > 2 ? s->points[1].seconds : sites_from(s);
 }
 
 static double span_from(const struct report_stacks *r, const struct sites *s,
                         enum report_value value)
 {
-    return isfinite(r->from) ? r->from : value == REPORT_GROWTH ? first_look(s) : s->armed;
+    return isfinite(r->from) ? r->from : value == REPORT_GROWTH ? first_look(s) : sites_from(s);
 }
 
 static double span_to(const struct report_stacks *r, const struct sites *s)

@@ -20,11 +20,17 @@ struct trace_orders {
     double next; /* when to look at the processes again */
 };
 
+/* For how long something is traced, in seconds of the run. */
+struct trace_span {
+    double since, enough; /* when it was ordered; from when on a leak is settled */
+    bool is_settled;      /* its leak was traced for long enough */
+};
+
 /* How a process is traced. */
 struct trace_reading {
-    uint64_t interval;        /* as ordered, in bytes; 0: it is not to sample */
-    double since, enough;     /* seconds: when it was ordered; from when on a leak is settled */
-    bool is_settled;          /* its leak was traced for long enough */
+    uint64_t interval; /* as ordered, in bytes; 0: it is not to sample */
+    bool wants_blocks; /* as ordered: those of torch on devices, and pinned on the host */
+    struct trace_span samples, blocks;
     double next;              /* when to look at its file again */
     struct site_looks *looks; /* NULL: none yet */
     struct symbols *symbols;  /* NULL: none yet */

@@ -70,13 +70,13 @@ static void write_orders(struct sampler *sam)
         (void) !pwrite(o->fd, &o->file, head, 0);
 }
 
-static void add_order(struct trace_orders *o, struct proc_id id, uint64_t interval)
+static void add_order(struct trace_orders *o, struct proc_id id, uint64_t interval, bool blocks)
 {
     uint32_t at = atomic_load(&o->file.count);
     if (at == WIRE_TRACE_ORDERS)
         return;
     o->file.list[at] =
-        (struct wire_trace_order){.pid = id.pid, .start = id.start, .interval = interval};
+        (struct wire_trace_order){id.pid, id.start, .interval = interval, .blocks = blocks};
     atomic_store(&o->file.count, at + 1);
 }
 
@@ -86,11 +86,12 @@ static void order_all(struct sampler *sam)
     atomic_store(&sam->traces.file.count, 0);
     for (size_t i = 0; i < j->member_count; i++) {
         const struct member *m = j->members[i];
-        if (member_is_alive(m) && m->reading->trace.interval > 0)
-            add_order(&sam->traces, rings_own_id(sam, m), m->reading->trace.interval);
+        const struct trace_reading *t = &m->reading->trace;
+        if (member_is_alive(m) && (t->interval > 0 || t->wants_blocks))
+            add_order(&sam->traces, rings_own_id(sam, m), t->interval, t->wants_blocks);
     }
     if (sam->options.trace_bytes > 0)
-        add_order(&sam->traces, (struct proc_id){0}, (uint64_t) sam->options.trace_bytes);
+        add_order(&sam->traces, (struct proc_id){0}, (uint64_t) sam->options.trace_bytes, true);
     write_orders(sam);
 }
 
@@ -115,18 +116,26 @@ static struct answer growth_of(struct sampler *sam, struct member *m)
     return a;
 }
 
+static struct trace_span span_of(const struct answer *a, double seconds)
+{
+    double horizon = a->horizon * (a->last_seconds - a->first_seconds) / (a->last_at - a->first_at);
+    return (struct trace_span){.since = seconds,
+                               .enough = seconds +
+                                         fmax(HORIZONS_ENOUGH * fmax(horizon, 0), SECONDS_ENOUGH)};
+}
+
 static void arm(struct sampler *sam, struct member *m, double seconds)
 {
     struct trace_reading *t = &m->reading->trace;
     struct answer a = growth_of(sam, m);
     double interval = a.rate * a.horizon / SAMPLES_A_HORIZON;
-    double horizon = a.horizon * (a.last_seconds - a.first_seconds) / (a.last_at - a.first_at);
     if (!(interval > 0))
         interval = INTERVAL_USUAL;
     t->interval = (uint64_t) fmin(fmax(interval, INTERVAL_LEAST), INTERVAL_MOST);
-    t->since = t->next = seconds;
-    t->enough = seconds + fmax(HORIZONS_ENOUGH * fmax(horizon, 0), SECONDS_ENOUGH);
-    t->looks = site_looks_free(t->looks); /* of an earlier suspicion */
+    t->samples = span_of(&a, seconds);
+    t->next = seconds;
+    if (!t->wants_blocks)
+        t->looks = site_looks_free(t->looks); /* of an earlier suspicion */
 }
 
 /* True: its order has changed. */
@@ -134,13 +143,59 @@ static bool decide(struct sampler *sam, struct member *m, double seconds)
 {
     struct trace_reading *t = &m->reading->trace;
     uint64_t before = t->interval;
-    bool suspect = is_suspect(sam, m), is_over = before > 0 && seconds >= t->enough;
-    t->is_settled = t->is_settled || (is_over && member_leaks(m));
-    if (before == 0 && suspect && !t->is_settled)
+    bool suspect = is_suspect(sam, m), is_over = before > 0 && seconds >= t->samples.enough;
+    t->samples.is_settled = t->samples.is_settled || (is_over && member_leaks(m));
+    if (before == 0 && suspect && !t->samples.is_settled)
         arm(sam, m, seconds);
-    else if (is_over && (!suspect || t->is_settled))
+    else if (is_over && (!suspect || t->samples.is_settled))
         t->interval = 0;
     return t->interval != before;
+}
+
+/* The memory whose blocks torch can list, and which grows; NULL: none does. */
+static struct track *growing_memory(struct member *m)
+{
+    for (size_t i = 0; i < m->reported_count; i++) {
+        struct track *t = &m->reported[i];
+        bool is_listed =
+            strcmp(t->kind, "torch.allocated") == 0 || strcmp(t->kind, "torch.pinned") == 0;
+        if (is_listed && track_is_wary(t))
+            return t;
+    }
+    return NULL;
+}
+
+static void arm_blocks(struct sampler *sam, struct member *m, struct track *growing, double seconds)
+{
+    struct trace_reading *t = &m->reading->trace;
+    struct answer a;
+    track_engine_answer(growing, &sam->job->terms, &a);
+    t->wants_blocks = true;
+    t->blocks = span_of(&a, seconds);
+    t->next = seconds;
+    if (t->interval == 0)
+        t->looks = site_looks_free(t->looks);
+}
+
+/* The same for the blocks of torch. */
+static bool decide_blocks(struct sampler *sam, struct member *m, double seconds)
+{
+    struct trace_reading *t = &m->reading->trace;
+    struct track *growing = growing_memory(m);
+    bool before = t->wants_blocks, is_over = before && seconds >= t->blocks.enough;
+    t->blocks.is_settled =
+        t->blocks.is_settled || (is_over && growing != NULL && track_leaks(growing));
+    if (!before && growing && !t->blocks.is_settled)
+        arm_blocks(sam, m, growing, seconds);
+    else if (is_over && (!growing || t->blocks.is_settled))
+        t->wants_blocks = false;
+    return t->wants_blocks != before;
+}
+
+static bool decide_member(struct sampler *sam, struct member *m, double seconds)
+{
+    bool samples = decide(sam, m, seconds), blocks = decide_blocks(sam, m, seconds);
+    return samples || blocks;
 }
 
 static void order(struct sampler *sam, double seconds)
@@ -151,7 +206,7 @@ static void order(struct sampler *sam, double seconds)
     sam->traces.next = seconds + ORDER_SECONDS;
     for (size_t i = 0; i < sam->job->member_count; i++)
         if (member_is_alive(sam->job->members[i]) && !(sam->options.trace_bytes > 0))
-            changed = decide(sam, sam->job->members[i], seconds) || changed;
+            changed = decide_member(sam, sam->job->members[i], seconds) || changed;
     if (changed)
         order_all(sam);
 }
@@ -291,7 +346,8 @@ static void take(struct sampler *sam, struct member *m, bool finally)
 
 static bool may_be_traced(const struct sampler *sam, const struct member *m)
 {
-    return m->reading->trace.interval > 0 || sam->options.trace_bytes > 0;
+    const struct trace_reading *t = &m->reading->trace;
+    return t->interval > 0 || t->wants_blocks || sam->options.trace_bytes > 0;
 }
 
 static void read_due(struct sampler *sam, struct member *m, double seconds)
@@ -299,7 +355,8 @@ static void read_due(struct sampler *sam, struct member *m, double seconds)
     struct trace_reading *t = &m->reading->trace;
     if (!member_is_alive(m) || !may_be_traced(sam, m) || seconds < t->next)
         return;
-    t->next = seconds + fmax(LOOK_SECONDS, (seconds - t->since) * LOOK_SHARE);
+    double since = fmax(t->samples.since, t->blocks.since);
+    t->next = seconds + fmax(LOOK_SECONDS, (seconds - since) * LOOK_SHARE);
     take(sam, m, false);
 }
 

@@ -4,6 +4,7 @@
 #include "sites/texts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +50,35 @@ static enum site_kind kind_of(const struct site_looks *l, uint32_t row)
 {
     _Static_assert((int) SITE_MALLOC == (int) WIRE_TRACE_MALLOC &&
                        (int) SITE_PYTHON == (int) WIRE_TRACE_PYTHON &&
-                       (int) SITE_MAPPED == (int) WIRE_TRACE_MAPPED,
+                       (int) SITE_MAPPED == (int) WIRE_TRACE_MAPPED &&
+                       (int) SITE_DEVICE == (int) WIRE_TRACE_DEVICE &&
+                       (int) SITE_PINNED == (int) WIRE_TRACE_PINNED,
                    "the same order");
-    uint8_t kind = row == LOOK_STACKLESS ? (uint8_t) SITE_MALLOC : l->tables.stacks[row].kind;
-    return kind < WIRE_TRACE_KINDS ? (enum site_kind) kind : SITE_MALLOC;
+    return (enum site_kind) look_kind(&l->tables, row);
+}
+
+static bool is_apart(const struct site_looks *l, uint32_t row)
+{
+    return look_kind_is_apart(look_kind(&l->tables, row));
+}
+
+/* Which of the memories; WIRE_TRACE_MEMORIES: none. */
+static unsigned memory_of(const struct site_looks *l, uint32_t row)
+{
+    enum site_kind kind = kind_of(l, row);
+    if (kind == SITE_PINNED)
+        return WIRE_TRACE_DEVICES;
+    uint32_t device = kind == SITE_DEVICE ? l->tables.stacks[row].device : WIRE_TRACE_MEMORIES;
+    return device < WIRE_TRACE_DEVICES ? device : WIRE_TRACE_MEMORIES;
+}
+
+static const char *device_name(struct building *b, unsigned memory)
+{
+    char name[16];
+    if (memory >= WIRE_TRACE_DEVICES)
+        return "";
+    int len = snprintf(name, sizeof(name), "cuda:%u", memory);
+    return site_texts_keep(b->sites->texts, name, (size_t) len);
 }
 
 static bool is_truncated(const struct site_looks *l, uint32_t row)
@@ -64,7 +90,7 @@ static uint64_t key_of(const struct building *b, uint32_t row)
 {
     struct site_frame frames[SITES_MOST_FRAMES];
     unsigned count = naming_frames(b->naming, row, frames);
-    uint64_t key = mixed(1, kind_of(b->looks, row));
+    uint64_t key = mixed(mixed(1, kind_of(b->looks, row)), memory_of(b->looks, row));
     for (unsigned i = 0; i < count; i++)
         key = key_of_frame(key, &frames[i]);
     return key ? key : 1;
@@ -144,7 +170,7 @@ static void list_site(struct building *b, struct group *g)
     struct site_frame frames[SITES_MOST_FRAMES];
     struct site *s = g->site = &b->sites->list[b->sites->count++];
     s->kind = kind_of(b->looks, g->row);
-    s->device = "";
+    s->device = device_name(b, memory_of(b->looks, g->row));
     s->is_truncated = is_truncated(b->looks, g->row);
     s->frame_count = naming_frames(b->naming, g->row, frames);
     s->frames = malloc((s->frame_count + 1) * sizeof(*s->frames));
@@ -165,7 +191,7 @@ static void list_sites(struct building *b)
     for (size_t i = 0; i < listed; i++)
         list_site(b, order[i]);
     for (size_t i = listed; i < b->group_count; i++)
-        b->sites->others += order[i]->bytes;
+        b->sites->others += is_apart(b->looks, order[i]->row) ? 0 : order[i]->bytes;
     free(order);
 }
 
@@ -195,7 +221,8 @@ static void add_rows(struct building *b)
     for (size_t i = 0; i < LOOK_ROWS; i++) {
         if (!l->rows[i])
             continue;
-        add_row(s->points, l->rows[i], l->moment_count);
+        if (!is_apart(l, (uint32_t) i))
+            add_row(s->points, l->rows[i], l->moment_count);
         if (b->group_of[i]->site)
             add_row(b->group_of[i]->site->points, l->rows[i], l->moment_count);
     }
@@ -216,11 +243,11 @@ static double common_variance(const struct look_sample *s, double interval)
 }
 
 static void add_remains(struct site_point *points, const struct look_moment *moments,
-                        unsigned count, const struct look_sample *s)
+                        unsigned count, const struct look_sample *s, bool is_block)
 {
     double interval = NAN, common = 0;
     for (unsigned k = count; k-- > 0 && moments[k].seconds >= s->birth;) {
-        if (k + 1 == count)
+        if (k + 1 == count || is_block)
             common = look_variance(s->size, (double) s->weight);
         else if (moments[k].interval != interval)
             common = common_variance(s, moments[k].interval);
@@ -230,27 +257,38 @@ static void add_remains(struct site_point *points, const struct look_moment *mom
     }
 }
 
-static unsigned cohort_of(const struct sites *s, double birth)
+/* Equal parts of the time in which its memory was sampled or listed. */
+static unsigned cohort_of(const struct building *b, const struct look_sample *s)
 {
-    double span = s->seconds - s->armed;
-    double i = span > 0 ? SITE_COHORTS * (birth - s->armed) / span : 0;
+    unsigned memory = memory_of(b->looks, s->row);
+    bool is_block = memory < WIRE_TRACE_MEMORIES;
+    double from = is_block ? b->looks->memories[memory].armed : b->sites->armed;
+    double to = is_block ? b->looks->memories[memory].seconds : b->sites->seconds;
+    double i = to > from ? SITE_COHORTS * (s->birth - from) / (to - from) : 0;
     return i >= SITE_COHORTS - 1 ? SITE_COHORTS - 1 : (unsigned) fmax(0, i);
+}
+
+static void add_sample(struct building *b, const struct look_sample *s, bool is_block)
+{
+    const struct site_looks *l = b->looks;
+    struct site *site = b->group_of[s->row]->site;
+    if (!is_block)
+        add_remains(b->sites->points, l->moments, l->moment_count, s, false);
+    if (!site)
+        return;
+    add_remains(site->points, l->moments, l->moment_count, s, is_block);
+    site->cohorts[cohort_of(b, s)] += (double) s->weight;
+    site->live++;
+    site->objects += (double) s->weight / fmax(1, (double) s->size);
 }
 
 static void add_live(struct building *b)
 {
     const struct site_looks *l = b->looks;
-    struct sites *sites = b->sites;
-    for (const struct look_sample *s = l->live; s < l->live + l->live_count; s++) {
-        add_remains(sites->points, l->moments, l->moment_count, s);
-        struct site *site = b->group_of[s->row]->site;
-        if (!site)
-            continue;
-        add_remains(site->points, l->moments, l->moment_count, s);
-        site->cohorts[cohort_of(sites, s->birth)] += (double) s->weight;
-        site->live++;
-        site->objects += (double) s->weight / fmax(1, (double) s->size);
-    }
+    for (size_t i = 0; i < l->live_count; i++)
+        add_sample(b, &l->live[i], false);
+    for (size_t i = 0; i < l->block_count; i++)
+        add_sample(b, &l->blocks[i], true);
 }
 
 /* ---- the whole ---- */
@@ -269,8 +307,27 @@ static void fill_whole(struct sites *s, const struct site_looks *l)
     s->stackless = l->counts.stackless;
     s->lost_frees = l->counts.lost_frees;
     s->spent_seconds = l->counts.spent_seconds;
+    s->blocks_spent_seconds = l->counts.blocks_spent_seconds;
     s->has_native = l->counts.has_native;
     s->has_python = l->counts.has_python;
+}
+
+static void list_memories(struct building *b)
+{
+    struct sites *s = b->sites;
+    for (unsigned i = 0; i < WIRE_TRACE_MEMORIES; i++) {
+        const struct look_memory *m = &b->looks->memories[i];
+        if (isnan(m->armed))
+            continue;
+        s->memories[s->memory_count++] = (struct site_memory){
+            .kind = i == WIRE_TRACE_DEVICES ? SITE_PINNED : SITE_DEVICE,
+            .device = device_name(b, i),
+            .armed = m->armed,
+            .seconds = m->seconds,
+            .growth = m->growth,
+            .interval = m->interval,
+        };
+    }
 }
 
 static void count_samples(struct building *b)
@@ -293,6 +350,7 @@ struct sites *site_looks_sites(const struct site_looks *l, site_namer *name, voi
     *b = (struct building){.looks = l, .sites = s};
     b->naming = naming_new(l, s->texts, name, context);
     group_rows(b);
+    list_memories(b);
     list_sites(b);
     add_rows(b);
     add_live(b);

@@ -30,7 +30,7 @@ static int look_at_head(const void *file, size_t size)
         return -EPROTO;
     if (NUMBER(file, version) != WIRE_TRACE_VERSION)
         return -EPROTONOSUPPORT;
-    return NUMBER(file, armed_at) == 0 ? -EAGAIN : 0;
+    return NUMBER(file, armed_at) == 0 && NUMBER(file, blocks.lists) == 0 ? -EAGAIN : 0;
 }
 
 /* From nanoseconds on wire_now()'s clock to a second of the run. */
@@ -91,21 +91,30 @@ size_t look_frames(const struct look_tables *t, uint32_t stack, const uint64_t *
     return s->depth;
 }
 
+enum wire_trace_kind look_kind(const struct look_tables *t, uint32_t row)
+{
+    return is_stack(t, row) ? (enum wire_trace_kind) t->stacks[row].kind : WIRE_TRACE_MALLOC;
+}
+
 /* ---- live samples ---- */
+
+static bool is_weight(uint64_t size, float weight)
+{
+    return size <= SIZE_MOST && weight > 0 && weight <= WEIGHT_MOST;
+}
 
 /* False: an unused slot, one that is being written, or nonsense. */
 static bool is_sample(uint64_t address, const struct wire_trace_sample *s)
 {
-    return address != 0 && s->check == wire_trace_check(address, s) && s->size <= SIZE_MOST &&
-           s->weight > 0 && s->weight <= WEIGHT_MOST;
+    return address != 0 && s->check == wire_trace_check(address, s) &&
+           is_weight(s->size, s->weight);
 }
 
 /* Between the beginning of sampling and now. */
-static double birth_of(const void *file, const struct wire_trace_sample *s, uint64_t origin,
-                       double armed, double now)
+static double birth_of(const void *file, uint32_t ticks, uint64_t origin, double armed, double now)
 {
-    double birth = second_of(NUMBER(file, began), origin) +
-                   1e-9 * (double) WIRE_TRACE_TICK * (double) s->birth;
+    double birth =
+        second_of(NUMBER(file, began), origin) + 1e-9 * (double) WIRE_TRACE_TICK * (double) ticks;
     return fmin(fmax(birth, armed), now);
 }
 
@@ -119,7 +128,7 @@ static void take_live(struct site_looks *l, const void *file, uint64_t origin, d
         if (!is_sample(addresses[i], s))
             continue;
         l->live[l->live_count++] = (struct look_sample){
-            .birth = birth_of(file, s, origin, l->armed, now),
+            .birth = birth_of(file, s->birth, origin, l->armed, now),
             .size = s->size,
             .weight = s->weight,
             .row = is_stack(&l->tables, s->stack) ? s->stack : LOOK_STACKLESS,
@@ -143,6 +152,50 @@ static double kept_now(const void *file)
     for (size_t i = 0; i < WIRE_TRACE_LIVE; i++)
         bytes += is_sample(addresses[i], &samples[i]) ? (double) samples[i].weight : 0;
     return bytes;
+}
+
+/* ---- blocks ---- */
+
+static void take_memories(struct site_looks *l, const struct wire_trace_blocks *b, uint64_t origin,
+                          double now)
+{
+    double armed = fmin(second_of(b->armed_at, origin), now);
+    for (unsigned i = 0; i < WIRE_TRACE_MEMORIES; i++) {
+        const struct wire_trace_memory *m = &b->memories[i];
+        bool is_used = b->lists > 0 && (m->before > 0 || m->now > 0);
+        l->memories[i] = (struct look_memory){
+            .armed = is_used ? armed : (double) NAN,
+            .seconds = fmin(fmax(second_of(b->moment, origin), armed), now),
+            .growth = (double) m->now - (double) m->before,
+            .interval = (double) b->interval,
+        };
+    }
+}
+
+static void take_block(struct site_looks *l, const void *file, const struct wire_trace_block *b,
+                       uint64_t origin, double now)
+{
+    enum wire_trace_kind kind = look_kind(&l->tables, b->stack);
+    if (!is_weight(b->size, b->weight) || !look_kind_is_apart(kind))
+        return;
+    l->blocks[l->block_count++] = (struct look_sample){
+        .birth = birth_of(file, b->birth, origin, -INFINITY, now),
+        .size = b->size,
+        .weight = b->weight,
+        .row = b->stack,
+    };
+}
+
+/* A list that was replaced while the file was copied is not whole: the former one has to do. */
+static void take_blocks(struct site_looks *l, const void *file, uint64_t origin, double now)
+{
+    const struct wire_trace_blocks *b = PART(file, blocks);
+    if (b->version % 2 != 0 || b->version != b->same_version)
+        return;
+    take_memories(l, b, origin, now);
+    l->block_count = 0;
+    for (uint64_t i = 0; i < smaller(b->count, WIRE_TRACE_BLOCKS); i++)
+        take_block(l, file, &b->list[i], origin, now);
 }
 
 /* ---- moments ---- */
@@ -188,15 +241,21 @@ struct tally {
     double bytes[LOOK_ROWS], variance[LOOK_ROWS];
 };
 
+static void add_to_tally(struct tally *t, const struct look_sample *list, size_t count)
+{
+    for (const struct look_sample *s = list; s < list + count; s++) {
+        t->bytes[s->row] += (double) s->weight;
+        t->variance[s->row] += look_variance(s->size, (double) s->weight);
+    }
+}
+
 static struct tally *tally_of(const struct site_looks *l)
 {
     struct tally *t = calloc(1, sizeof(*t));
     if (!t)
         base_out_of_memory();
-    for (const struct look_sample *s = l->live; s < l->live + l->live_count; s++) {
-        t->bytes[s->row] += (double) s->weight;
-        t->variance[s->row] += look_variance(s->size, (double) s->weight);
-    }
+    add_to_tally(t, l->live, l->live_count);
+    add_to_tally(t, l->blocks, l->block_count);
     return t;
 }
 
@@ -245,7 +304,8 @@ static void add_to_rows(struct site_looks *l)
 struct site_looks *site_looks_new(void)
 {
     struct site_looks *l = calloc(1, sizeof(*l));
-    if (!l || !(l->live = malloc(WIRE_TRACE_LIVE * sizeof(*l->live))))
+    if (!l || !(l->live = malloc(WIRE_TRACE_LIVE * sizeof(*l->live))) ||
+        !(l->blocks = malloc(WIRE_TRACE_BLOCKS * sizeof(*l->blocks))))
         base_out_of_memory();
     l->stride = 1;
     return l;
@@ -259,8 +319,15 @@ struct site_looks *site_looks_free(struct site_looks *l)
         free(l->rows[i]);
     free_tables(&l->tables);
     free(l->live);
+    free(l->blocks);
     free(l);
     return NULL;
+}
+
+/* NAN: never. */
+static double armed_second(uint64_t at, uint64_t origin, double now)
+{
+    return at ? fmin(second_of(at, origin), now) : (double) NAN;
 }
 
 static void begin(struct site_looks *l, const void *file, uint64_t origin, double now)
@@ -272,12 +339,16 @@ static void begin(struct site_looks *l, const void *file, uint64_t origin, doubl
     l->moment_count = 0;
     l->looks = 0;
     l->stride = 1;
+    l->block_count = 0;
     l->began = NUMBER(file, began);
     l->start = NUMBER(file, start);
-    l->armed = fmin(second_of(NUMBER(file, armed_at), origin), now);
+    for (unsigned i = 0; i < WIRE_TRACE_MEMORIES; i++)
+        l->memories[i].armed = NAN;
     /* Nothing was kept yet. */
-    if (l->armed < now)
-        add_moment(l, (struct look_moment){l->armed, interval_of(l, file)});
+    double first = fmin(armed_second(NUMBER(file, armed_at), origin, now),
+                        armed_second(NUMBER(file, blocks.armed_at), origin, now));
+    if (first < now)
+        add_moment(l, (struct look_moment){first, interval_of(l, file)});
 }
 
 static void take_counts(struct site_looks *l, const void *file)
@@ -288,6 +359,7 @@ static void take_counts(struct site_looks *l, const void *file)
     l->counts.stackless = (double) NUMBER(file, stackless);
     l->counts.lost_frees = (double) NUMBER(file, lost_frees);
     l->counts.spent_seconds = 1e-9 * (double) NUMBER(file, spent);
+    l->counts.blocks_spent_seconds = 1e-9 * (double) NUMBER(file, blocks.spent);
     l->counts.has_native = NUMBER(file, is_native) != 0;
     l->counts.has_python = NUMBER(file, is_python) != 0;
 }
@@ -309,9 +381,11 @@ int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_
         begin(l, file, origin, seconds);
     else if (!(seconds > l->moments[l->moment_count - 1].seconds))
         return -ERANGE;
+    l->armed = armed_second(NUMBER(file, armed_at), origin, seconds);
     copy_tables(&l->tables, file);
     take_counts(l, file);
     take_live(l, file, origin, seconds);
+    take_blocks(l, file, origin, seconds);
     add_moment(l, (struct look_moment){seconds, interval_of(l, file)});
     add_to_rows(l);
     return 0;

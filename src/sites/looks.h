@@ -38,18 +38,28 @@ struct look_tables {
     size_t frame_count, text_size;
 };
 
+/* The blocks in use in one memory. */
+struct look_memory {
+    double armed, seconds; /* NAN: no list yet */
+    double growth, interval;
+};
+
 struct site_looks {
-    uint64_t began, start; /* of the file: others begin anew */
-    double armed;
+    uint64_t began, start;                   /* of the file: others begin anew */
+    double armed;                            /* NAN: nothing was sampled yet */
     struct look_moment moments[SITE_POINTS]; /* the last one is the last look */
     unsigned moment_count;
     uint64_t looks, stride; /* all moments but the last are at multiples of `stride` looks */
     struct look_row *rows[LOOK_ROWS];
     struct look_sample *live; /* WIRE_TRACE_LIVE of them */
     size_t live_count;
+    struct look_sample *blocks; /* WIRE_TRACE_BLOCKS of them */
+    size_t block_count;
+    struct look_memory memories[WIRE_TRACE_MEMORIES];
     struct look_tables tables;
     struct {
-        double samples, dropped, dropped_bytes, stackless, lost_frees, spent_seconds;
+        double samples, dropped, dropped_bytes, stackless, lost_frees, spent_seconds,
+            blocks_spent_seconds;
         bool has_native, has_python;
     } counts;
 };
@@ -57,6 +67,14 @@ struct site_looks {
 /* The frames of a stack, innermost first; at most `most`, at most WIRE_TRACE_DEPTH; 0: not known.
  */
 size_t look_frames(const struct look_tables *t, uint32_t stack, const uint64_t **ret);
+
+/* Its stack is of that kind; LOOK_STACKLESS is of malloc()'s. */
+enum wire_trace_kind look_kind(const struct look_tables *t, uint32_t row);
+
+static inline bool look_kind_is_apart(enum wire_trace_kind kind)
+{
+    return kind == WIRE_TRACE_DEVICE || kind == WIRE_TRACE_PINNED;
+}
 
 /* The variance that a sample of `size` bytes and weight `weight` adds to a sum. */
 static inline double look_variance(uint64_t size, double weight)

@@ -3,7 +3,9 @@
 
 #include "sites/texts.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *site_kind_name(enum site_kind kind)
 {
@@ -17,6 +19,23 @@ const char *site_kind_name(enum site_kind kind)
 bool site_kind_is_anon(enum site_kind kind)
 {
     return kind == SITE_MALLOC || kind == SITE_PYTHON || kind == SITE_MAPPED;
+}
+
+double sites_from(const struct sites *s)
+{
+    double from = s->armed;
+    for (unsigned i = 0; i < s->memory_count; i++)
+        from = fmin(from, s->memories[i].armed); /* NAN gives way */
+    return from;
+}
+
+const struct site_memory *sites_memory(const struct sites *s, enum site_kind kind,
+                                       const char *device)
+{
+    for (unsigned i = 0; i < s->memory_count; i++)
+        if (s->memories[i].kind == kind && strcmp(s->memories[i].device, device) == 0)
+            return &s->memories[i];
+    return NULL;
 }
 
 struct sites *sites_free(struct sites *s)

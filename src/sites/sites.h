@@ -15,6 +15,7 @@
  *   point    what a site kept at one moment; the sites of a process have theirs at common moments
  *   remains  what a site kept at a moment and still keeps at its last point
  *   cohort   what was allocated in one span of time and is still kept at the last point
+ *   memory   of one device, or pinned memory of the host: sites there explain its growth alone
  *
  * A site's bytes are estimates. Each sample is weighed by itself (wire_trace_weight()), so that
  * sums are unbiased; the variance of a sum is the sum of w (w - n) over its samples of n bytes and
@@ -70,9 +71,25 @@ struct site {
     double objects; /* about so many are kept at the last point: each sample counts weight / size */
 };
 
-/* The sites of one process, by the bytes they keep at the end, the largest first. */
+/*
+ * Memory whose blocks torch lists. Its sites have what was allocated since `armed`, as of
+ * `seconds`, which is a while before the look that read it; the growth was measured between the
+ * same moments.
+ */
+#define SITE_MEMORIES 17u
+
+struct site_memory {
+    enum site_kind kind; /* SITE_DEVICE or SITE_PINNED */
+    const char *device;  /* as of a site */
+    double armed, seconds;
+    double growth;   /* bytes in use, of all blocks */
+    double interval; /* 0: sites have every block; else they have samples of that interval */
+};
+
+/* The sites of one process, by the bytes they keep at the end, the largest first. `points`, `kept`
+ * and `others` are of host memory that is not pinned. */
 struct sites {
-    double armed, seconds; /* when sampling began; the last point */
+    double armed, seconds; /* when sampling began, NAN: it never did; the last point */
     double interval;       /* bytes; the largest in force */
     struct site *list;
     size_t count;
@@ -87,8 +104,19 @@ struct sites {
     double spent_seconds;                                          /* processor time of sampling */
     bool has_native, has_python;
 
+    struct site_memory memories[SITE_MEMORIES]; /* those in use */
+    unsigned memory_count;
+    double blocks_spent_seconds; /* processor time of listing blocks */
+
     struct site_texts *texts; /* owns all texts */
 };
+
+/* When the first of anything was sampled or listed. */
+double sites_from(const struct sites *s);
+
+/* The memory of that kind and device; NULL: it has none, or its blocks are not listed. */
+const struct site_memory *sites_memory(const struct sites *s, enum site_kind kind,
+                                       const char *device);
 
 struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
 
@@ -105,6 +133,8 @@ struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
  *   site     KIND DEVICE SAMPLES LIVE TRUNCATED OBJECTS
  *   frame    FUNCTION FILE LINE MODULE OFFSET INLINED     of the site before it, innermost first
  *   cohorts  BYTES ...                                    SITE_COHORTS of them
+ *   memory   KIND DEVICE ARMED SECONDS GROWTH INTERVAL
+ *   blocks   SPENT_SECONDS
  *
  * Points before the first site are those of all sites together, the others of the site before them.
  * A reader skips unknown records and further fields, and refuses another version.

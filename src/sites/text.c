@@ -104,6 +104,25 @@ static double last_bytes(const struct site *s)
     return s->point_count ? s->points[s->point_count - 1].bytes : 0;
 }
 
+static void add_memories(struct buf *out, const struct sites *s)
+{
+    for (const struct site_memory *m = s->memories; m < s->memories + s->memory_count; m++) {
+        buf_adds(out, "memory");
+        add_text(out, site_kind_name(m->kind));
+        add_text(out, m->device);
+        add_seconds(out, m->armed);
+        add_seconds(out, m->seconds);
+        add_bytes(out, m->growth);
+        add_bytes(out, m->interval);
+        buf_addc(out, '\n');
+    }
+    if (s->memory_count == 0)
+        return;
+    buf_adds(out, "blocks");
+    add_number(out, s->blocks_spent_seconds, 6);
+    buf_addc(out, '\n');
+}
+
 static void add_head(struct buf *out, const struct sites *s, double others)
 {
     buf_adds(out, SITES_FIRST_LINE "\nsampling");
@@ -121,6 +140,7 @@ static void add_head(struct buf *out, const struct sites *s, double others)
     add_number(out, s->spent_seconds, 6);
     buf_addf(out, "\t%d\t%d\n", s->has_native, s->has_python);
     add_points(out, s->points, s->point_count);
+    add_memories(out, s);
 }
 
 #define HEAD_MOST ((size_t) 16 << 10) /* bytes of everything before the sites */
@@ -306,6 +326,27 @@ static void take_point(struct reading *r)
     points[(*count)++] = p;
 }
 
+static void take_memory(struct reading *r)
+{
+    struct sites *s = r->sites;
+    enum site_kind kind = kind_of(next_field(r));
+    if ((kind != SITE_DEVICE && kind != SITE_PINNED) || s->memory_count == SITE_MEMORIES)
+        return;
+    struct site_memory *m = &s->memories[s->memory_count];
+    m->kind = kind;
+    m->device = next_text(r);
+    m->armed = next_number(r);
+    m->seconds = next_number(r);
+    m->growth = next_number(r);
+    m->interval = next_amount(r);
+    s->memory_count += m->seconds >= m->armed && !isnan(m->growth);
+}
+
+static void take_blocks(struct reading *r)
+{
+    r->sites->blocks_spent_seconds = next_amount(r);
+}
+
 static void take_cohorts(struct reading *r)
 {
     for (unsigned i = 0; r->site && i < SITE_COHORTS; i++)
@@ -320,6 +361,7 @@ static void take_line(struct reading *r)
     } records[] = {
         {"sampling", take_sampling}, {"counts", take_counts}, {"point", take_point},
         {"site", take_site},         {"frame", take_frame},   {"cohorts", take_cohorts},
+        {"memory", take_memory},     {"blocks", take_blocks},
     };
     const char *name = next_field(r);
     for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {

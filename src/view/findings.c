@@ -30,6 +30,8 @@ struct process_facts {
     double seconds_a_unit; /* of the clock */
     double heap_rate;      /* of malloc's in-use bytes; NAN: not known */
     struct account host;   /* of its growth; the job's where no process is known to grow */
+    struct traced device;  /* of torch's memory on the device where most was allocated */
+    struct traced pinned;  /* of its pinned memory */
     double pinned_rate;    /* of torch's pinned memory, whatever its verdict; NAN: not known */
     bool leaks;            /* one of its series leaks */
     bool by_objects;       /* its objects grow: even small growth of its memory counts */
@@ -245,13 +247,15 @@ struct device_growth {
     bool is_censused;
 };
 
-static void add_device(struct job *j, const struct process_facts *p, struct track *t,
+static void add_device(struct job *j, struct process_facts *p, struct track *t,
                        struct device_growth *to)
 {
     struct account a;
     if (strcmp(t->kind, "torch.allocated") != 0 || !track_is_wary(t) ||
         !account_of(j, p->member, t, &a))
         return;
+    if (a.traced.count > 0 && a.traced.gain.bytes > p->device.gain.bytes)
+        p->device = a.traced;
     to->whole += account_whole(&a);
     to->is_censused = to->is_censused && a.evidence.is_censused;
     add_interval(&to->rest, account_unheld(&a));
@@ -270,12 +274,16 @@ static void gather_device_shares(struct job *j, struct process_facts *p)
         p->growths[i].device_share = share_of(all.by[i], all.whole);
     p->facts.device_unexplained =
         all.is_censused ? share_of(all.rest, all.whole) : (struct interval){0, 1};
+    if (p->device.count > 0 && !p->device.lines[0].has_stopped)
+        p->facts.device_traced = traced_share(&p->device, &p->device.lines[0]);
 }
 
 static void gather_shares(struct job *j, struct process_facts *p)
 {
     gather_host_shares(j, p);
     gather_device_shares(j, p);
+    if (p->pinned_rate > 0)
+        (void) traced_of_memory(p->member, SITE_PINNED, "", &p->pinned);
 }
 
 static void gather_model(const struct wire_census *c, struct cause_facts *f)
@@ -482,26 +490,38 @@ static void describe_counters(const struct process_facts *p, const struct cause_
 {
     const struct finding_facts facts = {
         .process = p->label,
-        .cause = c->is_traced ? cause_words_at_line(c->cause) : cause_words(c->cause),
+        .cause =
+            c->is_traced ? cause_words_at_line(c->cause, c->is_of_device) : cause_words(c->cause),
         .evidence = c->evidence_count > 0 ? c->evidence[0] : NULL,
     };
     finding_words(&facts, f);
 }
 
+/* The memory whose lines may explain it: a holder's items are there where they weigh more. */
+static const struct traced *traced_for(const struct process_facts *p, const struct cause_found *c)
+{
+    const struct growth_facts *g = c->growth;
+    if (c->cause == CAUSE_PINNED)
+        return &p->pinned;
+    bool is_there = c->is_of_device || (g && g->device_share.high > g->host_share.high);
+    return is_there ? &p->device : &p->host.traced;
+}
+
 /* Who allocates what the holder keeps; or the line itself, where nobody is known to hold it. */
 static void add_line(const struct process_facts *p, const struct cause_found *c, struct finding *f)
 {
-    const struct traced *t = &p->host.traced;
+    const struct traced *t = traced_for(p, c);
     const struct wire_census_growing *g = c->growth ? c->growth->growing : NULL;
     const struct wire_census_holder *h = g && g->holder_count > 0 ? &g->holders[0] : NULL;
-    const struct traced_line *l = c->is_traced && t->count > 0 ? &t->lines[0] : view_line_of(t, h);
+    bool is_first = c->is_traced || (c->cause == CAUSE_PINNED && !c->growth);
+    const struct traced_line *l = is_first && t->count > 0 ? &t->lines[0] : view_line_of(t, h);
     struct buf text = BUF_INIT;
     if (!l)
         return;
-    if (c->is_traced)
+    if (is_first)
         view_place_of(l, f);
     f->allocated = view_site_what(l->site);
-    site_words_allocated(&text, f->allocated, traced_share(t, l));
+    site_words_allocated(&text, f->allocated, traced_share(t, l), l->site->kind);
     add_evidence(f, buf_text(&text));
     buf_release(&text);
 }
@@ -716,8 +736,10 @@ static void look_at(struct job *j, struct view *v, struct member *m, struct proc
         explain_no_finding(j, &v->found, p);
     explain_no_census(&v->found, p);
     add_caches(j, &v->found, p);
-    if (p->host.traced.count > 0)
-        view_sites(j, m, &p->host.traced, &v->found);
+    const struct traced *const traced[] = {&p->host.traced, &p->device, &p->pinned};
+    for (size_t i = 0; i < sizeof(traced) / sizeof(traced[0]); i++)
+        if (traced[i]->count > 0)
+            view_sites(j, m, traced[i], &v->found);
 }
 
 void view_findings(struct job *j, struct view *v)

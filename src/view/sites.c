@@ -81,6 +81,7 @@ static void fill_words(const struct job *j, const struct traced *t, const struct
     double units = units_of(j, t, clock);
     const struct site_facts facts = {
         .what = ret->what,
+        .kind = ret->kind,
         .bytes_a_unit = {l->gained.low / units, l->gained.high / units},
         .rate = l->gain.bytes / units,
         .clock = clock,
@@ -149,6 +150,9 @@ void view_tracer(const struct member *m, struct findings *all)
         .spent_seconds = s->spent_seconds,
         .has_native = s->has_native,
         .has_python = s->has_python,
+        .blocks_from = s->memory_count ? s->memories[0].armed : (double) NAN,
+        .blocks_to = s->memory_count ? s->memories[0].seconds : (double) NAN,
+        .blocks_seconds = s->blocks_spent_seconds,
     };
 }
 

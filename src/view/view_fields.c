@@ -140,6 +140,9 @@ static const struct field_entry tracer_list[] = {
     FIELD_PLAIN(tracer_view, spent_seconds),
     FIELD_PLAIN(tracer_view, has_native),
     FIELD_PLAIN(tracer_view, has_python),
+    FIELD_PLAIN(tracer_view, blocks_from),
+    FIELD_PLAIN(tracer_view, blocks_to),
+    FIELD_PLAIN(tracer_view, blocks_seconds),
 };
 static const struct field_table tracer_view_fields = FIELDS(tracer_view, tracer_list);
 

@@ -18,6 +18,7 @@
  *   live      a sample that has not been freed
  *   stack     where allocations were made: native frames from the allocator outwards, then the
  *             Python functions of the thread, innermost first
+ *   block     memory on a device, or pinned memory of the host, that torch has allocated
  *
  * The tracer maps its file; the reader reads it as a file, at any moment and after any end of the
  * process, and must trust nothing in it. All tables have a fixed size: what does not fit is
@@ -33,12 +34,12 @@
 #define WIRE_TRACE_ORDERS 255u
 
 /* `pid` 0: every process without an order of its own. `interval`: mean bytes between two samples;
- * 0: do not sample. */
+ * 0: do not sample. `blocks`: 1: have torch record where it allocates its blocks. */
 struct wire_trace_order {
     _Atomic int64_t pid;
     _Atomic uint64_t start; /* of the process, in ticks since boot; 0: whichever has that pid */
     _Atomic uint64_t interval;
-    uint64_t unused;
+    _Atomic uint64_t blocks;
 };
 
 /* The watcher alone writes it. `generation` changes after every change of an order. */
@@ -75,6 +76,8 @@ enum wire_trace_kind {
     WIRE_TRACE_MALLOC, /* malloc() and its family, C++ new */
     WIRE_TRACE_PYTHON, /* CPython's allocators for objects and memory */
     WIRE_TRACE_MAPPED, /* mmap(), mremap(), sbrk() by others than those */
+    WIRE_TRACE_DEVICE, /* a block on a device */
+    WIRE_TRACE_PINNED, /* a block of pinned host memory */
     WIRE_TRACE_KINDS,
 };
 
@@ -114,7 +117,7 @@ struct wire_trace_stack {
     uint8_t truncated;               /* there were more frames */
     _Atomic uint64_t samples, bytes; /* sampled so far; and the bytes that they stand for */
     _Atomic uint32_t ready;
-    uint32_t unused;
+    uint32_t device; /* of WIRE_TRACE_DEVICE: its index */
 };
 
 /* A live sample, but for its address, which is in `addresses` at the same place. */
@@ -124,6 +127,54 @@ struct wire_trace_sample {
     uint32_t stack; /* WIRE_TRACE_STACKS: not kept */
     uint32_t birth; /* in WIRE_TRACE_TICK since `began` */
     uint32_t check; /* wire_trace_check(): a torn record does not fit */
+};
+
+/* ---- blocks ---- */
+
+/*
+ * torch lists the blocks that are in use, and where each was allocated if it was recording then.
+ * The tracer has torch record, and from time to time replaces its own list by one of the blocks
+ * that were allocated since. It has all of them, and the weight is the size, until they do not fit.
+ * Then a block is kept with the probability of a sample with that interval.
+ */
+#define WIRE_TRACE_BLOCKS 16384u
+#define WIRE_TRACE_DEVICES 16u
+#define WIRE_TRACE_MEMORIES (WIRE_TRACE_DEVICES + 1) /* the last one is pinned host memory */
+
+enum wire_trace_recording {
+    WIRE_TRACE_NOT_RECORDING,
+    WIRE_TRACE_RECORDS,
+    WIRE_TRACE_RECORDS_PINNED, /* pinned memory of the host as well */
+    WIRE_TRACE_OTHERS_RECORD,  /* the program uses torch's recording itself: nothing is done */
+    WIRE_TRACE_CANNOT_RECORD,  /* this torch, or its allocator, has no recording */
+    WIRE_TRACE_TOO_MANY,       /* so many blocks that a list of them would cost too much */
+};
+
+struct wire_trace_block {
+    uint64_t size;
+    float weight;   /* bytes it stands for, at least `size` */
+    uint32_t stack; /* WIRE_TRACE_STACKS: not kept */
+    uint32_t birth; /* in WIRE_TRACE_TICK since `began`; at the list that first had it */
+    uint32_t unused;
+};
+
+/* All blocks in use: as the recording began, and at the last list. */
+struct wire_trace_memory {
+    uint64_t before, now;
+};
+
+struct wire_trace_blocks {
+    _Atomic uint32_t version;   /* odd: the list is being replaced; else `same_version`, too */
+    _Atomic uint32_t recording; /* enum wire_trace_recording */
+    _Atomic uint64_t spent;     /* ns */
+    uint64_t armed_at;          /* wire_now() when the recording began; 0: never */
+    uint64_t moment;            /* ... and of the list */
+    uint64_t interval;          /* 0: all blocks are listed */
+    uint64_t lists;             /* since the recording began */
+    struct wire_trace_memory memories[WIRE_TRACE_MEMORIES];
+    uint64_t count;
+    struct wire_trace_block list[WIRE_TRACE_BLOCKS];
+    _Atomic uint32_t same_version;
 };
 
 struct wire_trace_layout {
@@ -159,6 +210,7 @@ struct wire_trace_layout {
     uint64_t frames[WIRE_TRACE_FRAMES];
     _Alignas(4096) _Atomic uint64_t addresses[WIRE_TRACE_LIVE]; /* 0: unused slot */
     struct wire_trace_sample live_samples[WIRE_TRACE_LIVE];
+    _Alignas(4096) struct wire_trace_blocks blocks;
 };
 
 /* How allocations come to the tracer. */

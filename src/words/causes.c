@@ -113,12 +113,20 @@ static const struct cause_words native_at_line = {
     "native code called there keeps the memory: an extension or a library",
 };
 
+static const struct cause_words device_line = {
+    "kept-allocations",
+    "check what keeps the tensors made here: code in C++ may",
+    "no Python object is known to hold them",
+};
+
 const struct cause_words *cause_words(enum cause cause)
 {
     return &causes[cause];
 }
 
-const struct cause_words *cause_words_at_line(enum cause cause)
+const struct cause_words *cause_words_at_line(enum cause cause, bool is_of_device)
 {
+    if (cause == CAUSE_ALLOCATION && is_of_device)
+        return &device_line;
     return cause == CAUSE_NATIVE ? &native_at_line : cause_words(cause);
 }

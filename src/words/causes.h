@@ -11,7 +11,8 @@ struct cause_words {
 };
 
 const struct cause_words *cause_words(enum cause cause);
-/* The same where the line that allocates is known: the fix is to be made there. */
-const struct cause_words *cause_words_at_line(enum cause cause);
+/* The same where the line that allocates is known, perhaps on a device: the fix is to be made
+ * there. */
+const struct cause_words *cause_words_at_line(enum cause cause, bool is_of_device);
 
 #endif

@@ -32,9 +32,13 @@ void site_words_frame(struct buf *out, const struct site_frame *f)
 
 /* ---- shares and rates ---- */
 
-/* "92 %", "90 to 98 %", "up to 4 %". */
-static void add_share(struct buf *out, struct interval share)
+/* "92 % of the growth", "90 to 98 % ...", "up to 4 % of the growth of device memory". */
+static void add_share(struct buf *out, struct interval share, enum site_kind kind)
 {
+    static const char *const memories[SITE_KINDS] = {
+        [SITE_DEVICE] = " of device memory",
+        [SITE_PINNED] = " of pinned memory",
+    };
     double low = round(100 * share.low), high = round(100 * share.high);
     if (low < 1)
         buf_addf(out, "up to %.0f %%", fmax(high, 1));
@@ -42,7 +46,7 @@ static void add_share(struct buf *out, struct interval share)
         buf_addf(out, "%.0f %%", low);
     else
         buf_addf(out, "%.0f to %.0f %%", low, high);
-    buf_adds(out, " of the growth");
+    buf_addf(out, " of the growth%s", memories[kind] ? memories[kind] : "");
 }
 
 static const char *unit_of(enum series_clock clock)
@@ -75,28 +79,34 @@ void site_words(struct buf *out, const struct site_facts *f)
     else if (isfinite(f->rate))
         add_rate(out, f);
     buf_adds(out, f->has_stopped || isfinite(f->rate) ? ", " : "");
-    add_share(out, f->share);
+    add_share(out, f->share, f->kind);
     if (!f->has_stopped && ends[f->habit])
         buf_adds(out, ends[f->habit]);
 }
 
-void site_words_allocated(struct buf *out, const char *what, struct interval share)
+void site_words_allocated(struct buf *out, const char *what, struct interval share,
+                          enum site_kind kind)
 {
     buf_addf(out, "allocated at %s (", what);
-    add_share(out, share);
+    add_share(out, share, kind);
     buf_addc(out, ')');
 }
 
 /* ---- the tracer ---- */
 
-void site_words_tracer(struct buf *out, const struct tracer_view *t)
+static void add_span(struct buf *out, double from, double to)
 {
-    buf_addf(out, "%s: one allocation in about ", t->process);
+    units_add_short_time(out, from);
+    buf_adds(out, " to ");
+    units_add_short_time(out, to);
+}
+
+static void add_samples(struct buf *out, const struct tracer_view *t)
+{
+    buf_adds(out, "one allocation in about ");
     units_add_bytes(out, t->interval);
     buf_adds(out, " sampled from ");
-    units_add_short_time(out, t->from);
-    buf_adds(out, " to ");
-    units_add_short_time(out, t->to);
+    add_span(out, t->from, t->to);
     buf_adds(out, ": ");
     units_add_count(out, t->samples, 0);
     buf_adds(out, " samples took ");
@@ -114,4 +124,24 @@ void site_words_tracer(struct buf *out, const struct tracer_view *t)
     if (!t->has_native)
         buf_adds(out, t->has_python ? "; Python functions only: native stacks cannot be read here"
                                     : "; without functions: stacks cannot be read here");
+}
+
+static void add_blocks(struct buf *out, const struct tracer_view *t)
+{
+    buf_adds(out, "torch recorded its allocations on devices from ");
+    add_span(out, t->blocks_from, t->blocks_to);
+    buf_adds(out, ": reading them took ");
+    units_add_short_time(out, t->blocks_seconds);
+}
+
+void site_words_tracer(struct buf *out, const struct tracer_view *t)
+{
+    bool has_blocks = t->blocks_to > t->blocks_from;
+    buf_addf(out, "%s: ", t->process);
+    if (!isnan(t->from))
+        add_samples(out, t);
+    if (!isnan(t->from) && has_blocks)
+        buf_adds(out, "; ");
+    if (has_blocks)
+        add_blocks(out, t);
 }

@@ -40,12 +40,13 @@ struct site_view {
 struct tracer_view {
     int64_t pid;
     char *process;
-    double from, to; /* seconds of the run */
+    double from, to; /* seconds of the run; NAN: it sampled nothing */
     double interval; /* bytes */
     double samples, dropped;
     double not_seen; /* bytes of growth that passed it by, at least; NAN: not known */
     double spent_seconds;
     bool has_native, has_python;
+    double blocks_from, blocks_to, blocks_seconds; /* torch's recording; NAN: none */
 };
 
 /* "step (train.py:41)", "libleak.so+0x1234". */
@@ -54,6 +55,7 @@ void site_words_frame(struct buf *out, const struct site_frame *f);
 /* What is known of a line; NAN: not known. */
 struct site_facts {
     const char *what;
+    enum site_kind kind;
     struct interval bytes_a_unit; /* of the clock */
     double rate;
     enum series_clock clock;
@@ -65,8 +67,9 @@ struct site_facts {
 /* "train.py:41 train → step: 4.0 KB a step (3.6 to 4.4 KB), 90 to 100 % of the growth". */
 void site_words(struct buf *out, const struct site_facts *f);
 
-/* "allocated at train.py:41 train → step (90 to 100 % of the growth)". */
-void site_words_allocated(struct buf *out, const char *what, struct interval share);
+/* "allocated at train.py:41 train → step (90 to 100 % of the growth of device memory)". */
+void site_words_allocated(struct buf *out, const char *what, struct interval share,
+                          enum site_kind kind);
 
 /* "trainer 4242: one allocation in about 512 KB sampled from 12 s to 90 s: 1,234 samples took 20
  * ms; at least 1.20 MB of the growth passed the tracer by". */

@@ -96,10 +96,11 @@ TEST(site_words__memory_that_may_be_replaced_explains_at_most_so_much)
 TEST(site_words__say_where_a_finding_was_allocated)
 {
     struct buf b = BUF_INIT;
-    site_words_allocated(&b, "train.py:41 step", (struct interval){0.92, 0.921});
+    site_words_allocated(&b, "train.py:41 step", (struct interval){0.92, 0.921}, SITE_MALLOC);
     CHECK_TEXT(taken(&b), "allocated at train.py:41 step (92 % of the growth)");
-    site_words_allocated(&b, "train.py:41 step", (struct interval){0, 1});
-    CHECK_TEXT(taken(&b), "allocated at train.py:41 step (up to 100 % of the growth)");
+    site_words_allocated(&b, "train.py:41 step", (struct interval){0, 1}, SITE_DEVICE);
+    CHECK_TEXT(taken(&b), "allocated at train.py:41 step (up to 100 % of the growth of device "
+                          "memory)");
 }
 
 static const char *tracer(const struct tracer_view *t)
@@ -136,4 +137,10 @@ TEST(site_words__say_what_the_tracer_did)
     CHECK(strstr(tracer(&t), "; without functions: stacks cannot be read here"));
     t.has_python = true;
     CHECK(strstr(tracer(&t), "; Python functions only: native stacks cannot be read here"));
+    t.from = NAN;
+    t.blocks_from = 12;
+    t.blocks_to = 80;
+    t.blocks_seconds = 0.1;
+    CHECK_TEXT(tracer(&t), "trainer 7: torch recorded its allocations on devices from 12.0 s to "
+                           "80.0 s: reading them took 100 ms");
 }

@@ -1,5 +1,6 @@
 /* probe/hook/counters.c: counters that torch and the interpreter keep themselves. */
 #include "probe/base/python.h"
+#include "probe/hook/recording.h"
 #include "probe/probe.h"
 
 #include <math.h>
@@ -74,17 +75,6 @@ static void read_pinned(py_object *core, tidemark_probe_emit *emit, void *contex
     emit_finite(emit, context, "torch.pinned", "", true,
                 python_number_at(stats, (const char *const[]){"allocated_bytes", "current", NULL}));
     py.Py_DecRef(stats);
-}
-
-/* Never initialize CUDA for a program that does not use it. The child of a fork has none either:
- * torch's counters are the parent's, and a thread that no longer exists may hold their lock. */
-static bool cuda_is_in_use(py_object *core)
-{
-    py_object *cuda = python_module("torch.cuda");
-    py_object *initialized = cuda ? python_attribute(cuda, "_initialized") : NULL;
-    bool in_use = initialized && py.PyObject_IsTrue(initialized) == 1;
-    python_drop(initialized);
-    return in_use && !(call_for_number(core, "_cuda_isInBadFork") > 0);
 }
 
 static void read_torch(bool rarely, bool now_and_then, tidemark_probe_emit *emit, void *context)

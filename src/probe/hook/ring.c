@@ -4,6 +4,7 @@
 #include "probe/base/allocator.h"
 #include "probe/base/ending.h"
 #include "probe/base/places.h"
+#include "probe/hook/recording.h"
 
 #include <errno.h>
 #include <math.h>
@@ -217,6 +218,15 @@ static void read_heap(uint64_t moment)
     rest(&heap, moment, places_thread_ns() - before);
 }
 
+/* Its tables are no growth of the program's. */
+static void record_blocks(void)
+{
+    size_t before = places_shared_bytes();
+    recording_moment();
+    if (places_shared_bytes() != before)
+        wire_own_shared(ring, places_shared_bytes());
+}
+
 void ring_on_step(void (*heard)(void))
 {
     step_listener = heard;
@@ -238,6 +248,8 @@ void ring_step(double steps)
         read_counters(moment);
         read_heap(moment);
     }
+    if (ring)
+        record_blocks();
     if (inspect_is_due())
         ring_inspect(INSPECT_OPTIMIZER);
 }
@@ -314,6 +326,7 @@ void ring_moment(enum inspect_place place)
     read_heap(now);
     rest_of_lines(&counters, now);
     rest_of_lines(&heap, now);
+    record_blocks();
     ring_inspect(place);
 }
 
@@ -381,6 +394,7 @@ void ring_batch(void)
     if (!own_ring())
         return;
     read_heap(wire_now());
+    record_blocks();
     struct tidemark_probe_listener l = listener();
     if (l.wanted < WIRE_CENSUS_HOLDERS)
         inspect_take_in(&l);

@@ -6,6 +6,7 @@
 #include "probe/hook/batches.h"
 #include "probe/hook/cleanup.h"
 #include "probe/hook/dataset.h"
+#include "probe/hook/recording.h"
 #include "probe/hook/ring.h"
 #include "probe/hook/step_counter.h"
 
@@ -28,6 +29,7 @@ void torch_forget(void)
     known_iterator = NULL;
     known_count = 0;
     batches_forget();
+    recording_forget();
 }
 
 /* ---- steps ---- */
@@ -435,6 +437,7 @@ bool torch_hook(void)
 bool torch_unhook(void)
 {
     is_idle = true;
+    recording_end();
     /* If somebody has replaced one of our methods, ours stays beneath it and only passes on. */
     python_restore_method(&label_exit, &exit_method);
     python_restore_method(&loader_next, &next_method);

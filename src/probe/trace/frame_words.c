@@ -141,11 +141,16 @@ static uint32_t place_text(struct wire_trace_layout *f, const char *text)
     return at;
 }
 
-static void fill_function(struct wire_trace_layout *f, struct wire_trace_function *slot,
-                          const void *code)
+/* A function, by its code object or by texts. */
+struct function {
+    const void *code; /* NULL: texts */
+    const char *name, *file;
+};
+
+static void name_by_code(struct wire_trace_layout *f, struct wire_trace_function *slot,
+                         const void *code)
 {
     char text[FILE_NAME];
-    forget_texts(f);
     text[0] = '\0';
     python_stack_name(code, text, NAME);
     slot->name = place_text(f, text);
@@ -153,19 +158,41 @@ static void fill_function(struct wire_trace_layout *f, struct wire_trace_functio
     python_stack_file(code, text, sizeof(text));
     slot->file = place_text(f, text);
     slot->first_line = (uint32_t) python_stack_first_line(code);
+}
+
+static uint32_t place_cut(struct wire_trace_layout *f, const char *text, size_t most)
+{
+    char cut[FILE_NAME];
+    size_t length = strnlen(text, most - 1);
+    while (length > 0 && text[length] && (text[length] & 0xc0) == 0x80)
+        length--; /* between characters */
+    memcpy(cut, text, length);
+    cut[length] = '\0';
+    return place_text(f, cut);
+}
+
+static void fill_function(struct wire_trace_layout *f, struct wire_trace_function *slot,
+                          const struct function *of)
+{
+    forget_texts(f);
+    if (of->code) {
+        name_by_code(f, slot, of->code);
+    } else {
+        slot->name = place_cut(f, of->name, NAME);
+        slot->file = place_cut(f, of->file, FILE_NAME);
+    }
     atomic_store_explicit(&slot->ready, 1, memory_order_release);
 }
 
-static uint32_t function_of(struct wire_trace_layout *f, const void *code)
+static uint32_t function_of(struct wire_trace_layout *f, uint64_t key, const struct function *of)
 {
-    uint64_t key = python_stack_key(code);
     key += key == 0;
     for (uint32_t i = 0; i < PROBES; i++) {
         uint32_t at = (spread(key) + i) % WIRE_TRACE_FUNCTIONS;
         struct wire_trace_function *slot = &f->functions[at];
         uint64_t there = atomic_load_explicit(&slot->key, memory_order_acquire);
         if (there == 0 && atomic_compare_exchange_strong(&slot->key, &there, key)) {
-            fill_function(f, slot, code);
+            fill_function(f, slot, of);
             return at;
         }
         if (there == key)
@@ -174,9 +201,21 @@ static uint32_t function_of(struct wire_trace_layout *f, const void *code)
     return WIRE_TRACE_FUNCTIONS;
 }
 
+static uint64_t python_word(uint32_t function, uint32_t line)
+{
+    return WIRE_TRACE_PYTHON_FRAME | (uint64_t) function << WIRE_TRACE_FUNCTION_SHIFT | line;
+}
+
 uint64_t frame_word_python(struct wire_trace_layout *f, const struct python_stack_frame *frame)
 {
-    return WIRE_TRACE_PYTHON_FRAME |
-           (uint64_t) function_of(f, frame->code) << WIRE_TRACE_FUNCTION_SHIFT |
-           (uint32_t) frame->line;
+    const struct function of = {.code = frame->code};
+    return python_word(function_of(f, python_stack_key(frame->code), &of), (uint32_t) frame->line);
+}
+
+uint64_t frame_word_named(struct wire_trace_layout *f, const char *name, const char *file,
+                          uint32_t line)
+{
+    const struct function of = {.name = name, .file = file};
+    uint64_t key = hash_text(name) * UINT64_C(0x9e3779b97f4a7c15) ^ hash_text(file);
+    return python_word(function_of(f, key, &of), line);
 }

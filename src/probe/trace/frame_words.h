@@ -13,5 +13,8 @@ uint64_t frame_word_native(struct wire_trace_layout *f, uintptr_t address);
 
 /* Where there is no room for the function, it is WIRE_TRACE_FUNCTIONS: not known. */
 uint64_t frame_word_python(struct wire_trace_layout *f, const struct python_stack_frame *frame);
+/* The same for a function that somebody else has named. */
+uint64_t frame_word_named(struct wire_trace_layout *f, const char *name, const char *file,
+                          uint32_t line);
 
 #endif

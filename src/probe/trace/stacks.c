@@ -126,9 +126,9 @@ __attribute__((noinline)) static void follow(struct wire_trace_layout *f, struct
 
 /* ---- the table of stacks ---- */
 
-static uint64_t hash_of(const struct trail *t, enum wire_trace_kind kind)
+static uint64_t hash_of(const struct trail *t, struct stack_place place)
 {
-    uint64_t hash = (uint64_t) kind + 1;
+    uint64_t hash = (uint64_t) place.device << 8 | ((uint64_t) place.kind + 1);
     for (size_t i = 0; i < t->depth; i++) {
         hash = (hash ^ t->words[i]) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 29;
@@ -155,9 +155,10 @@ static bool place_frames(struct wire_trace_layout *f, struct wire_trace_stack *s
 
 /* Without room for its frames the stack is empty, and truncated. */
 static void fill(struct wire_trace_layout *f, struct wire_trace_stack *s, const struct trail *t,
-                 enum wire_trace_kind kind)
+                 struct stack_place place)
 {
-    s->kind = (uint8_t) kind;
+    s->kind = (uint8_t) place.kind;
+    s->device = place.device;
     if (!place_frames(f, s, t)) {
         s->truncated = 1;
         atomic_fetch_add(&f->stackless, 1);
@@ -165,15 +166,15 @@ static void fill(struct wire_trace_layout *f, struct wire_trace_stack *s, const 
     atomic_store_explicit(&s->ready, 1, memory_order_release);
 }
 
-static uint32_t find(struct wire_trace_layout *f, const struct trail *t, enum wire_trace_kind kind)
+static uint32_t find(struct wire_trace_layout *f, const struct trail *t, struct stack_place place)
 {
-    uint64_t hash = hash_of(t, kind);
+    uint64_t hash = hash_of(t, place);
     for (uint32_t i = 0; i < PROBES; i++) {
         uint32_t at = (uint32_t) (hash + i) % WIRE_TRACE_STACKS;
         struct wire_trace_stack *s = &f->stacks[at];
         uint64_t there = atomic_load_explicit(&s->hash, memory_order_acquire);
         if (there == 0 && atomic_compare_exchange_strong(&s->hash, &there, hash)) {
-            fill(f, s, t, kind);
+            fill(f, s, t, place);
             return at;
         }
         if (there == hash)
@@ -200,7 +201,16 @@ uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind, uin
     if (is_review_due(now))
         unwind_review();
     follow(f, &t);
-    return find(f, &t, kind);
+    return find(f, &t, (struct stack_place){.kind = kind});
+}
+
+uint32_t stacks_of(struct wire_trace_layout *f, struct stack_place place, const uint64_t *words,
+                   size_t depth)
+{
+    struct trail t = {.depth = 0};
+    for (size_t i = 0; i < depth; i++)
+        put(&t, words[i]);
+    return find(f, &t, place);
 }
 
 void stacks_count(struct wire_trace_layout *f, uint32_t stack, double weight)

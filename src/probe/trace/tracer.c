@@ -38,6 +38,7 @@ static struct {
 
     _Atomic uint64_t ordered;  /* bytes; 0: not armed */
     _Atomic uint64_t interval; /* in force: the same, or longer */
+    _Atomic bool wants_blocks; /* of torch */
 
     _Atomic(struct wire_trace_layout *) file;
     _Atomic uint32_t users; /* threads that may be using it */
@@ -199,9 +200,11 @@ static void follow(const struct wire_trace_orders *o)
     const struct wire_trace_order *order = find(o);
     uint64_t interval = order ? atomic_load(&order->interval) : 0;
     bool is_meant = order && atomic_load(&order->pid) != 0;
+    bool wants_blocks = order && atomic_load(&order->blocks) != 0;
+    atomic_store(&tracer.wants_blocks, wants_blocks);
     if (tracer.coverage != WIRE_TRACE_STAYS_OUT)
         arm(interval < (uint64_t) LONGEST ? interval : (uint64_t) LONGEST);
-    if (interval && is_meant && !atomic_load(&tracer.file))
+    if ((interval || wants_blocks) && is_meant && !atomic_load(&tracer.file))
         open_file();
     struct wire_trace_layout *f = tracer_enter();
     if (!f)
@@ -312,9 +315,15 @@ bool sampling_is_armed(void)
     return tracer_interval() > 0;
 }
 
+bool tracer_wants_blocks(void)
+{
+    return atomic_load_explicit(&tracer.wants_blocks, memory_order_relaxed);
+}
+
 static void disarm(void)
 {
     atomic_store(&tracer.generation, 0);
+    atomic_store(&tracer.wants_blocks, false);
     atomic_store(&tracer.ordered, 0);
     atomic_store(&tracer.interval, 0);
 }

@@ -16,6 +16,7 @@ void tracer_begin_thread(void);
 
 /* Mean bytes between two samples that are in force; 0: not armed. */
 double tracer_interval(void);
+bool tracer_wants_blocks(void);
 
 /*
  * The file, which stays mapped until tracer_leave(); NULL: there is none, or this process is a copy

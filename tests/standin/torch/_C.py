@@ -1,6 +1,7 @@
 """Counters of the CUDA allocator: 512 bytes more at each reading."""
 
 import _ctypes  # as torch's own, a module in C: whoever waits for one is told
+import os
 
 readings = 0
 
@@ -22,3 +23,9 @@ def _cuda_memoryStats(device):
 
 def _cuda_hostMemoryStats():
     return {"allocated_bytes": {"current": 4096}}
+
+
+if os.environ.get("STANDIN_RECORDING"):
+    from torch import _blocks
+
+    globals().update(_blocks.functions())
