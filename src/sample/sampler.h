@@ -17,7 +17,8 @@
 struct trace_orders {
     int fd; /* of the file; -1: none could be made, or none was needed yet */
     struct wire_trace_orders file;
-    double next; /* when to look at the processes again */
+    double next;         /* when to look at the processes again */
+    double next_removal; /* ... and for files that nobody writes any more */
 };
 
 /* For how long something is traced, in seconds of the run. */

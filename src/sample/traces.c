@@ -1,12 +1,14 @@
 /* sample/traces.c: has processes sample their allocations, and reads what they sampled. */
 #include "sample/sampler.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAME_LENGTH 96u
@@ -25,6 +27,9 @@
 #define ORDER_SECONDS 1.0
 #define LOOK_SECONDS 2.0
 #define LOOK_SHARE (1.0 / 32) /* of the time that it has been traced */
+
+/* A file that is older belongs to a process that is known, or has ended. */
+#define LEFT_SECONDS 2.0
 
 /* ---- orders ---- */
 
@@ -342,6 +347,50 @@ static void take(struct sampler *sam, struct member *m, bool finally)
         evidence_take_sites(m, s);
 }
 
+/* ---- what short processes left ---- */
+
+/* In a namespace of their own processes have other pids, but the same moment of their start. */
+static bool is_alive(const struct job *j, struct proc_id id)
+{
+    const struct member *m = job_find(j, id);
+    if (m)
+        return member_is_alive(m);
+    for (size_t i = 0; i < j->member_count; i++)
+        if (j->members[i]->id.start == id.start && member_is_alive(j->members[i]))
+            return true;
+    return false;
+}
+
+/* The time of the file is that of its making: the tracer writes through a mapping. */
+static bool is_left(const struct sampler *sam, const char *name)
+{
+    int pid;
+    unsigned long long start;
+    struct stat st;
+    if (!strstr(name, WIRE_TRACE_SUFFIX) || sscanf(name, "%d-%llu", &pid, &start) != 2)
+        return false;
+    if (is_alive(sam->job, (struct proc_id){.pid = pid, .start = start}))
+        return false;
+    return fstatat(sam->rings.directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           difftime(time(NULL), st.st_mtime) > LEFT_SECONDS;
+}
+
+/* A process that ended before it was met has left a file of megabytes in memory. */
+static void remove_left(struct sampler *sam, double seconds)
+{
+    int fd = openat(sam->rings.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    sam->traces.next_removal = seconds + LEFT_SECONDS;
+    if (!folder && fd >= 0)
+        close(fd);
+    while (folder && (entry = readdir(folder)) != NULL)
+        if (is_left(sam, entry->d_name))
+            unlinkat(sam->rings.directory, entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
 /* ---- when ---- */
 
 static bool may_be_traced(const struct sampler *sam, const struct member *m)
@@ -367,6 +416,8 @@ void traces_tick(struct sampler *sam, double seconds)
     order(sam, seconds);
     for (size_t i = 0; sam->traces.fd >= 0 && i < sam->job->member_count; i++)
         read_due(sam, sam->job->members[i], seconds);
+    if (sam->traces.fd >= 0 && seconds >= sam->traces.next_removal)
+        remove_left(sam, seconds);
 }
 
 void traces_end(struct sampler *sam, struct member *m)

@@ -239,8 +239,8 @@ uint64_t wire_own_start(void); /* of this process, in clock ticks since boot; 0:
 
 /*
  * Makes the file of this process and maps it. All of its space is allocated, so that no write can
- * fail. A file that the process's former program left (before exec()) is replaced. -ENOSPC: the
- * file system would be nearly full; -EFBIG: a limit of this process; other -errno.
+ * fail. A file that the process's former program left (before exec()) is replaced. -ENOSPC: half of
+ * the file system would be in use; -EFBIG: a limit of this process; other -errno.
  */
 int wire_trace_create(const char *directory, uint64_t start, struct wire_trace_layout **ret);
 

@@ -55,9 +55,10 @@ int wire_trace_orders_open(const char *directory, const struct wire_trace_orders
 
 /* ---- samples ---- */
 
-/* Rooms for this many files like ours must be left: other processes want theirs, and the program
- * may keep files there as well. */
+/* Rooms for this many files like ours must be left, and this part of all: other processes want
+ * theirs, and the program may keep files there as well. */
 #define ROOMS_LEFT 4u
+#define PART_LEFT 0.5
 /* A signal interrupts an allocation of space, which then begins again: so in pieces. */
 #define PIECE ((off_t) 256 << 10)
 
@@ -72,8 +73,9 @@ static int check_room(int fd)
         return -errno;
     bool is_bounded = fs.f_blocks > 0;
     double room = (double) fs.f_bavail * (double) fs.f_frsize;
-    return is_bounded && room < ROOMS_LEFT * (double) sizeof(struct wire_trace_layout) ? -ENOSPC
-                                                                                       : 0;
+    bool is_full = room < ROOMS_LEFT * (double) sizeof(struct wire_trace_layout) ||
+                   (double) fs.f_bavail < PART_LEFT * (double) fs.f_blocks;
+    return is_bounded && is_full ? -ENOSPC : 0;
 }
 
 /* At once, so that a full file system cannot fail a later write. */

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -407,6 +408,61 @@ TEST(unwind__leaves_errno_alone)
     errno = EXDEV;
     unwind_within(stack_end(), MOST, &is_complete);
     CHECK(errno == EXDEV);
+}
+
+/* ---- forks ---- */
+
+static _Atomic bool is_over;
+
+static void *review_until_over(void *unused)
+{
+    while (!is_over)
+        unwind_review();
+    return unused;
+}
+
+static int see(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void) info, (void) size, (void) unused;
+    return 0;
+}
+
+static void after_fork_in_parent(void)
+{
+    unwind_after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+    unwind_after_fork(true);
+}
+
+/* 0, or the signal that ended it: its alarm, where it hung. */
+static int end_of_child(void)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        _exit(dl_iterate_phdr(see, NULL));
+    }
+    return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
+}
+
+TEST(unwind__leaves_no_lock_of_the_loader_locked_in_a_child)
+{
+    pthread_t list[2];
+    unwind_review();
+    CHECK(pthread_atfork(unwind_before_fork, after_fork_in_parent, after_fork_in_child) == 0);
+    for (unsigned i = 0; i < 2; i++)
+        CHECK(pthread_create(&list[i], NULL, review_until_over, NULL) == 0);
+    int ended = 0;
+    for (unsigned i = 0; i < 200 && ended == 0; i++)
+        ended = end_of_child();
+    CHECK(ended == 0);
+    is_over = true;
+    for (unsigned i = 0; i < 2; i++)
+        pthread_join(list[i], NULL);
 }
 
 /* ---- rules ---- */

@@ -328,7 +328,9 @@ static void disarm(void)
     atomic_store(&tracer.interval, 0);
 }
 
-/* The forking thread may be in the middle of a sample: its signal handler forked. Then the mapping
+/* A child makes its file when it has lived for a while: many only call a function, or exec().
+ *
+ * The forking thread may be in the middle of a sample: its signal handler forked. Then the mapping
  * stays. */
 void sampling_forked(void)
 {
@@ -341,7 +343,7 @@ void sampling_forked(void)
     atomic_store(&tracer.users, 0);
     atomic_store(&tracer.is_looking, 0);
     atomic_store(&tracer.is_thinning, 0);
-    atomic_store(&tracer.next_file_try, 0);
+    atomic_store(&tracer.next_file_try, wire_now() + FILE_RETRY);
     if (f && !sampling_here.is_busy)
         munmap(f, sizeof(*f));
     tracer_begin_thread();
