@@ -41,6 +41,29 @@ class Here(torch.autograd.Function):
 x = torch.randn(8, requires_grad=True)
 torch.nn.Sequential(torch.nn.Linear(8, 8))(Here.apply(x)).sum().backward()
 """
+THREADS = """
+import threading
+kind = kinds[0]
+measure_one = library.unwinders_measure
+measure_one(kind, 10, 0)
+both = threading.Barrier(65)
+def stay(works):
+    if works: measure_one(kind, 100, 0)
+    both.wait(); both.wait()
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4
+def grown(works):
+    threads = [threading.Thread(target=stay, args=(works,)) for _ in range(64)]
+    before = resident()
+    for t in threads: t.start()
+    both.wait()
+    kb = resident() - before
+    both.wait()
+    for t in threads: t.join()
+    return kb
+bare = grown(False)
+print(json.dumps((grown(True) - bare) / 64))
+"""
 STACKS = [("C, 30 frames deep", "measure()", 30), ("Python", PLAIN, 0),
           ("Python + torch, in backward()", TORCH, 0)]
 
@@ -100,6 +123,15 @@ def instructions_of(build, program, kind, depth):
     return None if few is None or many is None else (many - few) / 1000
 
 
+def print_memory(build):
+    print("Resident memory of a thread that took stacks, of 64")
+    for kind, unwinder in enumerate(NAMES):
+        ran = subprocess.run(command(build, THREADS, [kind], 1, 0, 1), capture_output=True,
+                             text=True, timeout=900)
+        if ran.returncode == 0:
+            print("  %-12s %7.0f KB" % (unwinder, json.loads(ran.stdout)))
+
+
 def print_stack(build, name, program, depth, rounds, counts):
     times = times_of(build, program, depth, rounds)
     if times is None:
@@ -130,6 +162,7 @@ def main():
         # Importing torch under valgrind takes minutes.
         print_stack(arguments.build, name, program, depth, arguments.rounds,
                     counts and program is not TORCH)
+    print_memory(arguments.build)
 
 
 if __name__ == "__main__":
