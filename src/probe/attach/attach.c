@@ -23,7 +23,6 @@
 #include "probe/hook/ring.h"
 #include "probe/hook/torch.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -43,9 +42,6 @@
 
 #define THREAD_NAME "tidemark"
 
-typedef int pending_call(void *context);
-
-static int (*add_pending_call)(pending_call *function, void *context);
 static atomic_bool is_pending;
 
 #define NOTICED_SINCE 13 /* Python 3.x: since then a busy main thread notices such a call */
@@ -74,13 +70,6 @@ struct attachment {
 };
 
 static struct attachment *attachment; /* NULL: not attached. Used with the GIL. */
-
-static bool find_pending_call(void)
-{
-    void *address = dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
-    memcpy(&add_pending_call, &address, sizeof(address));
-    return add_pending_call != NULL;
-}
 
 /* ---- detaching ---- */
 
@@ -217,7 +206,7 @@ static bool ask(void)
 {
     if (atomic_exchange(&is_pending, true))
         return false;
-    if (add_pending_call(on_pending, NULL) != 0)
+    if (py.Py_AddPendingCall(on_pending, NULL) != 0)
         atomic_store(&is_pending, false);
     return true;
 }
@@ -396,7 +385,7 @@ static int attach(const char *directory)
 
 __attribute__((visibility("default"))) int tidemark_probe_attach(const char *directory)
 {
-    if (!python_find() || !find_pending_call() || !py.Py_IsInitialized())
+    if (!python_find() || !py.Py_IsInitialized())
         return -ENOSYS;
     int kept = errno;
     py_object *type, *value, *traceback;

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-#define LISTENERS 2
+#define LISTENERS 3
 
 static void (*listeners[LISTENERS])(void);
 static py_object *registered; /* the function registered with `atexit`; NULL: none */

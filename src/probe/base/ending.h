@@ -7,7 +7,7 @@
 /*
  * `ended` is called once, with the GIL, when the program has ended and its modules still exist;
  * also in the child of a fork. It is not called if the process is killed or calls os._exit(). At
- * most two functions can be registered at a time. The GIL is held. False: not possible before the
+ * most three functions can be registered at a time. The GIL is held. False: not possible before the
  * program has imported `atexit`.
  */
 bool ending_register(void (*ended)(void));

@@ -33,6 +33,7 @@ struct py_allocator { /* PyMemAllocatorEx */
     X(int, PySys_AddAuditHook, (py_audit_hook * hook, void *context))                              \
     X(const char *, Py_GetVersion, (void) )                                                        \
     X(int, Py_IsInitialized, (void) )                                                              \
+    X(int, Py_AddPendingCall, (int (*function)(void *context), void *context))                     \
     X(void, Py_IncRef, (py_object * o))                                                            \
     X(void, Py_DecRef, (py_object * o))                                                            \
     X(py_object *, PyImport_GetModuleDict, (void) )                                                \

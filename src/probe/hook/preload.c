@@ -6,6 +6,7 @@
 #include "probe/hook/prints.h"
 #include "probe/hook/ring.h"
 #include "probe/hook/torch.h"
+#include "probe/trace/interpreter.h"
 #include "probe/trace/sampling.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ static void in_child(void)
     ring_forget();
     torch_forget();
     inspect_forget();
+    interpreter_forked();
 }
 
 /* Before main(). Reads and changes none of the interpreter's settings, so that it starts as it
@@ -31,7 +33,8 @@ __attribute__((constructor)) static void on_load(void)
         sampling_set_coverage(sampling_patch());
     if (!python_find() || py.Py_IsInitialized())
         return;
-    bool hears_imports = imports_watch("torch", torch_hook), hears_lines = lines_watch();
-    if (hears_imports || hears_lines)
-        (void) libc_at_fork(in_child);
+    (void) imports_watch("torch", torch_hook);
+    lines_watch();
+    interpreter_follow();
+    (void) libc_at_fork(in_child);
 }

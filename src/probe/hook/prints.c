@@ -3,6 +3,7 @@
 
 #include "probe/base/python.h"
 #include "probe/hook/ring.h"
+#include "probe/trace/interpreter.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,10 +14,8 @@
 #include <unistd.h>
 
 typedef ssize_t write_function(int fd, const void *bytes, size_t count);
-typedef int pending_call(void *context);
 
 static write_function *next_write;
-static int (*add_pending_call)(pending_call *function, void *context);
 static atomic_bool is_watching, is_pending;
 
 /* ---- similar lines ---- */
@@ -90,6 +89,7 @@ static int on_pending(void *context)
 {
     (void) context;
     atomic_store(&is_pending, false);
+    interpreter_look();
     ring_moment(INSPECT_LINE);
     /* Otherwise a signal that arrived meanwhile would wait until after the program's next
      * instruction, which may sleep for an hour. An exception from its handler is the program's;
@@ -114,7 +114,7 @@ static void heard(const char *line, size_t count)
     if (!is_in_main_thread() || is_in_handler() || !py.Py_IsInitialized() ||
         !is_of_the_kind(line, count))
         return;
-    if (!atomic_exchange(&is_pending, true) && add_pending_call(on_pending, NULL) != 0)
+    if (!atomic_exchange(&is_pending, true) && py.Py_AddPendingCall(on_pending, NULL) != 0)
         atomic_store(&is_pending, false);
 }
 
@@ -137,10 +137,7 @@ __attribute__((constructor)) static void find_write(void)
     memcpy(&next_write, &address, sizeof(address));
 }
 
-bool lines_watch(void)
+void lines_watch(void)
 {
-    void *address = dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
-    memcpy(&add_pending_call, &address, sizeof(address));
-    atomic_store(&is_watching, add_pending_call != NULL);
-    return add_pending_call != NULL;
+    atomic_store(&is_watching, true);
 }

@@ -9,6 +9,6 @@
  * differs from the first only in its numbers, a pending call is queued: the interpreter runs it in
  * its main thread between two instructions. False: this interpreter has no pending calls.
  */
-bool lines_watch(void);
+void lines_watch(void);
 
 #endif

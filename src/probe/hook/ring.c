@@ -5,6 +5,7 @@
 #include "probe/base/ending.h"
 #include "probe/base/places.h"
 #include "probe/hook/recording.h"
+#include "probe/trace/interpreter.h"
 
 #include <errno.h>
 #include <math.h>
@@ -236,6 +237,7 @@ void ring_step(double steps)
 {
     if (step_listener)
         step_listener();
+    interpreter_look();
     uint64_t now = wire_now();
     /* A reading waits for the next reported step; otherwise evaluations would get more readings
      * than their share. */

@@ -1,6 +1,7 @@
 /* probe/trace/sampling.c: picks allocations and follows them until they are freed. */
 #include "probe/trace/sampling.h"
 
+#include "probe/trace/interpreter.h"
 #include "probe/trace/mappings.h"
 #include "probe/trace/random.h"
 #include "probe/trace/stacks.h"
@@ -149,6 +150,7 @@ void sampling_take(void *address, size_t size, enum wire_trace_kind kind)
     else
         tracer_look();
     draw(t);
+    interpreter_ask();
     atomic_signal_fence(memory_order_seq_cst);
     t->is_busy = false;
     errno = kept;

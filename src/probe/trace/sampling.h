@@ -114,6 +114,9 @@ void sampling_set_python(bool is_traced);
 /* Looks at the orders now; arms or disarms. Any thread, at any time; some nanoseconds. */
 void sampling_look(void);
 bool sampling_is_armed(void);
+/* The samples stay as they are until the process forks or ends: what is freed from now on is freed
+ * because the program ends. */
+void sampling_freeze(void);
 /* In the child of a fork: the samples are the parent's. Called by itself after fork(); a child that
  * was made otherwise (clone()) samples nothing. */
 void sampling_forked(void);

@@ -81,6 +81,8 @@ static void release(struct wire_trace_layout *f, uint32_t slot, uint64_t address
 bool table_take(struct wire_trace_layout *f, uint64_t address, struct wire_trace_sample *ret)
 {
     uint32_t first = first_of_bucket(address);
+    if (address <= TABLE_CLAIMED) /* realloc(NULL): no slot has it, but unused ones look so */
+        return false;
     for (uint32_t slot = first; slot < first + WIRE_TRACE_WAYS; slot++)
         if (claim(f, slot, address)) {
             *ret = f->live_samples[slot];

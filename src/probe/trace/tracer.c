@@ -41,6 +41,7 @@ static struct {
     _Atomic bool wants_blocks; /* of torch */
 
     _Atomic(struct wire_trace_layout *) file;
+    atomic_bool is_frozen;
     _Atomic uint32_t users; /* threads that may be using it */
     _Atomic uint64_t next_file_try;
 } tracer;
@@ -109,7 +110,7 @@ struct wire_trace_layout *tracer_enter(void)
 {
     atomic_fetch_add(&tracer.users, 1);
     struct wire_trace_layout *f = atomic_load(&tracer.file);
-    if (f && is_own())
+    if (f && !atomic_load_explicit(&tracer.is_frozen, memory_order_relaxed) && is_own())
         return f;
     atomic_fetch_sub(&tracer.users, 1);
     return NULL;
@@ -320,6 +321,11 @@ bool tracer_wants_blocks(void)
     return atomic_load_explicit(&tracer.wants_blocks, memory_order_relaxed);
 }
 
+void sampling_freeze(void)
+{
+    atomic_store(&tracer.is_frozen, true);
+}
+
 static void disarm(void)
 {
     atomic_store(&tracer.generation, 0);
@@ -338,6 +344,7 @@ void sampling_forked(void)
     int kept = errno;
     unwind_after_fork(true);
     disarm();
+    atomic_store(&tracer.is_frozen, false);
     tracer.pid = getpid();
     tracer.start = 0;
     atomic_store(&tracer.users, 0);
