@@ -1,4 +1,5 @@
-/* sites/build.c: makes sites of the looks: stacks that read the same become one site. */
+/* sites/build.c: makes sites of the looks: stacks that read the same become one site, and so do,
+ * where there are more than can be listed, small ones with the same line of the user's. */
 #include "sites/looks.h"
 #include "sites/naming.h"
 #include "sites/texts.h"
@@ -9,6 +10,8 @@
 #include <string.h>
 
 #define FOR_ALLOCATED (SITES_MOST / 4) /* places for those that allocate most, kept or not */
+#define FOR_LINES (SITES_MOST / 4)     /* ... and for lines, each of many small ones */
+#define FOR_STACKS (SITES_MOST - FOR_LINES)
 
 /* Rows whose stacks read the same. */
 struct group {
@@ -16,6 +19,14 @@ struct group {
     uint32_t row; /* the first of them */
     double bytes, allocated;
     struct site *site; /* NULL: not listed */
+    uint64_t line;     /* equal: they have the same line of the user's, called from the same */
+};
+
+/* Groups of one line that are not listed themselves. */
+struct line_groups {
+    struct group **groups;
+    size_t count;
+    double bytes;
 };
 
 struct building {
@@ -86,14 +97,37 @@ static bool is_truncated(const struct site_looks *l, uint32_t row)
     return row != LOOK_STACKLESS && l->tables.stacks[row].truncated;
 }
 
-static uint64_t key_of(const struct building *b, uint32_t row)
+static uint64_t key_from(const struct building *b, uint32_t row, const struct site_frame *frames,
+                         unsigned count)
 {
-    struct site_frame frames[SITES_MOST_FRAMES];
-    unsigned count = naming_frames(b->naming, row, frames);
     uint64_t key = mixed(mixed(1, kind_of(b->looks, row)), memory_of(b->looks, row));
     for (unsigned i = 0; i < count; i++)
         key = key_of_frame(key, &frames[i]);
     return key ? key : 1;
+}
+
+static uint64_t key_of(const struct building *b, uint32_t row)
+{
+    struct site_frame frames[SITES_MOST_FRAMES];
+    return key_from(b, row, frames, naming_frames(b->naming, row, frames));
+}
+
+/* From the user's own frame on; returns their number. */
+static unsigned outer_frames(const struct building *b, uint32_t row,
+                             struct site_frame ret[SITES_MOST_FRAMES])
+{
+    struct site s = {.frames = ret, .frame_count = naming_frames(b->naming, row, ret)};
+    int own = site_own_frame(&s);
+    if (own <= 0)
+        return s.frame_count;
+    memmove(ret, ret + own, (s.frame_count - (unsigned) own) * sizeof(*ret));
+    return s.frame_count - (unsigned) own;
+}
+
+static uint64_t line_of(const struct building *b, uint32_t row)
+{
+    struct site_frame frames[SITES_MOST_FRAMES];
+    return key_from(b, row, frames, outer_frames(b, row, frames));
 }
 
 /* ---- groups ---- */
@@ -153,31 +187,101 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : by_allocated(a, b);
 }
 
-/* Sorts the groups that are listed to the front; returns their number. */
+/* Sorts the groups that are listed each to the front; returns their number. */
 static size_t choose(struct group **order, size_t count)
 {
-    size_t for_bytes = SITES_MOST - FOR_ALLOCATED;
+    size_t for_bytes = FOR_STACKS - FOR_ALLOCATED;
     qsort(order, count, sizeof(*order), by_bytes);
     if (count <= SITES_MOST)
         return count;
     qsort(order + for_bytes, count - for_bytes, sizeof(*order), by_allocated);
-    qsort(order, SITES_MOST, sizeof(*order), by_bytes);
-    return SITES_MOST;
+    qsort(order, FOR_STACKS, sizeof(*order), by_bytes);
+    return FOR_STACKS;
 }
 
-static void list_site(struct building *b, struct group *g)
+static struct site *list_site(struct building *b, uint32_t row, const struct site_frame *frames,
+                              unsigned count)
 {
-    struct site_frame frames[SITES_MOST_FRAMES];
-    struct site *s = g->site = &b->sites->list[b->sites->count++];
-    s->kind = kind_of(b->looks, g->row);
-    s->device = device_name(b, memory_of(b->looks, g->row));
-    s->is_truncated = is_truncated(b->looks, g->row);
-    s->frame_count = naming_frames(b->naming, g->row, frames);
-    s->frames = malloc((s->frame_count + 1) * sizeof(*s->frames));
+    struct site *s = &b->sites->list[b->sites->count++];
+    s->kind = kind_of(b->looks, row);
+    s->device = device_name(b, memory_of(b->looks, row));
+    s->is_truncated = is_truncated(b->looks, row);
+    s->frame_count = count;
+    s->frames = malloc((count + 1) * sizeof(*s->frames));
     if (!s->frames)
         base_out_of_memory();
-    memcpy(s->frames, frames, s->frame_count * sizeof(*frames));
+    memcpy(s->frames, frames, count * sizeof(*frames));
+    return s;
 }
+
+static void list_stack(struct building *b, struct group *g)
+{
+    struct site_frame frames[SITES_MOST_FRAMES];
+    g->site = list_site(b, g->row, frames, naming_frames(b->naming, g->row, frames));
+}
+
+/* ---- those that are too many ---- */
+
+static int by_line(const void *a, const void *b)
+{
+    const struct group *x = *(struct group *const *) a, *y = *(struct group *const *) b;
+    int order = (x->line > y->line) - (x->line < y->line);
+    return order ? order : by_bytes(a, b);
+}
+
+static int larger_line(const void *a, const void *b)
+{
+    const struct line_groups *x = a, *y = b;
+    int order = (x->bytes < y->bytes) - (x->bytes > y->bytes);
+    return order ? order : (x->groups > y->groups) - (x->groups < y->groups);
+}
+
+static void list_line(struct building *b, const struct line_groups *l)
+{
+    struct site_frame frames[SITES_MOST_FRAMES];
+    uint32_t row = l->groups[0]->row;
+    if (l->count == 1) {
+        list_stack(b, l->groups[0]);
+        return;
+    }
+    struct site *s = list_site(b, row, frames, outer_frames(b, row, frames));
+    for (size_t i = 0; i < l->count; i++)
+        l->groups[i]->site = s;
+}
+
+/* `rest`: sorted by line. The caller frees it. */
+static struct line_groups *lines_of(struct group **rest, size_t count, size_t *ret_count)
+{
+    struct line_groups *lines = malloc((count + 1) * sizeof(*lines));
+    if (!lines)
+        base_out_of_memory();
+    *ret_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || rest[i]->line != rest[i - 1]->line)
+            lines[(*ret_count)++] = (struct line_groups){.groups = rest + i};
+        lines[*ret_count - 1].count++;
+        lines[*ret_count - 1].bytes += rest[i]->bytes;
+    }
+    return lines;
+}
+
+static void list_lines(struct building *b, struct group **rest, size_t count)
+{
+    size_t line_count;
+    for (size_t i = 0; i < count; i++)
+        rest[i]->line = line_of(b, rest[i]->row);
+    qsort(rest, count, sizeof(*rest), by_line);
+    struct line_groups *lines = lines_of(rest, count, &line_count);
+    qsort(lines, line_count, sizeof(*lines), larger_line);
+    for (size_t i = 0; i < line_count; i++)
+        if (i < FOR_LINES)
+            list_line(b, &lines[i]);
+        else
+            b->sites->others += lines[i].bytes;
+    free(lines);
+}
+
+/* ---- the list ---- */
 
 static void list_sites(struct building *b)
 {
@@ -189,9 +293,8 @@ static void list_sites(struct building *b)
         order[i] = &b->groups[i];
     size_t listed = choose(order, b->group_count);
     for (size_t i = 0; i < listed; i++)
-        list_site(b, order[i]);
-    for (size_t i = listed; i < b->group_count; i++)
-        b->sites->others += is_apart(b->looks, order[i]->row) ? 0 : order[i]->bytes;
+        list_stack(b, order[i]);
+    list_lines(b, order + listed, b->group_count - listed);
     free(order);
 }
 
@@ -293,6 +396,17 @@ static void add_live(struct building *b)
 
 /* ---- the whole ---- */
 
+static double kept_of(const struct site *s)
+{
+    return s->points[s->point_count - 1].bytes;
+}
+
+static int larger_site(const void *a, const void *b)
+{
+    const struct site *x = a, *y = b;
+    return (kept_of(x) < kept_of(y)) - (kept_of(x) > kept_of(y));
+}
+
 static void fill_whole(struct sites *s, const struct site_looks *l)
 {
     const struct look_moment *last = &l->moments[l->moment_count - 1];
@@ -357,6 +471,7 @@ struct sites *site_looks_sites(const struct site_looks *l, site_namer *name, voi
     count_samples(b);
     s->kept = s->points[s->point_count - 1].bytes;
     s->kept_variance = s->points[s->point_count - 1].variance;
+    qsort(s->list, s->count, sizeof(*s->list), larger_site);
     sites_find_own(s);
     naming_free(b->naming);
     free(b->groups);

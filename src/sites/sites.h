@@ -11,7 +11,8 @@
 /*
  * Glossary (docs/SAMPLING.md has the mathematics):
  *   sample   one allocation in about `interval` bytes; stands for `weight` bytes
- *   site     all allocations with the same stack and kind, as far as its names tell stacks apart
+ *   site     all allocations with the same stack and kind, as far as its names tell stacks apart;
+ *            of a process with very many stacks, the small ones with the same line of the user's
  *   point    what a site kept at one moment; the sites of a process have theirs at common moments
  *   remains  what a site kept at a moment and still keeps at its last point
  *   cohort   what was allocated in one span of time and is still kept at the last point
