@@ -224,6 +224,12 @@ static double larger(double a, double b)
     return isnan(a) || b > a ? b : a;
 }
 
+/* The tracer saw one line allocate enough of the growth to name it. */
+static bool is_traced(const struct cause_facts *facts)
+{
+    return facts->traced.low >= LEDGER_PART;
+}
+
 static void add_growth(struct causes *c, const struct growth_facts *f,
                        const struct cause_facts *facts)
 {
@@ -237,6 +243,7 @@ static void add_growth(struct causes *c, const struct growth_facts *f,
     found->growth = f;
     found->share = larger(f->host_share.low, f->device_share.low);
     found->holds_more = holds_more(f->growing);
+    found->is_traced = is_traced(facts) && grown_is_held_as(f->growing, WIRE_HOLDER_NATIVE);
     say_share(found, f);
 }
 
@@ -274,12 +281,6 @@ static void add_retention(struct causes *c, const struct cause_facts *facts)
         say(found->evidence, &found->evidence_count,
             "malloc's in-use bytes stand still, and free heap memory is %.0f %% of the growth",
             100 * facts->heap_free);
-}
-
-/* The tracer saw one line allocate enough of the growth to name it. */
-static bool is_traced(const struct cause_facts *facts)
-{
-    return facts->traced.low >= LEDGER_PART;
 }
 
 static void add_line(struct causes *c, struct interval share, double weight, const char *memory,
@@ -338,6 +339,15 @@ static bool any_might_hold_more(const struct causes *c)
     return false;
 }
 
+/* Tensors whose graph nothing in Python holds: the graph keeps more than these. */
+static bool any_lost_graph(const struct causes *c)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->list[i].cause == CAUSE_AUTOGRAD_CYCLE)
+            return true;
+    return false;
+}
+
 /* Host memory that no Python object explains: free heap memory, or native code. */
 static void add_unheld(struct causes *c, const struct cause_facts *facts)
 {
@@ -355,7 +365,8 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
             "them out for some hundred steps");
     if (facts->heap_free >= LEDGER_MOST)
         add_retention(c, facts);
-    else if (facts->unexplained.low <= LEDGER_MOST || threads >= facts->unexplained.low)
+    else if (facts->unexplained.low <= LEDGER_MOST || threads >= facts->unexplained.low ||
+             any_lost_graph(c))
         return;
     else if ((facts->tensors_rate > 0 && !any_tensors(facts)) ||
              (c->count > 0 && !(facts->heap_used >= LEDGER_MOST))) {

@@ -201,7 +201,7 @@ static bool has_census(const struct member *m)
 /* The tracer was armed later than the growth began: its shares hold for the whole window. */
 static void scale_sites(double growth, struct account *a)
 {
-    double scale = growth / fmax(a->traced.grown, a->traced.gain.bytes);
+    double scale = growth / a->traced.whole;
     for (unsigned i = 0; i < a->traced.count && scale > 0; i++) {
         const struct traced_line *l = &a->traced.lines[i];
         a->sites[a->evidence.site_count++] = (struct ledger_site){

@@ -23,8 +23,8 @@ struct track;
 
 #define TRACED_LINES 16u
 
-/* A line of the program, or a function of native code: all sites of one kind whose own frame
- * (site_own_frame()) it is. */
+/* A line of the program, or a function of native code: all sites whose own frame (site_own_frame())
+ * it is, of host memory or of one device. */
 struct traced_line {
     const struct site *site; /* the one that gained most; owned by the job */
     struct site_gain gain;
@@ -37,14 +37,15 @@ struct traced_line {
 struct traced {
     const struct site_memory *memory; /* NULL: host memory that is not pinned */
     double from, to;                  /* seconds */
-    double grown;          /* of the memory in use, as measured without the tracer; NAN: unknown */
+    double grown; /* of the memory in use, as measured without the tracer, and at the process's rate
+                   * where nobody measured; NAN: unknown */
     struct site_gain gain; /* of all sites there */
+    double whole; /* what lines have shares of: the growth, or more if the sites gained more */
     struct traced_line lines[TRACED_LINES]; /* those that surely gained, the largest first */
     unsigned count;
 };
 
-/* `rate_per_second`: of the process's memory, where nobody measured the bytes in use. False: it was
- * not traced. */
+/* `rate_per_second`: of the process's memory. False: it was not traced. */
 bool traced_of(const struct member *m, double rate_per_second, struct traced *ret);
 /* The same of torch's memory on a device, or of pinned memory (`device` ""). */
 bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,

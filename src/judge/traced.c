@@ -19,10 +19,16 @@ static bool is_same_frame(const struct site_frame *a, const struct site_frame *b
            (a->function[0] || a->offset == b->offset);
 }
 
+/* A line may take host memory from several allocators. */
+static bool is_same_memory(const struct site *a, const struct site *b)
+{
+    return (site_kind_is_anon(a->kind) && site_kind_is_anon(b->kind)) ||
+           (a->kind == b->kind && strcmp(a->device, b->device) == 0);
+}
+
 bool traced_is_of_line(const struct site *s, const struct traced_line *l)
 {
-    return s->kind == l->site->kind && strcmp(s->device, l->site->device) == 0 &&
-           is_same_frame(s->own, l->site->own);
+    return is_same_memory(s, l->site) && is_same_frame(s->own, l->site->own);
 }
 
 /* ---- lines ---- */
@@ -32,6 +38,7 @@ struct sum {
     const struct site *site; /* that gained most; its stack stands for all */
     double most;
     struct site_gain whole, first, last;
+    double mapped; /* of `whole` */
 };
 
 static void add_gain(struct site_gain *to, struct site_gain g)
@@ -49,6 +56,7 @@ static void add_site(const struct traced *t, const struct site *s, struct sum *t
         to->most = whole.bytes;
     }
     add_gain(&to->whole, whole);
+    to->mapped += s->kind == SITE_MAPPED ? whole.bytes : 0;
     add_gain(&to->first, site_gain(s, t->from, middle));
     add_gain(&to->last, site_gain(s, middle, t->to));
 }
@@ -90,12 +98,27 @@ static bool has_stopped(const struct sum *s)
            LEDGER_PART * (s->first.bytes - INTERVAL_ERRORS * s->first.error);
 }
 
-/* Memory from before the tracer was armed is freed unseen while new memory replaces it. So much of
- * what all sites gained is no growth; of which site is not known. */
-static double replaced(const struct traced *t)
+/* What all sites gained beyond the growth. Memory from before the tracer was armed is freed unseen
+ * while new memory replaces it; and of what is mapped, only what is touched is memory. Of which
+ * site it is, is not known. */
+static double excess(const struct traced *t)
 {
-    double excess = t->gain.bytes - INTERVAL_ERRORS * t->gain.error - t->grown;
-    return excess > 0 ? excess : 0;
+    return fmax(t->gain.bytes - INTERVAL_ERRORS * t->gain.error - t->grown, 0);
+}
+
+static double mapped_of(const struct sum *sums, size_t count)
+{
+    double mapped = 0;
+    for (size_t i = 0; i < count; i++)
+        mapped += fmax(sums[i].mapped, 0);
+    return mapped;
+}
+
+/* At least so much of what a line gained is growth. */
+static double least(const struct traced *t, const struct sum *s, double mapped)
+{
+    double untouched = fmin(excess(t), fmax(s->mapped, 0)), replaced = fmax(excess(t) - mapped, 0);
+    return fmax(s->whole.bytes - INTERVAL_ERRORS * s->whole.error - untouched - replaced, 0);
 }
 
 static int larger_first(const void *a, const void *b)
@@ -117,35 +140,34 @@ static void find_lines(const struct sites *all, struct traced *t)
 {
     size_t count;
     struct sum *sums = add_up(all, t, &count);
+    double mapped = mapped_of(sums, count);
     for (size_t i = 0; i < count; i++) {
         struct site_gain g = sums[i].whole;
-        double width = INTERVAL_ERRORS * g.error;
         if (g.bytes > GAIN_ERRORS * g.error)
             keep(t, &(struct traced_line){
                         .site = sums[i].site,
                         .gain = g,
-                        .gained = {fmax(g.bytes - width - replaced(t), 0), g.bytes + width},
+                        .gained = {least(t, &sums[i], mapped), g.bytes + INTERVAL_ERRORS * g.error},
                         .has_stopped = has_stopped(&sums[i]),
                     });
     }
+    t->whole = fmax(t->grown, t->gain.bytes - fmin(excess(t), mapped));
     free(sums);
 }
 
 /*
  * The allocators' bytes in use, and what was mapped beside them: at most what the process grew by
- * more than these. Where the bytes in use were measured for a part of the time, the sites have to
- * do for the rest.
+ * more than these. The time before they were first measured is left out, as most programs load
+ * then what they keep; after the last measurement the process's rate has to do.
  */
-static double grown_of(const struct member *m, double rate_per_second, const struct traced *t)
+static double measure(const struct member *m, double rate_per_second, struct traced *t)
 {
-    const struct sites *all = m->evidence->sites;
-    double from = t->from, to = t->to, use = evidence_use_growth(m->evidence, &from, &to);
+    double to = t->to, use = evidence_use_growth(m->evidence, &t->from, &to);
     if (isnan(use))
         return rate_per_second * (t->to - t->from);
-    double mapped = sites_gain_of_kind(all, SITE_MAPPED, from, to).bytes;
-    double beside = rate_per_second * (to - from) - use;
-    double not_measured = t->gain.bytes - sites_gain(all, from, to).bytes;
-    return use + fmin(fmax(mapped, 0), fmax(beside, 0)) + not_measured;
+    double mapped = sites_gain_of_kind(m->evidence->sites, SITE_MAPPED, t->from, to).bytes;
+    double beside = rate_per_second * (to - t->from) - use;
+    return use + fmin(fmax(mapped, 0), fmax(beside, 0)) + rate_per_second * (t->to - to);
 }
 
 bool traced_of(const struct member *m, double rate_per_second, struct traced *ret)
@@ -156,8 +178,8 @@ bool traced_of(const struct member *m, double rate_per_second, struct traced *re
         return false;
     ret->from = all->armed;
     ret->to = all->seconds;
+    ret->grown = measure(m, rate_per_second, ret);
     ret->gain = sites_gain(all, ret->from, ret->to);
-    ret->grown = grown_of(m, rate_per_second, ret);
     find_lines(all, ret);
     return true;
 }
@@ -182,10 +204,9 @@ bool traced_of_memory(const struct member *m, enum site_kind kind, const char *d
 
 struct interval traced_share(const struct traced *t, const struct traced_line *l)
 {
-    double whole = fmax(t->grown, t->gain.bytes);
-    if (!(whole > 0))
+    if (!(t->whole > 0))
         return (struct interval){0, 0};
-    return (struct interval){fmin(l->gained.low / whole, 1), fmin(l->gained.high / whole, 1)};
+    return (struct interval){fmin(l->gained.low / t->whole, 1), fmin(l->gained.high / t->whole, 1)};
 }
 
 /* ---- a verdict of its own ---- */

@@ -193,7 +193,8 @@ static void add_inner(struct buf *out, const struct site_frame *f)
 #define ELLIPSIS "…"
 #define ARROW_LENGTH 3u
 
-/* The frames from the user's own inwards, one after the other in one buffer. */
+/* The frames from the user's own inwards, one after the other in one buffer. Those without a name
+ * are left out where others have one. */
 struct part {
     size_t at, bytes, characters;
 };
@@ -224,13 +225,21 @@ static void end_part(struct route *l, size_t at)
         l->parts[l->count++] = p;
 }
 
+static bool is_telling(const struct site_frame *f, bool named)
+{
+    return !site_frame_is_plumbing(f) && (f->function[0] || !named);
+}
+
 static void collect(struct route *l, const struct site *s, unsigned own)
 {
+    bool any_named = false;
+    for (unsigned i = 0; i < own; i++)
+        any_named = any_named || is_telling(&s->frames[i], true);
     add_own(&l->text, &s->frames[own]);
     end_part(l, 0);
     for (unsigned i = own; i-- > 0;) {
         size_t at = l->text.len;
-        if (site_frame_is_plumbing(&s->frames[i]))
+        if (!is_telling(&s->frames[i], any_named))
             continue;
         add_inner(&l->text, &s->frames[i]);
         end_part(l, at);

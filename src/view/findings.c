@@ -520,6 +520,8 @@ static void add_line(const struct process_facts *p, const struct cause_found *c,
         return;
     if (is_first)
         view_place_of(l, f);
+    if (c->is_traced && !c->growth)
+        view_line_is_cause(l, f);
     f->allocated = view_site_what(l->site);
     site_words_allocated(&text, f->allocated, traced_share(t, l), l->site->kind);
     add_evidence(f, buf_text(&text));

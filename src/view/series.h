@@ -18,6 +18,8 @@ void view_sites(const struct job *j, const struct member *m, const struct traced
 const struct traced_line *view_line_of(const struct traced *t, const struct wire_census_holder *h);
 /* Names the line as the finding's place. */
 void view_place_of(const struct traced_line *l, struct finding *f);
+/* Nothing is known of who holds the memory: the line is all that the finding is about. */
+void view_line_is_cause(const struct traced_line *l, struct finding *f);
 char *view_site_what(const struct site *s);
 
 #endif

@@ -203,15 +203,19 @@ void view_place_of(const struct traced_line *l, struct finding *f)
 {
     const struct site_frame *frame = l->site->own;
     struct buf where = BUF_INIT;
-    f->what = view_site_what(l->site);
-    f->kind = copied("allocation");
     if (!frame)
         return;
     site_words_frame(&where, frame);
     f->where = taken(&where);
-    if (frame->function[0])
+    if (frame->function[0] && strcmp(frame->function, "<module>") != 0 && !f->holder)
         f->name = copied(frame->function);
     if (frame->file[0])
         f->file = copied(frame->file);
     f->line = frame->line > 0 ? frame->line : (double) NAN;
+}
+
+void view_line_is_cause(const struct traced_line *l, struct finding *f)
+{
+    f->what = view_site_what(l->site);
+    f->kind = copied("allocation");
 }

@@ -207,11 +207,13 @@ const char *summary_look_for(const char *kind)
 
 static void add_place(struct buf *out, const struct finding *f, const char *file)
 {
-    if (!f->name && !f->holder)
-        return;
-    buf_addf(out, f->name ? "`%s`" : "%s", f->name ? f->name : f->holder);
-    if (file && file[0]) {
-        buf_adds(out, ", ");
+    bool has_file = file && file[0], is_native = f->kind && strcmp(f->kind, "native") == 0;
+    if (f->name)
+        buf_addf(out, "`%s`", f->name);
+    else if (f->holder && !(has_file && is_native))
+        buf_adds(out, f->holder);
+    if (has_file) {
+        buf_adds(out, out->len > 0 ? ", " : "");
         finding_add_place(out, file, f->line);
     }
 }

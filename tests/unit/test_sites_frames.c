@@ -154,7 +154,7 @@ TEST(describe__leaves_out_the_middle_and_counts_characters)
     CHECK_TEXT(described(ALL(training), 1), "…");
 }
 
-TEST(describe__says_a_recursion_once_and_names_what_has_no_name)
+TEST(describe__says_a_recursion_once_and_leaves_out_what_has_no_name)
 {
     struct site_frame frames[] = {
         {"", "", 0, "/lib/a.so", 0x1f, false},
@@ -162,5 +162,14 @@ TEST(describe__says_a_recursion_once_and_names_what_has_no_name)
         PYTHON("walk", "/usr/lib/python3.11/os.py", 41),
         PYTHON("<module>", "/home/me/ü.py", 41),
     };
-    CHECK_TEXT(described(ALL(frames), 80), "ü.py:41 → os.walk → a.so+0x1f");
+    CHECK_TEXT(described(ALL(frames), 80), "ü.py:41 → os.walk");
+}
+
+TEST(describe__says_an_address_where_nothing_has_a_name)
+{
+    struct site_frame frames[] = {
+        {"", "", 0, "/lib/a.so", 0x1f, false},
+        PYTHON("<module>", "/home/me/train.py", 41),
+    };
+    CHECK_TEXT(described(ALL(frames), 80), "train.py:41 → a.so+0x1f");
 }
