@@ -25,8 +25,10 @@
 
 /* Between two looks at the processes, and at the file of one: a look copies some megabytes. */
 #define ORDER_SECONDS 1.0
-#define LOOK_SECONDS 2.0
-#define LOOK_SHARE (1.0 / 32) /* of the time that it has been traced */
+#define LOOK_LEAST 0.2
+#define LOOK_MOST 2.0
+#define LOOK_EARLY (1.0 / 4) /* of the time that it has been traced: a program begins in bursts */
+#define LOOK_LATE (1.0 / 32)
 
 /* A file that is older belongs to a process that is known, or has ended. */
 #define LEFT_SECONDS 2.0
@@ -246,7 +248,7 @@ static void *read_file(const struct sampler *sam, const char *name)
 }
 
 /* Whether there is anything to make sites of. */
-static bool look(struct sampler *sam, struct member *m, const char *name, bool finally)
+static bool look(struct sampler *sam, struct member *m, const char *name)
 {
     struct trace_reading *t = &m->reading->trace;
     void *file = read_file(sam, name);
@@ -254,7 +256,7 @@ static bool look(struct sampler *sam, struct member *m, const char *name, bool f
         return false;
     if (!t->looks)
         t->looks = site_looks_new();
-    int r = (finally ? site_looks_take_last : site_looks_take)(
+    int r = (member_is_alive(m) ? site_looks_take : site_looks_take_last)(
         t->looks, file, sizeof(struct wire_trace_layout), sam->job->began, wire_now());
     if (r == -EPROTONOSUPPORT)
         rings_note_foreign(sam, m->id);
@@ -337,7 +339,7 @@ static void take(struct sampler *sam, struct member *m, bool finally)
     struct trace_reading *t = &m->reading->trace;
     char file[NAME_LENGTH];
     file_name(sam, m, file);
-    if (!look(sam, m, file, finally))
+    if (!look(sam, m, file) && !(finally && t->looks))
         return;
     meet(m);
     if (finally || (!t->is_named && member_leaks(m)))
@@ -404,8 +406,11 @@ static void read_due(struct sampler *sam, struct member *m, double seconds)
     struct trace_reading *t = &m->reading->trace;
     if (!member_is_alive(m) || !may_be_traced(sam, m) || seconds < t->next)
         return;
-    double since = fmax(t->samples.since, t->blocks.since);
-    t->next = seconds + fmax(LOOK_SECONDS, (seconds - since) * LOOK_SHARE);
+    if (!t->looks && t->interval == 0 && !t->wants_blocks)
+        t->samples.since = seconds;
+    double traced = seconds - fmax(t->samples.since, t->blocks.since);
+    t->next =
+        seconds + fmax(fmin(fmax(LOOK_LEAST, traced * LOOK_EARLY), LOOK_MOST), traced * LOOK_LATE);
     take(sam, m, false);
 }
 

@@ -376,6 +376,8 @@ int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_
     int r = look_at_head(file, size);
     if (r < 0)
         return r;
+    if (NUMBER(file, is_frozen) && NUMBER(file, moment) < now)
+        now = NUMBER(file, moment);
     double seconds = second_of(now, origin);
     if (is_other(l, file))
         begin(l, file, origin, seconds);
@@ -395,7 +397,10 @@ int site_looks_take_last(struct site_looks *l, const void *file, size_t size, ui
                          uint64_t now)
 {
     int r = look_at_head(file, size);
-    if (r == 0 && !is_other(l, file) && kept_now(file) < kept_at_last_look(l))
+    if (r < 0)
+        return r;
+    if (!is_other(l, file) && kept_now(file) < kept_at_last_look(l))
         return -ESTALE;
-    return r < 0 ? r : site_looks_take(l, file, size, origin, now);
+    uint64_t last = NUMBER(file, moment);
+    return site_looks_take(l, file, size, origin, last && last < now ? last : now);
 }

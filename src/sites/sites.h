@@ -164,11 +164,12 @@ struct site_looks *site_looks_free(struct site_looks *l); /* accepts NULL, retur
 /* `file`: a copy, of that size and aligned like malloc()'s memory, made at the time `now`; second 0
  * of the run was at `origin` (both as wire_now()). A file that began anew forgets the former one.
  * -EPROTO: no such file; -EPROTONOSUPPORT: of another version; -EAGAIN: nothing was sampled yet;
- * -ERANGE: not later than the look before. What was taken before stays. */
+ * -ERANGE: not later than the look before. What was taken before stays. From the end of a program
+ * on, while it frees what it has, all looks are at that moment. */
 int site_looks_take(struct site_looks *l, const void *file, size_t size, uint64_t origin,
                     uint64_t now);
 
-/* The same for the last time, when the process has ended. -ESTALE: it keeps less than at the look
+/* The same of a process that has ended, at its last sample. -ESTALE: it keeps less than at the look
  * before. It freed what it had on its way out, as a function that returns does; the look before
  * stays the last. */
 int site_looks_take_last(struct site_looks *l, const void *file, size_t size, uint64_t origin,

@@ -201,6 +201,7 @@ struct wire_trace_layout {
     _Atomic uint32_t is_native;     /* native stacks can be unwound */
     _Atomic uint32_t is_python;     /* Python functions are known, and its allocators are traced */
     _Atomic uint32_t coverage;      /* enum wire_trace_coverage */
+    _Atomic uint32_t is_frozen; /* since `moment`: the program has ended, and frees what it has */
     _Atomic uint32_t module_count, text_used, frames_used;
 
     _Alignas(4096) struct wire_trace_module modules[WIRE_TRACE_MODULES];

@@ -284,3 +284,43 @@ TEST(looks__list_what_keeps_most_and_what_allocates_most)
     site_looks_free(l);
     free(t);
 }
+
+TEST(looks__at_a_program_that_has_ended_are_at_its_end)
+{
+    struct wire_trace_layout *t = trace_file_new(65536);
+    struct site_looks *l = site_looks_new();
+    uint32_t a = python_stack(t, 1);
+    trace_sample(t, a, 100, 1000, 1.5);
+    CHECK(look(l, t, 2) == 0);
+    trace_sample(t, a, 100, 1000, 2.5);
+    t->moment = trace_time(3);
+    t->is_frozen = 1;
+    CHECK(look(l, t, 9) == 0 && look(l, t, 10) == -ERANGE);
+
+    struct sites *s = site_looks_sites(l, name, NULL);
+    CHECK(s && s->seconds == 3 && s->kept == 2000);
+    sites_free(s);
+    site_looks_free(l);
+    free(t);
+}
+
+TEST(looks__leave_out_what_a_program_frees_as_it_ends)
+{
+    struct wire_trace_layout *t = trace_file_new(65536);
+    struct site_looks *l = site_looks_new();
+    uint32_t a = python_stack(t, 1);
+    size_t first = trace_sample(t, a, 100, 1000, 1.5);
+    CHECK(look(l, t, 2) == 0);
+    t->moment = trace_time(3);
+    trace_free(t, first);
+    CHECK(site_looks_take_last(l, t, sizeof(*t), TRACE_ORIGIN, trace_time(9)) == -ESTALE);
+    for (int i = 0; i < 3; i++)
+        trace_sample(t, a, 100, 1000, 2.5);
+    CHECK(site_looks_take_last(l, t, sizeof(*t), TRACE_ORIGIN, trace_time(9)) == 0);
+
+    struct sites *s = site_looks_sites(l, name, NULL);
+    CHECK(s && s->seconds == 3 && s->kept == 3000);
+    sites_free(s);
+    site_looks_free(l);
+    free(t);
+}

@@ -323,7 +323,13 @@ bool tracer_wants_blocks(void)
 
 void sampling_freeze(void)
 {
+    struct wire_trace_layout *f = tracer_enter();
     atomic_store(&tracer.is_frozen, true);
+    if (!f)
+        return;
+    atomic_store(&f->moment, wire_now());
+    atomic_store(&f->is_frozen, 1);
+    tracer_leave();
 }
 
 static void disarm(void)
