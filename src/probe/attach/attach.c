@@ -14,6 +14,7 @@
  */
 #include "probe/probe.h"
 
+#include "probe/attach/tracing.h"
 #include "probe/base/child.h"
 #include "probe/base/ending.h"
 #include "probe/base/frames.h"
@@ -97,11 +98,12 @@ static void end_count(struct attachment *a, bool wait)
 
 static void before_the_end(void);
 
-/* If torch is running its hooks now, the next pending call tries again. */
+/* If torch is running its hooks now, or another thread loads a file, the next pending call tries
+ * again. */
 static void detach(void)
 {
     struct attachment *a = attachment;
-    if (!torch_unhook())
+    if (!torch_unhook() || !tracing_end())
         return;
     end_count(a, true);
     inspect_detach();
@@ -177,6 +179,7 @@ static void use_moment(struct attachment *a)
     uint64_t now = wire_now();
     a->is_hooked = a->is_hooked || torch_hook_steps();
     end_count(a, false);
+    tracing_look();
     if (ring_wanted() == WIRE_CENSUS_WHOLE)
         count_all(a);
     else if (is_without_steps(a, now) && inspect_is_due() && is_good_place(a, now))
@@ -219,6 +222,7 @@ static void note_step(void)
         return;
     uint64_t now = wire_now();
     atomic_store_explicit(&attachment->last_step, now, memory_order_relaxed);
+    tracing_look();
     if (attachment->has_thread || now < attachment->checked + READER_NS)
         return;
     attachment->checked = now;
@@ -275,7 +279,7 @@ static void *keep_watch(void *context)
             if (!wire_has_reader(a->directory))
                 atomic_store(&a->is_unwatched, true);
         }
-        if (atomic_load(&a->is_unwatched) || is_due(a, now))
+        if (atomic_load(&a->is_unwatched) || is_due(a, now) || tracing_is_behind())
             approach(a);
     }
     end_attachment(a);
@@ -316,6 +320,7 @@ static void in_child(void)
     ring_forget();
     torch_forget();
     inspect_forget();
+    tracing_forked();
     atomic_store(&is_pending, false);
     if (attachment) {
         attachment->has_thread = false;
@@ -363,6 +368,7 @@ static int begin_attachment(const char *directory)
     a->since = wire_now();
     attachment = a;
     ring_on_step(note_step);
+    tracing_begin(directory);
     ending_import();
     a->may_nudge = ending_register(before_the_end) && python_minor_version() < NOTICED_SINCE;
     if (!start_thread(a)) {

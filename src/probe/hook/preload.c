@@ -7,6 +7,7 @@
 #include "probe/hook/ring.h"
 #include "probe/hook/torch.h"
 #include "probe/trace/interpreter.h"
+#include "probe/trace/loaded.h"
 #include "probe/trace/sampling.h"
 
 #include <stdlib.h>
@@ -31,7 +32,8 @@ __attribute__((constructor)) static void on_load(void)
     /* Another allocator may have been preloaded before this library. */
     if (coverage == WIRE_TRACE_UNDECIDED)
         sampling_set_coverage(sampling_patch());
-    if (!python_find() || py.Py_IsInitialized())
+    /* A failed search by dlsym() would leave a message, which the program could find. */
+    if (!loaded_function("Py_IsInitialized", 0) || !python_find() || py.Py_IsInitialized())
         return;
     (void) imports_watch("torch", torch_hook);
     lines_watch();

@@ -1,17 +1,18 @@
 /* probe/trace/coverage.c: whose functions the program calls. */
 #include "probe/base/libc.h"
 #include "probe/trace/interpose.h"
+#include "probe/trace/loaded.h"
 #include "probe/trace/sampling.h"
 
-#include <dlfcn.h>
-
-/* A sanitizer has functions of its own before the allocator's, and records of every block. */
+/* A sanitizer has functions of its own before the allocator's, and records of every block. Not by
+ * dlsym(): where it fails it keeps a message, which the next dlsym() frees, also where a free() of
+ * others calls it to find the next. */
 static bool has_sanitizer(void)
 {
     static const char *const names[] = {"__asan_init", "__hwasan_init", "__lsan_init",
                                         "__msan_init", "__tsan_init"};
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (dlsym(RTLD_DEFAULT, names[i]))
+        if (loaded_function(names[i], 0))
             return true;
     return false;
 }

@@ -3,6 +3,7 @@
 
 #include "probe/trace/loaded.h"
 #include "probe/trace/lookup.h"
+#include "probe/trace/operators.h"
 #include "probe/trace/range.h"
 #include "probe/trace/sampling.h"
 
@@ -540,6 +541,27 @@ static void find_allocator(void)
     allocator = range_of_file((uintptr_t) next.malloc);
 }
 
+/* What is put into import tables. */
+static struct patch wanted[PATCH_MOST];
+static size_t wanted_count;
+
+static void want(const struct patch *list, size_t count)
+{
+    memcpy(wanted + wanted_count, list, count * sizeof(*list));
+    wanted_count += count;
+}
+
+static bool patch(bool all)
+{
+    size_t count;
+    wanted_count = 0;
+    if (all)
+        want(patches, PATCHES);
+    const struct patch *operators = operators_of(allocator, &count);
+    want(operators, count);
+    return wanted_count == 0 || patch_apply(wanted, wanted_count) >= 0;
+}
+
 bool interpose_is_reached(void)
 {
     range_find_own();
@@ -548,6 +570,7 @@ bool interpose_is_reached(void)
     find_behind(false);
     find_allocator();
     follows_lookups = true;
+    (void) patch(false);
     return true;
 }
 
@@ -566,21 +589,23 @@ bool interpose_patch(void)
     find_behind(true);
     find_allocator();
     is_patched = true;
-    is_patched = follows_lookups = patch_apply(patches, PATCHES) >= 0;
+    is_patched = follows_lookups = patch(true);
     return is_patched;
 }
 
 int interpose_unpatch(void)
 {
-    int left = is_patched ? patch_undo(patches, PATCHES) : 0;
+    int left = is_patched ? patch_undo(wanted, wanted_count) : 0;
+    if (left >= 0)
+        wanted_count = 0;
     is_patched = follows_lookups = left < 0;
     return left;
 }
 
 void interpose_heed_loaded(void)
 {
-    if (is_patched && patch_is_stale())
-        (void) patch_apply(patches, PATCHES);
+    if (wanted_count > 0 && patch_is_stale())
+        (void) patch_apply(wanted, wanted_count);
 }
 
 const struct patch *interpose_find(const char *name)

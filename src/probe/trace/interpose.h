@@ -20,7 +20,8 @@
  */
 
 /* Whether calls of this library itself, and so the program's, come to ours: directly, or through
- * others before them that pass on. If so, dlsym() is followed from now on. Allocates. */
+ * others before them that pass on. If so, dlsym() is followed from now on, and import tables lead
+ * to functions before the allocator's operators new and delete, if it has any. Allocates. */
 bool interpose_is_reached(void);
 
 /*

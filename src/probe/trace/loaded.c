@@ -1,6 +1,8 @@
 /* probe/trace/loaded.c: the dynamic sections of loaded files. */
 #include "probe/trace/loaded.h"
 
+#include "probe/trace/modules.h"
+
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -129,7 +131,9 @@ static int visit_one(struct dl_phdr_info *info, size_t size, void *context)
 void loaded_each(loaded_visit *visit, void *context)
 {
     struct round r = {visit, context};
+    uint64_t signals = modules_hold_forks();
     dl_iterate_phdr(visit_one, &r);
+    modules_let_fork(signals);
 }
 
 static int take_counts(struct dl_phdr_info *info, size_t size, void *context)
@@ -143,7 +147,9 @@ static int take_counts(struct dl_phdr_info *info, size_t size, void *context)
 struct loaded_changes loaded_changes(void)
 {
     struct loaded_changes c = {0, 0};
+    uint64_t signals = modules_hold_forks();
     dl_iterate_phdr(take_counts, &c);
+    modules_let_fork(signals);
     return c;
 }
 
@@ -197,9 +203,15 @@ bool loaded_alone(void (*work)(void *context), void *context)
 
 /* ---- symbols ---- */
 
+/* Not by strcmp(): a sanitizer's may not have begun yet. */
 static bool is_called(const struct loaded_file *f, uint32_t symbol, const char *name)
 {
-    return strcmp(f->strings + f->symbols[symbol].st_name, name) == 0;
+    const char *other = f->strings + f->symbols[symbol].st_name;
+    while (*name && *name == *other) {
+        name++;
+        other++;
+    }
+    return *name == *other;
 }
 
 static uint32_t hash_of(const char *name)

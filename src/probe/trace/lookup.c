@@ -18,11 +18,15 @@ void *lookup_next(const char *name)
 
 #else
 
-/* Not by dlsym(), which is ours; and musl has no dlvsym(). */
+#pragma weak dlvsym
+
+/* Not by dlsym(), which is ours. A sanitizer asks before its own functions have begun, which may
+ * stand before those of the C library: none of them can be called here. musl has no dlvsym(). */
 static void find_behind(void)
 {
-    uintptr_t own = (uintptr_t) &lookup_behind;
-    __atomic_store_n(&lookup_behind, loaded_function("dlsym", own), __ATOMIC_RELEASE);
+    void *found = dlvsym ? dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5")
+                         : loaded_function("dlsym", (uintptr_t) &lookup_behind);
+    __atomic_store_n(&lookup_behind, found, __ATOMIC_RELEASE);
 }
 
 static void *ask(void *handle, const char *name)

@@ -282,6 +282,26 @@ bool modules_review(void)
     return are_unloaded;
 }
 
+uint64_t modules_hold_forks(void)
+{
+    int kept = errno;
+    uint64_t before = libc_block_signals();
+    atomic_fetch_add(&reviewers, 1);
+    for (int i = 0; i < PATIENCE && atomic_load(&forks) != 0; i++) {
+        atomic_fetch_sub(&reviewers, 1);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+        atomic_fetch_add(&reviewers, 1);
+    }
+    errno = kept;
+    return before;
+}
+
+void modules_let_fork(uint64_t before)
+{
+    atomic_fetch_sub(&reviewers, 1);
+    libc_restore_signals(before);
+}
+
 /* ---- build-ids ---- */
 
 static size_t padded(size_t size)

@@ -35,6 +35,11 @@ bool modules_review(void);
 void modules_before_fork(void);
 void modules_after_fork(bool is_child);
 
+/* Between both, this thread may hold the lock of the loader's list: forks wait, and signals too.
+ * Waits for a fork that is under way. */
+uint64_t modules_hold_forks(void);
+void modules_let_fork(uint64_t signals);
+
 /* Both ways of modules_find(), for tests. The second finds what modules_take_list() saw. */
 bool modules_find_by_loader(uintptr_t address, struct module *ret_module);
 bool modules_find_in_list(uintptr_t address, struct module *ret_module);
