@@ -162,6 +162,7 @@ struct report_stacks {
     size_t count;
     enum report_value value;
     double from, to;  /* seconds of the run; NAN: the first and the last look at each process */
+    double last_step; /* its second; NAN: none */
     const char *span; /* the same in words: "steps 100 to 940"; NULL: not known */
     unsigned kinds;   /* of memory: a bit for each enum site_kind; 0: all */
 };

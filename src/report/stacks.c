@@ -26,9 +26,22 @@ static double span_from(const struct report_stacks *r, const struct sites *s,
     return isfinite(r->from) ? r->from : value == REPORT_GROWTH ? first_look(s) : sites_from(s);
 }
 
+/* The last look; the last one before the last step, where the process had freed more afterwards
+ * than it allocated: what a function keeps in its variables is gone when it has returned. */
+static double last_look(const struct report_stacks *r, const struct sites *s)
+{
+    if (s->point_count == 0)
+        return s->seconds;
+    const struct site_point *last = &s->points[s->point_count - 1], *stepping = last;
+    while (stepping > s->points && stepping->seconds > r->last_step)
+        stepping--;
+    bool is_released = stepping > s->points && stepping->bytes > last->bytes;
+    return is_released ? stepping->seconds : s->seconds;
+}
+
 static double span_to(const struct report_stacks *r, const struct sites *s)
 {
-    return isfinite(r->to) ? r->to : s->seconds;
+    return isfinite(r->to) ? r->to : last_look(r, s);
 }
 
 void report_stacks_span(const struct report_stacks *r, size_t process, double *ret_from,
