@@ -240,9 +240,9 @@ static int find_seconds(const struct traced *t, const char *path, const struct t
     return -EINVAL;
 }
 
-/* The last step before a moment, and the last of all. */
+/* The last step before a moment. */
 struct passed {
-    double seconds, step, last_seconds;
+    double seconds, step;
 };
 
 static int pass_mark(void *context, double seconds, double step, bool begins)
@@ -252,26 +252,42 @@ static int pass_mark(void *context, double seconds, double step, bool begins)
         p->step = NAN;
     else if (isfinite(step) && (seconds <= p->seconds || isnan(p->step)))
         p->step = step;
-    if (isfinite(step))
-        p->last_seconds = seconds;
     return 0;
 }
 
 /* NAN: the run reported no steps. */
 static double step_at(const struct traced *t, const struct traced_moment *m, double seconds)
 {
-    struct passed p = {seconds, NAN, NAN};
+    struct passed p = {seconds, NAN};
     if (isfinite(m->step))
         return m->step;
     recording_each_mark(t->recording, pass_mark, &p);
     return p.step;
 }
 
-static double last_step(const struct traced *t)
+/* When the second step and the last one were reported. */
+struct ends_of_steps {
+    unsigned count;
+    double second, last;
+};
+
+static int reach_step(void *context, double seconds, double step, bool begins)
 {
-    struct passed p = {NAN, NAN, NAN};
-    recording_each_mark(t->recording, pass_mark, &p);
-    return p.last_seconds;
+    struct ends_of_steps *e = context;
+    if (begins || !isfinite(step))
+        return 0;
+    if (++e->count == 2)
+        e->second = seconds;
+    e->last = seconds;
+    return 0;
+}
+
+static void find_steps(struct traced *t)
+{
+    struct ends_of_steps e = {0, NAN, NAN};
+    recording_each_mark(t->recording, reach_step, &e);
+    t->stacks.second_step = e.second;
+    t->stacks.last_step = e.last;
 }
 
 /* "steps 100 to 940", "step 940"; nothing where times were given or there are no steps: the report
@@ -316,7 +332,7 @@ static int check_traced_then(const struct traced *t, const char *path)
 static int find_span(struct traced *t, const char *path, const struct traced_options *o)
 {
     int r = find_seconds(t, path, &o->from, &t->stacks.from);
-    t->stacks.last_step = last_step(t);
+    find_steps(t);
     if (r == 0)
         r = find_seconds(t, path, &o->to, &t->stacks.to);
     if (r == 0 && t->stacks.from >= t->stacks.to) {
