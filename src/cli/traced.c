@@ -265,6 +265,31 @@ static double step_at(const struct traced *t, const struct traced_moment *m, dou
     return p.step;
 }
 
+/* When the second step and the last one were reported. */
+struct ends_of_steps {
+    unsigned count;
+    double second, last;
+};
+
+static int reach_step(void *context, double seconds, double step, bool begins)
+{
+    struct ends_of_steps *e = context;
+    if (begins || !isfinite(step))
+        return 0;
+    if (++e->count == 2)
+        e->second = seconds;
+    e->last = seconds;
+    return 0;
+}
+
+static void find_steps(struct traced *t)
+{
+    struct ends_of_steps e = {0, NAN, NAN};
+    recording_each_mark(t->recording, reach_step, &e);
+    t->stacks.second_step = e.second;
+    t->stacks.last_step = e.last;
+}
+
 /* "steps 100 to 940", "step 940"; nothing where times were given or there are no steps: the report
  * has the times. */
 static void name_span(struct traced *t, const struct traced_options *o)
@@ -307,6 +332,7 @@ static int check_traced_then(const struct traced *t, const char *path)
 static int find_span(struct traced *t, const char *path, const struct traced_options *o)
 {
     int r = find_seconds(t, path, &o->from, &t->stacks.from);
+    find_steps(t);
     if (r == 0)
         r = find_seconds(t, path, &o->to, &t->stacks.to);
     if (r == 0 && t->stacks.from >= t->stacks.to) {

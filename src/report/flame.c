@@ -526,7 +526,7 @@ static void add_picture(struct flame *f)
     f->out = &body;
     add_body(f);
     f->out = out;
-    double width = WIDTH + 2 * SIDE, height = f->top + f->levels * ROW + SIDE + 90;
+    double width = WIDTH + 2 * SIDE, height = f->top + f->levels * ROW + SIDE;
     buf_addf(out,
              "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\""

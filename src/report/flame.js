@@ -107,7 +107,8 @@
 
     /* ---- the head, in as many lines as it needs ---- */
 
-    const below = Number(svg.getAttribute("height")) - drawnTop;
+    /* With room for a tool-tip of the last row. */
+    const below = Number(svg.getAttribute("height")) - drawnTop + 90;
     const flows = Array.from(svg.querySelectorAll(".flow"), function (text) {
         const lines = Array.from(text.children, function (t) { return t.textContent; });
         return { text: text, words: lines.join(" ").split(" ") };

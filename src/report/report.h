@@ -161,9 +161,10 @@ struct report_stacks {
     const struct report_sites *list;
     size_t count;
     enum report_value value;
-    double from, to;  /* seconds of the run; NAN: the first and the last look at each process */
-    const char *span; /* the same in words: "steps 100 to 940"; NULL: not known */
-    unsigned kinds;   /* of memory: a bit for each enum site_kind; 0: all */
+    double from, to; /* seconds of the run; NAN: the first and the last look at each process */
+    double second_step, last_step; /* when they were reported; NAN: no steps */
+    const char *span;              /* the same in words: "steps 100 to 940"; NULL: not known */
+    unsigned kinds;                /* of memory: a bit for each enum site_kind; 0: all */
 };
 
 /* Seconds of the run: the ends of the span of a process. */

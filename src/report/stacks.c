@@ -13,22 +13,40 @@ const char *report_value_name(enum report_value value)
 
 /* ---- amounts ---- */
 
-/* The first look. The point before it is the beginning of sampling, from where memory that is only
- * in use for a moment looks like growth; it counts only if there was a single look. */
-static double first_look(const struct sites *s)
+/* The first look; of a program with steps, the first one after its second step, when what it loads
+ * and sets up is there. The point before the first look is the beginning of sampling, from where
+ * memory that is only in use for a moment looks like growth; it counts only if there was a single
+ * look. */
+static double first_look(const struct report_stacks *r, const struct sites *s)
 {
+    for (unsigned i = 1; i + 1 < s->point_count; i++)
+        if (!(s->points[i].seconds < r->second_step))
+            return s->points[i].seconds;
     return s->point_count > 2 ? s->points[1].seconds : sites_from(s);
 }
 
 static double span_from(const struct report_stacks *r, const struct sites *s,
                         enum report_value value)
 {
-    return isfinite(r->from) ? r->from : value == REPORT_GROWTH ? first_look(s) : sites_from(s);
+    return isfinite(r->from) ? r->from : value == REPORT_GROWTH ? first_look(r, s) : sites_from(s);
+}
+
+/* The last look; the last one before the last step, where the process had freed more afterwards
+ * than it allocated: what a function keeps in its variables is gone when it has returned. */
+static double last_look(const struct report_stacks *r, const struct sites *s)
+{
+    if (s->point_count == 0)
+        return s->seconds;
+    const struct site_point *last = &s->points[s->point_count - 1], *stepping = last;
+    while (stepping > s->points && stepping->seconds > r->last_step)
+        stepping--;
+    bool is_released = stepping > s->points && stepping->bytes > last->bytes;
+    return is_released ? stepping->seconds : s->seconds;
 }
 
 static double span_to(const struct report_stacks *r, const struct sites *s)
 {
-    return isfinite(r->to) ? r->to : s->seconds;
+    return isfinite(r->to) ? r->to : last_look(r, s);
 }
 
 void report_stacks_span(const struct report_stacks *r, size_t process, double *ret_from,

@@ -399,6 +399,34 @@ static double shares_spacing(const struct sampler *sam, const struct member *m, 
     return m->forked && !sam->job->is_inside ? fmin(spacing, young) : spacing;
 }
 
+/* ---- what the probe keeps in the process ---- */
+
+/* Of its shared memory. */
+static double own_bytes(const struct sampler *sam, struct member *m)
+{
+    return m->reading->own_shared + traces_shared(sam, m);
+}
+
+static int read_status(const struct sampler *sam, struct member *m)
+{
+    int r = proc_read_status(m->reading->proc, &m->now);
+    double own = r < 0 ? 0 : fmin(own_bytes(sam, m), m->now.shmem);
+    m->now.shmem -= own;
+    m->now.rss -= own;
+    return r;
+}
+
+/* Only the process itself and the watcher have these files, and the watcher maps none. */
+static int read_rollup(const struct sampler *sam, struct member *m, struct proc_rollup *ret)
+{
+    int r = proc_read_rollup(m->reading->proc, ret);
+    double own = r < 0 ? 0 : fmin(own_bytes(sam, m), ret->pss_shmem);
+    ret->pss -= own;
+    ret->pss_shmem -= own;
+    ret->private_bytes = fmax(0, ret->private_bytes - own);
+    return r;
+}
+
 /* Half of the budget is for processes whose shares were never read. */
 static bool can_afford_shares(const struct sampler *sam, const struct member *m, double seconds)
 {
@@ -412,7 +440,7 @@ static void read_shares(struct sampler *sam, struct member *m, double seconds)
     struct proc_stat before = {.faults = m->reading->faults_at_shares};
     if (m->forked)
         (void) proc_read_stat(m->reading->proc, &before);
-    m->shares.error = proc_read_rollup(m->reading->proc, &m->shares.rollup);
+    m->shares.error = read_rollup(sam, m, &m->shares.rollup);
     double took = monotonic() - begin;
     cpu = sampler_cpu_seconds() - cpu;
     sam->stall_seconds += took;
@@ -490,7 +518,7 @@ static void push_status(struct sampler *sam, struct member *m, double seconds)
         push(sam, m, MEMBER_ANON, seconds, member_held(m));
     else
         see_anon(sam, m);
-    push(sam, m, MEMBER_SHMEM, seconds, fmax(0, s->shmem - m->reading->own_shared));
+    push(sam, m, MEMBER_SHMEM, seconds, s->shmem);
     push(sam, m, MEMBER_FILE, seconds, s->file);
     push(sam, m, MEMBER_THREADS, seconds, s->threads);
     if (s->swap > 0 || m->tracks[MEMBER_SWAP].samples > 0)
@@ -520,7 +548,7 @@ static void push_same(struct sampler *sam, struct member *m, double seconds)
 static int look_at(struct sampler *sam, struct member *m, double seconds)
 {
     struct proc_status before = m->now;
-    int r = proc_read_status(m->reading->proc, &m->now);
+    int r = read_status(sam, m);
     if (r < 0)
         return r;
     m->reading->is_seen_aside = false;
@@ -619,7 +647,7 @@ void members_sample_memory(struct sampler *sam)
         if (!member_is_alive(m))
             continue;
         int changed = proc_has_changed(m->reading->proc);
-        if (changed > 0 && proc_read_status(m->reading->proc, &m->now) == 0)
+        if (changed > 0 && read_status(sam, m) == 0)
             m->reading->is_seen_aside = true;
         else if (changed < 0)
             sam->wants_scan = true;

@@ -36,6 +36,7 @@ struct trace_reading {
     struct site_looks *looks; /* NULL: none yet */
     struct symbols *symbols;  /* NULL: none yet */
     bool is_named;            /* its native functions have names */
+    double file_bytes;        /* that its file takes; 0: none was there when we looked */
 };
 
 void traces_open(struct sampler *sam);
@@ -44,6 +45,8 @@ void traces_release(struct sampler *sam);
 void traces_tick(struct sampler *sam, double seconds);
 /* The process has ended, or watching does: reads its file for the last time. */
 void traces_end(struct sampler *sam, struct member *m);
+/* Bytes of the process's shared memory that are its tracer's. */
+double traces_shared(const struct sampler *sam, struct member *m);
 void traces_store(struct sampler *sam, struct member *m);
 void trace_reading_release(struct trace_reading *t);
 

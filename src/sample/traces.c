@@ -414,6 +414,19 @@ static void read_due(struct sampler *sam, struct member *m, double seconds)
     take(sam, m, false);
 }
 
+double traces_shared(const struct sampler *sam, struct member *m)
+{
+    struct trace_reading *t = &m->reading->trace;
+    char file[NAME_LENGTH];
+    struct stat st;
+    if (t->file_bytes > 0 || sam->traces.fd < 0 || !may_be_traced(sam, m))
+        return t->file_bytes;
+    file_name(sam, m, file);
+    if (fstatat(sam->rings.directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        t->file_bytes = fmin((double) st.st_size, sizeof(struct wire_trace_layout));
+    return t->file_bytes;
+}
+
 void traces_tick(struct sampler *sam, double seconds)
 {
     if (sam->options.no_trace || sam->rings.directory < 0)

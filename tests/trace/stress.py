@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""tests/trace/stress.py BUILD [--long] [NAME...]: the allocation tracer under programs that check
+"""tests/trace/stress.py BUILD [--long] [--every] [NAME...]: the allocation tracer under programs that check
 their own memory.
 
 Each mode of trace_target allocates in its own way, in many threads, and ends with status 99 where a
 block was changed. It runs with the preloaded library and orders of this test, and below `tidemark
 run --trace=16KB`. Nothing may hang, change, or be found live that was freed; exit status and output
-stay the program's own. --long: ten times as long. One line a case, `N passed, N failed` last.
+stay the program's own; so for Python programs. --long: ten times as long. --every: with every
+CPython that is found. One line a case, `N passed, N failed` last.
 """
 
 import contextlib
@@ -186,17 +187,19 @@ def mappings(s):
 
 
 def arming(s):
-    """Thousand orders, each before or after the last one was followed."""
+    """A thousand times armed and disarmed; the next order may come before the last is followed."""
+    changes, seconds = 2 * s.times, 4 * s.seconds
+
     def rewrite(orders, over):
-        for i in range(s.times):
-            if over.is_set():
+        begin = time.monotonic()
+        for i in range(changes):
+            if over.wait(max(0, begin + i * seconds / changes - time.monotonic())):
                 return
             orders.write(0 if i % 2 else SMALL << (i // 2 % 8))
-            time.sleep(s.seconds * 4 / s.times)
         orders.write(SMALL)
 
-    out, trace = s.traced("family", meanwhile=rewrite, seconds=s.seconds * 4 + 2)
-    expect(trace["generation written"] == s.times + 2, "it ended too early")
+    out, trace = s.traced("family", meanwhile=rewrite, seconds=seconds + 2)
+    expect(trace["generation written"] == changes + 2, "it ended too early")
     expect(trace["generation"] == trace["generation written"] and trace["armed"] == 1,
            "the last order was not followed", trace)
     expect(trace["torn"] == trace["claimed"] == 0, "records are torn", trace)
@@ -246,6 +249,66 @@ def ends(mode):
     return case
 
 
+# ---- Python ----
+
+
+PROGRAM = str(pathlib.Path(__file__).resolve().parent / "program.py")
+SWITCH_SECONDS = 0.02
+
+
+def switch(orders, over):
+    """Tracing of the interpreter's own allocators begins and ends, while objects live on."""
+    i = 0
+    while not over.wait(SWITCH_SECONDS):
+        i += 1
+        orders.write(0 if i % 3 == 0 else SMALL)
+
+
+def plainly(text):
+    """Threads have other numbers each time."""
+    return re.sub(r"0x[0-9a-f]+", "0x", text)
+
+
+def in_python(s, mode, python, needs=(), switches=True):
+    """Output and status are those of the bare program."""
+    for module in needs:
+        if subprocess.call([python, "-c", "import " + module], stderr=subprocess.DEVNULL) != 0:
+            return "no " + module
+    seconds = s.seconds / 2
+    bare, out, err = s.run([python, PROGRAM, mode, "0.1"])
+    with directory() as folder:
+        orders, over = Orders(folder, SMALL), threading.Event()
+        writer = threading.Thread(target=switch, args=(orders, over))
+        if switches:
+            writer.start()
+        try:
+            p, traced_out, traced_err = s.run([python, PROGRAM, mode, str(seconds)],
+                                              s.preloaded(folder))
+        finally:
+            over.set()
+            if switches:
+                writer.join()
+        expect((p.returncode, traced_out, plainly(traced_err)) == (
+                   bare.returncode, out, plainly(err)),
+               "%s of %s: exit status %s, not %s" % (mode, python, p.returncode, bare.returncode),
+               traced_out, traced_err)
+        files = glob.glob(str(folder / ("%d-*.trace" % p.pid)))
+        expect(len(files) == 1, "no trace file")
+        trace = s.dump(files[0])
+        expect(trace["torn"] == 0 and trace["samples"] > 20, "records are torn", trace)
+        return "%d samples" % trace["samples"]
+
+
+def python_cases(every):
+    modes = ["threads", "fork", "spawn", "tools", "interpreters", "daemons", "crash", "error"]
+    for version, python in runner.interpreters(every):
+        for mode in modes:
+            yield ("Python %s, %s" % (runner.text(version), mode),
+                   lambda s, m=mode, p=python: in_python(s, m, p, switches=m != "crash"))
+    for mode, needs in (("numpy", ["numpy"]), ("loader", ["torch"])):
+        yield ("Python, " + mode, lambda s, m=mode, n=needs: in_python(s, m, "/usr/bin/python3", n))
+
+
 QUIET = ["libquiet_malloc.so"]
 CASES = {
     "every function of the family": family,
@@ -276,7 +339,8 @@ CASES = {
 def main():
     options = runner.arguments(__doc__)
     s = Stress(pathlib.Path(options.target), options.long)
-    chosen = [Case(name, lambda f=function: f(s)) for name, function in CASES.items()
+    cases = {**CASES, **dict(python_cases(options.every))}
+    chosen = [Case(name, lambda f=function: f(s)) for name, function in cases.items()
               if runner.is_wanted(name, options.names)]
     sys.exit(runner.run_all(chosen, 2))
 
