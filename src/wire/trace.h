@@ -164,7 +164,7 @@ struct wire_trace_memory {
 };
 
 struct wire_trace_blocks {
-    _Atomic uint32_t version;   /* odd: the list is being replaced; else `same_version`, too */
+    _Atomic uint32_t version;   /* odd: the list is being replaced; see wire_trace_blocks_begin() */
     _Atomic uint32_t recording; /* enum wire_trace_recording */
     _Atomic uint64_t spent;     /* ns */
     uint64_t armed_at;          /* wire_now() when the recording began; 0: never */
@@ -227,6 +227,26 @@ static inline uint32_t wire_trace_check(uint64_t address, const struct wire_trac
     uint64_t mixed = address ^ (s->size * UINT64_C(0x9e3779b97f4a7c15)) ^
                      ((uint64_t) s->stack << 32 | s->birth) * UINT64_C(0xd6e8feb86659fd93);
     return (uint32_t) (mixed ^ mixed >> 32);
+}
+
+/*
+ * Around the replacement of the list. A reader copies from the first word to the last: the list is
+ * whole if `version` was even, and `same_version` still the same. So the last word changes first.
+ */
+static inline void wire_trace_blocks_begin(struct wire_trace_blocks *b)
+{
+    uint32_t version = atomic_load(&b->version);
+    atomic_store(&b->same_version, version + 1);
+    atomic_store(&b->version, version + 1);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+static inline void wire_trace_blocks_end(struct wire_trace_blocks *b)
+{
+    uint32_t version = atomic_load(&b->version);
+    atomic_thread_fence(memory_order_seq_cst);
+    atomic_store(&b->same_version, version + 1);
+    atomic_store(&b->version, version + 1);
 }
 
 /* ---- the process's side ---- */

@@ -1,8 +1,8 @@
 /*
  * tests/fuzz/fuzz_trace_file.c: any bytes in the trace file of a process, changing between the
- * looks at it. The input is 16-byte pieces: what to do, the member of an entry, the entry (two
- * bytes), four bytes that are not used, and the member's new value. The file is whole at first;
- * every look copies it, as the watcher does.
+ * looks at it. The input is 16-byte pieces: what to do, which table, the entry (two bytes), the
+ * word of the entry (four), and its new value. The file is whole at first; every look copies it, as
+ * the watcher does.
  */
 #include "sites_checks.h"
 #include "wire/wire.h"
@@ -17,12 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SECOND UINT64_C(1000000000)
 #define BEGAN (1000 * SECOND)
 
-enum act { ACT_HEAD, ACT_ENTRY, ACT_SEALED, ACT_LOOK, ACT_ANEW, ACTS };
+enum act { ACT_HEAD, ACT_ENTRY, ACT_SEALED, ACT_LOOK, ACT_ANEW, ACT_BLOCKS, ACTS };
 
 struct piece {
     uint8_t act, member;
     uint16_t entry;
-    uint32_t unused;
+    uint32_t word;
     uint64_t value;
 };
 
@@ -38,14 +38,15 @@ static const struct table {
     TABLE(modules, WIRE_TRACE_MODULES),   TABLE(functions, WIRE_TRACE_FUNCTIONS),
     TABLE(text, WIRE_TRACE_TEXT / 8),     TABLE(stacks, WIRE_TRACE_STACKS),
     TABLE(frames, WIRE_TRACE_FRAMES),     TABLE(addresses, WIRE_TRACE_LIVE),
-    TABLE(live_samples, WIRE_TRACE_LIVE),
+    TABLE(live_samples, WIRE_TRACE_LIVE), TABLE(blocks.list, WIRE_TRACE_BLOCKS),
 };
 
 #define TABLES (sizeof tables / sizeof *tables)
+#define SAMPLES (TABLES - 2)
 
 /* One file for all inputs; what an input changed is zero again before the next one. */
 static struct wire_trace_layout *file;
-static size_t changed[PIECES];
+static size_t changed[PIECES + 2]; /* a piece changes three words at most */
 static unsigned changes;
 
 static void begin(void)
@@ -88,20 +89,32 @@ static size_t entry_of(const struct table *t, uint16_t entry)
 static void put_entry(const struct piece *p)
 {
     const struct table *t = &tables[p->member % TABLES];
-    size_t word = p->member / TABLES % (t->entry_size / 8);
+    size_t word = p->word % (t->entry_size / 8);
     put(t->start + entry_of(t, p->entry) * t->entry_size + 8 * word, p->value);
 }
 
 /* A sample that is not torn: fuzzing would not find its check. */
 static void put_sealed(const struct piece *p)
 {
-    const struct table *t = &tables[TABLES - 1];
+    const struct table *t = &tables[SAMPLES];
     size_t at = entry_of(t, p->entry);
     put(t->start + at * t->entry_size + 8 * (p->member % 3), p->value);
     struct wire_trace_sample *s = &file->live_samples[at];
     if (!file->addresses[at] && changes < PIECES)
         put(offsetof(struct wire_trace_layout, addresses) + 8 * at, 4096 + 16 * at);
     s->check = wire_trace_check(file->addresses[at], s);
+}
+
+/* The head of the list of blocks, and at times a list that is not whole. */
+static void put_blocks(const struct piece *p)
+{
+    const size_t head = offsetof(struct wire_trace_layout, blocks);
+    size_t words = offsetof(struct wire_trace_blocks, list) / 8;
+    put(head + 8 * (p->entry % words), p->value);
+    if (p->member % 4 != 0 && changes + 2 <= PIECES) {
+        put(head, 0);
+        put(head + offsetof(struct wire_trace_blocks, same_version), 0);
+    }
 }
 
 static size_t name(void *context, const struct site_address *a, struct site_frame *ret, size_t most)
@@ -150,6 +163,9 @@ static void act(struct site_looks *l, const struct piece *p, uint64_t *now)
         break;
     case ACT_SEALED:
         put_sealed(p);
+        break;
+    case ACT_BLOCKS:
+        put_blocks(p);
         break;
     case ACT_LOOK:
         look(l, *now += p->value % (64 * SECOND));

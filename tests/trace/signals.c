@@ -70,7 +70,7 @@ static void hear(int number, void (*handler)(int), int flags)
     sigaction(number, &a, NULL);
 }
 
-static void tick(int which, int microseconds)
+static void tick(__itimer_which_t which, int microseconds)
 {
     struct itimerval t = {{0, microseconds}, {0, microseconds}};
     setitimer(which, &t, NULL);

@@ -324,3 +324,89 @@ TEST(looks__leave_out_what_a_program_frees_as_it_ends)
     site_looks_free(l);
     free(t);
 }
+
+/* ---- blocks that torch lists ---- */
+
+static void list_block(struct wire_trace_layout *t, uint32_t stack, uint64_t size, double second)
+{
+    struct wire_trace_blocks *b = &t->blocks;
+    b->list[b->count++] = (struct wire_trace_block){
+        .size = size,
+        .weight = (float) size,
+        .stack = stack,
+        .birth = (uint32_t) ((second - 1) / 0.01 + 0.5),
+    };
+}
+
+static uint32_t device_stack(struct wire_trace_layout *t, enum wire_trace_kind kind, uint8_t device,
+                             uint32_t line)
+{
+    uint64_t word = trace_python(t, "forward", "/home/me/model.py", line);
+    uint32_t stack = trace_stack(t, kind, &word, 1);
+    t->stacks[stack].device = device;
+    return stack;
+}
+
+static struct wire_trace_layout *file_with_blocks(void)
+{
+    struct wire_trace_layout *t = trace_file_new(65536);
+    wire_trace_blocks_begin(&t->blocks);
+    t->blocks.armed_at = trace_time(1);
+    t->blocks.moment = trace_time(2);
+    t->blocks.lists = 2;
+    t->blocks.memories[1] = (struct wire_trace_memory){.before = 5000, .now = 9000};
+    list_block(t, device_stack(t, WIRE_TRACE_DEVICE, 1, 7), 4096, 1.5);
+    wire_trace_blocks_end(&t->blocks);
+    return t;
+}
+
+TEST(looks__keep_memory_of_devices_apart)
+{
+    struct wire_trace_layout *t = file_with_blocks();
+    struct site_looks *l = site_looks_new();
+    uint32_t pinned = device_stack(t, WIRE_TRACE_PINNED, 0, 8);
+    trace_sample(t, python_stack(t, 1), 100, 1000, 1.5);
+    list_block(t, pinned, 512, 1.5);
+    list_block(t, python_stack(t, 2), 7000, 1.5); /* no stack of torch's */
+    list_block(t, 123456789, 7000, 1.5);
+    CHECK(look(l, t, 3) == 0);
+    struct sites *s = site_looks_sites(l, name, NULL);
+    CHECK(s && s->kept == 1000 && s->others == 0 && s->points[1].bytes == 1000);
+    CHECK(s->list[0].kind == SITE_DEVICE && s->list[0].points[1].bytes == 4096);
+    CHECK(s->list[0].points[1].variance == 0);
+    CHECK_TEXT(s->list[0].device, "cuda:1");
+    CHECK(s->list[1].kind == SITE_PYTHON && s->list[2].kind == SITE_PINNED);
+    CHECK_TEXT(s->list[2].device, "");
+    const struct site_memory *m = sites_memory(s, SITE_DEVICE, "cuda:1");
+    CHECK(m && m->growth == 4000 && m->seconds == 2 && s->memory_count == 1);
+    CHECK(!sites_memory(s, SITE_DEVICE, "cuda:0") && !sites_memory(s, SITE_PINNED, ""));
+    sites_free(s);
+    site_looks_free(l);
+    free(t);
+}
+
+/* The watcher copies the file from its beginning to its end while the process replaces the list. */
+TEST(looks__take_no_list_that_was_replaced_meanwhile)
+{
+    const size_t head = offsetof(struct wire_trace_layout, blocks.count);
+    const size_t tail = offsetof(struct wire_trace_layout, blocks.same_version);
+    for (int ended = 0; ended < 2; ended++) {
+        struct wire_trace_layout *t = file_with_blocks(), *copy = file_with_blocks();
+        struct site_looks *l = site_looks_new();
+        CHECK(look(l, t, 3) == 0);
+        memcpy((void *) copy, (const void *) t, head);
+        wire_trace_blocks_begin(&t->blocks);
+        t->blocks.list[0].size = 1;
+        memcpy((char *) copy + head, (const char *) t + head, tail - head);
+        if (ended)
+            wire_trace_blocks_end(&t->blocks);
+        memcpy((char *) copy + tail, (const char *) t + tail, sizeof(*t) - tail);
+        CHECK(look(l, copy, 4) == 0);
+        struct sites *s = site_looks_sites(l, name, NULL);
+        CHECK(s && s->list[0].points[s->point_count - 1].bytes == 4096 && s->list[0].objects == 1);
+        sites_free(s);
+        site_looks_free(l);
+        free(copy);
+        free(t);
+    }
+}

@@ -274,9 +274,7 @@ void blocks_add(unsigned memory, uint64_t address, uint64_t size, const uint64_t
 
 static void publish(struct wire_trace_blocks *to, const struct list *l)
 {
-    uint32_t version = atomic_load(&to->version);
-    atomic_store(&to->version, version + 1);
-    atomic_thread_fence(memory_order_seq_cst);
+    wire_trace_blocks_begin(to);
     to->armed_at = blocks.armed_at;
     to->moment = blocks.moment;
     to->interval = (uint64_t) blocks.interval;
@@ -285,9 +283,7 @@ static void publish(struct wire_trace_blocks *to, const struct list *l)
     to->count = l->count;
     for (size_t i = 0; i < l->count; i++)
         to->list[i] = l->entries[i].block;
-    atomic_thread_fence(memory_order_seq_cst);
-    atomic_store(&to->same_version, version + 2);
-    atomic_store(&to->version, version + 2);
+    wire_trace_blocks_end(to);
 }
 
 static void end_first(void)

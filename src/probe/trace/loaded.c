@@ -176,7 +176,7 @@ static void nothing(void)
 {
 }
 
-static void (*work_alone(void))(void)
+__attribute__((used)) static void (*work_alone(void))(void)
 {
     void (*work)(void *) = alone_work;
     if (work)
