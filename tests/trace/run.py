@@ -350,10 +350,10 @@ def wait_until(holds, what):
 def samples_no_more_when_the_watcher_is_killed(bench):
     """Of a command that goes on: nobody would tell it otherwise."""
     command = [bench.tidemark, "run", "--quiet", "--no-store", "--trace=32KB", "--", PYTHON,
-               str(HERE / "attached.py"), "12"]
+               str(HERE / "attached.py"), "12.0%d" % os.getpid()]
     watcher = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     expect(watcher.stdout.readline() == "ready\n", "it does not begin")
-    pid = int(subprocess.run(["pgrep", "-P", str(watcher.pid), "-f", "^" + PYTHON],
+    pid = int(subprocess.run(["pgrep", "-f", "^%s .*%s$" % (PYTHON, command[-1])],
                              capture_output=True, text=True).stdout.split()[0])
 
     def armed():
