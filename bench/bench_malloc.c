@@ -1,4 +1,5 @@
-/* bench/bench_malloc.c: allocates and frees, and nothing else. Prints the CPU seconds it took. */
+/* bench/bench_malloc.c: allocates and frees, and nothing else. Prints the CPU seconds it took,
+ * and waits to be looked at. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,5 +54,7 @@ int main(int argc, char **argv)
     clock_t began = clock();
     (strcmp(argv[1], "pingpong") == 0 ? ping_pong : mixed)(strtoul(argv[2], NULL, 10));
     printf("%.6f\n", (double) (clock() - began) / CLOCKS_PER_SEC);
+    fflush(stdout);
+    (void) !getchar();
     return 0;
 }
