@@ -251,11 +251,13 @@ static inline void wire_trace_blocks_end(struct wire_trace_blocks *b)
 
 /* ---- the process's side ---- */
 
-/* Both allocate nothing, take no lock, and serve a directory that is private to this user alone
+/* They allocate nothing, take no lock, and serve a directory that is private to this user alone
  * (-EPERM). */
 
 /* Maps the orders, for ever. -ENOENT: there are none yet; -EPROTO: another version's. */
 int wire_trace_orders_open(const char *directory, const struct wire_trace_orders **ret);
+/* The orders there are nobody's any more: their writer has ended, however. Changes errno. */
+bool wire_trace_is_abandoned(const char *directory);
 uint64_t wire_own_start(void); /* of this process, in clock ticks since boot; 0: not known */
 
 /*

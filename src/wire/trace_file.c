@@ -53,6 +53,14 @@ int wire_trace_orders_open(const char *directory, const struct wire_trace_orders
     return e;
 }
 
+bool wire_trace_is_abandoned(const char *directory)
+{
+    int fd = wire_open_wake(directory, O_WRONLY);
+    if (fd >= 0)
+        close(fd);
+    return fd == -ENXIO || (fd == -ENOENT && access(directory, F_OK) < 0);
+}
+
 /* ---- samples ---- */
 
 /* Rooms for this many files like ours must be left, and this part of all: other processes want

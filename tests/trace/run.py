@@ -8,10 +8,13 @@ attaches. One line a case, `N passed, N failed` last.
 
 import array
 import functools
+import glob
 import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -336,6 +339,37 @@ def leaves_when_the_watcher_is_killed(bench):
         target.close()
 
 
+def wait_until(holds, what):
+    for _ in range(100):
+        if holds():
+            return
+        time.sleep(0.1)
+    expect(False, what)
+
+
+def samples_no_more_when_the_watcher_is_killed(bench):
+    """Of a command that goes on: nobody would tell it otherwise."""
+    command = [bench.tidemark, "run", "--quiet", "--no-store", "--trace=32KB", "--", PYTHON,
+               str(HERE / "attached.py"), "12.0%d" % os.getpid()]
+    watcher = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    expect(watcher.stdout.readline() == "ready\n", "it does not begin")
+    pid = int(subprocess.run(["pgrep", "-f", "^%s .*%s$" % (PYTHON, command[-1])],
+                             capture_output=True, text=True).stdout.split()[0])
+
+    def armed():
+        files = glob.glob("/dev/shm/tidemark-*/%d-*.trace" % pid)
+        done = subprocess.run([bench.tool("trace_dump"), *files], capture_output=True, text=True)
+        return json.loads(done.stdout)["armed"] if files else None
+    wait_until(lambda: armed() == 1, "it was not armed")
+    folder = os.path.dirname(glob.glob("/dev/shm/tidemark-*/%d-*.trace" % pid)[0])
+    watcher.kill()
+    watcher.wait()
+    wait_until(lambda: armed() == 0, "it samples on")
+    os.kill(pid, signal.SIGKILL)
+    watcher.stdout.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 # ----
 
 CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_library_for_malloc,
@@ -344,7 +378,7 @@ CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_libra
          passes_on_between_others_that_ask_for_the_next, names_what_ctypes_gets_from_the_c_library,
          stays_out_of_a_checking_program, traces_a_running_program_and_leaves,
          traces_a_running_training_and_leaves, traces_a_running_program_with_another_allocator,
-         leaves_when_the_watcher_is_killed]
+         leaves_when_the_watcher_is_killed, samples_no_more_when_the_watcher_is_killed]
 PARALLEL = 2
 
 

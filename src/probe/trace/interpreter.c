@@ -57,6 +57,7 @@ void interpreter_end(void)
     if (hears_the_end)
         ending_unregister(sampling_freeze);
     hears_the_end = false;
+    attempts = 0;
 }
 
 /* ---- pending calls ---- */

@@ -227,8 +227,7 @@ struct gnu_hash {
     uint32_t buckets, first, bloom_words, shift;
 };
 
-/* 0: not found. */
-static uint32_t defined(const struct loaded_file *f, const char *name)
+static uint32_t by_gnu_hash(const struct loaded_file *f, const char *name)
 {
     struct gnu_hash t;
     memcpy(&t, f->gnu_hash, sizeof(t));
@@ -247,16 +246,24 @@ static uint32_t defined(const struct loaded_file *f, const char *name)
     }
 }
 
-void loaded_symbols(const struct loaded_file *f, const char *name,
-                    void (*found)(uint32_t symbol, void *context), void *context)
+/* Where there is only the older table, whose second word is the number of symbols: all are tried.
+ */
+uint32_t loaded_offered(const struct loaded_file *f, const char *name)
 {
-    uint32_t others = f->gnu_hash ? f->gnu_hash[1] : f->hash ? f->hash[1] : 0;
-    uint32_t own = f->gnu_hash ? defined(f, name) : 0;
-    for (uint32_t i = 1; i < others; i++)
-        if (is_called(f, i, name))
-            found(i, context);
-    if (own)
-        found(own, context);
+    if (f->gnu_hash)
+        return by_gnu_hash(f, name);
+    for (uint32_t i = 1; f->hash && i < f->hash[1]; i++)
+        if (f->symbols[i].st_value != 0 && is_called(f, i, name))
+            return i;
+    return 0;
+}
+
+void loaded_each_needed(const struct loaded_file *f, loaded_symbol *visit, void *context)
+{
+    uint32_t count = f->gnu_hash ? f->gnu_hash[1] : f->hash ? f->hash[1] : 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (f->symbols[i].st_value == 0)
+            visit(i, f->strings + f->symbols[i].st_name, context);
 }
 
 /* ---- functions ---- */
@@ -265,16 +272,7 @@ struct search {
     const char *name;
     uintptr_t after;
     void *found;
-    const struct loaded_file *file;
 };
-
-static void take_defined(uint32_t symbol, void *context)
-{
-    struct search *s = context;
-    const ElfW(Sym) *found = &s->file->symbols[symbol];
-    if (found->st_shndx != SHN_UNDEF && found->st_value != 0)
-        s->found = (void *) (s->file->bias + found->st_value); /* NOLINT */
-}
 
 static bool search_in(const struct loaded_file *f, void *context)
 {
@@ -283,8 +281,10 @@ static bool search_in(const struct loaded_file *f, void *context)
         s->after = range_has(f->extent, s->after) ? 0 : s->after;
         return false;
     }
-    s->file = f;
-    loaded_symbols(f, s->name, take_defined, s);
+    uint32_t symbol = loaded_offered(f, s->name);
+    const ElfW(Sym) *found = &f->symbols[symbol];
+    if (symbol && found->st_shndx != SHN_UNDEF && found->st_value != 0)
+        s->found = (void *) (f->bias + found->st_value); /* NOLINT */
     return s->found != NULL;
 }
 

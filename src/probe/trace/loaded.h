@@ -43,10 +43,13 @@ struct loaded_changes loaded_changes(void);
  */
 bool loaded_alone(void (*work)(void *context), void *context);
 
-/* Calls `found` with the index of each symbol with that name, which the file needs (at most one
- * such) or defines (one, even if it has several versions). */
-void loaded_symbols(const struct loaded_file *f, const char *name,
-                    void (*found)(uint32_t symbol, void *context), void *context);
+/* Calls `visit` with each symbol that the file needs of others, but for those below. */
+typedef void loaded_symbol(uint32_t symbol, const char *name, void *context);
+void loaded_each_needed(const struct loaded_file *f, loaded_symbol *visit, void *context);
+
+/* The symbol of that name that the file offers to others, one even if it has several versions; 0:
+ * none. A program also offers addresses that stand for functions it needs: SHN_UNDEF. */
+uint32_t loaded_offered(const struct loaded_file *f, const char *name);
 
 /* The function of that name which the program calls, which is the first that a loaded file defines;
  * not the place in the program itself that stands for its address. NULL: none. `after`: the search

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #if defined(__x86_64__)
@@ -59,6 +60,8 @@ struct wanted {
     const struct patch *patch;
 };
 
+#define BITS 1024u
+
 struct work {
     const struct patch *list;
     size_t count;
@@ -69,36 +72,55 @@ struct work {
     const struct loaded_file *file;
     struct wanted wanted[2 * PATCH_MOST];
     size_t wanted_count;
-    uint64_t bits; /* of the wanted symbols' numbers: most others are not among them */
-    const struct patch *current;
-    bool is_foreign; /* calls another allocator */
-    bool is_open;    /* its sealed pages are writable for the moment */
+    uint64_t bits[BITS / 64]; /* of the wanted symbols' numbers: most others are not among them */
+    uint64_t beginnings;      /* of the wanted names */
+    bool is_foreign;          /* calls another allocator */
+    bool is_open;             /* its sealed pages are writable for the moment */
 };
 
-static void want(uint32_t symbol, void *context)
+static void want(struct work *w, uint32_t symbol, const struct patch *p)
 {
-    struct work *w = context;
     if (w->wanted_count == sizeof(w->wanted) / sizeof(w->wanted[0]))
         return;
-    w->wanted[w->wanted_count++] = (struct wanted){symbol, w->current};
-    w->bits |= UINT64_C(1) << symbol % 64;
+    w->wanted[w->wanted_count++] = (struct wanted){symbol, p};
+    w->bits[symbol % BITS / 64] |= UINT64_C(1) << symbol % 64;
+}
+
+/* Of the beginning of a name: most names begin otherwise. */
+static uint64_t bit_of(const char *name)
+{
+    unsigned sum = (unsigned char) name[0];
+    sum = sum * 31 + (name[0] ? (unsigned char) name[1] : 0);
+    sum = sum * 31 + (name[0] && name[1] ? (unsigned char) name[2] : 0);
+    return UINT64_C(1) << sum % 64;
+}
+
+static void want_needed(uint32_t symbol, const char *name, void *context)
+{
+    struct work *w = context;
+    if (!(w->beginnings & bit_of(name)))
+        return;
+    for (size_t i = 0; i < w->count; i++)
+        if (*w->list[i].real && strcmp(w->list[i].name, name) == 0)
+            want(w, symbol, &w->list[i]);
 }
 
 static void find_wanted(struct work *w)
 {
     w->wanted_count = 0;
-    w->bits = 0;
+    memset(w->bits, 0, sizeof(w->bits));
+    loaded_each_needed(w->file, want_needed, w);
     for (size_t i = 0; i < w->count; i++) {
-        w->current = &w->list[i];
-        if (*w->current->real)
-            loaded_symbols(w->file, w->current->name, want, w);
+        uint32_t own = *w->list[i].real ? loaded_offered(w->file, w->list[i].name) : 0;
+        if (own)
+            want(w, own, &w->list[i]);
     }
 }
 
 static const struct wanted *wanted_by(const struct work *w, const ElfW(Rela) * r)
 {
     uint32_t symbol = (uint32_t) ELF64_R_SYM(r->r_info);
-    if (!(w->bits >> symbol % 64 & 1))
+    if (!(w->bits[symbol % BITS / 64] >> symbol % 64 & 1))
         return NULL;
     for (size_t i = 0; i < w->wanted_count; i++)
         if (w->wanted[i].symbol == symbol)
@@ -110,9 +132,11 @@ static const struct wanted *wanted_by(const struct work *w, const ElfW(Rela) * r
 
 typedef void handle(struct work *w, const struct wanted *s, slot *at, bool may_be_lazy);
 
-static void each_slot(struct work *w, handle *act)
+#define FUNCTIONS 1u /* the table of slots that may be lazy */
+
+static void each_slot(struct work *w, unsigned first_table, handle *act)
 {
-    for (unsigned t = 0; t < LOADED_TABLES; t++)
+    for (unsigned t = first_table; t < LOADED_TABLES; t++)
         for (size_t i = 0; i < w->file->counts[t]; i++) {
             const ElfW(Rela) *r = &w->file->tables[t][i];
             const struct wanted *s = wanted_by(w, r);
@@ -205,10 +229,10 @@ static bool work_on(const struct loaded_file *f, void *context)
     if (w->wanted_count == 0)
         return false;
     if (w->undoes) {
-        each_slot(w, change_back);
+        each_slot(w, 0, change_back);
     } else {
-        each_slot(w, look_for_foreign);
-        each_slot(w, change);
+        each_slot(w, FUNCTIONS, look_for_foreign);
+        each_slot(w, 0, change);
     }
     close_sealed(w);
     return false;
@@ -238,6 +262,8 @@ static void apply(void *context)
 static bool do_work(struct work *w)
 {
     find_allocator(w);
+    for (size_t i = 0; i < w->count; i++)
+        w->beginnings |= bit_of(w->list[i].name);
     return loaded_alone(apply, w);
 }
 

@@ -18,6 +18,7 @@
 #define DIRECTORY 1024u
 #define RETRY UINT64_C(100000000)       /* ns between two attempts to open the orders */
 #define FILE_RETRY UINT64_C(1000000000) /* ... and to make the file */
+#define WATCH UINT64_C(1000000000)      /* ns between two checks that somebody gives orders */
 #define LONGEST 0x1p40                  /* bytes */
 #define PATIENCE 1000                   /* times PAUSE: how long the end waits for other threads */
 #define PAUSE 100000                    /* ns */
@@ -31,7 +32,9 @@ static struct {
     uint64_t start; /* of the process, in ticks; 0: not read yet */
 
     _Atomic(const struct wire_trace_orders *) orders;
-    _Atomic uint64_t next_try;
+    const struct wire_trace_orders *former; /* of the last sampling_end() */
+    _Atomic uint64_t next_try, next_watch;
+    atomic_bool is_abandoned;     /* its watcher has ended */
     _Atomic uint32_t generation;  /* of the orders that are followed; 0: none yet */
     _Atomic uint32_t is_looking;  /* one thread at a time looks, ... */
     _Atomic uint32_t is_thinning; /* ... and one thins */
@@ -121,6 +124,15 @@ void tracer_leave(void)
     atomic_fetch_sub(&tracer.users, 1);
 }
 
+static void note_state_now(void)
+{
+    struct wire_trace_layout *f = tracer_enter();
+    if (!f)
+        return;
+    note_state(f);
+    tracer_leave();
+}
+
 static bool begin_work(_Atomic uint32_t *flag)
 {
     return atomic_exchange(flag, 1) == 0;
@@ -207,11 +219,7 @@ static void follow(const struct wire_trace_orders *o)
         arm(interval < (uint64_t) LONGEST ? interval : (uint64_t) LONGEST);
     if ((interval || wants_blocks) && is_meant && !atomic_load(&tracer.file))
         open_file();
-    struct wire_trace_layout *f = tracer_enter();
-    if (!f)
-        return;
-    note_state(f);
-    tracer_leave();
+    note_state_now();
 }
 
 static const struct wire_trace_orders *open_orders(void)
@@ -223,8 +231,37 @@ static const struct wire_trace_orders *open_orders(void)
     return o;
 }
 
+static void disarm(void)
+{
+    atomic_store(&tracer.generation, 0);
+    atomic_store(&tracer.wants_blocks, false);
+    atomic_store(&tracer.ordered, 0);
+    atomic_store(&tracer.interval, 0);
+}
+
+/* Its watcher may have been killed; or has detached, of which no fork of the process hears. */
+static bool is_watch_due(void)
+{
+    return atomic_load_explicit(&tracer.interval, memory_order_relaxed) != 0 &&
+           wire_now() >= atomic_load_explicit(&tracer.next_watch, memory_order_relaxed);
+}
+
+static void watch(void)
+{
+    atomic_store(&tracer.next_watch, wire_now() + WATCH);
+    if (!wire_trace_is_abandoned(tracer.directory))
+        return;
+    atomic_store(&tracer.is_abandoned, true);
+    disarm();
+    note_state_now();
+}
+
 static bool is_look_due(const struct wire_trace_orders *o)
 {
+    if (atomic_load_explicit(&tracer.is_abandoned, memory_order_relaxed))
+        return false;
+    if (is_watch_due())
+        return true;
     if (o)
         return atomic_load(&o->generation) != atomic_load(&tracer.generation);
     return tracer.directory[0] && wire_now() >= atomic_load(&tracer.next_try);
@@ -239,7 +276,9 @@ void tracer_look(void)
     o = atomic_load(&tracer.orders);
     if (!o)
         o = open_orders();
-    if (o && getpid() == tracer.pid) {
+    if (is_watch_due())
+        watch();
+    if (o && getpid() == tracer.pid && !atomic_load(&tracer.is_abandoned)) {
         uint32_t generation = atomic_load(&o->generation);
         atomic_store(&tracer.generation, generation);
         follow(o);
@@ -288,6 +327,11 @@ void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
     memcpy(tracer.directory, directory, length + 1);
     tracer.coverage = coverage;
     tracer.pid = getpid();
+    atomic_store(&tracer.is_abandoned, false);
+    atomic_store(&tracer.is_frozen, false);
+    if (tracer.former)
+        munmap((void *) tracer.former, sizeof(*tracer.former)); /* NOLINT: not writable */
+    tracer.former = NULL;
     range_find_own();
     if (!tracer.hears_forks)
         tracer.hears_forks = libc_around_fork(unwind_before_fork, after_fork, sampling_forked) == 0;
@@ -298,11 +342,7 @@ void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
 void sampling_set_coverage(enum wire_trace_coverage coverage)
 {
     tracer.coverage = coverage;
-    struct wire_trace_layout *f = tracer_enter();
-    if (!f)
-        return;
-    note_state(f);
-    tracer_leave();
+    note_state_now();
 }
 
 void sampling_set_python(bool is_traced)
@@ -330,14 +370,6 @@ void sampling_freeze(void)
     atomic_store(&f->moment, wire_now());
     atomic_store(&f->is_frozen, 1);
     tracer_leave();
-}
-
-static void disarm(void)
-{
-    atomic_store(&tracer.generation, 0);
-    atomic_store(&tracer.wants_blocks, false);
-    atomic_store(&tracer.ordered, 0);
-    atomic_store(&tracer.interval, 0);
 }
 
 /* A child makes its file when it has lived for a while: many only call a function, or exec().
@@ -376,13 +408,13 @@ void sampling_end(void)
 {
     int kept = errno;
     tracer.directory[0] = '\0';
-    const struct wire_trace_orders *o = atomic_exchange(&tracer.orders, NULL);
+    /* Another thread may be reading them: they stay mapped until the next begin. */
+    tracer.former = atomic_exchange(&tracer.orders, NULL);
     disarm();
     struct wire_trace_layout *f = atomic_exchange(&tracer.file, NULL);
     if (f) {
         atomic_store(&f->armed, 0);
         unmap(f);
     }
-    (void) o; /* another thread may be reading it: two pages stay mapped */
     errno = kept;
 }
