@@ -45,8 +45,9 @@ struct traced {
     unsigned count;
 };
 
-/* `rate_per_second`: of the process's memory. False: it was not traced. */
-bool traced_of(const struct member *m, double rate_per_second, struct traced *ret);
+/* `since`: second from which the process's memory grows (NAN: not known); `rate_per_second`: how
+ * fast. False: it was not traced while it grew. */
+bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret);
 /* The same of torch's memory on a device, or of pinned memory (`device` ""). */
 bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,
                       struct traced *ret);

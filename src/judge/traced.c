@@ -162,7 +162,8 @@ static void find_lines(const struct sites *all, struct traced *t)
  */
 static double measure(const struct member *m, double rate_per_second, struct traced *t)
 {
-    double to = t->to, use = evidence_use_growth(m->evidence, &t->from, &to);
+    bool is_python = m->evidence->sites->has_python;
+    double to = t->to, use = evidence_use_growth(m->evidence, is_python, &t->from, &to);
     if (isnan(use))
         return rate_per_second * (t->to - t->from);
     double mapped = sites_gain_of_kind(m->evidence->sites, SITE_MAPPED, t->from, to).bytes;
@@ -170,13 +171,13 @@ static double measure(const struct member *m, double rate_per_second, struct tra
     return use + fmin(fmax(mapped, 0), fmax(beside, 0)) + rate_per_second * (t->to - to);
 }
 
-bool traced_of(const struct member *m, double rate_per_second, struct traced *ret)
+bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret)
 {
     const struct sites *all = m->evidence ? m->evidence->sites : NULL;
     *ret = (struct traced){.from = NAN, .to = NAN};
-    if (!all || !(all->seconds > all->armed))
+    if (!all || !(all->seconds > fmax(all->armed, since)))
         return false;
-    ret->from = all->armed;
+    ret->from = fmax(all->armed, since);
     ret->to = all->seconds;
     ret->grown = measure(m, rate_per_second, ret);
     ret->gain = sites_gain(all, ret->from, ret->to);

@@ -105,7 +105,7 @@ static bool look(struct traced_process *p, double gained, double in_use, struct 
         evidence_add_heap_point(p->m, i, 100 * MB + in_use * i / SECONDS, 0, NAN);
     if (r == 0)
         evidence_take_sites(p->m, sites);
-    return r == 0 && traced_of(p->m, MB * RATE, ret);
+    return r == 0 && traced_of(p->m, NAN, MB * RATE, ret);
 }
 
 static const struct traced_line *line_of(const struct traced *t, const char *function)
@@ -288,16 +288,30 @@ TEST(traced__the_largest_lines_are_kept)
     end(&p);
 }
 
+TEST(traced__what_came_before_the_growth_began_is_no_part_of_it)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    add_site(&p, "malloc", "warm_up", 7, warms_up, ERROR);
+    add_site(&p, "malloc", "leak", 8, grows, ERROR);
+    CHECK(look(&p, 60 * MB, 60 * MB, &t) && t.count == 2);
+    CHECK(traced_of(p.m, SECONDS / 2.0, MB, &t) && t.count == 1);
+    CHECK(t.from == SECONDS / 2.0 && line_of(&t, "leak"));
+    CHECK(!traced_of(p.m, SECONDS, MB, &t));
+    end(&p);
+}
+
 TEST(traced__nothing_was_traced)
 {
     struct traced_process p;
     struct traced t;
     begin(&p);
-    CHECK(!traced_of(p.m, MB, &t) && t.count == 0 && isnan(t.from));
+    CHECK(!traced_of(p.m, NAN, MB, &t) && t.count == 0 && isnan(t.from));
     CHECK(evidence_restore_sites(p.m, SITES_FIRST_LINE "\nsampling\t5\t5\t65536\t0\t\n") == 0);
-    CHECK(!traced_of(p.m, MB, &t));
+    CHECK(!traced_of(p.m, NAN, MB, &t));
     CHECK(evidence_restore_sites(p.m, SITES_FIRST_LINE "\n") == 0);
-    CHECK(!traced_of(p.m, MB, &t));
+    CHECK(!traced_of(p.m, NAN, MB, &t));
     end(&p);
 }
 
