@@ -30,6 +30,7 @@ struct traced_line {
     struct site_gain gain;
     struct interval gained; /* the same in bytes, with its error and what may only be replaced */
     bool has_stopped;       /* it surely gained no more in the last half of that time */
+    enum site_habit habit;  /* of all its sites together */
 };
 
 /* What the tracer of a process saw, from the moment it was armed until it was read last: of its
