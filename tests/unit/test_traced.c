@@ -341,3 +341,60 @@ TEST(traced__a_line_has_a_verdict_of_its_own)
     CHECK(verdict_of(warms_up, true) != VERDICT_LEAK);
     CHECK(verdict_of(grows_a_little, true) != VERDICT_LEAK); /* 7 samples */
 }
+
+/* ---- memory of devices ---- */
+
+static void add_device_site(struct traced_process *p, const char *memory, const char *function,
+                            bytes_at *of)
+{
+    buf_addf(&p->sites, "site\t%s\t100\t100\t0\t1\nframe\t%s\t/me/train.py\t41\t\t0\t0\n", memory,
+             function);
+    add_points(&p->sites, of, 0);
+}
+
+static void add_memories(struct traced_process *p)
+{
+    buf_adds(&p->sites, "memory\tdevice\tcuda:0\t0\t40\t41943040\t0\n"
+                        "memory\tdevice\tcuda:1\t0\t40\t83886080\t0\n"
+                        "memory\tpinned\t\t0\t40\t41943040\t0\n");
+}
+
+TEST(traced__a_line_of_a_device_explains_its_growth_alone)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    add_memories(&p);
+    add_site(&p, "malloc", "host", 7, grows, ERROR);
+    add_device_site(&p, "device\tcuda:0", "first", grows);
+    add_device_site(&p, "device\tcuda:1", "second", grows);
+    add_device_site(&p, "pinned\t", "pins", grows);
+    CHECK(look(&p, 40 * MB, 40 * MB, &t) && t.count == 1 && line_of(&t, "host"));
+    CHECK(!t.memory);
+
+    CHECK(traced_of_memory(p.m, SITE_DEVICE, "cuda:0", &t) && t.count == 1);
+    const struct traced_line *l = line_of(&t, "first");
+    CHECK(l && l->gained.low == 40 * MB && l->gained.high == 40 * MB); /* exact */
+    CHECK(traced_share(&t, l).low == 1 && t.memory && t.grown == 40 * MB);
+
+    CHECK(traced_of_memory(p.m, SITE_DEVICE, "cuda:1", &t) && t.count == 1);
+    CHECK(line_of(&t, "second") && traced_share(&t, &t.lines[0]).high == 0.5);
+    CHECK(traced_of_memory(p.m, SITE_PINNED, "", &t) && t.count == 1 && line_of(&t, "pins"));
+    CHECK(!traced_of_memory(p.m, SITE_DEVICE, "cuda:2", &t) && t.count == 0);
+    end(&p);
+}
+
+/* As much as was allocated before the recording began was freed meanwhile: which line's memory only
+ * took its place is not known. */
+TEST(traced__a_device_that_stays_as_it_is_has_no_line)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    buf_adds(&p.sites, "memory\tdevice\tcuda:0\t0\t40\t0\t0\n");
+    add_device_site(&p, "device\tcuda:0", "replaces", grows);
+    CHECK(look(&p, 40 * MB, 40 * MB, &t));
+    CHECK(traced_of_memory(p.m, SITE_DEVICE, "cuda:0", &t));
+    CHECK(t.count == 1 && traced_share(&t, &t.lines[0]).low == 0);
+    end(&p);
+}
