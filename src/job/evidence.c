@@ -300,42 +300,52 @@ int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, co
 
 /* ---- allocation sites ---- */
 
-/* In Python's arenas, as the last census before has it, or the first one after; 0: none does. */
-static double arenas_at(const struct evidence *e, unsigned at)
+/* Where Python's arenas were measured at all, only points with them have all bytes in use. */
+static unsigned next_of_use(const struct evidence *e, unsigned from, bool arenas)
 {
-    unsigned i = at;
-    while (i > 0 && !has_arenas(&e->heap[i]))
-        i--;
-    while (i < e->heap_count && !has_arenas(&e->heap[i]))
-        i++;
-    return i < e->heap_count ? e->heap[i].arenas_used : 0;
+    while (from < e->heap_count && arenas && !has_arenas(&e->heap[from]))
+        from++;
+    return from;
 }
 
-static double in_use(const struct evidence *e, unsigned at)
+static double in_use(const struct heap_point *p)
 {
-    return e->heap[at].in_use + arenas_at(e, at);
+    return p->in_use + (has_arenas(p) ? p->arenas_used : 0);
 }
 
 /* Interpolated; NAN outside of what was measured. */
-static double in_use_at(const struct evidence *e, double seconds)
+static double in_use_at(const struct evidence *e, double seconds, bool arenas)
 {
-    for (unsigned i = 1; i < e->heap_count; i++) {
-        double from = e->heap[i - 1].seconds, to = e->heap[i].seconds;
-        if (from <= seconds && seconds <= to)
-            return in_use(e, i - 1) +
-                   (in_use(e, i) - in_use(e, i - 1)) * (seconds - from) / (to - from);
+    unsigned before = next_of_use(e, 0, arenas), i = before;
+    while ((i = next_of_use(e, i + 1, arenas)) < e->heap_count) {
+        const struct heap_point *a = &e->heap[before], *b = &e->heap[i];
+        if (a->seconds <= seconds && seconds <= b->seconds)
+            return in_use(a) +
+                   (in_use(b) - in_use(a)) * (seconds - a->seconds) / (b->seconds - a->seconds);
+        before = i;
     }
     return NAN;
 }
 
-double evidence_use_growth(const struct evidence *e, double *from, double *to)
+static double last_of_use(const struct evidence *e, bool arenas)
 {
-    const struct heap_point *last = &e->heap[e->heap_count ? e->heap_count - 1 : 0];
-    double first = fmax(*from, e->heap[0].seconds), end = fmin(*to, last->seconds);
-    double growth = first < end ? in_use_at(e, end) - in_use_at(e, first) : (double) NAN;
+    unsigned i = e->heap_count;
+    while (i > 0 && arenas && !has_arenas(&e->heap[i - 1]))
+        i--;
+    return i > 0 ? e->heap[i - 1].seconds : (double) NAN;
+}
+
+double evidence_use_growth(const struct evidence *e, bool arenas, double *from, double *to)
+{
+    unsigned i = next_of_use(e, 0, arenas);
+    if (i >= e->heap_count)
+        return NAN;
+    double first = fmax(*from, e->heap[i].seconds), last = fmin(*to, last_of_use(e, arenas));
+    double growth =
+        first < last ? in_use_at(e, last, arenas) - in_use_at(e, first, arenas) : (double) NAN;
     if (!isnan(growth)) {
         *from = first;
-        *to = end;
+        *to = last;
     }
     return growth;
 }
@@ -343,7 +353,8 @@ double evidence_use_growth(const struct evidence *e, double *from, double *to)
 void evidence_take_sites(struct member *m, struct sites *s)
 {
     struct evidence *e = evidence_of(m);
-    double from = s->armed, to = s->seconds, grown = evidence_use_growth(e, &from, &to);
+    double from = s->armed, to = s->seconds;
+    double grown = evidence_use_growth(e, s->has_python, &from, &to);
     s->not_seen = grown - (sites_gain(s, from, to).bytes -
                            sites_gain_of_kind(s, SITE_MAPPED, from, to).bytes);
     sites_free(e->sites);

@@ -63,9 +63,9 @@ bool evidence_take(struct job *j, struct member *m, struct wire_census *c);
 /* Takes ownership of what the tracer has found so far, and adds what it has not seen. */
 void evidence_take_sites(struct member *m, struct sites *s);
 
-/* Growth of the allocators' bytes in use, Python's arenas included, between two seconds, which are
- * moved together to when they were measured. NAN: not measured there. */
-double evidence_use_growth(const struct evidence *e, double *from, double *to);
+/* Growth of the allocators' bytes in use between two seconds, which are moved together to when they
+ * were measured. `arenas`: Python's must be among them. NAN: not measured there. */
+double evidence_use_growth(const struct evidence *e, bool arenas, double *from, double *to);
 
 /* Restores from a run file; returns what wire_census_parse() does. `origin`: second 0 of its
  * times. */

@@ -215,7 +215,7 @@ static void scale_sites(double growth, struct account *a)
 static void gather_sites(const struct member *m, struct account *a)
 {
     const struct ledger_evidence *e = &a->evidence;
-    if (!traced_of(m, a->engine.rate_per_second, &a->traced))
+    if (!traced_of(m, a->engine.onset_seconds, a->engine.rate_per_second, &a->traced))
         return;
     double in_use = e->heap_used + (e->arenas_used > 0 ? e->arenas_used : 0);
     scale_sites(in_use > 0 ? in_use : e->growth, a);

@@ -30,6 +30,7 @@ struct traced_line {
     struct site_gain gain;
     struct interval gained; /* the same in bytes, with its error and what may only be replaced */
     bool has_stopped;       /* it surely gained no more in the last half of that time */
+    enum site_habit habit;  /* of all its sites together */
 };
 
 /* What the tracer of a process saw, from the moment it was armed until it was read last: of its
@@ -45,8 +46,9 @@ struct traced {
     unsigned count;
 };
 
-/* `rate_per_second`: of the process's memory. False: it was not traced. */
-bool traced_of(const struct member *m, double rate_per_second, struct traced *ret);
+/* `since`: second from which the process's memory grows (NAN: not known); `rate_per_second`: how
+ * fast. False: it was not traced while it grew. */
+bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret);
 /* The same of torch's memory on a device, or of pinned memory (`device` ""). */
 bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,
                       struct traced *ret);

@@ -51,9 +51,11 @@ static void add_site(const struct traced *t, const struct site *s, struct sum *t
 {
     double middle = (t->from + t->to) / 2;
     struct site_gain whole = site_gain(s, t->from, t->to);
-    if (!to->site || whole.bytes > to->most) {
+    /* What is mapped may never be touched: it stands for the line only if nothing else does. */
+    double weight = s->kind == SITE_MAPPED ? fmin(whole.bytes, 0) : whole.bytes;
+    if (!to->site || weight > to->most) {
         to->site = s;
-        to->most = whole.bytes;
+        to->most = weight;
     }
     add_gain(&to->whole, whole);
     to->mapped += s->kind == SITE_MAPPED ? whole.bytes : 0;
@@ -136,6 +138,19 @@ static void keep(struct traced *t, const struct traced_line *l)
     qsort(t->lines, t->count, sizeof(t->lines[0]), larger_first);
 }
 
+static enum site_habit habit_of(const struct sites *all, const struct traced_line *l)
+{
+    struct site *sum = calloc(1, sizeof(*sum));
+    if (!sum)
+        base_out_of_memory();
+    for (size_t i = 0; i < all->count; i++)
+        if (traced_is_of_line(&all->list[i], l))
+            site_add(sum, &all->list[i]);
+    enum site_habit habit = site_habit(sum);
+    free(sum);
+    return habit;
+}
+
 static void find_lines(const struct sites *all, struct traced *t)
 {
     size_t count;
@@ -151,6 +166,8 @@ static void find_lines(const struct sites *all, struct traced *t)
                         .has_stopped = has_stopped(&sums[i]),
                     });
     }
+    for (unsigned i = 0; i < t->count; i++)
+        t->lines[i].habit = habit_of(all, &t->lines[i]);
     t->whole = fmax(t->grown, t->gain.bytes - fmin(excess(t), mapped));
     free(sums);
 }
@@ -162,7 +179,8 @@ static void find_lines(const struct sites *all, struct traced *t)
  */
 static double measure(const struct member *m, double rate_per_second, struct traced *t)
 {
-    double to = t->to, use = evidence_use_growth(m->evidence, &t->from, &to);
+    bool is_python = m->evidence->sites->has_python;
+    double to = t->to, use = evidence_use_growth(m->evidence, is_python, &t->from, &to);
     if (isnan(use))
         return rate_per_second * (t->to - t->from);
     double mapped = sites_gain_of_kind(m->evidence->sites, SITE_MAPPED, t->from, to).bytes;
@@ -170,13 +188,13 @@ static double measure(const struct member *m, double rate_per_second, struct tra
     return use + fmin(fmax(mapped, 0), fmax(beside, 0)) + rate_per_second * (t->to - to);
 }
 
-bool traced_of(const struct member *m, double rate_per_second, struct traced *ret)
+bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret)
 {
     const struct sites *all = m->evidence ? m->evidence->sites : NULL;
     *ret = (struct traced){.from = NAN, .to = NAN};
-    if (!all || !(all->seconds > all->armed))
+    if (!all || !(all->seconds > fmax(all->armed, since)))
         return false;
-    ret->from = all->armed;
+    ret->from = fmax(all->armed, since);
     ret->to = all->seconds;
     ret->grown = measure(m, rate_per_second, ret);
     ret->gain = sites_gain(all, ret->from, ret->to);

@@ -86,3 +86,22 @@ struct site_point site_at(const struct site *s, double seconds)
 {
     return point_at(s->points, place_of(s->points, s->point_count, seconds));
 }
+
+void site_add(struct site *to, const struct site *s)
+{
+    for (unsigned k = 0; k < s->point_count; k++) {
+        struct site_point *p = &to->points[k];
+        p->seconds = s->points[k].seconds;
+        p->bytes += s->points[k].bytes;
+        p->variance += s->points[k].variance;
+        p->allocated += s->points[k].allocated;
+        p->remains += s->points[k].remains;
+        p->remains_variance += s->points[k].remains_variance;
+    }
+    to->point_count = s->point_count;
+    for (unsigned k = 0; k < SITE_COHORTS; k++)
+        to->cohorts[k] += s->cohorts[k];
+    to->samples += s->samples;
+    to->live += s->live;
+    to->objects += s->objects;
+}

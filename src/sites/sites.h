@@ -210,6 +210,9 @@ struct site_gain sites_gain(const struct sites *s, double from, double to);
 struct site_gain sites_gain_of_kind(const struct sites *s, enum site_kind kind, double from,
                                     double to);
 
+/* Adds the bytes, counts and cohorts of a site of the same process to a sum that began as zeros. */
+void site_add(struct site *to, const struct site *s);
+
 /*
  * What becomes of the memory that a site allocates, told by the ages of what it still keeps. A
  * habit is named only where the samples rule the others out (docs/SAMPLING.md).

@@ -508,17 +508,20 @@ static const struct traced *traced_for(const struct process_facts *p, const stru
 }
 
 /* Who allocates what the holder keeps; or the line itself, where nobody is known to hold it. */
-static void add_line(const struct process_facts *p, const struct cause_found *c, struct finding *f)
+static void add_line(const struct process_facts *p, const struct cause_found *c, bool is_first,
+                     struct finding *f)
 {
     const struct traced *t = traced_for(p, c);
     const struct wire_census_growing *g = c->growth ? c->growth->growing : NULL;
     const struct wire_census_holder *h = g && g->holder_count > 0 ? &g->holders[0] : NULL;
-    bool is_first = c->is_traced || (c->cause == CAUSE_PINNED && !c->growth);
-    const struct traced_line *l = is_first && t->count > 0 ? &t->lines[0] : view_line_of(t, h);
+    bool is_place = c->is_traced || (c->cause == CAUSE_PINNED && !c->growth);
+    const struct traced_line *l = is_place && t->count > 0 ? &t->lines[0] : view_line_of(t, h);
     struct buf text = BUF_INIT;
+    if (!l && is_first && t->count > 0 && traced_share(t, &t->lines[0]).low >= LEDGER_MOST)
+        l = &t->lines[0];
     if (!l)
         return;
-    if (is_first)
+    if (is_place)
         view_place_of(l, f);
     if (c->is_traced && !c->growth)
         view_line_is_cause(l, f);
@@ -540,7 +543,7 @@ static void add_cause(struct findings *all, const struct process_facts *p,
         describe_counters(p, c, &f);
     for (unsigned i = c->growth ? 0 : 1; i < c->evidence_count; i++)
         add_evidence(&f, c->evidence[i]);
-    add_line(p, c, &f);
+    add_line(p, c, c == &causes->list[0], &f);
     if (is_known(all, &f) || all->count == FINDINGS_MOST)
         fields_release(&finding_fields, &f);
     else

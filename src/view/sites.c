@@ -109,7 +109,7 @@ static void add_line(const struct job *j, const struct member *m, const struct t
         .process = label_of(m),
         .what = view_site_what(l->site),
         .kind = l->site->kind,
-        .habit = site_habit(l->site),
+        .habit = l->habit,
         .verdict = own.verdict,
         .has_stopped = l->has_stopped,
         .bytes = l->gain.bytes,

@@ -187,7 +187,7 @@ struct wire_trace_layout {
     _Atomic uint32_t armed;      /* samples now */
     _Atomic uint32_t generation; /* of the orders it follows */
     _Atomic uint64_t armed_at;   /* wire_now(), the first time */
-    _Atomic uint64_t interval;   /* as in force: longer than ordered where samples cost too much */
+    _Atomic uint64_t interval;   /* as in force: longer than ordered while samples cost too much */
     _Atomic uint64_t moment;     /* wire_now() of the last sample or check of the orders */
     _Atomic uint64_t spent;      /* ns in sampling, all threads */
 

@@ -48,10 +48,10 @@ class Orders:
         self.file.truncate(HEAD.size + ORDERS * ORDER.size)
         self.write(interval)
 
-    def write(self, interval):
+    def write(self, interval, blocks=0):
         """The generation follows the list."""
         self.generation += 1
-        os.pwrite(self.file.fileno(), ORDER.pack(0, 0, interval, 0), HEAD.size)
+        os.pwrite(self.file.fileno(), ORDER.pack(0, 0, interval, blocks), HEAD.size)
         head = HEAD.pack(ORDERS_MAGIC, 1, self.generation, 1, 0, 0, 0)
         os.pwrite(self.file.fileno(), head[GENERATION_AT:], GENERATION_AT)
         os.pwrite(self.file.fileno(), head[:GENERATION_AT], 0)

@@ -446,6 +446,42 @@ TEST(causes__on_a_device)
     CHECK_NEAR(c.list[0].share, 1, 1e-9);
 }
 
+/* Whoever holds it: the line is the best there is, unless a holder is known. */
+TEST(causes__on_a_device_with_a_line_that_allocates)
+{
+    struct cause_facts f = no_facts();
+    struct causes c;
+    f.allocated_rate = 2 * MB;
+    f.device_traced = (struct interval){0.9, 1};
+    rank(&f, NULL, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_AUTOGRAD_CYCLE);
+    CHECK(c.list[0].is_traced && c.list[0].is_of_device);
+    f.censused = false;
+    rank(&f, NULL, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_ALLOCATION);
+    CHECK(c.list[0].is_traced && c.list[0].is_of_device && c.list[0].share == 0.9);
+    CHECK(strstr(c.list[0].evidence[0], "90 to 100 % of the growth of torch's memory on the"));
+    f.device_traced.high = 0.9;
+    rank(&f, NULL, &c);
+    CHECK(strstr(c.list[0].evidence[0], "allocates 90 % of"));
+    struct wire_census_growing g =
+        growing("list", "tensor float32 [] cuda:0", WIRE_HOLDER_LOCAL, "kept");
+    struct growth_facts growth = {&g, 1, 100, 2 * MB, {0, 0}, {0, 0}};
+    f.growths = &growth;
+    f.growth_count = 1;
+    rank(&f, &growth, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_TENSOR_CLONES && !c.list[0].is_traced);
+    f.growth_count = 0;
+    f.device_traced.low = 0.1;
+    rank(&f, NULL, &c);
+    CHECK(c.count == 0);
+    f.allocated_rate = NAN; /* the line is no cause of the host's growth */
+    f.host_rate = 64 * KB;
+    f.device_traced.low = 0.9;
+    rank(&f, NULL, &c);
+    CHECK(c.count == 0);
+}
+
 TEST(causes__of_counters_alone)
 {
     struct cause_facts f = no_facts();

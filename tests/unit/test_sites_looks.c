@@ -410,3 +410,48 @@ TEST(looks__take_no_list_that_was_replaced_meanwhile)
         free(t);
     }
 }
+
+TEST(looks__take_blocks_where_nothing_is_sampled)
+{
+    struct wire_trace_layout *t = trace_file_new(0);
+    struct site_looks *l = site_looks_new();
+    t->armed_at = 0;
+    CHECK(look(l, t, 2) == -EAGAIN);
+    trace_block(t, device_stack(t, WIRE_TRACE_DEVICE, 0, 1), 512, 3);
+    t->blocks.memories[0].now = 512;
+    CHECK(look(l, t, 4) == 0);
+    struct sites *s = site_looks_sites(l, name, NULL);
+    CHECK(s && s->count == 1 && isnan(s->armed) && sites_from(s) == 2 && s->kept == 0);
+    CHECK(site_gain(&s->list[0], 2, 4).bytes == 512 && site_gain(&s->list[0], 2, 4).error == 0);
+    sites_free(s);
+    t->armed_at = trace_time(5); /* host memory is suspect later */
+    CHECK(look(l, t, 6) == 0);
+    s = site_looks_sites(l, name, NULL);
+    CHECK(s && s->armed == 5 && sites_from(s) == 2);
+    sites_free(s);
+    site_looks_free(l);
+    free(t);
+}
+
+TEST(looks__skip_blocks_that_make_no_sense)
+{
+    struct wire_trace_layout *t = trace_file_new(65536);
+    struct site_looks *l = site_looks_new();
+    uint32_t stack = device_stack(t, WIRE_TRACE_DEVICE, 99, 1);
+    trace_block(t, stack, 512, 3);
+    trace_block(t, python_stack(t, 2), 512, 3); /* of host memory */
+    trace_block(t, 7777777, 512, 3);
+    trace_block(t, stack, UINT64_MAX, 3);
+    trace_block(t, stack, 512, 3);
+    t->blocks.list[4].weight = NAN;
+    t->blocks.count = UINT64_MAX;
+    CHECK(look(l, t, 4) == 0);
+    struct sites *s = site_looks_sites(l, name, NULL);
+    double kept = 0;
+    for (size_t i = 0; s && i < s->count; i++)
+        kept += s->list[i].points[s->list[i].point_count - 1].bytes;
+    CHECK(s && s->memory_count == 0 && kept == 512 && s->list[0].device[0] == '\0');
+    sites_free(s);
+    site_looks_free(l);
+    free(t);
+}

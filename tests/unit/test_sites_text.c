@@ -41,6 +41,9 @@ static const struct sites made = {
     .lost_frees = 4,
     .spent_seconds = 0.125,
     .has_native = true,
+    .memories = {{SITE_DEVICE, "cuda:1", 3, 40.5, 1000, 0}, {SITE_PINNED, "", 3, 40.5, -5, 7}},
+    .memory_count = 2,
+    .blocks_spent_seconds = 0.5,
 };
 
 static struct sites *parsed(const char *text)
@@ -63,6 +66,11 @@ TEST(sites__survive_being_written_and_parsed)
     CHECK(s->list[0].frames[0].offset == 0x1234 && s->list[0].frames[1].line == 41);
     CHECK(memcmp(s->list[0].points, made_site.points, sizeof(made_site.points)) == 0);
     CHECK(memcmp(s->list[0].cohorts, made_site.cohorts, sizeof(made_site.cohorts)) == 0);
+    const struct site_memory *device = sites_memory(s, SITE_DEVICE, "cuda:1");
+    CHECK(s->memory_count == 2 && device && s->blocks_spent_seconds == 0.5);
+    CHECK(device->armed == 3 && device->seconds == 40.5 && device->growth == 1000);
+    CHECK(sites_memory(s, SITE_PINNED, "")->growth == -5);
+    CHECK(!sites_memory(s, SITE_DEVICE, "cuda:0") && sites_from(s) == 0.25);
     sites_write(s, &again);
     CHECK_TEXT(buf_text(&again), buf_text(&text));
     sites_free(s);
@@ -95,6 +103,25 @@ TEST(sites__skip_what_they_do_not_know)
     CHECK(s->list[0].point_count == 2);
     CHECK(s->list[0].points[1].seconds == 6 && s->list[0].points[1].bytes == 0);
     sites_free(s);
+}
+
+TEST(sites__take_no_memory_that_makes_no_sense)
+{
+    struct sites *s = parsed(SITES_FIRST_LINE "\nmemory\tmalloc\t\t1\t2\t3\t0\n"
+                                              "memory\tdevice\tcuda:0\t2\t1\t3\t0\n"
+                                              "memory\tdevice\tcuda:0\t1\t2\t\t0\n"
+                                              "memory\tdevice\tcuda:0\t\t2\t3\t0\n"
+                                              "memory\tdevice\tcuda:0\t5\t6\t3\t0\n");
+    CHECK(s && s->memory_count == 1 && s->memories[0].armed == 5 && sites_from(s) == 5);
+    sites_free(s);
+    struct buf text = BUF_INIT;
+    buf_adds(&text, SITES_FIRST_LINE "\n");
+    for (int i = 0; i < 40; i++)
+        buf_addf(&text, "memory\tdevice\tcuda:%d\t1\t2\t3\t0\n", i);
+    s = parsed(buf_text(&text));
+    CHECK(s && s->memory_count == SITE_MEMORIES);
+    sites_free(s);
+    buf_release(&text);
 }
 
 TEST(sites__that_do_not_fit_become_others)

@@ -105,7 +105,7 @@ static bool look(struct traced_process *p, double gained, double in_use, struct 
         evidence_add_heap_point(p->m, i, 100 * MB + in_use * i / SECONDS, 0, NAN);
     if (r == 0)
         evidence_take_sites(p->m, sites);
-    return r == 0 && traced_of(p->m, MB * RATE, ret);
+    return r == 0 && traced_of(p->m, NAN, MB * RATE, ret);
 }
 
 static const struct traced_line *line_of(const struct traced *t, const char *function)
@@ -288,16 +288,30 @@ TEST(traced__the_largest_lines_are_kept)
     end(&p);
 }
 
+TEST(traced__what_came_before_the_growth_began_is_no_part_of_it)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    add_site(&p, "malloc", "warm_up", 7, warms_up, ERROR);
+    add_site(&p, "malloc", "leak", 8, grows, ERROR);
+    CHECK(look(&p, 60 * MB, 60 * MB, &t) && t.count == 2);
+    CHECK(traced_of(p.m, SECONDS / 2.0, MB, &t) && t.count == 1);
+    CHECK(t.from == SECONDS / 2.0 && line_of(&t, "leak"));
+    CHECK(!traced_of(p.m, SECONDS, MB, &t));
+    end(&p);
+}
+
 TEST(traced__nothing_was_traced)
 {
     struct traced_process p;
     struct traced t;
     begin(&p);
-    CHECK(!traced_of(p.m, MB, &t) && t.count == 0 && isnan(t.from));
+    CHECK(!traced_of(p.m, NAN, MB, &t) && t.count == 0 && isnan(t.from));
     CHECK(evidence_restore_sites(p.m, SITES_FIRST_LINE "\nsampling\t5\t5\t65536\t0\t\n") == 0);
-    CHECK(!traced_of(p.m, MB, &t));
+    CHECK(!traced_of(p.m, NAN, MB, &t));
     CHECK(evidence_restore_sites(p.m, SITES_FIRST_LINE "\n") == 0);
-    CHECK(!traced_of(p.m, MB, &t));
+    CHECK(!traced_of(p.m, NAN, MB, &t));
     end(&p);
 }
 
@@ -326,4 +340,61 @@ TEST(traced__a_line_has_a_verdict_of_its_own)
     CHECK(verdict_of(stays, false) == VERDICT_NO_LEAK);
     CHECK(verdict_of(warms_up, true) != VERDICT_LEAK);
     CHECK(verdict_of(grows_a_little, true) != VERDICT_LEAK); /* 7 samples */
+}
+
+/* ---- memory of devices ---- */
+
+static void add_device_site(struct traced_process *p, const char *memory, const char *function,
+                            bytes_at *of)
+{
+    buf_addf(&p->sites, "site\t%s\t100\t100\t0\t1\nframe\t%s\t/me/train.py\t41\t\t0\t0\n", memory,
+             function);
+    add_points(&p->sites, of, 0);
+}
+
+static void add_memories(struct traced_process *p)
+{
+    buf_adds(&p->sites, "memory\tdevice\tcuda:0\t0\t40\t41943040\t0\n"
+                        "memory\tdevice\tcuda:1\t0\t40\t83886080\t0\n"
+                        "memory\tpinned\t\t0\t40\t41943040\t0\n");
+}
+
+TEST(traced__a_line_of_a_device_explains_its_growth_alone)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    add_memories(&p);
+    add_site(&p, "malloc", "host", 7, grows, ERROR);
+    add_device_site(&p, "device\tcuda:0", "first", grows);
+    add_device_site(&p, "device\tcuda:1", "second", grows);
+    add_device_site(&p, "pinned\t", "pins", grows);
+    CHECK(look(&p, 40 * MB, 40 * MB, &t) && t.count == 1 && line_of(&t, "host"));
+    CHECK(!t.memory);
+
+    CHECK(traced_of_memory(p.m, SITE_DEVICE, "cuda:0", &t) && t.count == 1);
+    const struct traced_line *l = line_of(&t, "first");
+    CHECK(l && l->gained.low == 40 * MB && l->gained.high == 40 * MB); /* exact */
+    CHECK(traced_share(&t, l).low == 1 && t.memory && t.grown == 40 * MB);
+
+    CHECK(traced_of_memory(p.m, SITE_DEVICE, "cuda:1", &t) && t.count == 1);
+    CHECK(line_of(&t, "second") && traced_share(&t, &t.lines[0]).high == 0.5);
+    CHECK(traced_of_memory(p.m, SITE_PINNED, "", &t) && t.count == 1 && line_of(&t, "pins"));
+    CHECK(!traced_of_memory(p.m, SITE_DEVICE, "cuda:2", &t) && t.count == 0);
+    end(&p);
+}
+
+/* As much as was allocated before the recording began was freed meanwhile: which line's memory only
+ * took its place is not known. */
+TEST(traced__a_device_that_stays_as_it_is_has_no_line)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    buf_adds(&p.sites, "memory\tdevice\tcuda:0\t0\t40\t0\t0\n");
+    add_device_site(&p, "device\tcuda:0", "replaces", grows);
+    CHECK(look(&p, 40 * MB, 40 * MB, &t));
+    CHECK(traced_of_memory(p.m, SITE_DEVICE, "cuda:0", &t));
+    CHECK(t.count == 1 && traced_share(&t, &t.lines[0]).low == 0);
+    end(&p);
 }

@@ -114,6 +114,21 @@ static inline size_t trace_sample(struct wire_trace_layout *t, uint32_t stack, u
     return i;
 }
 
+/* Adds a block to the list; its recording began at second 2. */
+static inline void trace_block(struct wire_trace_layout *t, uint32_t stack, uint64_t size,
+                               double second)
+{
+    struct wire_trace_blocks *b = &t->blocks;
+    b->list[b->count++] =
+        (struct wire_trace_block){.size = size,
+                                  .weight = (float) size,
+                                  .stack = stack,
+                                  .birth = (uint32_t) ((second - 1) / 0.01 + 0.5)};
+    b->armed_at = trace_time(2);
+    b->moment = trace_time(second);
+    b->lists++;
+}
+
 static inline void trace_free(struct wire_trace_layout *t, size_t slot)
 {
     t->addresses[slot] = 0;

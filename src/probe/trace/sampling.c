@@ -56,6 +56,16 @@ void tracer_begin_thread(void)
  * the first samples find their tables empty. */
 #define MOST UINT64_C(50000)
 
+/* So far below what is allowed, twice as many samples are no risk. */
+#define QUIET 8u
+/* Beyond that, buckets of the table overflow now and then. */
+#define FULL (WIRE_TRACE_LIVE / 2)
+
+static uint64_t count_live(const struct wire_trace_layout *f)
+{
+    return atomic_load_explicit(&f->live, memory_order_relaxed);
+}
+
 static void begin_window(struct sampling_thread *t, uint64_t now)
 {
     t->paced_since = now;
@@ -77,13 +87,12 @@ static void pace(struct wire_trace_layout *f, struct sampling_thread *t, uint64_
         tracer_lengthen(f, t->interval, &t->random);
     else if (!is_over)
         return;
+    else if (t->paced_spent * SHARE * QUIET < elapsed && count_live(f) * QUIET < FULL)
+        tracer_shorten(f, t->interval);
     begin_window(t, now);
 }
 
 /* ---- samples ---- */
-
-/* Beyond that, buckets overflow now and then. */
-#define FULL (WIRE_TRACE_LIVE / 2)
 
 static uint32_t birth(const struct wire_trace_layout *f, uint64_t now)
 {
@@ -118,7 +127,7 @@ static void record(struct wire_trace_layout *f, struct sampling_thread *t, uint6
     stacks_count(f, stack, weight);
     atomic_fetch_add(&f->samples, 1);
     keep(f, address, s, kind == WIRE_TRACE_MAPPED);
-    if (atomic_load_explicit(&f->live, memory_order_relaxed) > FULL)
+    if (count_live(f) > FULL)
         tracer_lengthen(f, tracer_interval(), &t->random);
 }
 

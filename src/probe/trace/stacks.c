@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define PROBES 64u /* slots that are tried for a stack */
+#define SHORT 12u  /* frames */
 
 struct trail {
     uint64_t words[WIRE_TRACE_DEPTH];
@@ -166,6 +167,40 @@ static void fill(struct wire_trace_layout *f, struct wire_trace_stack *s, const 
     atomic_store_explicit(&s->ready, 1, memory_order_release);
 }
 
+static bool is_known(const struct wire_trace_layout *f, uint64_t hash)
+{
+    for (uint32_t i = 0; i < PROBES; i++) {
+        uint32_t at = (uint32_t) (hash + i) % WIRE_TRACE_STACKS;
+        uint64_t there = atomic_load_explicit(&f->stacks[at].hash, memory_order_acquire);
+        if (there == 0 || there == hash)
+            return there == hash;
+    }
+    return false;
+}
+
+/* The Python functions, which repeat more often than all that native code does below them; without
+ * any, the innermost frames. */
+static void shorten(struct trail *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->depth; i++)
+        if (t->words[i] & WIRE_TRACE_PYTHON_FRAME)
+            t->words[kept++] = t->words[i];
+    t->is_truncated = true;
+    if (kept > 0)
+        t->depth = kept;
+    else if (t->depth > SHORT)
+        t->depth = SHORT;
+}
+
+/* The last part of the table is for short stacks: what is new then has its line at least. */
+static void fit(const struct wire_trace_layout *f, struct trail *t, struct stack_place place)
+{
+    uint32_t used = atomic_load_explicit(&f->frames_used, memory_order_relaxed);
+    if (used > WIRE_TRACE_FRAMES / 4 * 3 && !is_known(f, hash_of(t, place)))
+        shorten(t);
+}
+
 static uint32_t find(struct wire_trace_layout *f, const struct trail *t, struct stack_place place)
 {
     uint64_t hash = hash_of(t, place);
@@ -201,7 +236,9 @@ uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind, uin
     if (is_review_due(now))
         unwind_review();
     follow(f, &t);
-    return find(f, &t, (struct stack_place){.kind = kind});
+    struct stack_place place = {.kind = kind};
+    fit(f, &t, place);
+    return find(f, &t, place);
 }
 
 uint32_t stacks_of(struct wire_trace_layout *f, struct stack_place place, const uint64_t *words,

@@ -20,8 +20,11 @@
 #define FILE_RETRY UINT64_C(1000000000) /* ... and to make the file */
 #define WATCH UINT64_C(1000000000)      /* ns between two checks that somebody gives orders */
 #define LONGEST 0x1p40                  /* bytes */
-#define PATIENCE 1000                   /* times PAUSE: how long the end waits for other threads */
-#define PAUSE 100000                    /* ns */
+#define SHORTEN_WAIT                                                                               \
+    UINT64_C(250000000)     /* ns from a longer interval to the next shorter one; ... */
+#define SHORTEN_DOUBLED 10u /* ... doubled with each, at most so often */
+#define PATIENCE 1000       /* times PAUSE: how long the end waits for other threads */
+#define PAUSE 100000        /* ns */
 
 static struct {
     char directory[DIRECTORY]; /* "": not begun */
@@ -39,9 +42,10 @@ static struct {
     _Atomic uint32_t is_looking;  /* one thread at a time looks, ... */
     _Atomic uint32_t is_thinning; /* ... and one thins */
 
-    _Atomic uint64_t ordered;  /* bytes; 0: not armed */
-    _Atomic uint64_t interval; /* in force: the same, or longer */
-    _Atomic bool wants_blocks; /* of torch */
+    _Atomic uint64_t ordered;         /* bytes; 0: not armed */
+    _Atomic uint64_t interval;        /* in force: the same, or longer */
+    _Atomic uint64_t next_shortening; /* not before */
+    _Atomic bool wants_blocks;        /* of torch */
 
     _Atomic(struct wire_trace_layout *) file;
     atomic_bool is_frozen;
@@ -305,11 +309,24 @@ void tracer_lengthen(struct wire_trace_layout *f, double interval, uint64_t *ran
     if (interval >= LONGEST || shorter == 0 ||
         !atomic_compare_exchange_strong(&tracer.interval, &shorter, shorter * 2))
         return;
-    atomic_fetch_add(&f->thinned, 1);
+    uint64_t times = atomic_fetch_add(&f->thinned, 1);
+    uint64_t wait = SHORTEN_WAIT << (times < SHORTEN_DOUBLED ? times : SHORTEN_DOUBLED);
+    atomic_store(&tracer.next_shortening, wire_now() + wait);
     if (begin_work(&tracer.is_thinning)) {
         thin(f, random);
         atomic_store(&tracer.is_thinning, 0);
     }
+}
+
+void tracer_shorten(struct wire_trace_layout *f, double interval)
+{
+    uint64_t longer = (uint64_t) interval, ordered = atomic_load(&tracer.ordered), now = wire_now();
+    uint64_t shorter = longer / 2 > ordered ? longer / 2 : ordered;
+    if (ordered == 0 || longer <= ordered || now < atomic_load(&tracer.next_shortening) ||
+        !atomic_compare_exchange_strong(&tracer.interval, &longer, shorter))
+        return;
+    atomic_store(&tracer.next_shortening, now + SHORTEN_WAIT);
+    atomic_store(&f->interval, shorter);
 }
 
 /* ---- begin, fork, end ---- */

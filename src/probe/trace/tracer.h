@@ -31,4 +31,8 @@ void tracer_leave(void);
  * ones. Nothing happens if another interval is in force. */
 void tracer_lengthen(struct wire_trace_layout *f, double interval, uint64_t *random);
 
+/* They cost little: halves it, down to what was ordered. The later, the more often it had to grow:
+ * an import is a burst, a program that never stops is not. */
+void tracer_shorten(struct wire_trace_layout *f, double interval);
+
 #endif

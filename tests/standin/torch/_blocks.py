@@ -62,8 +62,15 @@ def free(number):
     _count(3, -1)
 
 
+_lists = {}
+
+
 def _frames(stack):
-    return [{"filename": file, "line": line, "name": name} for file, line, name in _stacks[stack]]
+    """Blocks with the same stack share its frames."""
+    if stack not in _lists:
+        _lists[stack] = [{"filename": file, "line": line, "name": name}
+                         for file, line, name in _stacks[stack]]
+    return _lists[stack]
 
 
 def _block(address, size, stack, state="active_allocated"):
