@@ -24,6 +24,7 @@ static const char help[] =
     "                          (default: 30 s, or until 50 steps, at most 300 s)\n"
     "  --trace[=SIZE]          sample allocations from the start, about one every SIZE\n"
     "                          bytes (512KB), and report the lines whose memory stays\n"
+    "  --no-trace              never sample them, also if the process seems to leak\n"
     "  --full                  report everything: all series, balance sheet, notes\n"
     "  --json [FILE]           write the answer as JSON; to standard output, which\n"
     "                          then carries nothing else, without FILE or with -\n"
@@ -51,6 +52,7 @@ struct profile {
     struct target target;
     struct live_options live;
     double steps, seconds, trace_bytes;
+    bool no_trace;
 };
 
 /* With --steps, wait for the first step as long as without any option. */
@@ -75,6 +77,10 @@ static int check(const struct profile *p, const char *command, int operands)
         cli_say("%s: --steps and --seconds exclude each other", command);
         return -EINVAL;
     }
+    if (p->no_trace && p->trace_bytes > 0) {
+        cli_say("%s: --trace and --no-trace exclude each other", command);
+        return -EINVAL;
+    }
     return live_options_check(&p->live, command);
 }
 
@@ -93,6 +99,7 @@ static int profile(const struct profile *p, const char *command)
         .attach = LIVE_ATTACH_ALL,
         .patience = PATIENCE_SECONDS,
         .trace_bytes = p->trace_bytes,
+        .no_trace = p->no_trace,
         .term = &term,
     };
     job.argv = target_split(&arguments, &job.argc);
@@ -110,6 +117,7 @@ int cmd_profile(int argc, char **argv)
         {"steps", OPTION_NUMBER, &p.steps, "a number of steps above 0", NULL},
         {"seconds", OPTION_NUMBER, &p.seconds, "a number of seconds above 0", NULL},
         TRACE_OPTION(&p.trace_bytes),
+        {"no-trace", OPTION_FLAG, &p.no_trace, NULL, NULL},
         {"json", OPTION_OUTPUT, &p.live.json, "a file name, or - for standard output", NULL},
         {"output", OPTION_TEXT, &p.live.output, "a file name", NULL},
         {"o", OPTION_TEXT, &p.live.output, "a file name", NULL},

@@ -19,7 +19,8 @@ static const char help_head[] =
     "  --wait                  wait until there is one\n"
     "  --duration S, --stop-after-steps N\n"
     "                          stop watching after that; the job goes on\n"
-    "  --no-inspect            attach to no process\n";
+    "  --no-inspect            attach to no process\n"
+    "  --no-trace              do not sample allocations of what seems to leak\n";
 
 static const char help_tail[] = "\n"
                                 "example: tidemark watch --find train.py\n";
@@ -30,11 +31,12 @@ int cmd_watch(int argc, char **argv)
 {
     struct live_options o = {0};
     struct target t = {0};
-    bool no_inspect = false;
+    bool no_inspect = false, no_trace = false;
     const struct option_spec specs[] = {
         LIVE_OPTIONS(&o),
         TARGET_OPTIONS(&t),
         {"no-inspect", OPTION_FLAG, &no_inspect, NULL, NULL},
+        {"no-trace", OPTION_FLAG, &no_trace, NULL, NULL},
     };
     int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);
     if (r == OPTIONS_HELP)
@@ -53,6 +55,7 @@ int cmd_watch(int argc, char **argv)
         .pid_count = 1,
         .attach = no_inspect ? LIVE_NAME_SUSPECTS : LIVE_ATTACH_SUSPECTS,
         .patience = PATIENCE_SECONDS,
+        .no_trace = no_trace,
     };
     job.argv = target_split(&arguments, &job.argc);
     int unused, status = live_watch(&o, &job, &unused);

@@ -32,8 +32,9 @@ SHARE = 0.9  # of what a program keeps, that its line must explain
 
 
 class Bench:
-    def __init__(self, build):
+    def __init__(self, build, python=PYTHON):
         self.build = pathlib.Path(build)
+        self.python = python
         self.tidemark = str(self.build / "tidemark")
         self.folder = tempfile.TemporaryDirectory(prefix="trace-")
         self.run_file = os.path.join(self.folder.name, "run.tide")
@@ -189,7 +190,7 @@ class Target:
                                capture_output=True, text=True).stdout
         self.queued = [int(at, 16) for at in re.findall(r"^(\w+) t on_pending$", names, re.M)]
         env = dict(os.environ, LD_PRELOAD=preload) if preload else os.environ
-        self.child = subprocess.Popen([PYTHON, str(HERE / "attached.py"), str(seconds), *how],
+        self.child = subprocess.Popen([bench.python, str(HERE / "attached.py"), str(seconds), *how],
                                       env=env, text=True, stdout=subprocess.PIPE,
                                       stderr=subprocess.STDOUT)
         expect(self.child.stdout.readline() == "ready\n", "it does not begin")
@@ -286,6 +287,7 @@ def traces_and_leaves(bench, *how, shares, preload=""):
             expect(abs(named / process["kept"] - share) <= 0.15,
                    "%s: %d of %d bytes" % (function, named, process["kept"]), said)
         target.finish()
+        return "%d slots were changed, and put back" % most
     finally:
         target.close()
 
@@ -294,16 +296,16 @@ BOTH = {"keep_in_python": 0.5, "keep_by_ctypes": 0.5}
 
 
 def traces_a_running_program_and_leaves(bench):
-    traces_and_leaves(bench, shares=BOTH)
+    return traces_and_leaves(bench, shares=BOTH)
 
 
 def traces_a_running_training_and_leaves(bench):
-    traces_and_leaves(bench, "torch", shares=BOTH)
+    return traces_and_leaves(bench, "torch", shares=BOTH)
 
 
 def traces_a_running_program_with_another_allocator(bench):
     """The C library's own malloc(), which ctypes calls, is not the program's then."""
-    traces_and_leaves(bench, preload=installed("jemalloc"), shares={"keep_in_python": 1})
+    return traces_and_leaves(bench, preload=installed("jemalloc"), shares={"keep_in_python": 1})
 
 
 def comes_and_goes(bench, times):
@@ -380,11 +382,12 @@ CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_libra
          traces_a_running_training_and_leaves, traces_a_running_program_with_another_allocator,
          leaves_when_the_watcher_is_killed, samples_no_more_when_the_watcher_is_killed]
 PARALLEL = 2
+NEWER = (3, 14)  # from here on nobody has tried to attach
 
 
-def case_of(name, function, build):
+def case_of(name, function, build, python=PYTHON):
     def run():
-        bench = Bench(build)
+        bench = Bench(build, python)
         with bench.folder:
             return function(bench)
     return runner.Case(runner.words(name), run)
@@ -397,6 +400,10 @@ def chosen(asked):
         for function in (names_a_leak_with_it_before, names_a_leak_with_it_behind):
             yield case_of("%s %s" % (allocator, function.__name__),
                           functools.partial(function, allocator=allocator), asked.target)
+    for version, python in runner.interpreters(asked.every):
+        if python != PYTHON and version < NEWER:
+            yield case_of("%s %s" % (runner.text(version), traces_a_running_program_and_leaves.__name__),
+                          traces_a_running_program_and_leaves, asked.target, python)
     times = 50 if asked.long else 6
     yield case_of("comes and goes %d times" % times,
                   functools.partial(comes_and_goes, times=times), asked.target)
