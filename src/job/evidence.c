@@ -300,7 +300,7 @@ int evidence_restore_census(struct job *j, struct member *m, uint64_t origin, co
 
 /* ---- allocation sites ---- */
 
-/* Where Python's arenas were measured at all, only points with them have all bytes in use. */
+/* Only points with Python's arenas have all bytes in use. */
 static unsigned next_of_use(const struct evidence *e, unsigned from, bool arenas)
 {
     while (from < e->heap_count && arenas && !has_arenas(&e->heap[from]))
@@ -308,9 +308,9 @@ static unsigned next_of_use(const struct evidence *e, unsigned from, bool arenas
     return from;
 }
 
-static double in_use(const struct heap_point *p)
+static double in_use(const struct heap_point *p, bool arenas)
 {
-    return p->in_use + (has_arenas(p) ? p->arenas_used : 0);
+    return p->in_use + (arenas ? p->arenas_used : 0);
 }
 
 /* Interpolated; NAN outside of what was measured. */
@@ -320,8 +320,8 @@ static double in_use_at(const struct evidence *e, double seconds, bool arenas)
     while ((i = next_of_use(e, i + 1, arenas)) < e->heap_count) {
         const struct heap_point *a = &e->heap[before], *b = &e->heap[i];
         if (a->seconds <= seconds && seconds <= b->seconds)
-            return in_use(a) +
-                   (in_use(b) - in_use(a)) * (seconds - a->seconds) / (b->seconds - a->seconds);
+            return in_use(a, arenas) + (in_use(b, arenas) - in_use(a, arenas)) *
+                                           (seconds - a->seconds) / (b->seconds - a->seconds);
         before = i;
     }
     return NAN;
@@ -335,7 +335,8 @@ static double last_of_use(const struct evidence *e, bool arenas)
     return i > 0 ? e->heap[i - 1].seconds : (double) NAN;
 }
 
-double evidence_use_growth(const struct evidence *e, bool arenas, double *from, double *to)
+/* NAN: not measured between these seconds, which become those of the measurements. */
+static double use_growth(const struct evidence *e, bool arenas, double *from, double *to)
 {
     unsigned i = next_of_use(e, 0, arenas);
     if (i >= e->heap_count)
@@ -350,11 +351,21 @@ double evidence_use_growth(const struct evidence *e, bool arenas, double *from, 
     return growth;
 }
 
+double evidence_use_growth(const struct evidence *e, const struct sites *s, double *from,
+                           double *to)
+{
+    double growth = use_growth(e, s->has_python, from, to);
+    if (!isnan(growth) || !s->has_python)
+        return growth;
+    growth = use_growth(e, false, from, to);
+    return growth + (isnan(growth) ? 0 : sites_gain_of_kind(s, SITE_PYTHON, *from, *to).bytes);
+}
+
 void evidence_take_sites(struct member *m, struct sites *s)
 {
     struct evidence *e = evidence_of(m);
     double from = s->armed, to = s->seconds;
-    double grown = evidence_use_growth(e, s->has_python, &from, &to);
+    double grown = evidence_use_growth(e, s, &from, &to);
     s->not_seen = grown - (sites_gain(s, from, to).bytes -
                            sites_gain_of_kind(s, SITE_MAPPED, from, to).bytes);
     sites_free(e->sites);

@@ -64,8 +64,10 @@ bool evidence_take(struct job *j, struct member *m, struct wire_census *c);
 void evidence_take_sites(struct member *m, struct sites *s);
 
 /* Growth of the allocators' bytes in use between two seconds, which are moved together to when they
- * were measured. `arenas`: Python's must be among them. NAN: not measured there. */
-double evidence_use_growth(const struct evidence *e, bool arenas, double *from, double *to);
+ * were measured. Of Python's own allocators, what the sites gained has to do where no two censuses
+ * measured it. NAN: not measured there. */
+double evidence_use_growth(const struct evidence *e, const struct sites *s, double *from,
+                           double *to);
 
 /* Restores from a run file; returns what wire_census_parse() does. `origin`: second 0 of its
  * times. */

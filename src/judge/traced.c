@@ -138,13 +138,15 @@ static void keep(struct traced *t, const struct traced_line *l)
     qsort(t->lines, t->count, sizeof(t->lines[0]), larger_first);
 }
 
+/* What it maps beside other memory has no part in it either: one mapping may outweigh all else. */
 static enum site_habit habit_of(const struct sites *all, const struct traced_line *l)
 {
+    bool is_mapped = l->site->kind == SITE_MAPPED;
     struct site *sum = calloc(1, sizeof(*sum));
     if (!sum)
         base_out_of_memory();
     for (size_t i = 0; i < all->count; i++)
-        if (traced_is_of_line(&all->list[i], l))
+        if (traced_is_of_line(&all->list[i], l) && (all->list[i].kind == SITE_MAPPED) == is_mapped)
             site_add(sum, &all->list[i]);
     enum site_habit habit = site_habit(sum);
     free(sum);
@@ -172,20 +174,25 @@ static void find_lines(const struct sites *all, struct traced *t)
     free(sums);
 }
 
+/* So much of the time has to be measured that the rest may be taken to be like it. */
+#define MEASURED_LEAST 0.25
+
 /*
  * The allocators' bytes in use, and what was mapped beside them: at most what the process grew by
  * more than these. The time before they were first measured is left out, as most programs load
- * then what they keep; after the last measurement the process's rate has to do.
+ * then what they keep.
  */
 static double measure(const struct member *m, double rate_per_second, struct traced *t)
 {
-    bool is_python = m->evidence->sites->has_python;
-    double to = t->to, use = evidence_use_growth(m->evidence, is_python, &t->from, &to);
-    if (isnan(use))
+    double from = t->from, to = t->to;
+    double use = evidence_use_growth(m->evidence, m->evidence->sites, &from, &to);
+    if (isnan(use) || to - from < MEASURED_LEAST * (t->to - from))
         return rate_per_second * (t->to - t->from);
-    double mapped = sites_gain_of_kind(m->evidence->sites, SITE_MAPPED, t->from, to).bytes;
-    double beside = rate_per_second * (to - t->from) - use;
-    return use + fmin(fmax(mapped, 0), fmax(beside, 0)) + rate_per_second * (t->to - to);
+    t->from = from;
+    double mapped = sites_gain_of_kind(m->evidence->sites, SITE_MAPPED, from, to).bytes;
+    double beside = rate_per_second * (to - from) - use;
+    double grown = use + fmin(fmax(mapped, 0), fmax(beside, 0));
+    return grown * (t->to - from) / (to - from);
 }
 
 bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret)

@@ -247,6 +247,13 @@ static void *read_file(const struct sampler *sam, const char *name)
     return bytes;
 }
 
+/* Perhaps before its members are told. */
+static bool has_ended(const struct member *m)
+{
+    struct proc_status status;
+    return !member_is_alive(m) || proc_read_status(m->reading->proc, &status) == -ESRCH;
+}
+
 /* Whether there is anything to make sites of. */
 static bool look(struct sampler *sam, struct member *m, const char *name)
 {
@@ -256,7 +263,7 @@ static bool look(struct sampler *sam, struct member *m, const char *name)
         return false;
     if (!t->looks)
         t->looks = site_looks_new();
-    int r = (member_is_alive(m) ? site_looks_take : site_looks_take_last)(
+    int r = (has_ended(m) ? site_looks_take_last : site_looks_take)(
         t->looks, file, sizeof(struct wire_trace_layout), sam->job->began, wire_now());
     if (r == -EPROTONOSUPPORT)
         rings_note_foreign(sam, m->id);

@@ -762,6 +762,8 @@ void view_findings(struct job *j, struct view *v)
         /* A job that does not leak has no causes; a bounded cache that fills is not one. */
         if (m->has_tracks && (v->answer.verdict != VERDICT_NO_LEAK || member_fills(m)))
             look_at(j, v, m, p);
+        else if (m->evidence && m->evidence->sites)
+            view_warm_up(j, m, &v->found);
     }
     free(p);
     j->cause_announced = j->cause_announced || (v->found.count > 0 && v->found.findings[0].holder);

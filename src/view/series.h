@@ -13,6 +13,8 @@ void view_activities(const struct job *j, struct track *const *tracks, struct vi
 void view_tracer(const struct member *m, struct findings *all);
 void view_sites(const struct job *j, const struct member *m, const struct traced *t,
                 struct findings *all);
+/* Of a process that grows no more: the lines that have stopped. */
+void view_warm_up(const struct job *j, const struct member *m, struct findings *all);
 /* The line that allocates what this holder keeps: one that has the holder's function on its stack;
  * NULL: none. */
 const struct traced_line *view_line_of(const struct traced *t, const struct wire_census_holder *h);

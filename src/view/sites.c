@@ -175,6 +175,20 @@ void view_sites(const struct job *j, const struct member *m, const struct traced
             add_line(j, m, t, &t->lines[i], all);
 }
 
+void view_warm_up(const struct job *j, const struct member *m, struct findings *all)
+{
+    struct traced t;
+    double traced = m->evidence->sites->seconds - m->evidence->sites->armed;
+    unsigned kept = 0;
+    if (!(traced > 0) || !traced_of(m, NAN, m->tracks[MEMBER_ANON].last / traced, &t))
+        return;
+    for (unsigned i = 0; i < t.count; i++)
+        if (t.lines[i].has_stopped)
+            t.lines[kept++] = t.lines[i];
+    t.count = kept;
+    view_sites(j, m, &t, all);
+}
+
 /* ---- a finding and the line that allocates for it ---- */
 
 /* The holder's own function is on the stack of what it keeps. */

@@ -1,4 +1,4 @@
-"""The reports of twelve kinds of run, as a person sees them: to the letter, at 80 and 200 columns.
+"""The reports of thirteen kinds of run, as a person sees them: to the letter, at 80 and 200 columns.
 
 golden.py TIDEMARK [NAME...]             shows each recording, and compares with NAME.WIDTH.txt
 golden.py TIDEMARK --update [NAME...]    writes those files anew
@@ -39,6 +39,7 @@ KINDS = {
     "leak_worker": "worker_keeps",
     "leak_rank": "",
     "leak_gpu": "",
+    "leak_device": "",
     "leak_shm": "",
     "inconclusive": "05_ctx_output_cycle",
     "failed": "",
@@ -51,8 +52,10 @@ class Recorded:
     """How a recording of this folder is made. An answer that is kept has what no sample tells: how
     the command ended."""
 
-    def __init__(self, *command, keep_answer=False, limit_mb=0, environment=None, files=None):
+    def __init__(self, *command, keep_answer=False, limit_mb=0, environment=None, files=None,
+                 beside=None):
         self.command, self.keep_answer, self.limit_mb = command, keep_answer, limit_mb
+        self.beside = beside  # a folder of tests that the program needs beside it
         self.environment, self.files = environment or {}, files or {}
 
 
@@ -62,6 +65,8 @@ def recorded(build):
         "leak_rank": Recorded(PYTHON, "ranks.py"),
         "leak_gpu": Recorded(PYTHON, "gpu.py", environment=gpus,
                              files={"gpus.txt": "driver\ndevice uuid=GPU-0 total=80G used=400M\n"}),
+        "leak_device": Recorded(PYTHON, "device.py", beside="standin/torch",
+                                environment={"STANDIN_RECORDING": "2.5"}),
         "leak_shm": Recorded(str(build / "tests/workloads/leak_shm"), "--steps", "600", "--step-ms", "5"),
         "failed": Recorded(PYTHON, "fails.py", keep_answer=True),
         "oom_killed": Recorded(str(build / "tests/workloads/oom"), "--kb", "128", "--step-ms", "4",
@@ -98,6 +103,8 @@ def record(tidemark, name, how):
         shutil.copy(program, STAGE)
     for path, text in how.files.items():
         (STAGE / path).write_text(text)
+    if how.beside:
+        shutil.copytree(TESTS / how.beside, STAGE / pathlib.Path(how.beside).name)
     command = list(how.command)
     if "/" in command[0] and command[0] != PYTHON:
         shutil.copy(command[0], STAGE)
