@@ -1,10 +1,13 @@
-"""tests/trace/attached.py SECONDS [torch]: keeps memory in three ways, and checks itself at the end.
+"""tests/trace/attached.py SECONDS [torch | LIBRARY]: keeps memory in two ways, or three, and checks
+itself at the end. The library is loaded each time, by another thread, and unloaded.
 
 Prints "ready", then a line for every hundredth step; at the end "fine".
 """
 
+import _ctypes
 import ctypes
 import sys
+import threading
 import time
 
 SIZE = 20000
@@ -26,6 +29,21 @@ def come_and_go():
     return [str(number) for number in range(1000)]
 
 
+def keep_by_library():
+    handle = _ctypes.dlopen(sys.argv[2], 0)
+    keep = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(_ctypes.dlsym(handle, "plugin_keep"))
+    native.append(keep(SIZE))
+    _ctypes.dlclose(handle)
+
+
+def loading():
+    def step():
+        thread = threading.Thread(target=keep_by_library)
+        thread.start()
+        thread.join()
+    return step
+
+
 def training():
     import torch
 
@@ -40,7 +58,8 @@ def training():
 
 
 def main():
-    step = training() if "torch" in sys.argv else come_and_go
+    how = sys.argv[2:]
+    step = training() if how == ["torch"] else loading() if how else come_and_go
     end = time.monotonic() + float(sys.argv[1])
     print("ready", flush=True)
     steps = 0

@@ -158,6 +158,16 @@ def names_a_leak_with_it_before(bench, allocator):
         os.remove(bench.run_file)
 
 
+def leaves_a_file_alone_that_is_bound_to_the_c_library(bench):
+    """It has been told to look in its own libraries first: its blocks are not of the program's
+    allocator, and are freed by the one that made them."""
+    command = [bench.tool("trace_ways"), "deep", bench.tool("libtrace_plugin.so")]
+    printed, process = bench.run(*command, preload=installed("jemalloc"))
+    expect("kept" in printed, printed)
+    expect(not process or all("plugin_keep" not in functions(s) for s in process["sites"]),
+           "its blocks are counted")
+
+
 def names_a_leak_with_it_behind(bench, allocator):
     for way, function in (("plain", "keep_plainly"), ("array", "keep_array"),
                           ("operator", "keep_by_operator"), ("passing", "plugin_keep")):
@@ -303,6 +313,12 @@ def traces_a_running_training_and_leaves(bench):
     return traces_and_leaves(bench, "torch", shares=BOTH)
 
 
+def traces_a_running_program_that_loads_files(bench):
+    third = 1 / 3
+    return traces_and_leaves(bench, bench.tool("libtrace_plugin.so"),
+                             shares={**dict.fromkeys(BOTH, third), "plugin_keep": third})
+
+
 def traces_a_running_program_with_another_allocator(bench):
     """The C library's own malloc(), which ctypes calls, is not the program's then."""
     return traces_and_leaves(bench, preload=installed("jemalloc"), shares={"keep_in_python": 1})
@@ -378,8 +394,8 @@ CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_libra
          names_who_asked_the_program_for_malloc, names_a_file_loaded_later,
          names_a_file_loaded_and_unloaded_each_time,
          passes_on_between_others_that_ask_for_the_next, names_what_ctypes_gets_from_the_c_library,
-         stays_out_of_a_checking_program, traces_a_running_program_and_leaves,
-         traces_a_running_training_and_leaves, traces_a_running_program_with_another_allocator,
+         stays_out_of_a_checking_program, leaves_a_file_alone_that_is_bound_to_the_c_library, traces_a_running_program_and_leaves,
+         traces_a_running_training_and_leaves, traces_a_running_program_that_loads_files, traces_a_running_program_with_another_allocator,
          leaves_when_the_watcher_is_killed, samples_no_more_when_the_watcher_is_killed]
 PARALLEL = 2
 NEWER = (3, 14)  # from here on nobody has tried to attach

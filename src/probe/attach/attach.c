@@ -100,10 +100,10 @@ static void before_the_end(void);
 
 /* If torch is running its hooks now, or another thread loads a file, the next pending call tries
  * again. */
-static void detach(void)
+static void detach(bool at_once)
 {
     struct attachment *a = attachment;
-    if (!torch_unhook() || !tracing_end())
+    if (!torch_unhook() || !tracing_end(at_once))
         return;
     end_count(a, true);
     inspect_detach();
@@ -133,7 +133,7 @@ static void before_the_end(void)
             nanosleep(&(struct timespec){.tv_nsec = OUT_NS}, NULL);
         py.PyEval_RestoreThread(thread);
     }
-    detach();
+    detach(true);
 }
 
 /* ---- moments ---- */
@@ -195,7 +195,7 @@ static int on_pending(void *context)
     py_object *type, *value, *traceback;
     py.PyErr_Fetch(&type, &value, &traceback);
     if (atomic_load(&attachment->is_unwatched))
-        detach();
+        detach(false);
     else if (attachment->has_thread)
         use_moment(attachment);
     py.PyErr_Clear();
@@ -344,7 +344,7 @@ static int make_way(void)
         return 0;
     if (wire_has_reader(attachment->directory))
         return -EBUSY;
-    detach();
+    detach(false);
     return attachment ? -EAGAIN : 0;
 }
 
@@ -372,7 +372,7 @@ static int begin_attachment(const char *directory)
     ending_import();
     a->may_nudge = ending_register(before_the_end) && python_minor_version() < NOTICED_SINCE;
     if (!start_thread(a)) {
-        detach();
+        detach(true);
         return -EAGAIN;
     }
     a->is_hooked = torch_hook_steps();

@@ -15,12 +15,40 @@ void tracing_begin(const char *directory)
     is_begun = true;
 }
 
+/* A program that loads files all the time does it for moments. */
+#define PATIENCE_NS UINT64_C(700000000)
+
+static bool may_patch(void)
+{
+    static uint64_t since;
+    uint64_t now = wire_now();
+    since = since ? since : now;
+    if (!sampling_may_patch() && now < since + PATIENCE_NS)
+        return false;
+    since = 0;
+    return true;
+}
+
 /* Nothing is ordered of a process that is left alone: its file says so. */
 static void reach(void)
 {
+    if (!may_patch())
+        return;
     enum wire_trace_coverage coverage = sampling_find_coverage();
     atomic_store(&is_reached, true);
     sampling_set_coverage(coverage == WIRE_TRACE_UNDECIDED ? sampling_patch() : coverage);
+}
+
+#define LOADED_NS UINT64_C(100000000) /* between two looks for files that were loaded */
+
+static void heed_loaded(void)
+{
+    static uint64_t next;
+    uint64_t now = wire_now();
+    if (now < next)
+        return;
+    next = now + LOADED_NS;
+    sampling_heed_loaded();
 }
 
 void tracing_look(void)
@@ -28,21 +56,25 @@ void tracing_look(void)
     if (!is_begun)
         return;
     sampling_look();
-    if (!sampling_is_armed() && !atomic_load(&is_reached))
-        return;
-    if (!atomic_load(&is_reached))
+    if (!atomic_load(&is_reached) && sampling_is_armed())
         reach();
-    else
-        sampling_heed_loaded();
+    if (!atomic_load(&is_reached))
+        return;
+    heed_loaded();
     interpreter_look();
 }
 
-bool tracing_end(void)
+/* At the interpreter's end there is no later: import tables may stay changed then, but nothing is
+ * sampled any more. */
+bool tracing_end(bool at_once)
 {
     if (!is_begun)
         return true;
+    bool is_changed = atomic_load(&is_reached);
+    if (is_changed && !at_once && !may_patch())
+        return false;
     interpreter_end();
-    if (!sampling_unpatch())
+    if (is_changed && !sampling_unpatch() && !at_once)
         return false;
     sampling_end();
     atomic_store(&is_reached, false);

@@ -18,8 +18,8 @@ void tracing_begin(const char *directory);
 void tracing_look(void);
 
 /* Puts everything back. Functions of this library that threads are in, or that the program has got
- * by dlsym(), pass on for ever. False: not possible now; call it again. */
-bool tracing_end(void);
+ * by dlsym(), pass on for ever. False: not possible now, unless `at_once`; call it again. */
+bool tracing_end(bool at_once);
 
 /* On any thread: tracing_look() would do something. */
 bool tracing_is_behind(void);

@@ -36,5 +36,10 @@ bool sampling_unpatch(void)
 
 void sampling_heed_loaded(void)
 {
-    interpose_heed_loaded();
+    interpose_heed_loaded(false);
+}
+
+bool sampling_may_patch(void)
+{
+    return patch_is_calm();
 }

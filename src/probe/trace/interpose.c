@@ -541,24 +541,17 @@ static void find_allocator(void)
     allocator = range_of_file((uintptr_t) next.malloc);
 }
 
-/* What is put into import tables. */
+/* What is put into import tables; another thread may be about to ask for files loaded since. */
 static struct patch wanted[PATCH_MOST];
-static size_t wanted_count;
-
-static void want(const struct patch *list, size_t count)
-{
-    memcpy(wanted + wanted_count, list, count * sizeof(*list));
-    wanted_count += count;
-}
+static _Atomic size_t wanted_count;
 
 static bool patch(bool all)
 {
-    size_t count;
-    wanted_count = 0;
-    if (all)
-        want(patches, PATCHES);
+    size_t own = all ? PATCHES : 0, count;
     const struct patch *operators = operators_of(allocator, &count);
-    want(operators, count);
+    memcpy(wanted, patches, own * sizeof(*patches));
+    memcpy(wanted + own, operators, count * sizeof(*operators));
+    wanted_count = own + count;
     return wanted_count == 0 || patch_apply(wanted, wanted_count) >= 0;
 }
 
@@ -595,16 +588,17 @@ bool interpose_patch(void)
 
 int interpose_unpatch(void)
 {
-    int left = is_patched ? patch_undo(wanted, wanted_count) : 0;
-    if (left >= 0)
-        wanted_count = 0;
+    size_t count = wanted_count;
+    wanted_count = 0;
+    int left = is_patched ? patch_undo(wanted, count) : 0;
     is_patched = follows_lookups = left < 0;
+    wanted_count = left < 0 ? count : 0;
     return left;
 }
 
-void interpose_heed_loaded(void)
+void interpose_heed_loaded(bool at_once)
 {
-    if (wanted_count > 0 && patch_is_stale())
+    if (wanted_count > 0 && patch_is_stale() && (at_once || patch_is_calm()))
         (void) patch_apply(wanted, wanted_count);
 }
 

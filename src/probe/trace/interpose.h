@@ -34,9 +34,9 @@ bool interpose_patch(void);
 /* Returns what patch_undo() does. What the program got by dlsym() stays ours, and passes on. */
 int interpose_unpatch(void);
 
-/* Files may have been loaded since interpose_patch(), which has them patched. Takes the loader's
- * lock for a moment. */
-void interpose_heed_loaded(void);
+/* Files may have been loaded since interpose_patch(), which has them patched: `at_once`, or when
+ * patch_is_calm(). Takes a lock of the loader for a moment. */
+void interpose_heed_loaded(bool at_once);
 
 /* NULL: none of ours, or dlsym() is not followed. */
 const struct patch *interpose_find(const char *name);

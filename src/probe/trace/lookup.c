@@ -51,7 +51,7 @@ __attribute__((used, visibility("hidden"))) void *lookup_instead(void *handle, c
     if (handle == RTLD_NEXT || !name)
         return NULL;
     if (handle != RTLD_DEFAULT)
-        interpose_heed_loaded();
+        interpose_heed_loaded(true);
     const struct patch *p = interpose_find(name);
     if (!p)
         return NULL;

@@ -2,6 +2,7 @@
 #include "probe/trace/patch.h"
 
 #include "probe/trace/loaded.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -276,6 +277,21 @@ int patch_apply(const struct patch *list, size_t count)
 bool patch_is_stale(void)
 {
     return loaded_changes().added != atomic_load(&seen.added);
+}
+
+#define CALM UINT64_C(200000000) /* ns */
+
+bool patch_is_calm(void)
+{
+    static struct loaded_changes last;
+    static uint64_t since;
+    struct loaded_changes changes = loaded_changes();
+    uint64_t now = wire_now();
+    if (since != 0 && changes.added == last.added && changes.removed == last.removed)
+        return now >= since + CALM;
+    last = changes;
+    since = now;
+    return false;
 }
 
 int patch_undo(const struct patch *list, size_t count)

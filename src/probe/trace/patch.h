@@ -32,6 +32,11 @@ int patch_apply(const struct patch *list, size_t count);
 /* Files were loaded since the last patch_apply(). Takes a lock of the loader for a moment. */
 bool patch_is_stale(void);
 
+/* No file was loaded or unloaded for a while, as far as this was asked now and then. Else another
+ * thread may be inside dlopen(), waiting for a lock that the caller holds, such as the GIL. Takes a
+ * lock of the loader for a moment. */
+bool patch_is_calm(void);
+
 /* Puts *real back where a slot still leads to ours. Returns the number of slots that could not be
  * put back; -EAGAIN as above. */
 int patch_undo(const struct patch *list, size_t count);

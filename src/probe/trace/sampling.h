@@ -133,7 +133,10 @@ enum wire_trace_coverage sampling_find_coverage(void);
  * next two do, which hold it for a moment if there is nothing to do.
  */
 enum wire_trace_coverage sampling_patch(void);
-/* Those of files that were loaded meanwhile as well. */
+/* False: another thread may be loading a file, and waiting for a lock that the caller holds, such
+ * as the GIL: ask again. */
+bool sampling_may_patch(void);
+/* Those of files that were loaded meanwhile as well, once sampling_may_patch(). */
 void sampling_heed_loaded(void);
 /* Puts back all that was changed in import tables. False: not all could be. */
 bool sampling_unpatch(void);
