@@ -270,6 +270,29 @@ steps(14)
     expect(sum(s.live for s in r.found.of("device")) < 16384, r.found.memories)
 
 
+def has_a_line_where_host_memory_took_all_room(build):
+    """Compiling a model makes thousands of stacks."""
+    text = LEAK.replace("made = ", """
+def descend(path, depth):
+    if depth == 0:
+        return bytearray(8 * MB)
+    if path & 1:
+        return descend(path >> 1, depth - 1)
+    return descend(path >> 1, depth - 1)
+for path in range(8000):
+    descend(path, 60)
+made = """, 1)
+    text = text.replace("def extension(i):\n", """def extension(i, depth=60):
+    if depth:
+        return extension(i, depth - 1)
+""")
+    r = run(build, text)
+    frames = sum(len(s.frames) for s in r.found.sites)
+    expect(frames > 5000, frames)  # of the largest
+    lines = [s.frames[0] for s in r.found.of("device") if s.frames]
+    expect(lines == [("extension", "program.py", LINE + 2)], r.found.of("device"))
+
+
 def makes_no_list_of_too_many(build):
     """Of so many that torch's own list would take long."""
     many = """
@@ -339,6 +362,7 @@ CASES = [finds_the_line(v) for v in VERSIONS] + [
     forgets_what_was_freed,
     names_no_line_where_no_python_runs,
     samples_blocks_that_do_not_fit,
+    has_a_line_where_host_memory_took_all_room,
     makes_no_list_of_too_many,
     records_pinned_memory,
     leaves_the_child_of_a_fork_alone,

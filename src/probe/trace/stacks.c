@@ -137,14 +137,23 @@ static uint64_t hash_of(const struct trail *t, struct stack_place place)
     return hash ? hash : 1;
 }
 
+/* The end of the table is for the blocks of torch: few stacks, which come late. */
+#define FOR_BLOCKS (1u << 14)
+
+static uint32_t room_for(struct stack_place place)
+{
+    bool is_block = place.kind == WIRE_TRACE_DEVICE || place.kind == WIRE_TRACE_PINNED;
+    return is_block ? WIRE_TRACE_FRAMES : WIRE_TRACE_FRAMES - FOR_BLOCKS;
+}
+
 /* Room that was claimed in vain is not given back: there is none for others either. */
 static bool place_frames(struct wire_trace_layout *f, struct wire_trace_stack *s,
-                         const struct trail *t)
+                         const struct trail *t, uint32_t room)
 {
     uint32_t depth = (uint32_t) t->depth;
     uint32_t first = atomic_load(&f->frames_used);
     do
-        if (first > WIRE_TRACE_FRAMES - depth)
+        if (first > room - depth)
             return false;
     while (!atomic_compare_exchange_weak(&f->frames_used, &first, first + depth));
     memcpy(&f->frames[first], t->words, depth * sizeof(t->words[0]));
@@ -160,7 +169,7 @@ static void fill(struct wire_trace_layout *f, struct wire_trace_stack *s, const 
 {
     s->kind = (uint8_t) place.kind;
     s->device = place.device;
-    if (!place_frames(f, s, t)) {
+    if (!place_frames(f, s, t, room_for(place))) {
         s->truncated = 1;
         atomic_fetch_add(&f->stackless, 1);
     }
