@@ -9,7 +9,9 @@ of the ratios to the bare program of the same round: the median, the least and t
 Instructions are callgrind's: the difference between a longer and a shorter run, so the start does
 not count. MB is the memory (PSS) of the library and its file in the program at its end.
 
-"idle" is the preloaded library while nothing is suspect; "armed" samples every 512 KiB on average
+"--no-trace" is tidemark without the wrappers: it counts steps and reads counters. "idle" is the
+preloaded library while nothing is suspect: what it takes more than the former is the wrappers'.
+"armed" samples every 512 KiB on average
 (--interval), which is what a growth of some 50 MB a horizon leads to. memray and Scalene come from
 PyPI into BUILD/tracing-venv; heaptrack, jemalloc and tcmalloc are used where they are installed.
 What is absent is named. --python: an interpreter with torch.
@@ -53,9 +55,9 @@ def work(n):
         if len(kept) > 2000:
             kept = kept[1000:]
     return kept
-work(int(sys.argv[2]))
+work(int(sys.argv[-1]))
 begin = time.process_time()
-work(int(sys.argv[1]))
+work(int(sys.argv[-2]))
 """
 
 TRAINING = """
@@ -73,9 +75,9 @@ def train(steps):
         loss = torch.nn.functional.cross_entropy(net(x), y)
         loss.backward()
         optimizer.step()
-train(int(sys.argv[2]))
+train(int(sys.argv[-1]))
 begin = time.process_time()
-train(int(sys.argv[1]))
+train(int(sys.argv[-2]))
 """
 
 
@@ -100,7 +102,7 @@ def jobs(build, folder, python):
         Job("ping-pong malloc", [malloc, "pingpong"], 20000000, 200000,
             "asked for: idle at most 1.2"),
         Job("mixed malloc", [malloc, "mixed"], 6000000, 200000, ""),
-        Job("Python, objects", [python, str(scripts["objects"])], 60000, 2000,
+        Job("Python, objects", [python, str(scripts["objects"])], 60000, 10000,
             "asked for: idle at most 1.005, armed at most 1.15", (2000, 2000)),
     ]
     if subprocess.call([python, "-c", "import torch"], stderr=subprocess.DEVNULL) == 0:
@@ -143,9 +145,9 @@ class Tool:
 class Traced(Tool):
     counts_instructions = True
 
-    def __init__(self, name, build, interval):
+    def __init__(self, name, build, interval, library="libtidemark_preload.so"):
         super().__init__(name)
-        self.library, self.interval = build / "libtidemark_preload.so", interval
+        self.library, self.interval = build / library, interval
         if not self.library.exists():
             sys.exit(f"bench/tracing.py: {self.library} is not there: build it first")
 
@@ -217,13 +219,18 @@ def library(pattern):
     return found[0] if found else None
 
 
+def own_tools(build, interval):
+    """The second has the counting of steps and all else that is injected, but no wrappers."""
+    return [Bare("bare"), Traced("tidemark, --no-trace", build, 0, "libtidemark_probe.so"),
+            Traced("tidemark, idle", build, 0), Traced("tidemark, armed", build, interval)]
+
+
 def absent(name):
     print("absent:", name)
 
 
 def tools(build, interval, system_python):
-    out = [Bare("bare"), Traced("tidemark, idle", build, 0),
-           Traced("tidemark, armed", build, interval)]
+    out = own_tools(build, interval)
     python = peers_python(build, system_python)
     if python:
         memray = [python, "-m", "memray", "run", "-q", "-o", "{folder}/out.memray"]
@@ -237,8 +244,7 @@ def tools(build, interval, system_python):
         absent("memray, Scalene (see BUILD/tracing-venv.log)")
     out.append(Tracemalloc("tracemalloc"))
     if shutil.which("heaptrack"):
-        out.append(Wrapped("heaptrack", ["heaptrack", "--record-only", "-o", "{folder}/out"], False,
-                           "out*"))
+        out.append(Wrapped("heaptrack", ["heaptrack"], False, "heaptrack.*"))
     else:
         absent("heaptrack")
     if library("libjemalloc.so.2"):
@@ -401,9 +407,8 @@ def main():
     parser.add_argument("--run-file-seconds", type=int, default=60, help="0: leave that out")
     a = parser.parse_args()
     build = a.build.resolve()
-    all_tools = tools(build, a.interval, a.python) if not a.without_peers else [
-        Bare("bare"), Traced("tidemark, idle", build, 0),
-        Traced("tidemark, armed", build, a.interval)]
+    all_tools = own_tools(build, a.interval) if a.without_peers else tools(build, a.interval,
+                                                                           a.python)
     print("CPU time of a program's own work, against the bare program")
     print()
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:

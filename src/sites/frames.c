@@ -118,10 +118,16 @@ static bool is_telling_native(const struct site_frame *f)
     return !is_python(f) && !site_frame_is_plumbing(f);
 }
 
+static bool is_interpreter(const struct site_frame *f)
+{
+    static const char *const patterns[] = {"python", "python3*", "libpython3*", NULL};
+    return matches_any(base_name(f->module), patterns);
+}
+
 int site_own_frame(const struct site *s)
 {
     static bool (*const kinds[])(const struct site_frame *f) = {is_own_file, is_own_text, is_python,
-                                                                is_telling_native};
+                                                                is_telling_native, is_interpreter};
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (unsigned i = 0; i < s->frame_count; i++)
             if (kinds[k](&s->frames[i]) && !is_tidemark(&s->frames[i]))

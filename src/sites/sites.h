@@ -231,8 +231,8 @@ enum site_habit site_habit(const struct site *s);
 
 /*
  * The user's own line: the innermost Python frame outside packages and the standard library; else
- * the innermost Python frame; else the innermost native frame outside allocators and the C library.
- * -1: the stack is empty.
+ * the innermost Python frame; else the innermost native frame outside allocators and the C library;
+ * else, of a Python whose functions cannot be read, the interpreter's. -1: the stack is empty.
  */
 int site_own_frame(const struct site *s);
 /* Finds it for all; both ways to sites do. */

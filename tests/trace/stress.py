@@ -249,6 +249,15 @@ def ends(mode):
     return case
 
 
+def untraced(s):
+    """--no-trace: no function of the family leads to the tracer, and no order is followed."""
+    with directory() as folder:
+        Orders(folder, SMALL)
+        env = {"TIDEMARK_RUN": str(folder), "LD_PRELOAD": str(s.build / "libtidemark_probe.so")}
+        p, out, err = s.run(s.target("family", 0.2, 4), env)
+        expect(p.returncode == 0 and not list(folder.glob("*.trace")), "it was traced", out, err)
+
+
 # ---- Python ----
 
 
@@ -329,6 +338,7 @@ CASES = {
     "below run: storms of forks": watched("forks"),
     "below run: libraries that come and go": watched("loading"),
     "below run: coroutines": watched("coroutines"),
+    "without the wrappers": untraced,
     "a stack that overflows": ends("overflow"),
     "a segmentation fault among threads": ends("segfault"),
     "abort() among threads": ends("abort"),

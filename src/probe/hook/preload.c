@@ -20,6 +20,21 @@ static void in_child(void)
     interpreter_forked();
 }
 
+/* Under `run --no-trace` the library without functions of malloc's family is preloaded, and no
+ * import table is changed. */
+static void trace(const char *directory)
+{
+#ifdef TIDEMARK_INTERPOSES
+    enum wire_trace_coverage coverage = sampling_find_coverage();
+    sampling_begin(directory, coverage);
+    /* Another allocator may have been preloaded before this library. */
+    if (coverage == WIRE_TRACE_UNDECIDED)
+        sampling_set_coverage(sampling_patch());
+#else
+    (void) directory;
+#endif
+}
+
 /* Before main(). Reads and changes none of the interpreter's settings, so that it starts as it
  * would without the probe. */
 __attribute__((constructor)) static void on_load(void)
@@ -27,11 +42,7 @@ __attribute__((constructor)) static void on_load(void)
     const char *directory = getenv(WIRE_DIRECTORY_VARIABLE);
     if (!libc_is_glibc() || !directory)
         return;
-    enum wire_trace_coverage coverage = sampling_find_coverage();
-    sampling_begin(directory, coverage);
-    /* Another allocator may have been preloaded before this library. */
-    if (coverage == WIRE_TRACE_UNDECIDED)
-        sampling_set_coverage(sampling_patch());
+    trace(directory);
     /* A failed search by dlsym() would leave a message, which the program could find. */
     if (!loaded_function("Py_IsInitialized", 0) || !python_find() || py.Py_IsInitialized())
         return;
