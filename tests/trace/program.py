@@ -97,8 +97,6 @@ def mode_tools():
     """Others that hang themselves into the interpreter."""
     sink = open(os.devnull, "w")
     faulthandler.enable(sink)
-    if sys.version_info < (3, 12):  # later ones crash by themselves: they read what others change
-        faulthandler.dump_traceback_later(0.01, repeat=True, file=sink)
     gc.disable()
 
     def trace(frame, event, argument):
@@ -111,6 +109,7 @@ def mode_tools():
         sys.setprofile(lambda *a: None)
         objects(30)
         sys.setprofile(None)
+        faulthandler.dump_traceback(sink, all_threads=False)  # of running ones it may crash
 
     def switch():
         tracemalloc.start(5)
@@ -126,7 +125,6 @@ def mode_tools():
         switch()
         gc.collect()
     other.join()
-    faulthandler.cancel_dump_traceback_later()
 
 
 def mode_interpreters():
