@@ -133,6 +133,7 @@ struct sites *sites_free(struct sites *s); /* accepts NULL, returns NULL */
  *   point    SECONDS BYTES ERROR ALLOCATED REMAINS REMAINS_ERROR    in the order of time
  *   site     KIND DEVICE SAMPLES LIVE TRUNCATED OBJECTS
  *   frame    FUNCTION FILE LINE MODULE OFFSET INLINED     of the site before it, innermost first
+ *   again    N ...                                        the Nth frame of the text, from 0
  *   cohorts  BYTES ...                                    SITE_COHORTS of them
  *   memory   KIND DEVICE ARMED SECONDS GROWTH INTERVAL
  *   blocks   SPENT_SECONDS

@@ -55,6 +55,63 @@ static void add_points(struct buf *out, const struct site_point *points, unsigne
     }
 }
 
+/* Frames that were written, in their order: most stacks have most of their frames in common. */
+#define FRAMES_MOST ((size_t) SITES_MOST * SITES_MOST_FRAMES)
+#define SLOTS (2 * FRAMES_MOST) /* a power of two */
+
+struct written {
+    const struct site_frame **list;
+    size_t count;
+    uint32_t *slots; /* numbers of frames, from 1 */
+};
+
+static void begin_written(struct written *w)
+{
+    *w = (struct written){.list = malloc(FRAMES_MOST * sizeof(struct site_frame *)),
+                          .slots = calloc(SLOTS, sizeof(*w->slots))};
+    if (!w->list || !w->slots)
+        base_out_of_memory();
+}
+
+static void end_written(struct written *w)
+{
+    free(w->list);
+    free(w->slots);
+}
+
+/* Equal texts of one `sites` have one address. */
+static bool is_same_frame(const struct site_frame *a, const struct site_frame *b)
+{
+    return a->function == b->function && a->file == b->file && a->line == b->line &&
+           a->module == b->module && a->offset == b->offset && a->is_inlined == b->is_inlined;
+}
+
+static size_t hash_of(const struct site_frame *f)
+{
+    const uint64_t words[] = {(uintptr_t) f->function, (uintptr_t) f->file, (uint64_t) f->line,
+                              (uintptr_t) f->module, f->offset + f->is_inlined};
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return (size_t) hash & (SLOTS - 1);
+}
+
+/* Its number; *ret_is_new: it has to be written now. */
+static size_t number_of(struct written *w, const struct site_frame *f, bool *ret_is_new)
+{
+    size_t i = hash_of(f);
+    while (w->slots[i] && !is_same_frame(w->list[w->slots[i] - 1], f))
+        i = (i + 1) & (SLOTS - 1);
+    *ret_is_new = w->slots[i] == 0;
+    if (*ret_is_new) {
+        w->list[w->count++] = f;
+        w->slots[i] = (uint32_t) w->count;
+    }
+    return w->slots[i] - 1;
+}
+
 static void add_frame(struct buf *out, const struct site_frame *f)
 {
     buf_adds(out, "frame");
@@ -65,7 +122,22 @@ static void add_frame(struct buf *out, const struct site_frame *f)
     buf_addf(out, "\t%llu\t%d\n", (unsigned long long) f->offset, f->is_inlined);
 }
 
-static void add_site(struct buf *out, const struct site *s)
+static void add_frames(struct buf *out, struct written *w, const struct site *s)
+{
+    bool is_new = true, was_new = true;
+    for (unsigned i = 0; i < s->frame_count && i < SITES_MOST_FRAMES; i++, was_new = is_new) {
+        size_t number = number_of(w, &s->frames[i], &is_new);
+        if (!was_new && is_new)
+            buf_addc(out, '\n');
+        if (is_new)
+            add_frame(out, &s->frames[i]);
+        else
+            buf_addf(out, was_new ? "again\t%zu" : "\t%zu", number);
+    }
+    buf_adds(out, was_new ? "" : "\n");
+}
+
+static void add_site(struct buf *out, struct written *w, const struct site *s)
 {
     buf_adds(out, "site");
     add_text(out, site_kind_name(s->kind));
@@ -75,8 +147,7 @@ static void add_site(struct buf *out, const struct site *s)
     buf_addf(out, "\t%d", s->is_truncated);
     add_number(out, s->objects, 1);
     buf_addc(out, '\n');
-    for (unsigned i = 0; i < s->frame_count && i < SITES_MOST_FRAMES; i++)
-        add_frame(out, &s->frames[i]);
+    add_frames(out, w, s);
     add_points(out, s->points, s->point_count);
     buf_adds(out, "cohorts");
     for (unsigned i = 0; i < SITE_COHORTS; i++)
@@ -87,15 +158,18 @@ static void add_site(struct buf *out, const struct site *s)
 /* Returns the number of sites that fit. */
 static size_t add_sites(struct buf *out, const struct sites *s, size_t most_bytes)
 {
+    struct written w;
     size_t i = 0;
+    begin_written(&w);
     for (; i < s->count && i < SITES_MOST; i++) {
         size_t before = out->len;
-        add_site(out, &s->list[i]);
+        add_site(out, &w, &s->list[i]);
         if (out->len <= most_bytes)
             continue;
         out->len = before;
         break;
     }
+    end_written(&w);
     return i;
 }
 
@@ -164,6 +238,8 @@ struct reading {
     bool skips;        /* the last one is of an unknown kind, or has no room */
     const char *rest;  /* of the line: further fields */
     struct buf field;
+    struct site_frame *frames; /* all so far */
+    size_t frame_count;
 };
 
 static char unescaped(char c)
@@ -295,11 +371,17 @@ static struct site_frame *new_frame(struct site *s)
     return &s->frames[count];
 }
 
+static void put_frame(struct reading *r, size_t number)
+{
+    if (r->site && r->site->frame_count < SITES_MOST_FRAMES && number < r->frame_count)
+        *new_frame(r->site) = r->frames[number];
+}
+
 static void take_frame(struct reading *r)
 {
-    if (!r->site || r->site->frame_count == SITES_MOST_FRAMES)
+    if (r->frame_count == FRAMES_MOST)
         return;
-    struct site_frame *f = new_frame(r->site);
+    struct site_frame *f = &r->frames[r->frame_count++];
     f->function = next_text(r);
     f->file = next_text(r);
     double line = next_amount(r);
@@ -307,6 +389,13 @@ static void take_frame(struct reading *r)
     f->module = next_text(r);
     f->offset = next_integer(r);
     f->is_inlined = next_flag(r);
+    put_frame(r, r->frame_count - 1);
+}
+
+static void take_again(struct reading *r)
+{
+    while (*r->rest && *r->rest != '\n')
+        put_frame(r, (size_t) next_integer(r));
 }
 
 /* Points out of order are left out. */
@@ -361,7 +450,7 @@ static void take_line(struct reading *r)
     } records[] = {
         {"sampling", take_sampling}, {"counts", take_counts}, {"point", take_point},
         {"site", take_site},         {"frame", take_frame},   {"cohorts", take_cohorts},
-        {"memory", take_memory},     {"blocks", take_blocks},
+        {"again", take_again},       {"memory", take_memory}, {"blocks", take_blocks},
     };
     const char *name = next_field(r);
     for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
@@ -410,13 +499,18 @@ int sites_parse(const char *text, size_t len, struct sites **ret)
     char *copy = strndup(text, len);
     if (!copy)
         base_out_of_memory();
-    struct reading r = {.sites = new_sites(), .rest = copy};
+    struct reading r = {.sites = new_sites(),
+                        .rest = copy,
+                        .frames = malloc(FRAMES_MOST * sizeof(struct site_frame))};
+    if (!r.frames)
+        base_out_of_memory();
     while (*(r.rest += strcspn(r.rest, "\n"))) {
         r.rest++;
         take_line(&r);
     }
     conclude(r.sites);
     buf_release(&r.field);
+    free(r.frames);
     free(copy);
     *ret = r.sites;
     return 0;

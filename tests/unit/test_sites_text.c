@@ -127,16 +127,16 @@ TEST(sites__take_no_memory_that_makes_no_sense)
 TEST(sites__that_do_not_fit_become_others)
 {
     enum { MANY = 300, FRAMES = 200 };
-    static struct site_frame frames[FRAMES];
+    static struct site_frame frames[MANY * FRAMES];
     static struct site list[MANY];
-    for (int i = 0; i < FRAMES; i++)
+    for (int i = 0; i < MANY * FRAMES; i++)
         frames[i] = (struct site_frame){.function = "a_function_with_a_name_of_some_length",
                                         .file = "/a/file.py",
                                         .line = i,
                                         .module = ""};
     for (int i = 0; i < MANY; i++) {
         list[i] = made_site;
-        list[i].frames = frames;
+        list[i].frames = frames + i * FRAMES;
         list[i].frame_count = FRAMES;
     }
     struct sites many = made;
@@ -156,4 +156,31 @@ TEST(sites__kinds_have_names)
 {
     for (int kind = 0; kind < SITE_KINDS; kind++)
         CHECK(site_kind_name((enum site_kind) kind)[0]);
+}
+
+TEST(text__writes_a_frame_that_stacks_share_once)
+{
+    static const char text[] = SITES_FIRST_LINE "\n"
+                                                "site\tmalloc\t\t1\t1\t0\t1\n"
+                                                "frame\ta\tx.c\t1\t\t0\t0\n"
+                                                "frame\tmain\tx.c\t9\t\t0\t0\n"
+                                                "site\tmalloc\t\t1\t1\t0\t1\n"
+                                                "frame\tb\tx.c\t2\t\t0\t0\n"
+                                                "again\t1\t0\t7\n"
+                                                "frame\tc\tx.c\t3\t\t0\t0\n";
+    struct sites *s, *t;
+    struct buf out = BUF_INIT;
+    CHECK(sites_parse(text, strlen(text), &s) == 0 && s->count == 2);
+    CHECK(s->list[1].frame_count == 4); /* there is no seventh frame */
+    CHECK_TEXT(s->list[1].frames[1].function, "main");
+    CHECK_TEXT(s->list[1].frames[2].function, "a");
+    CHECK_TEXT(s->list[1].frames[3].function, "c");
+    sites_write(s, &out);
+    CHECK(strstr(buf_text(&out), "again\t1\t0\nframe\tc\t"));
+    CHECK(strstr(strstr(buf_text(&out), "main") + 1, "main") == NULL);
+    CHECK(sites_parse(buf_text(&out), out.len, &t) == 0 && t->list[1].frame_count == 4);
+    CHECK_TEXT(t->list[1].frames[3].function, "c");
+    buf_release(&out);
+    sites_free(s);
+    sites_free(t);
 }
