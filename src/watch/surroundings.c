@@ -186,13 +186,16 @@ static void add_end_notes(const struct watch *w, struct view *v)
  * would mislead. */
 static void add_warnings(const struct watch *w, struct view *v)
 {
-    struct buf asked = BUF_INIT, refused = BUF_INIT;
+    struct buf asked = BUF_INIT, refused = BUF_INIT, untraced = BUF_INIT;
     add_foreign_notes(w, v);
     buf_adds(&asked, w->options.note ? w->options.note : "");
     if (isfinite(sum_reported(&w->job, "cleanup.refused")))
         note_cleanup_refused(&refused);
+    if (w->options.trace_bytes > 0 && v->found.tracer_count == 0 && isfinite(w->job.ended))
+        note_not_traced(&untraced);
     add_note(v, &asked);
     add_note(v, &refused);
+    add_note(v, &untraced);
     v->warning_count = v->note_count;
 }
 

@@ -144,6 +144,13 @@ void note_cleanup_refused(struct buf *out)
                   "every=10,gc=1,trim=0");
 }
 
+void note_not_traced(struct buf *out)
+{
+    buf_adds(out,
+             "no allocation was traced: the job ended at once, or its programs have an allocator "
+             "of their own (a sanitizer, a static program, malloc linked in)");
+}
+
 /* ---- the run file, the end, the limit ---- */
 
 void note_store_incomplete(struct buf *out, const char *why)

@@ -57,6 +57,8 @@ void note_cleanup_begin(struct buf *out);
 void note_cleanup_action(struct buf *out, bool first, const char *action, double freed_bytes,
                          double seconds);
 void note_cleanup_refused(struct buf *out);
+/* --trace was given, and no process was traced. */
+void note_not_traced(struct buf *out);
 
 void note_store_incomplete(struct buf *out, const char *why);
 void note_still_running(struct buf *out, size_t processes);
