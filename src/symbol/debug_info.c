@@ -105,6 +105,7 @@ static const char *linked_name(const struct libdw *dw, struct libdw_die *die)
 {
     struct libdw_attribute a;
     if (dw->inherited(die, LIBDW_LINKED_NAME, &a) || dw->inherited(die, LIBDW_OLD_LINKED_NAME, &a))
+        /* cppcheck-suppress returnDanglingLifetime ; the text is in the file's mapping */
         return dw->text(&a);
     return NULL;
 }
