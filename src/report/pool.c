@@ -59,11 +59,12 @@ size_t pool_number(struct pool *p, const char *bytes, size_t len)
     size_t slot = find_slot(p, bytes, len);
     if (p->slots[slot])
         return p->slots[slot] - 1;
-    char *copy = malloc(len + 1);
-    if (!copy)
+    struct pool_text *t = &p->list[p->count];
+    t->bytes = malloc(len + 1);
+    t->len = len;
+    if (!t->bytes)
         base_out_of_memory();
-    memcpy(copy, bytes, len);
-    p->list[p->count] = (struct pool_text){copy, len};
+    memcpy(t->bytes, bytes, len);
     p->slots[slot] = p->count + 1;
     return p->count++;
 }

@@ -101,7 +101,7 @@ uint64_t python_text_hint(const py_object *text)
 
 static bool copies(const char *text)
 {
-    char copy[64];
+    char copy[64] = "";
     py_object *o = py.PyUnicode_FromString(text);
     if (o)
         python_text_copy(o, copy, sizeof(copy));
