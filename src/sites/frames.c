@@ -228,7 +228,7 @@ static void end_part(struct route *l, size_t at)
     bool is_repeated =
         last && last->bytes == p.bytes && memcmp(text + last->at, text + p.at, p.bytes) == 0;
     if (!is_repeated)
-        l->parts[l->count++] = p;
+        l->parts[l->count++] = p; /* NOLINT: there is one for each frame */
 }
 
 static bool is_telling(const struct site_frame *f, bool named)

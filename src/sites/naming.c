@@ -99,7 +99,7 @@ static struct site_frame *new_named(struct naming *n)
 
 static const char *keep(struct naming *n, const char *text)
 {
-    return site_texts_keep(n->texts, text, strlen(text));
+    return text ? site_texts_keep(n->texts, text, strlen(text)) : "";
 }
 
 static void name_native(struct naming *n, struct native *a, site_namer *name, void *context)

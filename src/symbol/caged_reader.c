@@ -55,7 +55,7 @@ static bool belongs(const struct elf_bytes *debug, const struct elf_bytes *file)
 
 static void open_debug(struct reader *r)
 {
-    struct elf_bytes debug;
+    struct elf_bytes debug = {0};
     const char *link;
     uint32_t crc;
     if (r->in->debug >= 0) {

@@ -14,7 +14,7 @@ int debug_info_open(const struct libdw *dw, const void *bytes, size_t size, stru
 {
     if (!dw->begin)
         return -ENOTSUP;
-    void *elf = dw->elf_memory((char *) (uintptr_t) bytes, size);
+    void *elf = dw->elf_memory((char *) (uintptr_t) bytes, size); /* NOLINT: reads only */
     void *dwarf = elf ? dw->begin(elf, LIBDW_READ, NULL) : NULL;
     if (!dwarf)
         return -ENOEXEC;
