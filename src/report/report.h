@@ -29,6 +29,16 @@ void report_why_json(struct json *j, const char *series, const struct answer *an
 void report_opening(struct buf *out, const struct report_job *job,
                     const struct report_style *style);
 
+/* The same line by line, for those who lay them out themselves: cleaned, not coloured, no line
+ * ends; an empty one: nothing to say. The caller releases them. */
+struct report_lines {
+    struct buf verdict, why, next;
+    const char *next_label; /* "fix", "next", "ended" */
+};
+void report_lines(struct report_lines *ret, const struct report_job *job,
+                  const struct report_style *style);
+void report_lines_release(struct report_lines *lines);
+
 /* Only its first sentence, on one unwrapped line with a line end: "LEAK (low): rss grows 5
  * MB/step". */
 void report_headline(struct buf *out, const struct report_job *job,
@@ -96,6 +106,9 @@ void report_run_text(struct buf *out, const struct view *v, const char *run_file
                      const struct report_style *style);
 void report_run_headline(struct buf *out, const struct view *v, const struct report_style *style);
 void report_run_json(struct buf *out, const struct view *v);
+/* The opening of report_run_text(). */
+void report_run_lines(struct report_lines *ret, const struct view *v,
+                      const struct report_style *style);
 
 /* The paragraph announced when a series turns to leak; ends with a line end. */
 void report_alarm(struct buf *out, const struct view *v, size_t series,
@@ -215,5 +228,8 @@ void report_advice_json(struct buf *out, const struct report_advice *a);
 /* Only the chart: floor and range of the history with axes, `height` rows in the style's width. */
 void report_chart(struct buf *out, const struct report_series *s, unsigned height,
                   const struct report_style *style);
+
+/* The floor that charts show, for each block of a history of at most HISTORY_BLOCKS. */
+void report_floor(const struct history *h, double *ret_floor);
 
 #endif

@@ -451,6 +451,25 @@ static void add_short(struct buf *out, const struct view *v, const struct run_jo
     }
 }
 
+void report_run_lines(struct report_lines *ret, const struct view *v,
+                      const struct report_style *style)
+{
+    struct run_job j;
+    run_job_init(&j, v);
+    report_lines(ret, &j.job, style);
+    if (is_too_short(v)) {
+        buf_clear(&ret->verdict);
+        buf_clear(&ret->why);
+        summary_short(&ret->verdict, v->seconds, style);
+    }
+    if (is_too_short(v) && v->ending) {
+        buf_clear(&ret->next);
+        utf8_add_clean(&ret->next, v->ending, style->ascii);
+        ret->next_label = "ended";
+    }
+    run_job_release(&j);
+}
+
 void report_run_text(struct buf *out, const struct view *v, const char *run_file,
                      const struct report_style *style)
 {
