@@ -67,6 +67,21 @@ static void add_opening(struct json *j, const struct view *v)
     report_lines_release(&lines);
 }
 
+static void add_run_facts(struct json *j, const struct view *v)
+{
+    struct report_facts facts;
+    report_run_facts(&facts, v);
+    json_array_begin(j, "facts");
+    for (size_t i = 0; i < facts.count; i++) {
+        json_object_begin(j, NULL);
+        json_string(j, "label", facts.list[i].label);
+        page_json_text(j, "text", buf_text(&facts.list[i].text));
+        json_object_end(j);
+    }
+    json_array_end(j);
+    report_facts_release(&facts);
+}
+
 static void add_texts(struct json *j, const struct view *v)
 {
     struct report_series *series = calloc(v->count + 1, sizeof(*series));
@@ -100,6 +115,7 @@ static int add_members(struct json *j, struct page_source *s, bool live, const s
     int r = 0;
     add_head(j, s, live);
     add_opening(j, v);
+    add_run_facts(j, v);
     if (v->answer.deciding < v->count)
         json_integer(j, "deciding", (int64_t) v->answer.deciding);
     add_texts(j, v);
