@@ -623,13 +623,18 @@ static void add_json_row(struct json *j, const struct view_row *r, const char *r
 
 void report_run_json(struct buf *out, const struct view *v)
 {
+    report_run_json_of(out, v, NULL);
+}
+
+void report_run_json_of(struct buf *out, const struct view *v, const bool *shown)
+{
     struct json j;
     struct run_job job;
     run_job_init(&job, v);
     report_json_begin(&j, out);
     report_json_verdict(&j, &job.job);
     add_json_job(&j, v);
-    report_json_all_series(&j, &job.job);
+    report_json_some_series(&j, &job.job, shown);
     report_json_found(&j, &v->found);
     report_json_patterns(&j, v->patterns, v->pattern_count);
     activities_json(&j, v);
