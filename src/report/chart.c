@@ -35,18 +35,18 @@ struct profile {
  * falls below in some stretch of 2 * half + 1 blocks that contains it (a morphological opening).
  * Spikes narrower than the stretch vanish and ramps stay; stretches may reach past the ends.
  */
-static void find_floor(const struct history *h, double *floor_of)
+void report_floor(const struct history *h, double *ret_floor)
 {
     int count = (int) h->count, half = count / 24 < 6 ? count / 24 : 6;
     for (int i = 0; i < count; i++) {
-        floor_of[i] = -INFINITY;
+        ret_floor[i] = -INFINITY;
         for (int middle = i - half; middle <= i + half; middle++) {
             double least = INFINITY;
             for (int k = middle - half; k <= middle + half; k++) {
                 if (k >= 0 && k < count)
                     least = fmin(least, h->blocks[k].min);
             }
-            floor_of[i] = fmax(floor_of[i], least);
+            ret_floor[i] = fmax(ret_floor[i], least);
         }
     }
 }
@@ -88,7 +88,7 @@ static void make_profile(const struct chart *c, const struct history *h, struct 
 
     for (unsigned i = 0; i < count; i++)
         p->floor[i] = p->top[i] = NAN;
-    find_floor(h, floor_of);
+    report_floor(h, floor_of);
     for (unsigned i = 0; i < h->count; i++) {
         unsigned column = column_of(c, h->blocks[i].at);
         p->floor[column] = fmin(p->floor[column], floor_of[i]);
