@@ -190,7 +190,8 @@ static void write_job(const struct folder *f, unsigned processes, double seconds
             sum += bytes + MB;
         }
         store_add_sample(s, total, t, sum);
-        if (store_commit(s, t) < 0)
+        /* Not at every look: each waits for the disk. */
+        if (fmod(t, 10 * every) == 0 && store_commit(s, t) < 0)
             abort();
     }
     if (store_close(s, seconds) < 0)
@@ -450,6 +451,60 @@ TEST(page__of_what_is_no_run_file_is_an_error)
     CHECK(log && fputs("step 1 memory 5 MB\n", log) >= 0 && fclose(log) == 0);
     CHECK(page_open(f.file, &s, &error) == -EINVAL && strstr(error.text, "not a run file"));
     CHECK(page_open(f.path, &s, &error) == -EISDIR);
+    folder_end(&f);
+}
+
+struct bytes {
+    char text[1 << 20];
+    size_t len;
+};
+
+static void read_file(const struct folder *f, struct bytes *ret)
+{
+    FILE *file = fopen(f->file, "r");
+    ret->len = file ? fread(ret->text, 1, sizeof ret->text, file) : 0;
+    if (!file || fclose(file) != 0 || ret->len < 8192)
+        abort();
+}
+
+/* The file with `count` bytes overwritten, anywhere but in its first page. */
+static void write_damaged(const struct folder *f, const struct bytes *whole, struct random *random,
+                          unsigned count)
+{
+    static struct bytes damaged;
+    damaged = *whole;
+    for (unsigned i = 0; i < count; i++) {
+        size_t at = 4096 + (size_t) (random_uniform(random) * (double) (whole->len - 4096));
+        damaged.text[at] = (char) random_bits(random);
+    }
+    FILE *file = fopen(f->file, "w");
+    if (!file || fwrite(damaged.text, 1, damaged.len, file) != damaged.len || fclose(file) != 0)
+        abort();
+}
+
+/* It is an error with a sentence, or a document of what can be read. */
+TEST(page__of_a_damaged_file_is_valid_or_an_error)
+{
+    static struct bytes whole;
+    struct folder f = folder_begin();
+    struct random random = {23};
+    unsigned read = 0, refused = 0;
+    write_job(&f, 2, 40, 1);
+    read_file(&f, &whole);
+    for (unsigned i = 0; i < 60; i++) {
+        struct page_source *s = NULL;
+        struct store_error error = {""};
+        struct buf doc = BUF_INIT;
+        write_damaged(&f, &whole, &random, 1 + i);
+        int r = page_open(f.file, &s, &error);
+        if (r == 0)
+            r = page_json(&doc, s, false, &error);
+        CHECK(r == 0 ? is_json(&doc) && is_utf8(&doc) : error.text[0] != '\0' && doc.len == 0);
+        *(r == 0 ? &read : &refused) += 1;
+        page_free(s);
+        buf_release(&doc);
+    }
+    CHECK(read > 0 && refused > 0);
     folder_end(&f);
 }
 
