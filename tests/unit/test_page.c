@@ -376,7 +376,7 @@ TEST(page__a_span_has_the_samples_within_it)
     struct store_error error;
     struct buf span = BUF_INIT;
     write_job(&f, 1, 300, 1);
-    CHECK(page_open(f.file, &s, &error) == 0);
+    CHECK(page_open_samples(f.file, &s, &error) == 0);
     CHECK(page_span_json(&span, s, 0, 100, 109, 1000) == 0);
     CHECK(is_json(&span) && length_at(&span, "t") == 10 && number_at(&span, "t/0") == 100000);
     buf_clear(&span);
@@ -389,6 +389,31 @@ TEST(page__a_span_has_the_samples_within_it)
     CHECK(page_span_json(&span, s, 0, 5000, 6000, 16) == 0 && length_at(&span, "t") == 0);
     page_free(s);
     buf_release(&span);
+    folder_end(&f);
+}
+
+/* ---- a folder of runs ---- */
+
+TEST(page__a_run_in_a_list_has_its_verdict)
+{
+    struct folder f = folder_begin();
+    struct page_source *s;
+    struct store_error error;
+    struct buf text = BUF_INIT;
+    struct json j;
+    write_job(&f, 1, 300, 1);
+    CHECK(page_open(f.file, &s, &error) == 0);
+    json_init(&j, &text, 0);
+    page_add_run(&j, s, "runs/run/", true);
+    CHECK(is_json(&text));
+    CHECK_TEXT(text_at(&text, "href"), "runs/run/");
+    CHECK_TEXT(text_at(&text, "name"), "run.tide");
+    CHECK_TEXT(text_at(&text, "verdict"), "leak");
+    CHECK_TEXT(text_at(&text, "command"), "python train.py");
+    CHECK(strncmp(text_at(&text, "summary"), "LEAK (", 6) == 0);
+    CHECK(number_at(&text, "started") == 1.75e9 && token_at(&text, "live").type == JSON_TRUE);
+    page_free(s);
+    buf_release(&text);
     folder_end(&f);
 }
 
