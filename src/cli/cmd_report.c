@@ -34,8 +34,6 @@ struct report {
     bool open, markdown, json;
 };
 
-extern char **environ;
-
 /* ---- what is written ---- */
 
 static int explain(const char *path, int code, const struct store_error *error)

@@ -79,11 +79,12 @@ int page_open_samples(const char *path, struct page_source **ret, struct store_e
     const char *slash = strrchr(path, '/');
     s->name = copy(slash ? slash + 1 : path);
     int r = store_open(path, &s->store, ret_error);
-    if (r < 0)
-        s = page_free(s);
-    else
-        *ret = s;
-    return r;
+    if (r < 0) {
+        page_free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
 }
 
 int page_open(const char *path, struct page_source **ret, struct store_error *ret_error)
