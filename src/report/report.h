@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_REPORT_H
 #define TIDEMARK_REPORT_H
 
+#include "report/axis.h"
+#include "report/curve.h"
 #include "verdict/verdict.h"
 #include "view/view.h"
 #include "words/words.h"
@@ -193,6 +195,9 @@ int report_speedscope(struct buf *out, const struct report_stacks *r);
 int report_pprof(struct buf *out, const struct report_stacks *r);
 /* docs/JSON.md: every listed site of the wanted kinds, with its points. */
 int report_sites_json(struct buf *out, const struct report_stacks *r);
+
+/* Escapes a clean text for elements and attributes of XML. */
+void report_escape(struct buf *out, const char *text);
 
 /* ---- advice ---- */
 
