@@ -68,10 +68,11 @@ static int recall(struct load *l)
 }
 
 static int read_source(struct reading *r, const char *argument, const struct plotted_options *o,
-                       const char *name)
+                       const char *name, bool is_first)
 {
     r->options = o->load;
     r->options.series = name;
+    r->options.quiet = o->load.quiet || !is_first; /* what was guessed is said once */
     int e = load_open(argument, &r->options, &r->load);
     if (e < 0)
         return e;
@@ -98,7 +99,8 @@ static int read_all(struct plotted *p, const char *argument, const struct plotte
         return -EINVAL;
     }
     for (unsigned i = 0; i < count; i++) {
-        int r = read_source(&p->readings[i], argument, o, o->name_count > 0 ? o->names[i] : NULL);
+        int r = read_source(&p->readings[i], argument, o, o->name_count > 0 ? o->names[i] : NULL,
+                            i == 0);
         if (r < 0)
             return r;
         p->count = i + 1;

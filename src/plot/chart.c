@@ -10,6 +10,7 @@
 #define SMALL 180.0 /* so high a chart leaves a name out rather than letting it cover the curve */
 #define MOST_TICKS 100u
 #define SEEN_RISE 0.05 /* of the height of a chart */
+#define NEEDLE 7.0     /* half the width of a peak between blocks far apart */
 #define SAMPLES 9      /* of a box that the curve may run through */
 
 double chart_x(const struct chart *c, double at)
@@ -26,19 +27,56 @@ double chart_y(const struct chart *c, double value)
 
 /* ---- where the curve is ---- */
 
-/* Floor and peak, as drawn, at a place between the first and the last block. */
-static void curve_at(const struct chart *c, double x, double *ret_floor, double *ret_peak)
+static void add_top(struct chart *c, double x, double y)
+{
+    c->top[c->top_count++] = (struct point){x, y};
+}
+
+/*
+ * The upper edge between two blocks. Far apart, nobody knows when between them memory rose: each
+ * peak is drawn as a needle, and two spikes are not one high level.
+ */
+static void add_between(struct chart *c, unsigned i)
+{
+    const struct history_block *a = &c->s->history->blocks[i], *b = a + 1;
+    double from = chart_x(c, a->at), to = chart_x(c, b->at), width = NEEDLE * c->look->unit;
+    if (to - from <= 2 * width)
+        return;
+    bool are_spikes = marks_is_spike(c, i) && marks_is_spike(c, i + 1);
+    double above = are_spikes ? 0 : fmin(a->peak - c->floor[i], b->peak - c->floor[i + 1]);
+    double share = width / (to - from), rise = c->floor[i + 1] - c->floor[i];
+    add_top(c, from + width, chart_y(c, c->floor[i] + share * rise + above));
+    add_top(c, to - width, chart_y(c, c->floor[i + 1] - share * rise + above));
+}
+
+static void find_top(struct chart *c)
 {
     const struct history *h = c->s->history;
+    for (unsigned i = 0; i < h->count; i++) {
+        add_top(c, chart_x(c, h->blocks[i].at), chart_y(c, h->blocks[i].peak));
+        if (i + 1 < h->count)
+            add_between(c, i);
+    }
+}
+
+/* The height of a line at a place between its ends. */
+static double height_at(const struct point *points, unsigned count, double x)
+{
     unsigned i = 1;
-    while (i + 1 < h->count && chart_x(c, h->blocks[i].at) < x)
+    while (i + 1 < count && points[i].x < x)
         i++;
-    unsigned last = i < h->count ? i : 0, first = last > 0 ? last - 1 : 0;
-    double from = chart_x(c, h->blocks[first].at), to = chart_x(c, h->blocks[last].at);
-    double part = to > from ? fmin(fmax((x - from) / (to - from), 0), 1) : 0;
-    *ret_floor = chart_y(c, c->floor[first] + part * (c->floor[last] - c->floor[first]));
-    *ret_peak =
-        chart_y(c, h->blocks[first].peak + part * (h->blocks[last].peak - h->blocks[first].peak));
+    if (count < 2)
+        return points[0].y;
+    const struct point *a = &points[i - 1], *b = &points[i];
+    double part = b->x > a->x ? fmin(fmax((x - a->x) / (b->x - a->x), 0), 1) : 0;
+    return a->y + part * (b->y - a->y);
+}
+
+static void floor_points(const struct chart *c, struct point *ret)
+{
+    const struct history *h = c->s->history;
+    for (unsigned i = 0; i < h->count; i++)
+        ret[i] = (struct point){chart_x(c, h->blocks[i].at), chart_y(c, c->floor[i])};
 }
 
 /* Spikes between the places looked at. */
@@ -57,14 +95,17 @@ static bool crosses_peak(const struct chart *c, const struct box *box)
 /* At a place of the picture. */
 static bool crosses_at(const struct chart *c, const struct box *box, double x)
 {
-    const struct history *h = c->s->history;
+    struct point points[HISTORY_BLOCKS];
     double bottom, top;
-    if (x >= chart_x(c, h->blocks[0].at) && x <= chart_x(c, h->blocks[h->count - 1].at))
-        curve_at(c, x, &bottom, &top);
-    else if (c->ahead.is_shown && x > chart_x(c, c->ahead.from))
+    if (x >= c->top[0].x && x <= c->top[c->top_count - 1].x) {
+        floor_points(c, points);
+        bottom = height_at(points, c->s->history->count, x);
+        top = height_at(c->top, c->top_count, x);
+    } else if (c->ahead.is_shown && x > chart_x(c, c->ahead.from)) {
         forecast_at(c, x, &bottom, &top);
-    else
+    } else {
         return false;
+    }
     return top - 2 * c->look->unit < box->bottom && bottom + 2 * c->look->unit > box->top;
 }
 
@@ -99,7 +140,8 @@ bool chart_label(struct chart *c, const struct point *places, const enum align *
 {
     struct text_style style = look_text(c->look, LOOK_LABEL, rgb);
     bool is_small = c->plot.bottom - c->plot.top < SMALL * c->look->unit;
-    for (int pass = 0; pass <= (anyhow && !is_small); pass++)
+    int passes = anyhow && !is_small ? 2 : 1;
+    for (int pass = 0; pass < passes; pass++)
         for (size_t i = 0; i < count; i++) {
             style.align = aligns[i];
             if (try_label(c, places[i], text, &style, pass > 0))
@@ -137,8 +179,10 @@ static void set_y(struct chart *c)
     double low, high;
     curve_range(c->s, &low, &high);
     forecast_widen(c, &low, &high);
-    if (marks_any_spike(c->s)) /* room for a name above the highest */
-        high += 0.08 * (high - low);
+    /* Neither the curve nor the name of a spike lies on an edge. */
+    double room = high - low;
+    high += (marks_any_spike(c->s) ? 0.08 : 0.03) * room;
+    low = low > 0 ? fmax(low - 0.03 * room, 0) : low;
     unsigned ticks = (unsigned) ((c->plot.bottom - c->plot.top) / (60 * c->look->unit)) + 1;
     axis_values(&c->y, low, high, ticks > 1 ? ticks : 2, c->s->info->unit);
 }
@@ -303,25 +347,23 @@ static void draw_phases(struct chart *c)
 
 static void draw_range(struct chart *c)
 {
-    const struct history *h = c->s->history;
-    struct point points[2 * HISTORY_BLOCKS];
-    for (unsigned i = 0; i < h->count; i++) {
-        double x = chart_x(c, h->blocks[i].at);
-        points[i] = (struct point){x, chart_y(c, h->blocks[i].peak)};
-        points[2 * h->count - 1 - i] = (struct point){x, chart_y(c, c->floor[i])};
-    }
-    canvas_area(c->canvas, points, 2 * h->count, look_paint(c->look->range, 0.55));
-    canvas_line(c->canvas, points, h->count, c->look->unit, 0, look_paint(c->look->range, 1));
+    struct point points[5 * HISTORY_BLOCKS], below[HISTORY_BLOCKS];
+    unsigned count = c->s->history->count, all = c->top_count;
+    floor_points(c, below);
+    memcpy(points, c->top, all * sizeof(points[0]));
+    for (unsigned i = count; i-- > 0;)
+        points[all++] = below[i];
+    canvas_area(c->canvas, points, all, look_paint(c->look->range, 0.55));
+    canvas_line(c->canvas, c->top, c->top_count, c->look->unit, 0, look_paint(c->look->range, 1));
 }
 
 static void draw_floor(struct chart *c)
 {
-    const struct history *h = c->s->history;
     struct point points[HISTORY_BLOCKS];
-    for (unsigned i = 0; i < h->count; i++)
-        points[i] = (struct point){chart_x(c, h->blocks[i].at), chart_y(c, c->floor[i])};
-    canvas_line(c->canvas, points, h->count, 3 * c->look->unit, 0, look_paint(c->look->floor, 1));
-    if (h->count == 1)
+    unsigned count = c->s->history->count;
+    floor_points(c, points);
+    canvas_line(c->canvas, points, count, 3 * c->look->unit, 0, look_paint(c->look->floor, 1));
+    if (count == 1)
         canvas_circle(c->canvas, points[0], 5 * c->look->unit, look_paint(c->look->floor, 1));
 }
 
@@ -351,6 +393,7 @@ int chart_draw(struct chart *c, struct box box, bool by_time)
     curve_floor(c->s->history, c->floor);
     forecast_find(c);
     lay_out(c, box);
+    find_top(c);
     draw_phases(c);
     each_tick(c, &c->y, draw_value, NULL);
     struct box wide = {c->plot.left, c->plot.top - 2 * c->look->unit, c->plot.right,

@@ -26,7 +26,9 @@ struct chart {
     struct ahead ahead;
     double floor[HISTORY_BLOCKS];
     struct axis x, y;
-    struct box plot;   /* inside the axes */
+    struct box plot;                      /* inside the axes */
+    struct point top[4 * HISTORY_BLOCKS]; /* the upper edge of the range, in the picture */
+    unsigned top_count;
     double upright[2]; /* where upright lines are, which no text may cross */
     unsigned upright_count;
 };
@@ -61,5 +63,7 @@ void forecast_at(const struct chart *c, double x, double *ret_low, double *ret_h
 /* marks.c: spikes with their names, onset and alarm. */
 void marks_draw(struct chart *c);
 bool marks_any_spike(const struct report_series *s);
+/* Whether a block stands out as a spike. */
+bool marks_is_spike(const struct chart *c, unsigned block);
 
 #endif

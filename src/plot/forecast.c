@@ -212,7 +212,7 @@ static void note_place(const struct note *n, struct chart *c)
 void forecast_label(struct chart *c)
 {
     struct buf text = BUF_INIT;
-    struct note note;
+    struct note note = {.width = 0};
     if (is_limit_shown(c))
         label_limit(c);
     if (c->ahead.is_shown)

@@ -24,6 +24,12 @@ bool marks_any_spike(const struct report_series *s)
     return s->answer->spikes.count > 0 && s->answer->spikes.height > 0;
 }
 
+bool marks_is_spike(const struct chart *c, unsigned block)
+{
+    double height = c->s->history->blocks[block].peak - c->floor[block];
+    return marks_any_spike(c->s) && height > 0.5 * c->s->answer->spikes.height;
+}
+
 /* The activity's name, where the answer counts spikes during it too. */
 static const char *name_of(const struct chart *c, unsigned activity)
 {
@@ -40,18 +46,31 @@ static const char *name_of(const struct chart *c, unsigned activity)
 static void find_spikes(const struct chart *c, struct spikes *ret)
 {
     const struct history *h = c->s->history;
-    double least = 0.5 * c->s->answer->spikes.height;
     bool is_inside = false;
     ret->count = 0;
-    for (unsigned i = 0; i < h->count && marks_any_spike(c->s); i++) {
+    for (unsigned i = 0; i < h->count; i++) {
         double height = h->blocks[i].peak - c->floor[i];
-        bool is_spike = height > least;
+        bool is_spike = marks_is_spike(c, i);
         struct spike found = {i, height, name_of(c, h->blocks[i].activity)};
         if (is_spike && !is_inside)
             ret->list[ret->count++] = found;
         else if (is_spike && height > ret->list[ret->count - 1].height)
             ret->list[ret->count - 1] = found;
         is_inside = is_spike;
+    }
+}
+
+/* As many as the answer counts, the highest. */
+static void keep_highest(struct spikes *all, unsigned most)
+{
+    while (all->count > most) {
+        unsigned lowest = 0;
+        for (unsigned i = 1; i < all->count; i++)
+            if (all->list[i].height < all->list[lowest].height)
+                lowest = i;
+        all->count--;
+        memmove(&all->list[lowest], &all->list[lowest + 1],
+                (all->count - lowest) * sizeof(all->list[0]));
     }
 }
 
@@ -96,10 +115,10 @@ static bool label_spike(struct chart *c, const struct spike *s, const char *text
     struct point top = top_of(c, s);
     double gap = 11 * c->look->unit;
     const struct point places[] = {{top.x, top.y - gap},
+                                   {top.x - gap / 2, top.y - gap},
+                                   {top.x + gap / 2, top.y - gap},
                                    {top.x + gap, top.y + gap / 2},
-                                   {top.x - gap, top.y + gap / 2},
-                                   {top.x + gap, top.y - gap / 2},
-                                   {top.x - gap, top.y - gap / 2}};
+                                   {top.x - gap, top.y + gap / 2}};
     static const enum align aligns[] = {ALIGN_MIDDLE, ALIGN_LEFT, ALIGN_RIGHT, ALIGN_LEFT,
                                         ALIGN_RIGHT};
     return chart_label(c, places, aligns, 5, text, c->look->spike, anyhow);
@@ -124,6 +143,7 @@ static void draw_spikes(struct chart *c)
     struct spikes all;
     const struct answer *a = c->s->answer;
     find_spikes(c, &all);
+    keep_highest(&all, a->spikes.count);
     double size = (all.count >= MANY_SPIKES ? 2.5 : 4.5) * c->look->unit;
     for (unsigned i = 0; i < all.count; i++)
         draw_spike(c, &all.list[i], size);

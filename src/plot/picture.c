@@ -46,8 +46,9 @@ static bool is_main(const struct plot_job *job, size_t i)
 }
 
 /* The lower, the more it needs attention; UNSHOWN: it has no chart. */
-#define RANK_HEALTHY 4
-#define UNSHOWN 5
+#define RANK_MAIN 4
+#define RANK_OTHER 5
+#define UNSHOWN 6
 
 static int rank_of(const struct plot_job *job, size_t i, enum plot_choice choice)
 {
@@ -63,7 +64,10 @@ static int rank_of(const struct plot_job *job, size_t i, enum plot_choice choice
         return a->severity != SEVERITY_NEGLIGIBLE ? 1 : 3;
     if (a->verdict == VERDICT_INCONCLUSIVE && a->suspect)
         return 2;
-    return choice == PLOT_EVERY || is_main(job, i) ? RANK_HEALTHY : UNSHOWN;
+    if (is_main(job, i))
+        return RANK_MAIN;
+    bool is_memory = job->job->series[i].info->unit == SERIES_BYTES;
+    return choice == PLOT_EVERY || is_memory ? RANK_OTHER : UNSHOWN;
 }
 
 /* Healthy ones only where the user selected them, or where nothing else needs attention. */
@@ -71,8 +75,8 @@ static int last_rank(const struct plot_job *job, enum plot_choice choice)
 {
     size_t attention = 0;
     for (size_t i = 0; i < job->job->count; i++)
-        attention += rank_of(job, i, choice) < RANK_HEALTHY;
-    return choice == PLOT_EVERY || attention < 2 ? RANK_HEALTHY : RANK_HEALTHY - 1;
+        attention += rank_of(job, i, choice) < RANK_MAIN;
+    return choice == PLOT_EVERY || attention < 2 ? RANK_OTHER : RANK_MAIN - 1;
 }
 
 /* As many as there is room for. */
@@ -215,24 +219,42 @@ static int draw_single(struct drawing *d, struct box box, bool has_heading)
     return r;
 }
 
+/* "trainer 4242 host.anon: grows 64.1 KB/step since step 8". */
+static void say_panel(struct drawing *d, size_t panel, double width, struct saying *ret)
+{
+    const struct report_series *s = &d->job->job->series[d->panels[panel]];
+    struct buf text = BUF_INIT;
+    add_name(&text, s->info);
+    buf_adds(&text, ": ");
+    headline_series(&text, s);
+    saying_verdict(ret, d->canvas, &d->look, s->answer->verdict, s->answer->severity,
+                   buf_text(&text), LOOK_LABEL, width, 2);
+    buf_release(&text);
+}
+
+/* All charts begin alike below what is said of them. */
+static double saying_room(struct drawing *d, double width)
+{
+    double most = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        struct saying verdict;
+        say_panel(d, i, width, &verdict);
+        most = fmax(most, saying_height(&verdict));
+        saying_release(&verdict);
+    }
+    return most + 4 * d->look.unit;
+}
+
 /* One of several: its own verdict above it. */
-static int draw_panel(struct drawing *d, size_t panel, struct box box)
+static int draw_panel(struct drawing *d, size_t panel, struct box box, double room)
 {
     struct chart *c = chart_new(d, panel);
-    const struct answer *a = c->s->answer;
     struct saying verdict;
-    struct buf text = BUF_INIT;
-    add_name(&text, c->s->info);
-    buf_adds(&text, ": ");
-    headline_series(&text, c->s);
-    saying_verdict(&verdict, d->canvas, &d->look, a->verdict, a->severity, buf_text(&text),
-                   LOOK_LABEL, box.right - box.left, 2);
+    say_panel(d, panel, box.right - box.left, &verdict);
     saying_draw(&verdict, d->canvas, &d->labels, (struct point){box.left, box.top});
-    /* All charts of a row begin alike. */
-    box.top += 2 * 1.4 * verdict.style.size + 4 * d->look.unit;
-    int r = chart_draw(c, box, d->options->by_time);
     saying_release(&verdict);
-    buf_release(&text);
+    box.top += room;
+    int r = chart_draw(c, box, d->options->by_time);
     free(c);
     return r;
 }
@@ -263,38 +285,47 @@ static int draw_panels(struct drawing *d, struct box box)
     size_t rows = (d->count + columns - 1) / columns;
     double width = (box.right - box.left - gap * (double) (columns - 1)) / (double) columns;
     double height = (box.bottom - box.top - gap / 2 * (double) (rows - 1)) / (double) rows;
+    double room = saying_room(d, width);
     int r = 0;
     for (size_t i = 0; i < d->count && r == 0; i++) {
-        double left = box.left + (width + gap) * (double) (i % columns);
-        double top = box.top + (height + gap / 2) * (double) (i / columns);
-        r = draw_panel(d, i, (struct box){left, top, left + width, top + height});
+        size_t column = i % columns, row = i / columns;
+        double left = box.left + (width + gap) * (double) column;
+        double top = box.top + (height + gap / 2) * (double) row;
+        r = draw_panel(d, i, (struct box){left, top, left + width, top + height}, room);
     }
     return r;
 }
 
 /* ---- the foot ---- */
 
+static void begin_fact(struct buf *out, const char *between)
+{
+    buf_adds(out, out->len > 0 ? between : "");
+}
+
 /* "12 min, 2,346 steps, 3 epochs, 9 processes". */
 static void add_facts(struct buf *out, const struct drawing *d)
 {
     const struct plot_job *j = d->job;
-    const char *between = "";
-    if (isfinite(j->seconds)) {
+    if (isfinite(j->seconds))
         units_add_duration(out, j->seconds);
-        between = ", ";
-    }
     if (isfinite(j->steps)) {
-        buf_adds(out, between);
+        begin_fact(out, ", ");
         series_add_length(out, j->steps, false, CLOCK_STEP);
-        between = ", ";
     }
-    if (j->epochs > 0)
-        buf_addf(out, "%s%.0f epoch%s", between, j->epochs, j->epochs == 1 ? "" : "s");
-    if (j->processes > 1)
-        buf_addf(out, ", %u processes", j->processes);
-    if (d->left_out > 0)
-        buf_addf(out, "; %zu more series %s no room here", d->left_out,
+    if (j->epochs > 0) {
+        begin_fact(out, ", ");
+        buf_addf(out, "%.0f epoch%s", j->epochs, j->epochs == 1 ? "" : "s");
+    }
+    if (j->processes > 1) {
+        begin_fact(out, ", ");
+        buf_addf(out, "%u processes", j->processes);
+    }
+    if (d->left_out > 0) {
+        begin_fact(out, "; ");
+        buf_addf(out, "%zu more series %s no room here", d->left_out,
                  d->left_out == 1 ? "has" : "have");
+    }
 }
 
 static void draw_foot(struct drawing *d, struct box box)
@@ -378,8 +409,9 @@ static void describe(struct picture *p, const struct drawing *d)
     summary_verdict(&text, d->job->job, &words);
     utf8_add_clean(&p->title, buf_text(&text), false);
     buf_clear(&text);
+    buf_adds(&text, "why: ");
     summary_why(&text, d->job->job, &words);
-    buf_addf(&text, "%s%s: ", text.len > 0 ? ". " : "", summary_next_label(d->job->job));
+    buf_addf(&text, ". %s: ", summary_next_label(d->job->job));
     summary_next(&text, d->job->job, &words);
     utf8_add_clean(&p->description, buf_text(&text), false);
     for (size_t i = 0; i < d->count; i++) {

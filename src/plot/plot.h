@@ -10,7 +10,7 @@
 /* Which series get a chart. */
 enum plot_choice {
     PLOT_DECIDING,  /* the one that decides the verdict */
-    PLOT_ATTENTION, /* those that need attention; of a healthy job its main ones */
+    PLOT_ATTENTION, /* those that need attention; of a healthy job its memory */
     PLOT_EVERY,     /* all of the job, because the user selected them */
 };
 

@@ -120,20 +120,28 @@ static void stroke_dash(const struct raster *r, FT_Stroker stroker, struct point
     FT_Stroker_EndSubPath(stroker);
 }
 
+/* `done`: length of the line before this piece, which dashes run through. */
+static void dash_piece(struct raster *r, FT_Stroker stroker, const struct shape *s, size_t piece,
+                       double done)
+{
+    struct point a = s->points[piece - 1], b = s->points[piece];
+    double length = hypot(b.x - a.x, b.y - a.y), both = 2 * s->dash;
+    long last = (long) floor((done + length) / both);
+    for (long i = (long) floor(done / both); i <= last; i++) {
+        double at = (double) i * both;
+        double from = fmax(at, done), to = fmin(at + s->dash, done + length);
+        if (to > from)
+            stroke_dash(r, stroker, between(a, b, (from - done) / length),
+                        between(a, b, (to - done) / length));
+    }
+}
+
 static void stroke_dashes(struct raster *r, FT_Stroker stroker, const struct shape *s)
 {
-    double done = 0; /* of the line, at the piece's beginning */
+    double done = 0;
     for (size_t i = 1; i < s->count; i++) {
-        struct point a = s->points[i - 1], b = s->points[i];
-        double length = hypot(b.x - a.x, b.y - a.y);
-        for (double at = floor(done / (2 * s->dash)) * 2 * s->dash; at < done + length;
-             at += 2 * s->dash) {
-            double from = fmax(at, done), to = fmin(at + s->dash, done + length);
-            if (to > from)
-                stroke_dash(r, stroker, between(a, b, (from - done) / length),
-                            between(a, b, (to - done) / length));
-        }
-        done += length;
+        dash_piece(r, stroker, s, i, done);
+        done += hypot(s->points[i].x - s->points[i - 1].x, s->points[i].y - s->points[i - 1].y);
     }
 }
 
@@ -223,11 +231,11 @@ static void add_words(png_structp png, png_infop info, const struct canvas *c)
     const char *const texts[] = {c->title, c->description, "tidemark " TIDEMARK_VERSION};
     for (unsigned i = 0; i < 3; i++) {
         char *copy = strdup(texts[i] ? texts[i] : "");
-        png_text text = {.compression = PNG_ITXT_COMPRESSION_NONE, .key = keys[i], .text = copy};
+        png_text entry = {.compression = PNG_ITXT_COMPRESSION_NONE, .key = keys[i], .text = copy};
         if (!copy)
             base_out_of_memory();
         if (*copy)
-            png_set_text(png, info, &text, 1);
+            png_set_text(png, info, &entry, 1);
         free(copy);
     }
 }

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* With the widths of the font that the text was measured in, or nearly so. */
 #define FONTS "'DejaVu Sans', 'Bitstream Vera Sans', Verdana, 'Noto Sans', sans-serif"
@@ -95,8 +94,10 @@ static void add_shape(struct buf *out, const struct shape *s)
 
 static bool is_clipped_alike(const struct shape *a, const struct shape *b)
 {
-    return a->is_clipped == b->is_clipped &&
-           (!a->is_clipped || memcmp(&a->clip, &b->clip, sizeof(a->clip)) == 0);
+    const struct box *x = &a->clip, *y = &b->clip;
+    bool is_same =
+        x->left == y->left && x->top == y->top && x->right == y->right && x->bottom == y->bottom;
+    return a->is_clipped == b->is_clipped && (!a->is_clipped || is_same);
 }
 
 /* An inner picture shows nothing outside of itself, and needs no name as a clip path does. */
