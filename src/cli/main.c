@@ -22,6 +22,7 @@ static const char help[] =
     "  profile           what grows in a running Python job and its holder: --pid N\n"
     "  objects           what a running Python process holds now: --pid N\n"
     "  show RUN.tide     print the report of a recorded run\n"
+    "  report RUN.tide   write a recorded run as a page: one HTML file, or Markdown\n"
     "  analyze FILE...   judge a log, a table or a recorded run\n"
     "  compare A B       compare two runs\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
@@ -54,6 +55,7 @@ static const struct command commands[] = {
     {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
     {"profile", cmd_profile, false}, {"objects", cmd_objects, false},
     {"flame", cmd_flame, false},     {"plot", cmd_plot, false},
+    {"report", cmd_report, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -390,7 +390,7 @@ int chart_draw(struct chart *c, struct box box, bool by_time)
     int r = timeline_init(&c->timeline, c->s, by_time);
     if (r < 0)
         return r;
-    curve_floor(c->s->history, c->floor);
+    report_floor(c->s->history, c->floor);
     forecast_find(c);
     lay_out(c, box);
     find_top(c);

@@ -66,7 +66,7 @@ static void make_profile(const struct chart *c, const struct history *h, struct 
 
     for (unsigned i = 0; i < count; i++)
         p->floor[i] = p->top[i] = NAN;
-    curve_floor(h, floor_of);
+    report_floor(h, floor_of);
     for (unsigned i = 0; i < h->count; i++) {
         unsigned column = column_of(c, h->blocks[i].at);
         p->floor[column] = fmin(p->floor[column], floor_of[i]);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-void curve_floor(const struct history *h, double *ret_floor)
+void report_floor(const struct history *h, double *ret_floor)
 {
     int count = (int) h->count, half = count / 24 < 6 ? count / 24 : 6;
     for (int i = 0; i < count; i++) {

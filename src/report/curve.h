@@ -16,7 +16,7 @@ bool curve_can_draw(const struct history *h);
  * morphological opening). Spikes narrower than the stretch vanish and ramps stay; stretches may
  * reach past the ends.
  */
-void curve_floor(const struct history *h, double *ret_floor);
+void report_floor(const struct history *h, double *ret_floor);
 
 /* The values to show. A flat series must look flat: one that is not a leak is not magnified beyond
  * 2 % of its level. */

@@ -405,6 +405,22 @@ void report_opening(struct buf *out, const struct report_job *job, const struct 
     text_opening(out, job, style);
 }
 
+void report_lines(struct report_lines *ret, const struct report_job *job,
+                  const struct report_style *style)
+{
+    *ret = (struct report_lines){.next_label = summary_next_label(job)};
+    summary_verdict(&ret->verdict, job, style);
+    summary_why(&ret->why, job, style);
+    summary_next(&ret->next, job, style);
+}
+
+void report_lines_release(struct report_lines *lines)
+{
+    buf_release(&lines->verdict);
+    buf_release(&lines->why);
+    buf_release(&lines->next);
+}
+
 void report_headline(struct buf *out, const struct report_job *job,
                      const struct report_style *style)
 {
