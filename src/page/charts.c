@@ -92,8 +92,7 @@ struct drawn {
     double floor[HISTORY_BLOCKS];
 };
 
-/* Logs may have steps alone. */
-static bool has_seconds(const struct history *h)
+bool page_has_seconds(const struct history *h)
 {
     for (unsigned i = 0; i < h->count; i++)
         if (isfinite(h->blocks[i].seconds))
@@ -107,11 +106,10 @@ static void add_positions(struct json *j, const struct history *h)
     for (unsigned i = 0; i < h->count; i++)
         page_json_rounded(j, NULL, h->blocks[i].at, 2);
     json_array_end(j);
-    if (!has_seconds(h))
-        return;
+    bool timed = page_has_seconds(h);
     json_array_begin(j, "seconds");
     for (unsigned i = 0; i < h->count; i++)
-        page_json_rounded(j, NULL, h->blocks[i].seconds, 3);
+        page_json_rounded(j, NULL, timed ? h->blocks[i].seconds : h->blocks[i].at, 3);
     json_array_end(j);
 }
 
@@ -154,7 +152,7 @@ static void add_spike(struct json *j, const struct drawn *d, unsigned block)
     const struct history_block *b = &d->s->history->blocks[block];
     json_object_begin(j, NULL);
     page_json_rounded(j, "at", b->at, 2);
-    page_json_rounded(j, "seconds", b->seconds, 3);
+    page_json_rounded(j, "seconds", isfinite(b->seconds) ? b->seconds : b->at, 3);
     page_json_rounded(j, "value", b->peak, 0);
     json_string(j, "during", activity_name(d->view, b->activity));
     json_object_end(j);

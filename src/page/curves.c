@@ -46,11 +46,10 @@ static int read_levels(struct page_source *s, size_t index, size_t most, struct 
 
 /* ---- a curve ---- */
 
-static void add_head(struct json *j, const struct page_source *s, size_t index,
+static void add_head(struct json *j, const struct series_info *info, size_t id,
                      const struct levels *l)
 {
-    const struct series_info *info = &recording_series(s->recording, index)->info;
-    json_integer(j, "id", (int64_t) index);
+    json_integer(j, "id", (int64_t) id);
     page_json_text(j, "name", info->name);
     page_json_text(j, "kind", info->kind);
     page_json_text(j, "device", info->device);
@@ -72,7 +71,7 @@ static void write_curve(const struct page_source *s, size_t index, const struct 
     buf_clear(out);
     json_init(&j, out, 0);
     json_object_begin(&j, NULL);
-    add_head(&j, s, index, l);
+    add_head(&j, &recording_series(s->recording, index)->info, index, l);
     levels_json(&j, l);
     json_object_end(&j);
 }
@@ -228,4 +227,32 @@ int page_span_json(struct buf *out, struct page_source *s, size_t series, double
         levels_json_one(&j, NULL, &span.levels);
     levels_release(&span.levels);
     return r;
+}
+
+/* ---- of a log ---- */
+
+static void log_curve_json(struct json *j, const struct report_series *s, size_t id)
+{
+    const struct history *h = s->history;
+    bool timed = page_has_seconds(h);
+    struct levels l;
+    levels_init(&l, HISTORY_BLOCKS);
+    for (unsigned i = 0; i < h->count; i++) {
+        const struct history_block *b = &h->blocks[i];
+        levels_add(&l, timed ? b->seconds : b->at, b->min, b->peak);
+    }
+    json_object_begin(j, NULL);
+    add_head(j, s->info, id, &l);
+    levels_json(j, &l);
+    json_object_end(j);
+    levels_release(&l);
+}
+
+void log_curves_json(struct json *j, const struct report_job *job)
+{
+    json_array_begin(j, "curves");
+    for (size_t i = 0; i < job->count; i++)
+        if (job->series[i].history->count > 0)
+            log_curve_json(j, &job->series[i], i);
+    json_array_end(j);
 }

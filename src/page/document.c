@@ -75,12 +75,17 @@ static void add_accounts(struct json *j, const struct page_draft *d)
     free(account);
 }
 
+void page_json_head(struct json *j, const char *page, const char *name)
+{
+    json_string(j, "page", page);
+    json_integer(j, "format", FORMAT_VERSION);
+    page_json_text(j, "name", name);
+}
+
 static void add_head(struct json *j, const struct page_source *s, bool live)
 {
     const struct store_run *run = store_run(s->store);
-    json_string(j, "page", "run");
-    json_integer(j, "format", FORMAT_VERSION);
-    page_json_text(j, "name", s->name);
+    page_json_head(j, "run", s->name);
     page_json_text(j, "title", run->title);
     page_json_text(j, "host", run->host);
     json_bool(j, "live", live);
@@ -320,8 +325,8 @@ void page_comparison_json(struct buf *out, const struct report_runs *runs, const
     struct json j;
     json_init(&j, &text, 0);
     json_object_begin(&j, NULL);
-    json_string(&j, "page", "comparison");
-    json_integer(&j, "format", FORMAT_VERSION);
+    page_json_head(&j, "comparison", NULL);
+    json_bool(&j, "timed", page_has_seconds(runs->a.history) && page_has_seconds(runs->b.history));
     json_array_begin(&j, "names");
     page_json_text(&j, NULL, name_a);
     page_json_text(&j, NULL, name_b);

@@ -50,6 +50,9 @@ struct page_draft {
 #define PAGE_TEXT 600u
 void page_json_text(struct json *j, const char *key, const char *text);
 
+/* What every document begins with. `name`: NULL: absent. */
+void page_json_head(struct json *j, const char *page, const char *name);
+
 /* A number for drawing: to so many decimals. */
 void page_json_rounded(struct json *j, const char *key, double value, unsigned decimals);
 
@@ -64,6 +67,8 @@ void text_json(struct json *j, const struct report_series *s);
 /* `v`: what the program did is in it; NULL: of a log. `id`: of the curve; SIZE_MAX: none. */
 void chart_json(struct json *j, const struct report_series *s, const struct view *v, size_t id,
                 bool is_range);
+/* False: the log has steps alone. They stand for seconds then, as `timed` says in the document. */
+bool page_has_seconds(const struct history *h);
 void texts_json(struct json *j, const struct page_draft *d);
 void charts_json(struct json *j, const struct page_draft *d);
 int steps_json(struct json *j, const struct page_draft *d);
@@ -71,6 +76,8 @@ int events_json(struct json *j, const struct page_draft *d);
 int processes_json(struct json *j, const struct page_draft *d);
 int tree_json(struct json *j, const struct page_draft *d);
 int flame_json(struct json *j, const struct page_draft *d);
+/* Of a log, from its history. */
+void log_curves_json(struct json *j, const struct report_job *job);
 /* These two add only its value. */
 int objects_json(struct buf *out, const struct page_draft *d);
 int curves_json(struct buf *out, const struct page_draft *d, size_t bytes);

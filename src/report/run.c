@@ -587,7 +587,8 @@ static void add_json_job(struct json *j, const struct view *v)
     json_number(j, "seconds", v->seconds);
     json_number(j, "limit_bytes", v->limit > 0 ? v->limit : NAN);
     json_string(j, "limit_source", v->limit_source);
-    json_integer(j, "processes", v->most_processes);
+    if (v->most_processes > 0) /* an unfinished recording lacks it */
+        json_integer(j, "processes", v->most_processes);
     json_integer(j, "processes_seen", (int64_t) v->processes_seen);
     if (v->ended && WIFEXITED(v->status))
         json_integer(j, "exit_status", WEXITSTATUS(v->status));
