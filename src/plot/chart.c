@@ -398,6 +398,7 @@ int chart_draw(struct chart *c, struct box box, bool by_time)
     each_tick(c, &c->y, draw_value, NULL);
     struct box wide = {c->plot.left, c->plot.top - 2 * c->look->unit, c->plot.right,
                        c->plot.bottom};
+    wide.left -= c->s->history->count == 1 ? 6 * c->look->unit : 0; /* a dot on the edge */
     canvas_clip(c->canvas, wide);
     forecast_draw(c);
     draw_range(c);

@@ -139,18 +139,27 @@ static void say_limit(const struct chart *c, struct buf *out)
     buf_release(&all);
 }
 
+/* Above or below its line: at its beginning, beside an upright line, or at its end. */
 static void label_limit(struct chart *c)
 {
     double gap = 6 * c->look->unit, size = look_text(c->look, LOOK_LABEL, 0).size;
     double y = chart_y(c, c->s->answer->limit);
-    const struct point places[] = {{c->plot.left + gap, y - gap},
-                                   {c->plot.right - gap, y - gap},
-                                   {c->plot.left + gap, y + gap + size},
-                                   {c->plot.right - gap, y + gap + size}};
-    static const enum align aligns[] = {ALIGN_LEFT, ALIGN_RIGHT, ALIGN_LEFT, ALIGN_RIGHT};
+    struct point places[8];
+    enum align aligns[8];
+    unsigned count = 0;
+    for (unsigned below = 0; below < 2; below++) {
+        double baseline = below ? y + gap + size : y - gap;
+        for (unsigned i = 0; i <= c->upright_count; i++) {
+            aligns[count] = ALIGN_LEFT;
+            places[count++] =
+                (struct point){(i > 0 ? c->upright[i - 1] : c->plot.left) + gap, baseline};
+        }
+        aligns[count] = ALIGN_RIGHT;
+        places[count++] = (struct point){c->plot.right - gap, baseline};
+    }
     struct buf text = BUF_INIT;
     say_limit(c, &text);
-    chart_label(c, places, aligns, 4, buf_text(&text), c->look->limit, true);
+    chart_label(c, places, aligns, count, buf_text(&text), c->look->limit, true);
     buf_release(&text);
 }
 
