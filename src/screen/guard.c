@@ -57,6 +57,7 @@ void guard_start(struct guard *g)
     sigprocmask(SIG_SETMASK, &all, &before);
     g->pid = fork();
     if (g->pid == 0) {
+        prctl(PR_SET_NAME, "tidemark-guard");
         /* If the parent has died already, the loop notices. */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         guard(g, parent);

@@ -20,9 +20,8 @@ struct guard {
     size_t leave_len;
     int aside, error; /* what was written to standard error meanwhile, and where it belongs */
 
-    pid_t pid; /* 0: none */
-    volatile bool
-        *is_on; /* the terminal is ours at this moment; shared with the child; NULL: none */
+    pid_t pid;            /* 0: none */
+    volatile bool *is_on; /* the terminal is ours now; shared with the child; NULL: none */
 };
 
 /* The caller has set the first members. Without memory or processes there is no guard. */

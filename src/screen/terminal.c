@@ -243,8 +243,7 @@ static void suspend(struct tty *t)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGTSTP, before);
     await_foreground(t);
-    tcgetattr(t->in, &t->modes);
-    t->guard.modes = t->modes;
+    tcgetattr(t->in, &t->modes); /* the shell may have changed them */
     reset_prog_mode();
     set_on(t, true);
 }
