@@ -38,6 +38,7 @@ int cmd_objects(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_tradeoff(int argc, char **argv);

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/on_leak.h"
 #include "cli/run_file.h"
+#include "cli/ui.h"
 #include "input/input.h"
 #include "run/run.h"
 
@@ -52,6 +53,8 @@ static const char options_help[] =
     "  --interval S            seconds between samples (default: 0.02, later up to 1)\n"
     "  -o, --output FILE       the run file (default: NAME-DATE-TIME.tide)\n"
     "  --no-store              write no run file\n"
+    "  --ui[=PORT]             show the run in a browser while it goes on: prints the\n"
+    "                          address\n"
     "  --full                  report everything: all series, balance sheet, notes\n"
     "  --quiet                 report the verdict's sentence alone\n"
     "  --json FILE             write the answer as JSON; -: to standard output, which\n"
@@ -561,6 +564,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
     };
     if (!o->no_store)
         cli_create_run_file(o->output, &options, &l->store, &l->store_path);
+    ui_show(o, l->store_path);
     options.store = l->store;
     int r = watch_new(&options, &l->watch);
     /* If the relay was already killed, there is still an end to report. */
