@@ -41,12 +41,15 @@ function rising(xs: readonly unknown[], ys: readonly unknown[]): [number[], numb
 
 export class Clock {
     readonly hasSteps: boolean;
+    /* The second of the first step: before it there are no steps to draw. */
+    readonly start: number;
     private readonly forward: Mapping;
     private readonly backward: Mapping;
 
     constructor(run: Run) {
         const [seconds, steps] = rising(run.steps?.seconds ?? [], run.steps?.step ?? []);
         this.hasSteps = seconds.length > 1;
+        this.start = seconds[0] ?? 0;
         this.forward = new Mapping(seconds, steps);
         this.backward = new Mapping(steps, seconds);
     }
@@ -54,6 +57,12 @@ export class Clock {
     /* Where a second lies on the axis. */
     position(name: ClockName, seconds: number): number {
         return name === "step" && this.hasSteps ? this.forward.at(seconds) : seconds;
+    }
+
+    /* What of a span lies on the axis. */
+    domain(name: ClockName, from: number, to: number): readonly [number, number] {
+        if (name === "step" && this.hasSteps && this.start > from && this.start < to) from = this.start;
+        return to > from ? [from, to] : [from - 0.5, from + 0.5];
     }
 
     seconds(name: ClockName, position: number): number {

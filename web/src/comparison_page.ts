@@ -81,7 +81,7 @@ export class ComparisonPage {
         this.view.subscribe(() => view.setClock(this.view.clock));
         const levels = (doc.charts ?? []).flatMap((k) => [...(k.floor?.value ?? []), ...(k.range?.high ?? []), ...(k.range?.low ?? [])]);
         const at = (x: number) => (series?.clock === "step" ? clock.seconds("step", x) : x);
-        const stretches = (series?.phases ?? []).map((p) => ({ from: at(p.from), to: at(p.to), name: p.name, text: series ? phaseRate(series, p) : "",
+        const stretches = (series?.phases ?? []).map((p) => ({ from: at(p.from), to: at(p.to), name: p.name, text: series ? phaseRate(series, p, doc.texts?.[i]) : "",
             className: PHASES[p.name] === "growing" && series?.verdict !== "leak" ? "rising" : PHASES[p.name] ?? "other" }));
         const seconds = [...chart.floor.seconds, ...(chart.range?.seconds ?? [])];
         plot.domain = [Math.min(...seconds), Math.max(...seconds, Math.min(...seconds) + 1e-3)];

@@ -149,6 +149,11 @@ export interface Runs {
 
 export type Document = Run | Comparison | Runs;
 
+/* "64.6 KB/step (64.5 to 64.6 KB)" without what is in parentheses. */
+export function withoutInterval(rate: string): string {
+    return rate.replace(/ \([^()]*\)$/, "");
+}
+
 /* What the document says of a series, in its own order. */
 export function seriesOf(run: Run): Series[] {
     return run.answer?.series ?? [];

@@ -12,7 +12,7 @@ import type { Span } from "./view";
 export interface Stretch { from: number; to: number; name: string; className: string; text: string }
 export interface Mark { seconds: number; text: string; className: string }
 export interface Cone {
-    from: number; level: number; to: number; limit: number; low: number; high: number; text: string;
+    from: number; level: number; to: number; limit: number; low: number; high: number; name: string; text: string;
 }
 
 
@@ -128,7 +128,7 @@ export class FloorLayer implements Layer {
 }
 
 export class SpikeLayer implements Layer {
-    constructor(private readonly spikes: readonly Spike[], private readonly unit: string | undefined) {}
+    constructor(private readonly spikes: readonly Spike[], private readonly floor: Floor | undefined, private readonly unit: string | undefined) {}
 
     extent(span: Span): Span | null {
         const high = Math.max(...this.spikes.filter((k) => k.seconds >= span[0] && k.seconds <= span[1]).map((k) => k.value));
@@ -140,6 +140,9 @@ export class SpikeLayer implements Layer {
         for (const spike of this.spikes) {
             if (spike.seconds < f.span[0] || spike.seconds > f.span[1]) continue;
             const x = f.x(spike.seconds), y = f.y(spike.value), name = spike.during || "spike";
+            // The top may lie between two samples: a needle shows it where the range does not.
+            const base = this.floor ? valueAt(this.floor.seconds, this.floor.value, spike.seconds) : null;
+            if (base !== null) group.append(s("path", { class: "needle", d: `M${x - 3} ${f.y(base)}L${x} ${y}L${x + 3} ${f.y(base)}Z` }));
             group.append(s("path", { class: "spike", d: `M${x} ${y - 2}l-5 -8h10z` },
                 s("title", {}, `${name}: ${amount(spike.value, this.unit)}`)));
             const half = textWidth(name, textSize()) / 2;
@@ -148,6 +151,56 @@ export class SpikeLayer implements Layer {
             group.append(label(middle, y - 15, name, "spike-name"));
             end = middle + half;
         }
+    }
+}
+
+/* What the picture says, in words, where a rising or a flat line leaves room for it. */
+export class CalloutLayer implements Layer {
+    constructor(private readonly lines: readonly string[], private readonly at_: Span, private readonly floor: Floor,
+        private readonly rises: boolean, private readonly className: string) {}
+
+    draw(group: SVGGElement, f: Frame): void {
+        const left = Math.max(f.left, f.x(this.at_[0])), right = Math.min(f.left + f.width, f.x(this.at_[1]));
+        const size = textSize() * 1.12, widest = Math.max(...this.lines.map((l) => textWidth(l, size, true)));
+        if (right - left < widest + 24) return;
+        const x = this.rises ? left + 14 + 0.02 * (right - left) : (left + right - widest) / 2;
+        const share = (x + 8 - f.left) / f.width, seconds = f.span[0] + share * (f.span[1] - f.span[0]);
+        const line = valueAt(this.floor.seconds, this.floor.value, seconds);
+        if (line === null) return;
+        const tall = this.lines.length * 1.4 * size, foot = f.y(line);
+        const top = this.rises ? f.top + 4.4 * textSize() : foot + 2 * size;
+        if (this.rises ? top + tall > f.y(this.highest(left, x + widest, f)) - 6 : top + tall > f.top + f.height - 2.5 * textSize()) return;
+        if (this.rises) group.append(s("line", { class: "leader", x1: x + 8, x2: x + 8, y1: top + tall - size * 0.6, y2: foot - 6 }));
+        this.lines.forEach((text, i) => group.append(label(x, top + i * 1.4 * size, text, "callout " + (i ? "" : this.className), "start")));
+    }
+
+    private highest(from: number, to: number, f: Frame): number {
+        let high = -Infinity;
+        this.floor.seconds.forEach((t, i) => {
+            const x = f.x(t);
+            if (x >= from && x <= to) high = Math.max(high, this.floor.value[i] as number);
+        });
+        return high;
+    }
+}
+
+export class PeersLayer implements Layer {
+    constructor(private readonly floors: readonly Floor[], private readonly text: string) {}
+
+    extent(): Span | null {
+        const values = this.floors.flatMap((floor) => floor.value);
+        return values.length ? [Math.min(...values), Math.max(...values)] : null;
+    }
+
+    draw(group: SVGGElement, f: Frame): void {
+        const lines = s("g", { "clip-path": f.clip });
+        // In one path, so that lines on top of each other do not get darker.
+        lines.append(s("path", { class: "peer", d: this.floors.map((floor) => linePath(f, floor.seconds, floor.value)).join("") }));
+        group.append(lines);
+        const first = this.floors[0], middle = first ? valueAt(first.seconds, first.value, (f.span[0] + 3 * f.span[1]) / 4) : null;
+        const top = Math.min(...this.floors.map((p) => f.y(valueAt(p.seconds, p.value, (f.span[0] + 3 * f.span[1]) / 4) ?? -Infinity)).filter(Number.isFinite));
+        if (middle !== null && Number.isFinite(top))
+            group.append(label(f.x((f.span[0] + 3 * f.span[1]) / 4), top - 8, this.text, "peer-text"));
     }
 }
 
@@ -196,7 +249,7 @@ export class ConeLayer implements Layer {
         group.append(inside);
         if (y1 >= f.top - 1) {
             group.append(s("line", { class: "limit", x1: f.left, x2: f.left + f.width, y1: y1 + 0.5, y2: y1 + 0.5 }),
-                label(f.left + 6, y1 + 16, "limit " + amount(c.limit, "bytes"), "limit-text", "start"));
+                label(f.left + 6, y1 + 16, c.name, "limit-text", "start"));
             if (c.to <= f.span[1]) group.append(s("circle", { class: "limit-dot", cx: f.x(c.to), cy: y1, r: 5 }));
         }
         this.words(group, f, x0);
@@ -206,7 +259,8 @@ export class ConeLayer implements Layer {
         const right = f.left + f.width, room = right - x0 - 8;
         const lines = this.cone.text.split("\n");
         const fits = lines.every((l) => textWidth(l, textSize(), true) <= room);
-        const bottom = f.top + f.height - 12 - (lines.length - 1) * 1.35 * textSize();
+        const level = this.cone.level + ((this.cone.limit - this.cone.level) * (f.span[1] - this.cone.from)) / (this.cone.to - this.cone.from);
+        const bottom = this.whole ? f.top + f.height - 12 - (lines.length - 1) * 1.35 * textSize() : f.y(level) + 2.6 * textSize();
         if (fits) lines.forEach((l, i) => group.append(label(right - 4, bottom + i * 1.35 * textSize(), l, "cone-text", "end")));
     }
 

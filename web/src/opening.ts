@@ -3,7 +3,7 @@
 import { h, prose, replace, type Child } from "./dom";
 import { nameOf, seriesOf, type Opening, type Run, type Series } from "./document";
 import { icon, isVerdict } from "./icons";
-import { amount, count, duration } from "./units";
+import { count, duration } from "./units";
 import { VERDICTS, kindWords } from "./words";
 
 /* "LEAK (low): trainer grows": its word, and its sentence. */
@@ -36,14 +36,11 @@ function tile(name: string, value: Child, more?: Child): HTMLElement {
     return h("div.tile", {}, h("dt", {}, name), h("dd", {}, h("span.value", {}, value), more ? h("span.more", {}, more) : null));
 }
 
-/* When the limit is reached: how long until then, and what limit. */
-export function untilLimit(series: Series): [string, string] | null {
+/* When the limit is reached. */
+export function untilLimit(series: Series): string | null {
     const f = series.forecast;
     if (!f?.reaches_limit) return null;
-    const limit = series.limit === undefined ? "the limit" : `limit ${amount(series.limit, series.unit)}`;
-    if (f.limit_seconds === undefined) return ["limit reached", limit];
-    const steps = f.limit_step !== undefined && series.last_step !== undefined ? f.limit_step - series.last_step : 0;
-    return ["in " + duration(f.limit_seconds), limit + (steps > 0 ? ` in ${count(Number(steps.toPrecision(2)))} steps` : "")];
+    return f.limit_seconds === undefined ? "limit reached" : "in " + duration(f.limit_seconds);
 }
 
 /* "64.6 KB/step (64.5 to 64.6 KB)": the rate, and its interval under it. */
@@ -69,7 +66,7 @@ function leakTiles(run: Run, series: Series, i: number): Child[] {
         rateTile("How fast", texts.rate, texts.floor),
         texts.since ? tile("Since", texts.since, texts.alarm) : null,
         holderTile(run),
-        limit ? tile("Runs out", ...limit) : null,
+        limit ? tile("Runs out", limit, texts.limit) : null,
     ];
 }
 

@@ -32,8 +32,9 @@ export interface PlotOptions {
     help: string;
     unit: () => string;
     fromZero?: boolean;
-    /* Room above the curves for labels, in pixels. */
+    /* Room for labels above the curves and below them, in pixels. */
     headroom?: number;
+    footroom?: number;
     height: (width: number) => number;
 }
 
@@ -130,7 +131,7 @@ export class Plot {
         if (high <= low) high = low + 1;
         const plain = high - low, room = (this.options.headroom ?? 8) / height;
         high += plain * (room / (1 - room)) + plain * 0.02;
-        if (!this.options.fromZero && low > 0) low = Math.max(0, low - plain * 0.06);
+        if (!this.options.fromZero && low > 0) low = Math.max(0, low - plain * (0.06 + (this.options.footroom ?? 0) / height));
         const wanted = Math.max(2, Math.floor(height / 56));
         return [(unit === "count" ? countTicks : byteTicks)(low, high, wanted), low, high];
     }

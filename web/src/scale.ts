@@ -61,6 +61,10 @@ export function textSize(): number {
     return 0.76 * (parseFloat(getComputedStyle(document.documentElement).fontSize) || 16);
 }
 
+export function zoomOfText(): number {
+    return textSize() / (0.76 * 16);
+}
+
 let measure: CanvasRenderingContext2D | null | undefined;
 
 /* In pixels, of text in the page's font. */

@@ -1,7 +1,7 @@
 /* series_list.ts: every series with its verdict and a small picture; one is shown large. */
 
 import { h, replace, s } from "./dom";
-import { nameOf, seriesOf, type Curve, type Run, type Series } from "./document";
+import { nameOf, seriesOf, withoutInterval, type Curve, type Run, type Series } from "./document";
 import { chip } from "./icons";
 import { Pyramid } from "./pyramid";
 import { rebuild } from "./table";
@@ -80,7 +80,7 @@ export class SeriesList {
     private row(run: Run, r: Row): HTMLElement {
         const texts = run.texts?.[r.index] ?? {}, floor = run.charts?.[r.index]?.floor;
         const points = floor?.seconds?.length ? thinned(floor.seconds, floor.value) : r.curve ? this.ofCurve(r.curve) : [];
-        const rate = texts.rate?.replace(/ \(.*\)$/, "") ?? "";
+        const rate = withoutInterval(texts.rate ?? "");
         const last = points[points.length - 1]?.[1];
         const level = texts.floor ?? (last === undefined ? "" : amount(last, r.curve?.unit));
         return h("li", {}, h("button.row", { type: "button", "data-key": "series " + r.key, "aria-pressed": String(this.chosen() === r.key), click: () => { this.choose(r.key); this.show(); } },

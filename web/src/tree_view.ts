@@ -90,7 +90,7 @@ export class TreeView {
     private readonly hidden = new Set<string>();
     private run: Run | null = null;
 
-    constructor(view: View, clock: Clock) {
+    constructor(private readonly view: View, clock: Clock) {
         this.plot = new Plot(view, clock, {
             label: "Memory of the job, stacked", help: "Arrow keys move the cursor and read values. Shift and arrow keys pan. Plus and minus zoom. 0 shows all.",
             unit: () => "bytes", fromZero: true, height: (width) => Math.max(200, Math.min(340, width * 0.3)),
@@ -100,6 +100,7 @@ export class TreeView {
             this.hidden.clear();
             this.show();
         });
+        view.subscribe(() => this.setDomain());
         replace(this.element, h("div.section-head", {}, h("h2", {}, "What the job takes"), grouping.element), this.note, this.plot.element, this.legend, this.behind);
     }
 
@@ -142,8 +143,8 @@ export class TreeView {
         if (!tree) return;
         const parts = this.parts(), shown = parts.filter((p) => !this.hidden.has(p.key));
         this.plot.layers = [new StackLayer(tree.seconds, shown)];
-        const seconds = tree.seconds, first = seconds[0] ?? 0, last = seconds[seconds.length - 1] ?? 1;
-        this.plot.domain = last > first ? [first, last] : [first, first + 1];
+        const seconds = tree.seconds;
+        this.setDomain();
         this.note.textContent = this.grouping === "kind" ? "What all processes map, by kind. A page that several processes map counts for each of them." :
             tree.kind === "host.pss" ? "Each process with its share (PSS): shared pages are divided among the processes that map them, so the stack is what the job takes." :
                 `Each process by ${tree.kind ?? "memory"} (${kindWords(tree.kind) || "as recorded"}).`;
@@ -154,6 +155,11 @@ export class TreeView {
         rebuild(this.behind, dataTable("tree-table", () => table("Memory over time", [{ name: "Second", number: true }, ...parts.map((p) => ({ name: p.label, number: true }))],
             seconds.map((t, i) => [count(t, 2), ...parts.map((p) => bytes(p.values[i] ?? 0))]))));
         this.plot.redraw();
+    }
+
+    private setDomain(): void {
+        const seconds = this.run?.tree?.seconds ?? [];
+        this.plot.domain = this.plot.clock.domain(this.view.clock, seconds[0] ?? 0, seconds[seconds.length - 1] ?? 1);
     }
 
     draw(): void {
