@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define NICER 10
@@ -40,6 +41,7 @@ static _Noreturn void be_server(struct serve_listener listener, int paths, pid_t
     signal(SIGTERM, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
+    prctl(PR_SET_NAME, "tidemark-serve");
     process_keep_only(fds, 2);
     process_stand_back(NICER);
     process_follow(watcher, SIGHUP);

@@ -85,24 +85,24 @@ static void add_run(const struct page_source *source, const char *name, bool liv
     buf_release(&object);
 }
 
-bool content_summary(const struct place *p, const char *name, bool may_judge, struct buf *out,
-                     double *ret_started)
+int content_summary(const struct place *p, const char *name, bool may_judge,
+                    struct content_summary *ret)
 {
     struct store_error error;
     struct page_source *source;
     bool finished = false;
-    int r = look(p->file, &finished, ret_started, &error);
+    int r = look(p->file, &finished, &ret->started, &error);
     if (r == 0 && !finished && !may_judge)
-        return false;
+        return 0;
     if (r == 0)
         r = page_open(p->file, &source, &error);
     if (r < 0) {
-        content_problem(name, error.text, out);
-        return true;
+        snprintf(ret->problem, sizeof(ret->problem), "%s", error.text);
+        return r;
     }
-    add_run(source, name, p->is_live && !finished, out);
+    add_run(source, name, p->is_live && !finished, &ret->text);
     page_free(source);
-    return true;
+    return 0;
 }
 
 /* ---- one run ---- */

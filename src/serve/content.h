@@ -9,15 +9,18 @@
 
 /* ---- the list ---- */
 
-/*
- * Adds the object of a run in the list; *ret_started is when the run began, unchanged where that is
- * not known. A file that cannot be read has what is wrong as its summary. False: the run has no
- * final answer, so it would have to be judged, and `may_judge` is false.
- */
-bool content_summary(const struct place *p, const char *name, bool may_judge, struct buf *out,
-                     double *ret_started);
+/* A run in the list. */
+struct content_summary {
+    struct buf text;   /* its object; empty: it has no final answer, and it may not be judged now */
+    double started;    /* wall clock */
+    char problem[240]; /* why it cannot be read */
+};
 
-/* Adds the object of a run that was not read yet, or that cannot be read. */
+/* Sums a run up into an empty *ret, which the caller releases. -errno: only `problem` is set. */
+int content_summary(const struct place *p, const char *name, bool may_judge,
+                    struct content_summary *ret);
+
+/* Add the object of a run that was not read yet, and of one that cannot be read. */
 void content_unread(const char *name, struct buf *out);
 void content_problem(const char *name, const char *why, struct buf *out);
 

@@ -95,6 +95,19 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* The page would have nothing to show. */
+static bool answer_problem(const struct server *s, struct client *c, const char *name, double now)
+{
+    const struct run *run = runs_find(&s->cache.runs, name);
+    struct buf text = BUF_INIT;
+    if (!run || !run->problem)
+        return false;
+    buf_addf(&text, "%s: %s", name, run->problem);
+    refuse(c, 422, buf_text(&text), NULL, now);
+    buf_release(&text);
+    return true;
+}
+
 static void answer_page(struct server *s, struct client *c, const struct route *route, double now)
 {
     struct buf script = BUF_INIT, style = BUF_INIT, text = BUF_INIT;
@@ -144,7 +157,8 @@ static void answer_run(struct server *s, struct client *c, const struct route *r
     const char *run = buf_text(&route->run);
     switch (route->part) {
     case ROUTE_PAGE:
-        answer_page(s, c, route, now);
+        if (!answer_problem(s, c, run, now))
+            answer_page(s, c, route, now);
         break;
     case ROUTE_SLASH:
         add_slash(c, route, now);

@@ -43,6 +43,7 @@ static void run_release(struct run *x)
     free(x->root);
     free(x->file);
     free(x->summary);
+    free(x->problem);
 }
 
 void runs_release(struct runs *r)
@@ -110,7 +111,8 @@ int runs_add(struct runs *r, const char *path)
 
 /*
  * What it writes: records of a letter and texts, each with its NUL. F name: it is there; B name
- * stamp: it is being read; S name stamp started summary: it was read; N note; E: all were written.
+ * stamp: it is being read; S name stamp started summary problem: it was read; N note; E: all were
+ * written.
  */
 static void write_text(const char *text)
 {
@@ -123,33 +125,38 @@ static void write_record(const char *letter, const char *text)
     write_text(text);
 }
 
-static void write_summary(const struct run *x, const struct place *p, bool may_judge)
+static void write_result(const struct run *x, const char *stamp, double started,
+                         const char *summary, const char *problem)
 {
-    struct buf summary = BUF_INIT, started = BUF_INIT;
-    double when = NAN;
-    write_record("B", x->name);
-    write_text(p->stamp);
-    if (content_summary(p, x->name, may_judge, &summary, &when)) {
-        if (isfinite(when))
-            buf_addf(&started, "%.3f", when);
-        write_record("S", x->name);
-        write_text(p->stamp);
-        write_text(buf_text(&started));
-        write_text(buf_text(&summary));
-    }
-    buf_release(&summary);
-    buf_release(&started);
+    struct buf when = BUF_INIT;
+    if (isfinite(started))
+        buf_addf(&when, "%.3f", started);
+    write_record("S", x->name);
+    write_text(stamp);
+    write_text(buf_text(&when));
+    write_text(summary);
+    write_text(problem);
+    buf_release(&when);
 }
 
-static void write_problem(const struct run *x, int error)
+static void write_problem(const struct run *x, const char *stamp, const char *why)
 {
     struct buf summary = BUF_INIT;
-    content_problem(x->name, error_words(-error), &summary);
-    write_record("S", x->name);
-    write_text("");
-    write_text("");
-    write_text(buf_text(&summary));
+    content_problem(x->name, why, &summary);
+    write_result(x, stamp, NAN, buf_text(&summary), why);
     buf_release(&summary);
+}
+
+static void write_summary(const struct run *x, const struct place *p, bool may_judge)
+{
+    struct content_summary s = {.text = BUF_INIT, .started = NAN};
+    write_record("B", x->name);
+    write_text(p->stamp);
+    if (content_summary(p, x->name, may_judge, &s) < 0)
+        write_problem(x, p->stamp, s.problem);
+    else if (s.text.len > 0)
+        write_result(x, p->stamp, s.started, buf_text(&s.text), "");
+    buf_release(&s.text);
 }
 
 /* Sums up a run that changed. Without `may_judge` only if that needs no judging. */
@@ -158,7 +165,7 @@ static void look_at(struct run *x, bool may_judge)
     struct place p;
     int error = place_enter(x->root, x->file, &p);
     if (error < 0)
-        write_problem(x, error);
+        write_problem(x, "", error_words(-error));
     else if (!x->summary || strcmp(p.stamp, x->stamp) != 0)
         write_summary(x, &p, may_judge);
 }
@@ -232,7 +239,7 @@ static const char *next_text(struct records *s)
 static void set_text(char **place, const char *text)
 {
     free(*place);
-    *place = copy(text);
+    *place = text ? copy(text) : NULL;
 }
 
 static void take_found(struct runs *r, const char *name)
@@ -246,15 +253,17 @@ static void take_found(struct runs *r, const char *name)
 
 static bool take_summary(struct runs *r, const char *name, struct records *s)
 {
-    const char *stamp = next_text(s), *started = next_text(s), *summary = next_text(s);
+    const char *stamp = next_text(s), *started = next_text(s);
+    const char *summary = next_text(s), *problem = next_text(s);
     struct run *x = find(r, name);
-    if (!stamp || !started || !summary)
+    if (!stamp || !started || !summary || !problem)
         return false;
     if (!x)
         return true;
     snprintf(x->stamp, sizeof(x->stamp), "%s", stamp);
     x->started = started[0] ? strtod(started, NULL) : (double) NAN;
     set_text(&x->summary, summary);
+    set_text(&x->problem, problem[0] ? problem : NULL);
     x->judged = r->scans;
     return true;
 }
@@ -303,6 +312,7 @@ static void blame(struct runs *r, const struct opened *opened)
         return;
     content_problem(x->name, CONTENT_READER_DIED, &summary);
     set_text(&x->summary, buf_text(&summary));
+    set_text(&x->problem, CONTENT_READER_DIED);
     snprintf(x->stamp, sizeof(x->stamp), "%s", opened->stamp);
     x->judged = r->scans;
     buf_release(&summary);

@@ -13,6 +13,7 @@ struct run {
     char *root; /* its file is `file` below this folder */
     char *file;
     char *summary;           /* its object in the list, as JSON; NULL: not read yet */
+    char *problem;           /* why it cannot be read; NULL: it can, or nobody tried */
     char stamp[PLACE_STAMP]; /* when `summary` was made */
     double started;          /* wall clock; NAN: not known */
     unsigned long judged;    /* the scan that last summed it up */

@@ -21,7 +21,8 @@ def lists_runs_with_their_verdicts(d):
     whole = d.put("cut.tide").read_bytes()
     (d.runs / "cut.tide").write_bytes(whole[:30000])
     _change(d.put("newer.tide"), "PRAGMA user_version = 99")
-    runs = {r["name"]: r for r in d.serve("runs").get("/data.json").json["runs"]}
+    server = d.serve("runs")
+    runs = {r["name"]: r for r in server.get("/data.json").json["runs"]}
     equal(set(runs), {"a.tide", "deep/b.tide", "cut.tide", "newer.tide"}, "names")
     equal(runs["a.tide"]["verdict"], "leak", "verdict")
     check(runs["a.tide"]["summary"].startswith("LEAK (low): "), "summary", runs)
@@ -29,6 +30,9 @@ def lists_runs_with_their_verdicts(d):
     equal(runs["deep/b.tide"]["command"], "sleep 0.3", "command")
     check("damaged" in runs["cut.tide"]["error"], "damaged", runs)
     check("newer" in runs["newer.tide"]["error"], "newer", runs)
+    page = server.get("/runs/cut.tide/")
+    equal(page.status, 422, "status")
+    check(page.body.startswith(b"cut.tide: damaged"), "page", page.body)
 
 
 def shows_what_is_in_the_folder_alone(d):
