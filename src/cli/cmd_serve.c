@@ -150,19 +150,18 @@ static int check_where(struct serving *s, const char *command)
         return -EINVAL;
     }
     s->port = port != 0 ? port : s->port;
+    if (!s->token_file && !serve_is_loopback(buf_text(&s->address))) {
+        cli_say("%s: --listen %s: other machines could see the runs: add --token-file", command,
+                s->listen);
+        return -EINVAL;
+    }
     return read_token(s, command);
 }
 
 static int start_listening(const struct serving *s, const char *command, struct serve_listener *ret)
 {
     const char *option = s->listen ? "--listen" : "--port";
-    int r = ui_listen(command, option, buf_text(&s->address), s->port, ret);
-    if (r < 0 || ret->is_loopback || s->token_file)
-        return r;
-    close(ret->fd);
-    cli_say("%s: --listen %s: other machines could see the runs: add --token-file", command,
-            s->listen);
-    return -EINVAL;
+    return ui_listen(command, option, buf_text(&s->address), s->port, ret);
 }
 
 /* ---- the command ---- */

@@ -146,7 +146,7 @@ static int check_token_file(int fd, struct buf *why)
         return -EINVAL;
     }
     if ((st.st_mode & 077) != 0) {
-        buf_adds(why, "others may read or write it: chmod 600 it");
+        buf_adds(why, "others can read or write it: run 'chmod 600' on it");
         return -EPERM;
     }
     return 0;

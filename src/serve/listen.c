@@ -48,10 +48,12 @@ static unsigned port_of(const union place_to_listen *a)
     return ntohs(a->any.sa_family == AF_INET ? a->v4.sin_port : a->v6.sin6_port);
 }
 
-/* Only what both a browser and peer_user() know as this machine. */
-static bool is_loopback(const union place_to_listen *a)
+/* peer_user() knows no others. */
+bool serve_is_loopback(const char *address)
 {
-    return a->any.sa_family == AF_INET && (ntohl(a->v4.sin_addr.s_addr) >> 24) == 127;
+    union place_to_listen a;
+    return parse(address, &a) >= 0 && a.any.sa_family == AF_INET &&
+           (ntohl(a.v4.sin_addr.s_addr) >> 24) == 127;
 }
 
 /* A descriptor, or -errno. */
@@ -98,7 +100,7 @@ int serve_listen(const char *address, unsigned port, struct serve_listener *ret)
         close(fd);
         return -error;
     }
-    *ret = (struct serve_listener){.fd = fd, .port = port_of(&a), .is_loopback = is_loopback(&a)};
+    *ret = (struct serve_listener){.fd = fd, .port = port_of(&a)};
     ret->is_usual = ret->port == (port != 0 ? port : SERVE_PORT);
     snprintf(ret->host, sizeof(ret->host), a.any.sa_family == AF_INET6 ? "[%s]" : "%s", address);
     return 0;

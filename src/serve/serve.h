@@ -21,7 +21,6 @@ struct serve_listener {
     int fd;
     unsigned port;
     bool is_usual; /* the port that was wanted first */
-    bool is_loopback;
     char host[64]; /* as it is written in an address */
 };
 
@@ -33,6 +32,9 @@ int serve_listen(const char *address, unsigned port, struct serve_listener *ret)
 
 /* Splits "ADDR", "ADDR:PORT", "[ADDR]:PORT". *ret_port is 0 if there is none. -EINVAL. */
 int serve_parse_address(const char *text, struct buf *ret_address, unsigned *ret_port);
+
+/* Whether only this machine can reach that address, and peers there can be told apart by user. */
+bool serve_is_loopback(const char *address);
 
 /* Reads the token of a file that only its owner may read. -errno, with the reason in words that
  * follow the file's name. The caller releases both. */

@@ -87,7 +87,7 @@ def token_files_are_checked(d):
     done = d.run(*serve)
     equal(done.returncode, 1, "status")
     check(b"--token-file" in done.stderr, "said", done.stderr)
-    for mode, text, word in ((0o644, TOKEN, b"chmod 600"), (0o600, "short", b"16"),
+    for mode, text, word in ((0o644, TOKEN, b"'chmod 600'"), (0o600, "short", b"16"),
                              (0o600, "two\nlines-of-a-token", b"one line"), (0o600, "", b"16")):
         done = d.run(*serve, "--token-file", _token_file(d, mode, text))
         equal(done.returncode, 1, "status", text)
