@@ -287,8 +287,9 @@ void client_leave(struct client *c)
     if (!c->entry)
         return;
     c->entry->users--;
-    c->entry->watchers -= c->state == CLIENT_STREAMING;
+    c->entry->watchers -= c->is_watching;
     c->entry = NULL;
+    c->is_watching = false;
 }
 
 void client_wait(struct client *c, struct entry *e, double now)
@@ -312,6 +313,7 @@ void client_stream(struct client *c, struct entry *e, double now)
     }
     buf_adds(&c->head, "retry: 2000\n\n");
     c->entry = e;
+    c->is_watching = true;
     c->keeps_open = true;
     e->users++;
     e->watchers++;

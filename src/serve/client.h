@@ -42,6 +42,7 @@ struct client {
     char if_none_match[64]; /* of the request that waits; cut: no tag of ours is as long */
     unsigned events;        /* due; enum client_event */
     struct entry *entry;    /* it waits for, or watches; NULL: none */
+    bool is_watching;
     double since, deadline; /* when the state began, and when it is over */
     double quiet_until;     /* of a stream: the next ping */
 };

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -35,13 +36,36 @@ void reading_write(const void *bytes, size_t len)
     }
 }
 
+/* Bytes of address space; a sanitizer has reserved terabytes. */
+static rlim_t mapped_bytes(void)
+{
+    char text[128] = {0};
+    unsigned long pages = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    if (read(fd, text, sizeof(text) - 1) <= 0 || sscanf(text, "%lu", &pages) != 1)
+        pages = 0;
+    close(fd);
+    return (rlim_t) pages * (rlim_t) sysconf(_SC_PAGESIZE);
+}
+
+/* The user's own limit stays if it is lower. */
+static void limit(int what, rlim_t most)
+{
+    struct rlimit r;
+    if (getrlimit((__rlimit_resource_t) what, &r) < 0)
+        return;
+    r.rlim_cur = r.rlim_cur > most ? most : r.rlim_cur;
+    r.rlim_max = r.rlim_cur;
+    setrlimit((__rlimit_resource_t) what, &r);
+}
+
 static void bound_oneself(void)
 {
-    const struct rlimit cpu = {CPU_SECONDS, CPU_SECONDS}, none = {0, 0};
-    const struct rlimit memory = {MEMORY_BYTES, MEMORY_BYTES};
-    setrlimit(RLIMIT_CPU, &cpu);
-    setrlimit(RLIMIT_DATA, &memory);
-    setrlimit(RLIMIT_CORE, &none);
+    limit(RLIMIT_CPU, CPU_SECONDS);
+    limit(RLIMIT_AS, mapped_bytes() + MEMORY_BYTES);
+    limit(RLIMIT_CORE, 0);
 }
 
 static _Noreturn void be_reader(reading_work work, void *context, int result, pid_t server)
