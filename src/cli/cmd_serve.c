@@ -43,8 +43,6 @@ struct serving {
     struct buf address, token, title;
 };
 
-extern char **environ;
-
 /* ---- a browser ---- */
 
 static int spawn_opener(char *address)

@@ -115,7 +115,7 @@ static int search_table(const struct sockaddr_in *peer, const struct sockaddr_in
 
 int peer_user(int connection, uid_t *ret)
 {
-    struct sockaddr_in peer, own;
+    struct sockaddr_in peer = {.sin_family = 0}, own = {.sin_family = 0};
     socklen_t peer_len = sizeof(peer), own_len = sizeof(own);
     if (getpeername(connection, (struct sockaddr *) &peer, &peer_len) < 0 ||
         getsockname(connection, (struct sockaddr *) &own, &own_len) < 0)

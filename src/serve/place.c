@@ -29,8 +29,14 @@ static int enter_folder(int at, const char *name, size_t len)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens the folder of `name` below `root`; *ret_file is the name's last part. */
-static int open_folder(const char *root, const char *name, const char **ret_file)
+static const char *last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+/* Opens the folder of `name` below `root`. */
+static int open_folder(const char *root, const char *name)
 {
     int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -40,7 +46,6 @@ static int open_folder(const char *root, const char *name, const char **ret_file
         close(fd);
         fd = inner;
     }
-    *ret_file = name;
     return fd;
 }
 
@@ -63,10 +68,10 @@ static void stamp(struct place *p, const struct stat *file, const struct stat *l
 
 int place_enter(const char *root, const char *name, struct place *ret)
 {
-    struct place p = {.is_live = false};
-    struct stat file, log = {0};
+    struct place p = {.file = last_part(name)};
+    struct stat file = {0}, log = {0};
     char log_name[264];
-    int fd = open_folder(root, name, &p.file);
+    int fd = open_folder(root, name);
     if (fd < 0)
         return fd;
     int r = fchdir(fd) < 0 ? -errno : 0;
