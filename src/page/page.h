@@ -58,6 +58,12 @@ int page_span_json(struct buf *out, struct page_source *s, size_t series, double
 /* Adds the element of "runs" (docs/PAGE.md) for this run, one object. `href`: relative. */
 void page_add_run(struct json *j, const struct page_source *s, const char *href, bool live);
 
+/* ---- a log ---- */
+
+/* Adds the document of a log or a table that was judged: its series, without processes, ledgers and
+ * holders. `name`: of the file. */
+void page_log_json(struct buf *out, const struct report_job *job, const char *name);
+
 /* ---- a comparison ---- */
 
 /* Adds the document that `compare --html` writes. */

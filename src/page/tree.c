@@ -403,12 +403,12 @@ static void add_tree(struct json *j, const struct tree *t)
     json_object_end(j);
 }
 
-int tree_json(struct json *j, struct page_source *s)
+int tree_json(struct json *j, const struct page_draft *d)
 {
     struct tree *t = calloc(1, sizeof(*t));
     if (!t)
         base_out_of_memory();
-    t->source = s;
+    t->source = d->source;
     t->stacked = STACKED;
     int r = fill_tree(t);
     measure_rows(t);
