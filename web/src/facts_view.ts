@@ -127,7 +127,7 @@ export class RunFactsView {
             cost.length ? h("div", {}, h("h2", {}, "What tidemark cost"), list(cost)) : null),
             notes.length ? h("ul.notes", {}, notes.map((n) => h("li", {}, prose(n)))) : null,
             events.length ? [h("h2", {}, "Events"), h("ol.events", {}, events.map((e) => h("li", {}, h("time", {}, clockTime(e.seconds ?? 0, 1)), h("b", {}, e.what ?? ""), h("span", {}, prose((e.text ?? "").replace(/^tidemark: /, "").replace(/\s+/g, " ").trim())))))] : null,
-            processes.length ? h("details.data", { "data-key": "processes" }, h("summary", {}, `${count(processes.length + (run.more_processes ?? 0))} processes`),
+            processes.length ? h("details.data", { "data-key": "processes" }, h("summary", {}, processes.length === 1 ? "1 process" : `${count(processes.length + (run.more_processes ?? 0))} processes`),
                 table("Processes", [{ name: "Process" }, { name: "Rank", number: true }, { name: "From", number: true }, { name: "To", number: true }, { name: "Command" }],
                     processes.map((p) => [`${p.role ?? ""} ${p.pid ?? ""}`.trim(), p.rank ?? "", clockTime(p.first ?? 0, 1), p.last === undefined ? "" : clockTime(p.last, 1), h("code", {}, p.command ?? "")])),
                 run.more_processes ? h("p.note", {}, `${count(run.more_processes)} more are not listed.`) : null) : null);

@@ -5,7 +5,7 @@ import type { Floor, Spike } from "./document";
 import { bandPath, byPixel, cut, linePath, valueAt } from "./paths";
 import type { Frame, Layer, Reading } from "./plot";
 import type { Blocks, Pyramid } from "./pyramid";
-import { shorten, textSize, textWidth } from "./scale";
+import { textSize, textWidth } from "./scale";
 import { amount } from "./units";
 import type { Span } from "./view";
 
@@ -68,18 +68,36 @@ export class PhaseLayer implements Layer {
     constructor(private readonly stretches: readonly Stretch[]) {}
 
     draw(group: SVGGElement, f: Frame): void {
+        const names: { left: number; right: number; stretch: Stretch }[] = [];
         for (const stretch of this.stretches) {
             const left = Math.max(f.left, f.x(stretch.from)), right = Math.min(f.left + f.width, f.x(stretch.to));
             if (right - left < 0.5) continue;
-            const width = right - left, middle = (left + right) / 2;
+            const width = right - left;
             group.append(s("rect", { class: "phase " + stretch.className, x: left, y: f.top, width, height: f.height },
                 s("title", {}, `${stretch.name}: ${stretch.text}`)),
                 s("rect", { class: "phase-bar " + stretch.className, x: left, y: f.top, width, height: 3 }));
-            const name = shorten(stretch.name, width - 10, textSize() * 1.08);
-            if (name.length > 2) group.append(label(middle, f.top + 3 + 1.35 * textSize(), name, "phase-name " + stretch.className));
-            if (stretch.text && textWidth(stretch.text, textSize()) < width - 8)
-                group.append(label(middle, f.top + 3 + 2.8 * textSize(), stretch.text, "phase-rate"));
+            names.push({ left, right, stretch });
         }
+        // The widest first: a narrow phase may use what its neighbors leave.
+        const taken: Span[] = [];
+        for (const { left, right, stretch } of names.sort((a, b) => b.right - b.left - (a.right - a.left)))
+            this.name(group, f, left, right, stretch, taken);
+    }
+
+    private name(group: SVGGElement, f: Frame, left: number, right: number, stretch: Stretch, taken: Span[]): void {
+        const size = textSize(), place = (text: string, bold: boolean) => {
+            const half = textWidth(text, size * 1.08, bold) / 2;
+            const x = Math.max(f.left + half + 2, Math.min(f.left + f.width - half - 2, (left + right) / 2));
+            const free = half * 2 < f.width && taken.every(([a, b]) => x + half + 6 < a || x - half - 6 > b);
+            return free ? { x, span: [x - half, x + half] as const } : null;
+        };
+        const name = place(stretch.name, true), rate = stretch.text ? place(stretch.text, false) : null;
+        if (right - left < 6 || !name) return;
+        taken.push(name.span);
+        group.append(label(name.x, f.top + 3 + 1.35 * size, stretch.name, "phase-name " + stretch.className));
+        if (!rate) return;
+        taken.push(rate.span);
+        group.append(label(rate.x, f.top + 3 + 2.8 * size, stretch.text, "phase-rate"));
     }
 }
 
