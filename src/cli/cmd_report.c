@@ -36,15 +36,6 @@ struct report {
 
 extern char **environ;
 
-/* "train.html" for "runs/train.tide" is in the same folder. */
-static void add_default_name(struct buf *out, const char *run)
-{
-    size_t len = strlen(run);
-    bool has_ending = len > 5 && strcmp(run + len - 5, ".tide") == 0;
-    buf_add(out, run, has_ending ? len - 5 : len);
-    buf_adds(out, ".html");
-}
-
 /* ---- what is written ---- */
 
 static int explain(const char *path, int code, const struct store_error *error)
@@ -95,17 +86,6 @@ static int make(const struct report *o, const char *path, struct buf *out)
 
 /* ---- where it goes ---- */
 
-static int write_to(const char *name, const char *run, struct buf *text)
-{
-    struct output o;
-    int r = output_open(&o, name, run);
-    if (r < 0)
-        return r;
-    r = output_write(&o, text);
-    int closed = output_close(&o);
-    return r < 0 ? r : closed;
-}
-
 /* Waits for it: it hands the file to a browser and ends. -errno; a positive number: it failed. */
 static int run_opener(const char *file)
 {
@@ -140,10 +120,10 @@ static int report(const struct report *o, const char *path)
     bool chooses = is_page && !o->output && (o->open || isatty(STDOUT_FILENO));
     int r = make(o, path, &out);
     if (chooses)
-        add_default_name(&default_name, path);
+        output_add_name(&default_name, path, ".html");
     const char *name = chooses ? buf_text(&default_name) : o->output;
     if (r == 0)
-        r = write_to(name, path, &out);
+        r = output_put(name, path, &out);
     if (r == 0 && o->open)
         r = open_page(name);
     else if (r == 0 && chooses)

@@ -9,11 +9,9 @@
 
 /* ---- texts ---- */
 
-void opening_json(struct json *j, const struct report_lines *lines)
+void opening_json(struct json *j, const char *key, const struct report_lines *lines)
 {
-    if (lines->verdict.len == 0)
-        return;
-    json_object_begin(j, "opening");
+    json_object_begin(j, key);
     json_string(j, "verdict", buf_text(&lines->verdict));
     json_string(j, "why", lines->why.len > 0 ? buf_text(&lines->why) : NULL);
     json_string(j, "next", lines->next.len > 0 ? buf_text(&lines->next) : NULL);
@@ -89,12 +87,23 @@ struct drawn {
     double floor[HISTORY_BLOCKS];
 };
 
+/* Logs may have steps alone. */
+static bool has_seconds(const struct history *h)
+{
+    for (unsigned i = 0; i < h->count; i++)
+        if (isfinite(h->blocks[i].seconds))
+            return true;
+    return false;
+}
+
 static void add_positions(struct json *j, const struct history *h)
 {
     json_array_begin(j, "at");
     for (unsigned i = 0; i < h->count; i++)
         page_json_rounded(j, NULL, h->blocks[i].at, 2);
     json_array_end(j);
+    if (!has_seconds(h))
+        return;
     json_array_begin(j, "seconds");
     for (unsigned i = 0; i < h->count; i++)
         page_json_rounded(j, NULL, h->blocks[i].seconds, 3);

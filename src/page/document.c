@@ -11,9 +11,7 @@
 #define CHART_BYTES ((size_t) 160 << 10)
 #define CURVES_LEAST ((size_t) 120 << 10) /* however large the rest is */
 
-/* Adds JSON text of ours on one line, with `<` escaped: no text in it can end the page's element.
- */
-static void add_compact(struct buf *out, const char *json)
+void page_add_compact(struct buf *out, const char *json)
 {
     bool in_string = false, is_escaped = false;
     for (const char *c = json; *c; c++) {
@@ -65,8 +63,23 @@ static void add_opening(struct json *j, const struct view *v)
 {
     struct report_lines lines;
     report_run_lines(&lines, v, &page_style_plain);
-    opening_json(j, &lines);
+    opening_json(j, "opening", &lines);
     report_lines_release(&lines);
+}
+
+static void add_run_facts(struct json *j, const struct view *v)
+{
+    struct report_facts facts;
+    report_run_facts(&facts, v);
+    json_array_begin(j, "facts");
+    for (size_t i = 0; i < facts.count; i++) {
+        json_object_begin(j, NULL);
+        json_string(j, "label", facts.list[i].label);
+        page_json_text(j, "text", buf_text(&facts.list[i].text));
+        json_object_end(j);
+    }
+    json_array_end(j);
+    report_facts_release(&facts);
 }
 
 static void add_texts(struct json *j, const struct view *v)
@@ -102,6 +115,7 @@ static int add_members(struct json *j, struct page_source *s, bool live, const s
     int r = 0;
     add_head(j, s, live);
     add_opening(j, v);
+    add_run_facts(j, v);
     if (v->answer.deciding < v->count)
         json_integer(j, "deciding", (int64_t) v->answer.deciding);
     add_texts(j, v);
@@ -125,7 +139,7 @@ static int add_facts(struct buf *out, struct page_source *s, bool live, const si
     buf_adds(&text, ",\"objects\":");
     if (r == 0)
         r = objects_json(&text, s);
-    add_compact(out, buf_text(&text));
+    page_add_compact(out, buf_text(&text));
     buf_release(&text);
     return r;
 }
@@ -136,7 +150,7 @@ static int add_curves(struct buf *out, struct page_source *s, const size_t *ids)
     size_t left = out->len < PAGE_DOCUMENT_BYTES ? PAGE_DOCUMENT_BYTES - out->len : 0;
     int r = curves_json(&text, s, ids, left > CURVES_LEAST ? left : CURVES_LEAST);
     buf_adds(out, ",\"curves\":");
-    add_compact(out, buf_text(&text));
+    page_add_compact(out, buf_text(&text));
     buf_release(&text);
     return r;
 }
@@ -159,4 +173,69 @@ int page_json(struct buf *out, struct page_source *s, bool live, struct store_er
     free(ids);
     buf_release(&text);
     return r;
+}
+
+/* ---- other documents ---- */
+
+void page_add_run(struct json *j, const struct page_source *s, const char *href, bool live)
+{
+    const struct view *v = page_view(s);
+    struct buf summary = BUF_INIT;
+    report_run_headline(&summary, v, &page_style_plain);
+    while (summary.len > 0 && summary.text[summary.len - 1] == '\n')
+        summary.text[--summary.len] = '\0';
+    json_object_begin(j, NULL);
+    json_string(j, "href", href);
+    page_json_text(j, "name", s->name);
+    json_string(j, "verdict", verdict_name(v->answer.verdict));
+    if (v->answer.severity != SEVERITY_NONE)
+        json_string(j, "severity", severity_name(v->answer.severity));
+    page_json_text(j, "summary", buf_text(&summary));
+    page_json_rounded(j, "seconds", v->seconds, 3);
+    json_number(j, "started", v->started);
+    json_bool(j, "live", live);
+    page_json_text(j, "command", store_run(s->store)->title);
+    json_object_end(j);
+    buf_release(&summary);
+}
+
+static void add_pair_openings(struct json *j, const struct report_runs *runs)
+{
+    const struct report_job *jobs[] = {runs->job_a, runs->job_b};
+    json_array_begin(j, "opening");
+    for (unsigned i = 0; i < 2; i++) {
+        struct report_lines lines;
+        report_lines(&lines, jobs[i], &page_style_plain);
+        opening_json(j, NULL, &lines);
+        report_lines_release(&lines);
+    }
+    json_array_end(j);
+}
+
+void page_comparison_json(struct buf *out, const struct report_runs *runs, const char *name_a,
+                          const char *name_b)
+{
+    const struct report_series series[] = {runs->a, runs->b};
+    struct buf text = BUF_INIT;
+    struct json j;
+    json_init(&j, &text, 0);
+    json_object_begin(&j, NULL);
+    json_string(&j, "page", "comparison");
+    json_integer(&j, "format", FORMAT_VERSION);
+    json_array_begin(&j, "names");
+    page_json_text(&j, NULL, name_a);
+    page_json_text(&j, NULL, name_b);
+    json_array_end(&j);
+    add_pair_openings(&j, runs);
+    texts_json(&j, series, 2);
+    json_array_begin(&j, "charts");
+    for (unsigned i = 0; i < 2; i++)
+        chart_json(&j, &series[i], NULL, SIZE_MAX, true);
+    json_array_end(&j);
+    buf_adds(&text, ",\"comparison\":");
+    report_comparison_json(&text, runs);
+    buf_adds(&text, "}");
+    page_add_compact(out, buf_text(&text));
+    buf_addc(out, '\n');
+    buf_release(&text);
 }

@@ -40,9 +40,13 @@ void page_json_text(struct json *j, const char *key, const char *text);
 /* A number for drawing: to so many decimals. */
 void page_json_rounded(struct json *j, const char *key, double value, unsigned decimals);
 
+/* Adds JSON text of ours on one line, with `<` escaped: no text in it can end the page's element.
+ */
+void page_add_compact(struct buf *out, const char *json);
+
 /* ---- members of the document; each adds one ---- */
 
-void opening_json(struct json *j, const struct report_lines *lines);
+void opening_json(struct json *j, const char *key, const struct report_lines *lines);
 void texts_json(struct json *j, const struct report_series *series, size_t count);
 /* `ids`: of the curves; NULL: none. `bytes`: what they may take. */
 void charts_json(struct json *j, const struct view *v, const size_t *ids, size_t bytes);

@@ -11,6 +11,8 @@ static const char *const stacked[] = {"host.pss", "host.anon", "host.rss"};
 #define STACKED (sizeof(stacked) / sizeof(stacked[0]))
 static const char *const kinds[] = {"host.anon", "host.file", "host.shmem", "host.swap"};
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define STACKED_SHARES 0u
+#define KIND_ANON 0u
 
 #define ROWS_MOST 2000u /* processes beyond these share one row */
 #define FOLDED_MOST 8u  /* rows for the processes of one role */
@@ -23,6 +25,7 @@ struct row {
     char *role;
     int rank;
     double last; /* second at which it was last seen */
+    size_t anon; /* its anonymous memory in the recording; SIZE_MAX: not recorded */
     unsigned processes;
     double most;
     double bytes[PAGE_TREE_TIMES];
@@ -72,6 +75,7 @@ static int add_row(void *context, int64_t id, const struct store_process *p)
                                        .role = copy(p->role ? p->role : "process"),
                                        .rank = p->rank,
                                        .last = p->last_seconds,
+                                       .anon = SIZE_MAX,
                                        .processes = 1};
     return 0;
 }
@@ -102,6 +106,9 @@ static int add_series(void *context, int64_t id, const struct store_series *x)
         base_out_of_memory();
     unsigned in_list = x->device ? STACKED : position(x->kind, stacked, STACKED);
     unsigned kind = x->device ? KINDS : position(x->kind, kinds, KINDS);
+    struct row *row = row_of(t, x->process);
+    if (row && row->processes == 1 && kind == KIND_ANON)
+        row->anon = t->series_count;
     t->series[t->series_count++] = (struct series){x->process, in_list, kind};
     if (x->process > 0 && in_list < t->stacked)
         t->stacked = in_list;
@@ -110,7 +117,7 @@ static int add_series(void *context, int64_t id, const struct store_series *x)
 
 /* ---- samples at the times of the tree ---- */
 
-/* The latest value is carried on: shares are read seconds apart, and repetitions are not kept. */
+/* The latest value is carried on: repetitions are not kept. */
 struct filled {
     const struct tree *tree;
     double *bytes;
@@ -122,7 +129,7 @@ static void fill_until(struct filled *f, double seconds)
 {
     for (; f->next < PAGE_TREE_TIMES && f->tree->seconds[f->next] < seconds; f->next++)
         if (isfinite(f->value))
-            f->bytes[f->next] += f->value;
+            f->bytes[f->next] += fmax(f->value, 0);
 }
 
 static int fill_sample(void *context, double step, const struct store_sample *x)
@@ -143,20 +150,92 @@ static int fill(struct tree *t, size_t index, double last, double *bytes)
     return r;
 }
 
+/* ---- shares ---- */
+
+/*
+ * Shares are read seconds apart, anonymous memory at every look. In between a process has what it
+ * had plus the change of its anonymous memory since, as in the job's own sum.
+ */
+struct shares {
+    struct filled filled;
+    struct store_sample *read; /* all readings of its share */
+    size_t count, next;
+    double anon, share, anon_then; /* NAN: none yet */
+};
+
+static int keep_share(void *context, double step, const struct store_sample *x)
+{
+    struct shares *s = context;
+    (void) step;
+    if ((s->count & (s->count - 1)) == 0)
+        s->read = reallocarray(s->read, s->count ? 2 * s->count : 1, sizeof(*s->read));
+    if (!s->read)
+        base_out_of_memory();
+    s->read[s->count++] = *x;
+    return 0;
+}
+
+/* Takes the readings before `seconds`. */
+static void read_shares(struct shares *s, double seconds)
+{
+    for (; s->next < s->count && s->read[s->next].seconds < seconds; s->next++) {
+        fill_until(&s->filled, s->read[s->next].seconds);
+        s->share = s->read[s->next].value;
+        s->anon_then = s->anon;
+        s->filled.value = s->share;
+    }
+}
+
+static int move_by_anon(void *context, double step, const struct store_sample *x)
+{
+    struct shares *s = context;
+    (void) step;
+    read_shares(s, x->seconds);
+    fill_until(&s->filled, x->seconds);
+    s->anon = x->value;
+    if (isfinite(s->share) && isfinite(s->anon_then))
+        s->filled.value = s->share + (s->anon - s->anon_then);
+    return 0;
+}
+
+static int fill_shares(struct tree *t, size_t index, size_t anon, double last, double *bytes)
+{
+    struct shares s = {.filled = {.tree = t, .bytes = bytes, .value = NAN},
+                       .anon = NAN,
+                       .share = NAN,
+                       .anon_then = NAN};
+    struct recording *recording = t->source->recording;
+    int r = recording_each_sample(recording, index, keep_share, &s);
+    if (r == 0)
+        r = recording_each_sample(recording, anon, move_by_anon, &s);
+    read_shares(&s, INFINITY);
+    fill_until(&s.filled, nextafter(last, INFINITY));
+    free(s.read);
+    return r;
+}
+
+static int fill_row(struct tree *t, size_t index, const struct series *x, struct row *row)
+{
+    /* Seen until the last but one time: it ended with the run. */
+    double last = row->last < t->seconds[PAGE_TREE_TIMES - 2] ? row->last : INFINITY;
+    size_t known = recording_count(t->source->recording);
+    int r = 0;
+    if (x->stacked == t->stacked && t->stacked == STACKED_SHARES && row->anon < known)
+        r = fill_shares(t, index, row->anon, last, row->bytes);
+    else if (x->stacked == t->stacked)
+        r = fill(t, index, last, row->bytes);
+    if (x->kind < KINDS && r == 0)
+        r = fill(t, index, last, t->kinds[x->kind]);
+    return r;
+}
+
 static int fill_series(struct tree *t, size_t index)
 {
     const struct series *x = &t->series[index];
+    struct row *row = row_of(t, x->process);
     if (x->process == 0)
         return x->stacked == t->stacked ? fill(t, index, INFINITY, t->total) : 0;
-    struct row *row = row_of(t, x->process);
-    /* Seen until the last but one time: it ended with the run. */
-    bool ended = row && row->last < t->seconds[PAGE_TREE_TIMES - 2];
-    int r = 0;
-    if (row && x->stacked == t->stacked)
-        r = fill(t, index, ended ? row->last : INFINITY, row->bytes);
-    if (row && x->kind < KINDS && r == 0)
-        r = fill(t, index, ended ? row->last : INFINITY, t->kinds[x->kind]);
-    return r;
+    return row ? fill_row(t, index, x, row) : 0;
 }
 
 static void choose_times(struct tree *t)

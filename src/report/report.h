@@ -106,6 +106,29 @@ void report_run_text(struct buf *out, const struct view *v, const char *run_file
                      const struct report_style *style);
 void report_run_headline(struct buf *out, const struct view *v, const struct report_style *style);
 void report_run_json(struct buf *out, const struct view *v);
+
+/* The run itself, a fact a line, for those who lay them out themselves: the command, how long it
+ * was watched, how it ended, its limit, notes, what tidemark cost. Cleaned. The caller releases
+ * them. */
+#define REPORT_FACTS (VIEW_NOTES + 5u)
+struct report_facts {
+    struct report_fact {
+        const char *label; /* "command", "watched", "ended", "limit", "note", "tidemark" */
+        struct buf text;
+    } list[REPORT_FACTS];
+    size_t count;
+};
+void report_run_facts(struct report_facts *ret, const struct view *v);
+void report_facts_release(struct report_facts *facts);
+
+/*
+ * The report as GitHub shows Markdown, for a pull request or an issue: verdict, why, fix; what
+ * grows, its holders, the ledger of the deciding series; the run. `account`: of that series; NULL:
+ * it has none. Texts from the run are escaped: they make no links, mentions or markup.
+ */
+void report_run_markdown(struct buf *out, const struct view *v, const struct account *account,
+                         const char *run_file);
+
 /* The opening of report_run_text(). */
 void report_run_lines(struct report_lines *ret, const struct view *v,
                       const struct report_style *style);

@@ -96,18 +96,23 @@ static void add_processes(struct buf *out, const struct view *v)
         buf_addf(out, " (%llu in all)", seen);
 }
 
+static void say_watched(struct buf *out, const struct view *v)
+{
+    units_add_duration(out, v->seconds);
+    if (isfinite(v->steps)) {
+        buf_adds(out, ", ");
+        series_add_length(out, v->steps, false, CLOCK_STEP);
+        buf_adds(out, steps_words(v->steps_from));
+    }
+    if (v->epochs > 0)
+        buf_addf(out, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
+    add_processes(out, v);
+}
+
 static void add_watched(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    units_add_duration(&text, v->seconds);
-    if (isfinite(v->steps)) {
-        buf_adds(&text, ", ");
-        series_add_length(&text, v->steps, false, CLOCK_STEP);
-        buf_adds(&text, steps_words(v->steps_from));
-    }
-    if (v->epochs > 0)
-        buf_addf(&text, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
-    add_processes(&text, v);
+    say_watched(&text, v);
     text_fact(out, "watched", &text, style);
 }
 
@@ -119,13 +124,18 @@ static void add_ending(struct buf *out, const struct view *v, const struct repor
     text_fact(out, "ended", &text, style);
 }
 
+static void say_limit(struct buf *out, const struct view *v)
+{
+    if (!(isfinite(v->limit) && v->limit > 0))
+        return;
+    units_add_bytes(out, v->limit);
+    buf_addf(out, " (%s)", v->limit_source);
+}
+
 static void add_limit(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (isfinite(v->limit) && v->limit > 0) {
-        units_add_bytes(&text, v->limit);
-        buf_addf(&text, " (%s)", v->limit_source);
-    }
+    say_limit(&text, v);
     text_fact(out, "limit", &text, style);
 }
 
@@ -348,21 +358,69 @@ static void add_notes(struct buf *out, const struct view *v, unsigned count,
     }
 }
 
+static void say_cost(struct buf *out, const struct view *v)
+{
+    if (isnan(v->watcher_cpu_seconds))
+        return; /* an unfinished recording */
+    buf_addf(out, "%.2f s of CPU", v->watcher_cpu_seconds);
+    if (v->seconds >= 1)
+        buf_addf(out, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
+    if (isfinite(v->watcher_bytes)) {
+        buf_adds(out, ", ");
+        units_add_bytes(out, v->watcher_bytes);
+    }
+    buf_adds(out, "; reading PSS delayed the job by at most ");
+    units_add_short_time(out, v->stall_seconds);
+}
+
 static void add_cost(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (isnan(v->watcher_cpu_seconds))
-        return; /* an unfinished recording */
-    buf_addf(&text, "%.2f s of CPU", v->watcher_cpu_seconds);
-    if (v->seconds >= 1)
-        buf_addf(&text, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
-    if (isfinite(v->watcher_bytes)) {
-        buf_adds(&text, ", ");
-        units_add_bytes(&text, v->watcher_bytes);
-    }
-    buf_adds(&text, "; reading PSS delayed the job by at most ");
-    units_add_short_time(&text, v->stall_seconds);
+    say_cost(&text, v);
     text_fact(out, "tidemark", &text, style);
+}
+
+/* ---- facts alone ---- */
+
+/* Takes the text, cleaned; an empty one is no fact. */
+static void keep_fact(struct report_facts *facts, const char *label, struct buf *text)
+{
+    if (text->len > 0 && facts->count < REPORT_FACTS) {
+        struct report_fact *f = &facts->list[facts->count++];
+        *f = (struct report_fact){.label = label};
+        utf8_add_clean(&f->text, buf_text(text), false);
+    }
+    buf_clear(text);
+}
+
+void report_run_facts(struct report_facts *ret, const struct view *v)
+{
+    struct buf text = BUF_INIT;
+    *ret = (struct report_facts){.count = 0};
+    if (v->command)
+        buf_adds(&text, v->command);
+    keep_fact(ret, "command", &text);
+    say_watched(&text, v);
+    keep_fact(ret, "watched", &text);
+    if (v->ending)
+        buf_adds(&text, v->ending);
+    keep_fact(ret, "ended", &text);
+    say_limit(&text, v);
+    keep_fact(ret, "limit", &text);
+    for (unsigned i = 0; i < v->note_count; i++) {
+        buf_adds(&text, v->notes[i]);
+        keep_fact(ret, "note", &text);
+    }
+    say_cost(&text, v);
+    keep_fact(ret, "tidemark", &text);
+    buf_release(&text);
+}
+
+void report_facts_release(struct report_facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++)
+        buf_release(&facts->list[i].text);
+    facts->count = 0;
 }
 
 /* Where to find the rest. */
