@@ -44,9 +44,9 @@ export class ObjectsView {
                     tensors.length ? h("div", {}, h("h3", {}, "Tensors by shape"), bars(tensors.slice(0, 8).map((t) => ({ name: shapeWords(t), bytes: t.bytes ?? 0, more: `${count(t.count ?? 0)} on ${t.device ?? "?"}${t.grad_fn ? ", with graph" : ""}` })), "Tensors by shape")) : null,
                     types.length ? h("div", {}, h("h3", {}, "Objects by type"), bars([...types].sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0)).slice(0, 8).map((t) => ({ name: t.name ?? "?", bytes: t.bytes ?? 0, more: count(t.count ?? 0) })), "Objects by type")) : null),
                 h("details.data", { "data-key": `objects ${i}` }, h("summary", {}, "Data table"),
-                    tensors.length ? table("Tensors", [{ name: "Tensor" }, { name: "Device" }, { name: "Graph" }, { name: "Count", number: true }, { name: "Bytes", number: true }],
+                    tensors.length ? table(`Tensors of ${p.process ?? p.pid ?? i}`, [{ name: "Tensor" }, { name: "Device" }, { name: "Graph" }, { name: "Count", number: true }, { name: "Bytes", number: true }],
                         tensors.map((t) => [shapeWords(t), t.device ?? "", t.grad_fn ? "yes" : "no", count(t.count ?? 0), bytes(t.bytes ?? 0)])) : null,
-                    types.length ? table("Types", [{ name: "Type" }, { name: "Count", number: true }, { name: "Bytes", number: true }], types.map((t) => [t.name ?? "?", count(t.count ?? 0), bytes(t.bytes ?? 0)])) : null)];
+                    types.length ? table(`Types of ${p.process ?? p.pid ?? i}`, [{ name: "Type" }, { name: "Count", number: true }, { name: "Bytes", number: true }], types.map((t) => [t.name ?? "?", count(t.count ?? 0), bytes(t.bytes ?? 0)])) : null)];
             const title = `${p.process ?? `process ${p.pid ?? "?"}`}: ${count(p.objects ?? 0)} objects`;
             return processes.length === 1 ? [h("p.kind", {}, title), body] : h("details", { "data-key": `census ${p.pid ?? i}`, open: i === 0 }, h("summary", {}, title), body);
         }));
@@ -80,7 +80,7 @@ export class BalanceView {
         if (system.used_last !== undefined) rows.push(["the system", bytes(system.used_first ?? 0), bytes(system.used_last), signed(used), "", "", "", "", "", ""]);
         if (a.unexplained_bytes !== undefined) rows.push(["unexplained", "", "", signed(a.unexplained_bytes), "", "", "", "", "", ""]);
         rebuild(this.element, h("h2", {}, "Balance sheet"), h("p.note", {}, "Each process by its share: shared pages count once for the job. The last column counts them for each process."),
-            table("Balance sheet", [{ name: "" }, number("first"), number("last"), number("change"), number("anon"), number("file"), number("shared"), number("swap"), number("GPU"), number("by RSS")], rows));
+            table("Balance sheet", [{ name: "memory of" }, number("first"), number("last"), number("change"), number("anon"), number("file"), number("shared"), number("swap"), number("GPU"), number("by RSS")], rows));
     }
 }
 

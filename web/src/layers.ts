@@ -73,8 +73,7 @@ export class PhaseLayer implements Layer {
             const left = Math.max(f.left, f.x(stretch.from)), right = Math.min(f.left + f.width, f.x(stretch.to));
             if (right - left < 0.5) continue;
             const width = right - left;
-            group.append(s("rect", { class: "phase " + stretch.className, x: left, y: f.top, width, height: f.height },
-                s("title", {}, `${stretch.name}: ${stretch.text}`)),
+            group.append(s("rect", { class: "phase " + stretch.className, x: left, y: f.top, width, height: f.height }),
                 s("rect", { class: "phase-bar " + stretch.className, x: left, y: f.top, width, height: 3 }));
             names.push({ left, right, stretch });
         }
@@ -82,6 +81,11 @@ export class PhaseLayer implements Layer {
         const taken: Span[] = [];
         for (const { left, right, stretch } of names.sort((a, b) => b.right - b.left - (a.right - a.left)))
             this.name(group, f, left, right, stretch, taken);
+    }
+
+    at(seconds: number): Reading[] {
+        const found = this.stretches.find((p) => p.from <= seconds && p.to >= seconds);
+        return found ? [{ label: found.name, value: found.text }] : [];
     }
 
     private name(group: SVGGElement, f: Frame, left: number, right: number, stretch: Stretch, taken: Span[]): void {
@@ -146,7 +150,7 @@ export class FloorLayer implements Layer {
 }
 
 export class SpikeLayer implements Layer {
-    constructor(private readonly spikes: readonly Spike[], private readonly floor: Floor | undefined, private readonly unit: string | undefined) {}
+    constructor(private readonly spikes: readonly Spike[], private readonly floor: Floor | undefined) {}
 
     extent(span: Span): Span | null {
         const high = Math.max(...this.spikes.filter((k) => k.seconds >= span[0] && k.seconds <= span[1]).map((k) => k.value));
@@ -161,8 +165,7 @@ export class SpikeLayer implements Layer {
             // The top may lie between two samples: a needle shows it where the range does not.
             const base = this.floor ? valueAt(this.floor.seconds, this.floor.value, spike.seconds) : null;
             if (base !== null) group.append(s("path", { class: "needle", d: `M${x - 3} ${f.y(base)}L${x} ${y}L${x + 3} ${f.y(base)}Z` }));
-            group.append(s("path", { class: "spike", d: `M${x} ${y - 2}l-5 -8h10z` },
-                s("title", {}, `${name}: ${amount(spike.value, this.unit)}`)));
+            group.append(s("path", { class: "spike", d: `M${x} ${y - 2}l-5 -8h10z` }));
             const half = textWidth(name, textSize()) / 2;
             const middle = Math.max(f.left + half + 2, Math.min(f.left + f.width - half - 2, x));
             if (middle - half < end + 6) continue;
@@ -231,7 +234,9 @@ export class MarkLayer implements Layer {
         for (const mark of this.marks) {
             if (mark.seconds < f.span[0] || mark.seconds > f.span[1]) continue;
             const x = Math.round(f.x(mark.seconds)) + 0.5, width = textWidth(mark.text, textSize(), true);
-            const left = x + 6 + width > f.left + f.width ? x - 6 - width : x + 6;
+            if (width > f.width) continue;
+            const beside = x + 6 + width > f.left + f.width ? x - 6 - width : x + 6;
+            const left = Math.max(f.left + 2, Math.min(f.left + f.width - width, beside));
             let row = 0;
             while (taken.some(([a, b, r]) => r === row && left < b + 8 && left + width > a - 8)) row++;
             taken.push([left, left + width, row]);

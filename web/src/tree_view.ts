@@ -43,7 +43,7 @@ class StackLayer implements Layer {
         let below = this.seconds.map(() => 0);
         this.parts.forEach((part, n) => {
             const top = this.tops[n] as number[];
-            group.append(s("path", { class: `area c${part.color}`, d: bandPath(f, this.seconds, below, top) }, s("title", {}, part.label)));
+            group.append(s("path", { class: `area c${part.color}`, d: bandPath(f, this.seconds, below, top) }));
             below = top;
         });
         this.labels(group, f);
