@@ -93,7 +93,7 @@ export class ComparisonPage {
 
     private behind(i: number, series: Series | undefined, chart: ComparisonChart | undefined): HTMLElement | null {
         const floor = chart?.floor;
-        return floor ? dataTable(`floor ${i}`, () => table("Floor", [{ name: "Second", number: true }, { name: series?.clock === "step" ? "Step" : "Place", number: true }, { name: "Floor", number: true }],
+        return floor ? dataTable(`floor ${i}`, () => table(`Floor of run ${"AB"[i]}`, [{ name: "Second", number: true }, { name: series?.clock === "step" ? "Step" : "Place", number: true }, { name: "Floor", number: true }],
             floor.seconds.map((t, k) => [count(t, 2), count(floor.at?.[k] ?? t), amount(floor.value[k] ?? 0, series?.unit)]))) : null;
     }
 
