@@ -56,7 +56,7 @@ export class ComparisonPage {
         const axis = choice("Axis", [["step", "Steps"], ["s", "Time"]], () => this.view.clock, (name) => this.view.setClock(name));
         axis.element.hidden = !steps;
         replace(this.element,
-            h("div.section-head", {}, h("h1", {}, (doc.names ?? []).join(" and ") || "Comparison"), axis.element),
+            h("div.section-head", {}, h("h1", {}, (doc.names ?? []).map((n) => n.split("/").pop()).join(" and ") || "Comparison"), axis.element),
             c.summary ? h("p.summary", {}, prose(c.summary)) : null,
             h("div.pair", {}, [0, 1].map((i) => h("section.picture", { "aria-label": `Run ${"AB"[i]}` },
                 h("p.command", {}, h("span.tag", {}, "AB"[i]), doc.names?.[i] ?? ""),
@@ -93,7 +93,7 @@ export class ComparisonPage {
 
     private behind(i: number, series: Series | undefined, chart: ComparisonChart | undefined): HTMLElement | null {
         const floor = chart?.floor;
-        return floor ? dataTable(`floor ${i}`, () => table("Floor", [{ name: "Second", number: true }, { name: series?.clock === "step" ? "Step" : "Place", number: true }, { name: "Floor", number: true }],
+        return floor ? dataTable(`floor ${i}`, () => table(`Floor of run ${"AB"[i]}`, [{ name: "Second", number: true }, { name: series?.clock === "step" ? "Step" : "Place", number: true }, { name: "Floor", number: true }],
             floor.seconds.map((t, k) => [count(t, 2), count(floor.at?.[k] ?? t), amount(floor.value[k] ?? 0, series?.unit)]))) : null;
     }
 

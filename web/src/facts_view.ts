@@ -44,9 +44,9 @@ export class ObjectsView {
                     tensors.length ? h("div", {}, h("h3", {}, "Tensors by shape"), bars(tensors.slice(0, 8).map((t) => ({ name: shapeWords(t), bytes: t.bytes ?? 0, more: `${count(t.count ?? 0)} on ${t.device ?? "?"}${t.grad_fn ? ", with graph" : ""}` })), "Tensors by shape")) : null,
                     types.length ? h("div", {}, h("h3", {}, "Objects by type"), bars([...types].sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0)).slice(0, 8).map((t) => ({ name: t.name ?? "?", bytes: t.bytes ?? 0, more: count(t.count ?? 0) })), "Objects by type")) : null),
                 h("details.data", { "data-key": `objects ${i}` }, h("summary", {}, "Data table"),
-                    tensors.length ? table("Tensors", [{ name: "Tensor" }, { name: "Device" }, { name: "Graph" }, { name: "Count", number: true }, { name: "Bytes", number: true }],
+                    tensors.length ? table(`Tensors of ${p.process ?? p.pid ?? i}`, [{ name: "Tensor" }, { name: "Device" }, { name: "Graph" }, { name: "Count", number: true }, { name: "Bytes", number: true }],
                         tensors.map((t) => [shapeWords(t), t.device ?? "", t.grad_fn ? "yes" : "no", count(t.count ?? 0), bytes(t.bytes ?? 0)])) : null,
-                    types.length ? table("Types", [{ name: "Type" }, { name: "Count", number: true }, { name: "Bytes", number: true }], types.map((t) => [t.name ?? "?", count(t.count ?? 0), bytes(t.bytes ?? 0)])) : null)];
+                    types.length ? table(`Types of ${p.process ?? p.pid ?? i}`, [{ name: "Type" }, { name: "Count", number: true }, { name: "Bytes", number: true }], types.map((t) => [t.name ?? "?", count(t.count ?? 0), bytes(t.bytes ?? 0)])) : null)];
             const title = `${p.process ?? `process ${p.pid ?? "?"}`}: ${count(p.objects ?? 0)} objects`;
             return processes.length === 1 ? [h("p.kind", {}, title), body] : h("details", { "data-key": `census ${p.pid ?? i}`, open: i === 0 }, h("summary", {}, title), body);
         }));
@@ -80,7 +80,7 @@ export class BalanceView {
         if (system.used_last !== undefined) rows.push(["the system", bytes(system.used_first ?? 0), bytes(system.used_last), signed(used), "", "", "", "", "", ""]);
         if (a.unexplained_bytes !== undefined) rows.push(["unexplained", "", "", signed(a.unexplained_bytes), "", "", "", "", "", ""]);
         rebuild(this.element, h("h2", {}, "Balance sheet"), h("p.note", {}, "Each process by its share: shared pages count once for the job. The last column counts them for each process."),
-            table("Balance sheet", [{ name: "" }, number("first"), number("last"), number("change"), number("anon"), number("file"), number("shared"), number("swap"), number("GPU"), number("by RSS")], rows));
+            table("Balance sheet", [{ name: "memory of" }, number("first"), number("last"), number("change"), number("anon"), number("file"), number("shared"), number("swap"), number("GPU"), number("by RSS")], rows));
     }
 }
 
@@ -127,7 +127,7 @@ export class RunFactsView {
             cost.length ? h("div", {}, h("h2", {}, "What tidemark cost"), list(cost)) : null),
             notes.length ? h("ul.notes", {}, notes.map((n) => h("li", {}, prose(n)))) : null,
             events.length ? [h("h2", {}, "Events"), h("ol.events", {}, events.map((e) => h("li", {}, h("time", {}, clockTime(e.seconds ?? 0, 1)), h("b", {}, e.what ?? ""), h("span", {}, prose((e.text ?? "").replace(/^tidemark: /, "").replace(/\s+/g, " ").trim())))))] : null,
-            processes.length ? h("details.data", { "data-key": "processes" }, h("summary", {}, `${count(processes.length + (run.more_processes ?? 0))} processes`),
+            processes.length ? h("details.data", { "data-key": "processes" }, h("summary", {}, processes.length === 1 ? "1 process" : `${count(processes.length + (run.more_processes ?? 0))} processes`),
                 table("Processes", [{ name: "Process" }, { name: "Rank", number: true }, { name: "From", number: true }, { name: "To", number: true }, { name: "Command" }],
                     processes.map((p) => [`${p.role ?? ""} ${p.pid ?? ""}`.trim(), p.rank ?? "", clockTime(p.first ?? 0, 1), p.last === undefined ? "" : clockTime(p.last, 1), h("code", {}, p.command ?? "")])),
                 run.more_processes ? h("p.note", {}, `${count(run.more_processes)} more are not listed.`) : null) : null);

@@ -5,7 +5,7 @@ import type { Floor, Spike } from "./document";
 import { bandPath, byPixel, cut, linePath, valueAt } from "./paths";
 import type { Frame, Layer, Reading } from "./plot";
 import type { Blocks, Pyramid } from "./pyramid";
-import { shorten, textSize, textWidth } from "./scale";
+import { textSize, textWidth } from "./scale";
 import { amount } from "./units";
 import type { Span } from "./view";
 
@@ -68,18 +68,40 @@ export class PhaseLayer implements Layer {
     constructor(private readonly stretches: readonly Stretch[]) {}
 
     draw(group: SVGGElement, f: Frame): void {
+        const names: { left: number; right: number; stretch: Stretch }[] = [];
         for (const stretch of this.stretches) {
             const left = Math.max(f.left, f.x(stretch.from)), right = Math.min(f.left + f.width, f.x(stretch.to));
             if (right - left < 0.5) continue;
-            const width = right - left, middle = (left + right) / 2;
-            group.append(s("rect", { class: "phase " + stretch.className, x: left, y: f.top, width, height: f.height },
-                s("title", {}, `${stretch.name}: ${stretch.text}`)),
+            const width = right - left;
+            group.append(s("rect", { class: "phase " + stretch.className, x: left, y: f.top, width, height: f.height }),
                 s("rect", { class: "phase-bar " + stretch.className, x: left, y: f.top, width, height: 3 }));
-            const name = shorten(stretch.name, width - 10, textSize() * 1.08);
-            if (name.length > 2) group.append(label(middle, f.top + 3 + 1.35 * textSize(), name, "phase-name " + stretch.className));
-            if (stretch.text && textWidth(stretch.text, textSize()) < width - 8)
-                group.append(label(middle, f.top + 3 + 2.8 * textSize(), stretch.text, "phase-rate"));
+            names.push({ left, right, stretch });
         }
+        // The widest first: a narrow phase may use what its neighbors leave.
+        const taken: Span[] = [];
+        for (const { left, right, stretch } of names.sort((a, b) => b.right - b.left - (a.right - a.left)))
+            this.name(group, f, left, right, stretch, taken);
+    }
+
+    at(seconds: number): Reading[] {
+        const found = this.stretches.find((p) => p.from <= seconds && p.to >= seconds);
+        return found ? [{ label: found.name, value: found.text }] : [];
+    }
+
+    private name(group: SVGGElement, f: Frame, left: number, right: number, stretch: Stretch, taken: Span[]): void {
+        const size = textSize(), place = (text: string, bold: boolean) => {
+            const half = textWidth(text, size * 1.08, bold) / 2;
+            const x = Math.max(f.left + half + 2, Math.min(f.left + f.width - half - 2, (left + right) / 2));
+            const free = half * 2 < f.width && taken.every(([a, b]) => x + half + 6 < a || x - half - 6 > b);
+            return free ? { x, span: [x - half, x + half] as const } : null;
+        };
+        const name = place(stretch.name, true), rate = stretch.text ? place(stretch.text, false) : null;
+        if (right - left < 6 || !name) return;
+        taken.push(name.span);
+        group.append(label(name.x, f.top + 3 + 1.35 * size, stretch.name, "phase-name " + stretch.className));
+        if (!rate) return;
+        taken.push(rate.span);
+        group.append(label(rate.x, f.top + 3 + 2.8 * size, stretch.text, "phase-rate"));
     }
 }
 
@@ -128,7 +150,7 @@ export class FloorLayer implements Layer {
 }
 
 export class SpikeLayer implements Layer {
-    constructor(private readonly spikes: readonly Spike[], private readonly floor: Floor | undefined, private readonly unit: string | undefined) {}
+    constructor(private readonly spikes: readonly Spike[], private readonly floor: Floor | undefined) {}
 
     extent(span: Span): Span | null {
         const high = Math.max(...this.spikes.filter((k) => k.seconds >= span[0] && k.seconds <= span[1]).map((k) => k.value));
@@ -143,8 +165,7 @@ export class SpikeLayer implements Layer {
             // The top may lie between two samples: a needle shows it where the range does not.
             const base = this.floor ? valueAt(this.floor.seconds, this.floor.value, spike.seconds) : null;
             if (base !== null) group.append(s("path", { class: "needle", d: `M${x - 3} ${f.y(base)}L${x} ${y}L${x + 3} ${f.y(base)}Z` }));
-            group.append(s("path", { class: "spike", d: `M${x} ${y - 2}l-5 -8h10z` },
-                s("title", {}, `${name}: ${amount(spike.value, this.unit)}`)));
+            group.append(s("path", { class: "spike", d: `M${x} ${y - 2}l-5 -8h10z` }));
             const half = textWidth(name, textSize()) / 2;
             const middle = Math.max(f.left + half + 2, Math.min(f.left + f.width - half - 2, x));
             if (middle - half < end + 6) continue;
@@ -213,7 +234,9 @@ export class MarkLayer implements Layer {
         for (const mark of this.marks) {
             if (mark.seconds < f.span[0] || mark.seconds > f.span[1]) continue;
             const x = Math.round(f.x(mark.seconds)) + 0.5, width = textWidth(mark.text, textSize(), true);
-            const left = x + 6 + width > f.left + f.width ? x - 6 - width : x + 6;
+            if (width > f.width) continue;
+            const beside = x + 6 + width > f.left + f.width ? x - 6 - width : x + 6;
+            const left = Math.max(f.left + 2, Math.min(f.left + f.width - width, beside));
             let row = 0;
             while (taken.some(([a, b, r]) => r === row && left < b + 8 && left + width > a - 8)) row++;
             taken.push([left, left + width, row]);

@@ -196,7 +196,7 @@ export class MainChart {
         if (peers) layers.push(peers);
         layers.push(this.range);
         if (floor) layers.push(new FloorLayer(floor, stretches, unit));
-        if (chart?.spikes?.length) layers.push(new SpikeLayer(chart.spikes, floor, unit));
+        if (chart?.spikes?.length) layers.push(new SpikeLayer(chart.spikes, floor));
         const callout = series && floor ? this.callout(run, series, stretches, floor) : null;
         if (callout) layers.push(callout);
         if (series) layers.push(new MarkLayer(marksOf(run, this.index, series, clock, extent)));

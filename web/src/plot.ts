@@ -158,7 +158,7 @@ export class Plot {
         const name = this.view.clock, bottom = f.top + f.height;
         const steps = name === "step" && this.clock.hasSteps;
         const from = this.clock.position(name, f.span[0]), to = this.clock.position(name, f.span[1]);
-        const wanted = Math.max(2, Math.floor(f.width / 110));
+        const wanted = Math.max(2, Math.floor(f.width / (6.5 * textSize())));
         let end = f.left - 20;
         const unit = steps ? "step" : "";
         const room = f.left + f.width - (unit ? textWidth(unit, textSize()) + 10 : 0);

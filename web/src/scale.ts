@@ -74,14 +74,3 @@ export function textWidth(text: string, size: number, bold = false): number {
     measure.font = `${bold ? "600 " : ""}${size}px ${getComputedStyle(document.body).fontFamily}`;
     return measure.measureText(text).width;
 }
-
-export function shorten(text: string, width: number, size: number): string {
-    if (textWidth(text, size) <= width) return text;
-    let low = 0, high = text.length;
-    while (low < high) {
-        const middle = (low + high + 1) >> 1;
-        if (textWidth(text.slice(0, middle) + "…", size) <= width) low = middle;
-        else high = middle - 1;
-    }
-    return low > 1 ? text.slice(0, low) + "…" : "";
-}

@@ -14,7 +14,7 @@ function rowOf(columns: readonly Column[], cells: readonly Child[]): HTMLElement
 /* A long table shows its first rows, and the others on request. */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Child[])[]): HTMLElement {
     const body = h("tbody", {}, rows.slice(0, AT_FIRST).map((r) => rowOf(columns, r)));
-    const element = h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, h("table", {},
+    const element = h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption + ", table" }, h("table", {},
         h("caption.visually-hidden", {}, caption),
         h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: c.number ? "number" : null }, c.name)))),
         body));

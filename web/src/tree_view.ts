@@ -43,7 +43,7 @@ class StackLayer implements Layer {
         let below = this.seconds.map(() => 0);
         this.parts.forEach((part, n) => {
             const top = this.tops[n] as number[];
-            group.append(s("path", { class: `area c${part.color}`, d: bandPath(f, this.seconds, below, top) }, s("title", {}, part.label)));
+            group.append(s("path", { class: `area c${part.color}`, d: bandPath(f, this.seconds, below, top) }));
             below = top;
         });
         this.labels(group, f);
@@ -53,16 +53,18 @@ class StackLayer implements Layer {
     private labels(group: SVGGElement, f: Frame): void {
         this.parts.forEach((part, n) => {
             const top = this.tops[n] as number[], under = n ? (this.tops[n - 1] as number[]) : null;
-            let best = 0, place = -1;
-            const half = textWidth(part.label, textSize()) / 2 + 8;
-            this.seconds.forEach((t, i) => {
-                const x = f.x(t), tall = f.y(under?.[i] ?? 0) - f.y(top[i] ?? 0);
-                if (x - half < f.left || x + half > f.left + f.width) return;
-                if (tall > best + 0.5) best = tall, place = i;
-            });
-            if (place < 0 || best < 20) return;
-            const x = f.x(this.seconds[place] as number), y = (f.y(under?.[place] ?? 0) + f.y(top[place] ?? 0)) / 2;
-            group.append(s("text", { class: "area-name", x, y: y + 4, "text-anchor": "middle" }, part.label));
+            const half = textWidth(part.label, textSize(), true) / 2 + 8;
+            for (const share of [0.5, 0.7, 0.3, 0.85, 0.15]) {
+                const at = f.span[0] + share * (f.span[1] - f.span[0]), x = f.x(at);
+                const ys = [at, at + 0.03 * (f.span[1] - f.span[0]), at - 0.03 * (f.span[1] - f.span[0])].map((t) => {
+                    const i = Math.max(0, Math.min(this.seconds.length - 1, lowerBound(this.seconds, t)));
+                    return [f.y(under?.[i] ?? 0), f.y(top[i] ?? 0)] as const;
+                });
+                const foot = Math.min(...ys.map((y) => y[0])), head = Math.max(...ys.map((y) => y[1]));
+                if (foot - head < 1.6 * textSize() || x - half < f.left || x + half > f.left + f.width) continue;
+                group.append(s("text", { class: "area-name", x, y: (foot + head) / 2 + 4, "text-anchor": "middle" }, part.label));
+                return;
+            }
         });
     }
 

@@ -1,0 +1,92 @@
+"""The page that `tidemark report`, `compare --html` and the server show, in a real Chromium.
+
+run.py BUILD [NAME...]: web/built is what web/src makes, its types hold, and tests/page/cases.mjs
+looks at every view, of real runs and of hostile ones, and clicks and types in them. Without
+Chromium or npm these cases are skipped, and say so.
+"""
+import functools
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WEB = ROOT / "web"
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+import runner  # noqa: E402
+import runs  # noqa: E402
+from runner import Case, Skipped, expect  # noqa: E402
+
+
+@functools.lru_cache(None)
+def packages():
+    """Installs what web/package-lock.json names. None: it is there; otherwise why it is not."""
+    for program in ("node", "npm"):
+        if not shutil.which(program):
+            return "%s is not installed (the packages nodejs and npm)" % program
+    kept = WEB / "node_modules/.package-lock.json"
+    if kept.exists() and kept.stat().st_mtime >= (WEB / "package-lock.json").stat().st_mtime:
+        return None
+    done = subprocess.run(["npm", "ci", "--ignore-scripts"], cwd=WEB, capture_output=True, text=True)
+    return None if done.returncode == 0 else "npm cannot install its packages: " + done.stderr[-300:]
+
+
+def need_packages():
+    if packages():
+        raise Skipped(packages())
+
+
+def call(*command, cwd=WEB):
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
+    expect(done.returncode == 0, " ".join(map(str, command)), done.stdout, done.stderr)
+    return done.stdout.strip()
+
+
+def built_is_what_the_source_makes():
+    need_packages()
+    return call("node", "build.mjs", "--check")
+
+
+def types_hold():
+    need_packages()
+    return call("node", "node_modules/typescript/bin/tsc", "--noEmit")
+
+
+def nothing_is_fetched():
+    """Neither script nor style names an address, but those of XML's own names."""
+    for name in ("page.js", "page.css"):
+        text = (WEB / "built" / name).read_text().replace("http://www.w3.org/2000/svg", "")
+        for word in ("http:", "https:", "//cdn", "@import", "eval(", "new Function", "innerHTML", "document.write"):
+            expect(word not in text, "%s has %s" % (name, word))
+
+
+def in_browser(folder, name):
+    need_packages()
+    if not shutil.which("chromium"):
+        raise Skipped("no Chromium is installed (the package chromium)")
+    return call("node", HERE / "cases.mjs", folder, name)
+
+
+def browser_cases(folder):
+    if packages():
+        return [Case("in a browser", need_packages)]
+    names = subprocess.run(["node", str(HERE / "cases.mjs"), "-", "--list"], capture_output=True, text=True)
+    return [Case(runner.words(name), functools.partial(in_browser, folder, name)) for name in names.stdout.split()]
+
+
+def main():
+    options = runner.arguments(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        runs.make(folder)
+        failed = runs.write_pages(pathlib.Path(options.target) / "tidemark", folder)
+        cases = [Case("every run file becomes a page", lambda: expect(not failed, failed))]
+        cases += [Case(runner.words(f.__name__), f) for f in (built_is_what_the_source_makes, types_hold, nothing_is_fetched)]
+        cases += browser_cases(folder)
+        return runner.run_all([c for c in cases if runner.is_wanted(c.name, options.names)], 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
