@@ -256,7 +256,7 @@ static bool exchange_token(struct server *s, struct client *c, const char *targe
                     access_is_same(s->access.token, buf_text(&token));
     if (is_given) {
         buf_adds(&headers, "Location: ");
-        address_encode(&headers, path);
+        address_encode(&headers, path[0] ? path : "/");
         buf_addf(&headers, "\r\nSet-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict\r\n",
                  s->access.cookie, s->access.session);
         refuse(c, 303, "Here it is.", buf_text(&headers), now);
@@ -286,10 +286,10 @@ static bool is_stranger(struct server *s, struct client *c, const struct http_re
                         const char *path, double now)
 {
     if (c->is_refused)
-        refuse(c, 403,
-               "This server is for the processes of the user who started it. To show runs to "
-               "others: tidemark serve --listen ADDR --token-file F",
-               NULL, now);
+        refuse_and_close(c, 403,
+                         "This server is for the processes of the user who started it. To show "
+                         "runs to others: tidemark serve --listen ADDR --token-file F",
+                         now);
     else if (exchange_token(s, c, r->target, path, now))
         return true;
     else if (!access_is_granted(&s->access, r))

@@ -48,7 +48,7 @@ def other_users_get_nothing(d):
     d.put("a.tide")
     server = d.serve("runs")
     script = ("import http.client, sys\n"
-              "c = http.client.HTTPConnection('127.0.0.1', %d)\n"
+              "c = http.client.HTTPConnection('127.0.0.1', %d)  # connects again when it is closed\n"
               "for p in sys.argv[1:]: c.request('GET', p); a = c.getresponse(); a.read(); print(a.status)\n")
     paths = ["/", "/data.json", "/runs/a.tide/data.json", "/events", "/page.js", "/healthz"]
     done = subprocess.run([sys.executable, "-c", script % server.port, *paths], user=65534, group=65534,
@@ -71,6 +71,8 @@ def a_token_is_required_of_everybody(d):
     equal(server.get("/data.json", Authorization="Bearer " + TOKEN[:-1]).status, 401, "header")
     answer = server.get("/runs/a.tide/?token=" + TOKEN)
     equal((answer.status, answer.headers["Location"]), (303, "/runs/a.tide/"), "exchange")
+    equal(server.get("/../x?token=" + TOKEN).headers["Location"], "/", "no place to go to")
+    equal(server.get("//evil.com/?token=" + TOKEN).headers["Location"], "/", "no other site")
     cookie = answer.headers["Set-Cookie"]
     check("HttpOnly" in cookie and "SameSite=Strict" in cookie and TOKEN not in cookie, cookie)
     session = cookie.split(";")[0]
