@@ -41,8 +41,6 @@ struct report {
     bool open, markdown, json;
 };
 
-extern char **environ;
-
 /* ---- what is written ---- */
 
 static int explain(const char *path, int code, const struct store_error *error)
@@ -135,9 +133,10 @@ static int run_opener(const char *file)
     char program[] = "xdg-open";
     char *path = realpath(file, NULL);
     char *arguments[] = {program, path, NULL};
-    pid_t pid;
-    int status = 0,
-        r = path ? -posix_spawnp(&pid, program, NULL, NULL, arguments, environ) : -errno;
+    pid_t pid = 0;
+    int status = 0, r = -errno;
+    if (path)
+        r = -posix_spawnp(&pid, program, NULL, NULL, arguments, environ);
     if (r == 0 && waitpid(pid, &status, 0) < 0)
         r = -errno;
     free(path);

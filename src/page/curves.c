@@ -215,7 +215,7 @@ int page_span_json(struct buf *out, struct page_source *s, size_t series, double
     struct json j;
     if (!(from < to))
         return -EINVAL;
-    int r = page_load(s);
+    int r = page_read(s);
     if (r < 0)
         return r;
     if (series >= recording_count(s->recording))

@@ -8,7 +8,7 @@
 
 struct page_source {
     struct store *store;
-    struct recording *recording; /* NULL until page_load() */
+    struct recording *recording; /* NULL until page_read() */
     struct view view;            /* the answer */
     struct view judged;          /* the recording judged again, for the accounts */
     bool has_view, is_judged;    /* `view` and `judged` are filled */
@@ -16,7 +16,9 @@ struct page_source {
     char *name;
 };
 
-/* Reads and judges the recording, unless that was done before. */
+/* Reads the recording, unless that was done before. */
+int page_read(struct page_source *s);
+/* Reads and judges it. */
 int page_load(struct page_source *s);
 
 /* The series of the recording that a series of the view was recorded as; SIZE_MAX: none. */

@@ -190,7 +190,8 @@ static void write_job(const struct folder *f, unsigned processes, double seconds
             sum += bytes + MB;
         }
         store_add_sample(s, total, t, sum);
-        if (store_commit(s, t) < 0)
+        /* Not at every look: each waits for the disk. */
+        if (fmod(t, 10 * every) == 0 && store_commit(s, t) < 0)
             abort();
     }
     if (store_close(s, seconds) < 0)
@@ -375,7 +376,7 @@ TEST(page__a_span_has_the_samples_within_it)
     struct store_error error;
     struct buf span = BUF_INIT;
     write_job(&f, 1, 300, 1);
-    CHECK(page_open(f.file, &s, &error) == 0);
+    CHECK(page_open_samples(f.file, &s, &error) == 0);
     CHECK(page_span_json(&span, s, 0, 100, 109, 1000) == 0);
     CHECK(is_json(&span) && length_at(&span, "t") == 10 && number_at(&span, "t/0") == 100000);
     buf_clear(&span);
@@ -388,6 +389,31 @@ TEST(page__a_span_has_the_samples_within_it)
     CHECK(page_span_json(&span, s, 0, 5000, 6000, 16) == 0 && length_at(&span, "t") == 0);
     page_free(s);
     buf_release(&span);
+    folder_end(&f);
+}
+
+/* ---- a folder of runs ---- */
+
+TEST(page__a_run_in_a_list_has_its_verdict)
+{
+    struct folder f = folder_begin();
+    struct page_source *s;
+    struct store_error error;
+    struct buf text = BUF_INIT;
+    struct json j;
+    write_job(&f, 1, 300, 1);
+    CHECK(page_open(f.file, &s, &error) == 0);
+    json_init(&j, &text, 0);
+    page_add_run(&j, s, "runs/run/", true);
+    CHECK(is_json(&text));
+    CHECK_TEXT(text_at(&text, "href"), "runs/run/");
+    CHECK_TEXT(text_at(&text, "name"), "run.tide");
+    CHECK_TEXT(text_at(&text, "verdict"), "leak");
+    CHECK_TEXT(text_at(&text, "command"), "python train.py");
+    CHECK(strncmp(text_at(&text, "summary"), "LEAK (", 6) == 0);
+    CHECK(number_at(&text, "started") == 1.75e9 && token_at(&text, "live").type == JSON_TRUE);
+    page_free(s);
+    buf_release(&text);
     folder_end(&f);
 }
 
@@ -450,6 +476,60 @@ TEST(page__of_what_is_no_run_file_is_an_error)
     CHECK(log && fputs("step 1 memory 5 MB\n", log) >= 0 && fclose(log) == 0);
     CHECK(page_open(f.file, &s, &error) == -EINVAL && strstr(error.text, "not a run file"));
     CHECK(page_open(f.path, &s, &error) == -EISDIR);
+    folder_end(&f);
+}
+
+struct bytes {
+    char text[1 << 20];
+    size_t len;
+};
+
+static void read_file(const struct folder *f, struct bytes *ret)
+{
+    FILE *file = fopen(f->file, "r");
+    ret->len = file ? fread(ret->text, 1, sizeof ret->text, file) : 0;
+    if (!file || fclose(file) != 0 || ret->len < 8192)
+        abort();
+}
+
+/* The file with `count` bytes overwritten, anywhere but in its first page. */
+static void write_damaged(const struct folder *f, const struct bytes *whole, struct random *random,
+                          unsigned count)
+{
+    static struct bytes damaged;
+    damaged = *whole;
+    for (unsigned i = 0; i < count; i++) {
+        size_t at = 4096 + (size_t) (random_uniform(random) * (double) (whole->len - 4096));
+        damaged.text[at] = (char) random_bits(random);
+    }
+    FILE *file = fopen(f->file, "w");
+    if (!file || fwrite(damaged.text, 1, damaged.len, file) != damaged.len || fclose(file) != 0)
+        abort();
+}
+
+/* It is an error with a sentence, or a document of what can be read. */
+TEST(page__of_a_damaged_file_is_valid_or_an_error)
+{
+    static struct bytes whole;
+    struct folder f = folder_begin();
+    struct random random = {23};
+    unsigned read = 0, refused = 0;
+    write_job(&f, 2, 40, 1);
+    read_file(&f, &whole);
+    for (unsigned i = 0; i < 60; i++) {
+        struct page_source *s = NULL;
+        struct store_error error = {""};
+        struct buf doc = BUF_INIT;
+        write_damaged(&f, &whole, &random, 1 + i);
+        int r = page_open(f.file, &s, &error);
+        if (r == 0)
+            r = page_json(&doc, s, false, &error);
+        CHECK(r == 0 ? is_json(&doc) && is_utf8(&doc) : error.text[0] != '\0' && doc.len == 0);
+        *(r == 0 ? &read : &refused) += 1;
+        page_free(s);
+        buf_release(&doc);
+    }
+    CHECK(read > 0 && refused > 0);
     folder_end(&f);
 }
 
