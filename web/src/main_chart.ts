@@ -98,10 +98,11 @@ export class MainChart {
     private curve: Curve | null = null;
     private range: RangeLayer | null = null;
     private drawnClock = "";
+    private hasSpikes = false;
 
     constructor(private readonly view: View, clock: Clock) {
         this.plot = new Plot(view, clock, {
-            label: "Memory over time", help: HELP, unit: () => this.curve?.unit ?? this.series?.unit ?? "bytes", headroom: 64, footroom: 26,
+            label: "Memory over time", help: HELP, unit: () => this.curve?.unit ?? this.series?.unit ?? "bytes", headroom: () => (this.hasSpikes ? 92 : 64) * zoomOfText(), footroom: 26,
             height: (width) => Math.max(270, Math.min(460, width * 0.345) * zoomOfText()),
         });
         this.clockChoice = choice("Axis", [["step", "Steps"], ["s", "Time"]], () => view.clock, (name) => view.setClock(name));
@@ -185,11 +186,12 @@ export class MainChart {
         const floor = hasFloor(chart?.floor) ? chart.floor : undefined;
         this.drawnClock = this.view.clock;
         const extent = clock.domain(this.view.clock, ...this.extent(pyramid, floor));
+        this.hasSpikes = !!chart?.spikes?.length;
         const layers: Layer[] = [], unit = series?.unit ?? curve?.unit;
         const stretches = series ? stretchesOf(series, clock, run.texts?.[this.index]) : [];
         const cone = series ? coneOf(run, series, floor) : null;
         const whole = cone !== null && (this.wholeForecast ?? cone.to - extent[1] < 1.2 * (extent[1] - extent[0]));
-        this.range = new RangeLayer(pyramid, unit, () => this.plot.pixels, !!floor);
+        this.range = new RangeLayer(pyramid, unit, () => this.plot.pixels, floor);
         layers.push(new PhaseLayer(stretches));
         if (cone) layers.push(new ConeLayer(cone, whole));
         const peers = this.peers(run, series, floor);
