@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK_BYTES 30u /* of a block in a chart: position, seconds and value, about */
 #define SPIKE_SHARE 0.5 /* of the typical height: a lower one is not drawn */
 
 /* ---- texts ---- */
@@ -39,7 +40,7 @@ static void add_rate(struct buf *out, const struct report_series *s)
         format_rate_bounds(out, a->rate, a->rate_low, a->rate_high, s->info);
 }
 
-static void text_json(struct json *j, const struct report_series *s)
+void text_json(struct json *j, const struct report_series *s)
 {
     const struct answer *a = s->answer;
     struct buf text = BUF_INIT;
@@ -71,11 +72,15 @@ static void text_json(struct json *j, const struct report_series *s)
     buf_release(&text);
 }
 
-void texts_json(struct json *j, const struct report_series *series, size_t count)
+void texts_json(struct json *j, const struct page_draft *d)
 {
+    const struct view *v = page_view(d->source);
     json_array_begin(j, "texts");
-    for (size_t i = 0; i < count; i++)
-        text_json(j, &series[i]);
+    for (size_t i = 0; i < v->count; i++) {
+        const struct view_series *x = &v->series[i];
+        if (d->shown[i])
+            text_json(j, &(struct report_series){&x->info, &x->answer, &x->history});
+    }
     json_array_end(j);
 }
 
@@ -87,8 +92,7 @@ struct drawn {
     double floor[HISTORY_BLOCKS];
 };
 
-/* Logs may have steps alone. */
-static bool has_seconds(const struct history *h)
+bool page_has_seconds(const struct history *h)
 {
     for (unsigned i = 0; i < h->count; i++)
         if (isfinite(h->blocks[i].seconds))
@@ -102,11 +106,10 @@ static void add_positions(struct json *j, const struct history *h)
     for (unsigned i = 0; i < h->count; i++)
         page_json_rounded(j, NULL, h->blocks[i].at, 2);
     json_array_end(j);
-    if (!has_seconds(h))
-        return;
+    bool timed = page_has_seconds(h);
     json_array_begin(j, "seconds");
     for (unsigned i = 0; i < h->count; i++)
-        page_json_rounded(j, NULL, h->blocks[i].seconds, 3);
+        page_json_rounded(j, NULL, timed ? h->blocks[i].seconds : h->blocks[i].at, 3);
     json_array_end(j);
 }
 
@@ -149,7 +152,7 @@ static void add_spike(struct json *j, const struct drawn *d, unsigned block)
     const struct history_block *b = &d->s->history->blocks[block];
     json_object_begin(j, NULL);
     page_json_rounded(j, "at", b->at, 2);
-    page_json_rounded(j, "seconds", b->seconds, 3);
+    page_json_rounded(j, "seconds", isfinite(b->seconds) ? b->seconds : b->at, 3);
     page_json_rounded(j, "value", b->peak, 0);
     json_string(j, "during", activity_name(d->view, b->activity));
     json_object_end(j);
@@ -200,31 +203,29 @@ static void bare_chart_json(struct json *j, size_t id)
     json_object_end(j);
 }
 
-/* Those that are looked at come first. */
-static int rank_of(const struct view *v, size_t i)
+int page_rank(const struct view *v, size_t series)
 {
-    const struct answer *a = &v->series[i].answer;
-    if (i == v->answer.deciding)
+    const struct answer *a = &v->series[series].answer;
+    if (series == v->answer.deciding)
         return 0;
     if (a->verdict == VERDICT_LEAK)
         return 1;
-    return a->suspect ? 2 : v->series[i].part == PART_BYSTANDER ? 4 : 3;
+    return a->suspect ? 2 : v->series[series].part == PART_BYSTANDER ? 4 : 3;
 }
 
-#define RANKS 5
-
-/* Which of the series get their chart, within `bytes`. The caller frees the list. */
-static bool *choose(const struct view *v, size_t bytes)
+/* Which of the series get their chart: those that matter, as far as there is room. The caller frees
+ * the list. */
+static bool *choose(const struct page_draft *d)
 {
+    const struct view *v = page_view(d->source);
     bool *chosen = calloc(v->count + 1, sizeof(*chosen));
     size_t used = 0;
     if (!chosen)
         base_out_of_memory();
-    for (int rank = 0; rank < RANKS; rank++)
+    for (int rank = 0; rank < PAGE_RANKS; rank++)
         for (size_t i = 0; i < v->count; i++) {
-            /* "1234.56,": a block's position, seconds and value take about so much. */
-            size_t need = 30 * (size_t) v->series[i].history.count + 100;
-            if (rank_of(v, i) != rank || used + need > bytes)
+            size_t need = BLOCK_BYTES * (size_t) v->series[i].history.count;
+            if (!d->shown[i] || page_rank(v, i) != rank || used + need > d->limits.chart_bytes)
                 continue;
             chosen[i] = true;
             used += need;
@@ -232,17 +233,18 @@ static bool *choose(const struct view *v, size_t bytes)
     return chosen;
 }
 
-void charts_json(struct json *j, const struct view *v, const size_t *ids, size_t bytes)
+void charts_json(struct json *j, const struct page_draft *d)
 {
-    bool *chosen = choose(v, bytes);
+    const struct view *v = page_view(d->source);
+    bool *chosen = choose(d);
     json_array_begin(j, "charts");
     for (size_t i = 0; i < v->count; i++) {
         const struct view_series *x = &v->series[i];
         struct report_series s = {&x->info, &x->answer, &x->history};
-        if (chosen[i])
-            chart_json(j, &s, v, ids[i], false);
-        else
-            bare_chart_json(j, ids[i]);
+        if (d->shown[i] && chosen[i])
+            chart_json(j, &s, v, d->ids[i], false);
+        else if (d->shown[i])
+            bare_chart_json(j, d->ids[i]);
     }
     json_array_end(j);
     free(chosen);

@@ -46,11 +46,10 @@ static int read_levels(struct page_source *s, size_t index, size_t most, struct 
 
 /* ---- a curve ---- */
 
-static void add_head(struct json *j, const struct page_source *s, size_t index,
+static void add_head(struct json *j, const struct series_info *info, size_t id,
                      const struct levels *l)
 {
-    const struct series_info *info = &recording_series(s->recording, index)->info;
-    json_integer(j, "id", (int64_t) index);
+    json_integer(j, "id", (int64_t) id);
     page_json_text(j, "name", info->name);
     page_json_text(j, "kind", info->kind);
     page_json_text(j, "device", info->device);
@@ -72,7 +71,7 @@ static void write_curve(const struct page_source *s, size_t index, const struct 
     buf_clear(out);
     json_init(&j, out, 0);
     json_object_begin(&j, NULL);
-    add_head(&j, s, index, l);
+    add_head(&j, &recording_series(s->recording, index)->info, index, l);
     levels_json(&j, l);
     json_object_end(&j);
 }
@@ -99,24 +98,24 @@ static int fit_curve(struct page_source *s, struct curve *c, size_t bytes)
 
 /* ---- all of them ---- */
 
-static bool is_charted(const struct view *v, const size_t *ids, size_t index)
+static bool is_charted(const struct page_draft *d, size_t index)
 {
-    for (size_t i = 0; i < v->count; i++)
-        if (ids[i] == index)
+    for (size_t i = 0; i < page_view(d->source)->count; i++)
+        if (d->shown[i] && d->ids[i] == index)
             return true;
     return false;
 }
 
 /* How much of the room a series deserves. */
-static double weight_of(const struct page_source *s, const size_t *ids, size_t index)
+static double weight_of(const struct page_draft *d, size_t index)
 {
-    const struct view *v = page_view(s);
-    const struct recorded_series *x = &recording_series(s->recording, index)[0];
-    if (v->answer.deciding < v->count && ids[v->answer.deciding] == index)
+    const struct view *v = page_view(d->source);
+    const struct recorded_series *x = recording_series(d->source->recording, index);
+    if (v->answer.deciding < v->count && d->ids[v->answer.deciding] == index)
         return 64;
     if (x->info.pid == 0)
         return 8;
-    return is_charted(v, ids, index) ? 4 : x->judged ? 2 : 1;
+    return is_charted(d, index) ? 4 : x->judged ? 2 : 1;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -133,17 +132,17 @@ static int by_index(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static void init(struct curves *c, struct page_source *s, const size_t *ids)
+static void init(struct curves *c, const struct page_draft *d)
 {
-    *c = (struct curves){.source = s, .count = recording_count(s->recording)};
+    *c = (struct curves){.source = d->source, .count = recording_count(d->source->recording)};
     c->list = calloc(c->count + 1, sizeof(*c->list));
     if (!c->list)
         base_out_of_memory();
     for (size_t i = 0; i < c->count; i++)
-        c->list[i] = (struct curve){.index = i, .weight = weight_of(s, ids, i)};
+        c->list[i] = (struct curve){.index = i, .weight = weight_of(d, i)};
     qsort(c->list, c->count, sizeof(*c->list), by_weight);
-    if (c->count > PAGE_CURVES)
-        c->count = PAGE_CURVES;
+    if (c->count > d->limits.curves)
+        c->count = d->limits.curves;
 }
 
 static void release(struct curves *c)
@@ -173,10 +172,10 @@ static int fit(struct curves *c, size_t bytes)
     return r;
 }
 
-int curves_json(struct buf *out, struct page_source *s, const size_t *ids, size_t bytes)
+int curves_json(struct buf *out, const struct page_draft *d, size_t bytes)
 {
     struct curves c;
-    init(&c, s, ids);
+    init(&c, d);
     int r = fit(&c, bytes);
     qsort(c.list, c.count, sizeof(*c.list), by_index);
     buf_addc(out, '[');
@@ -216,7 +215,7 @@ int page_span_json(struct buf *out, struct page_source *s, size_t series, double
     struct json j;
     if (!(from < to))
         return -EINVAL;
-    int r = page_load(s);
+    int r = page_read(s);
     if (r < 0)
         return r;
     if (series >= recording_count(s->recording))
@@ -228,4 +227,32 @@ int page_span_json(struct buf *out, struct page_source *s, size_t series, double
         levels_json_one(&j, NULL, &span.levels);
     levels_release(&span.levels);
     return r;
+}
+
+/* ---- of a log ---- */
+
+static void log_curve_json(struct json *j, const struct report_series *s, size_t id)
+{
+    const struct history *h = s->history;
+    bool timed = page_has_seconds(h);
+    struct levels l;
+    levels_init(&l, HISTORY_BLOCKS);
+    for (unsigned i = 0; i < h->count; i++) {
+        const struct history_block *b = &h->blocks[i];
+        levels_add(&l, timed ? b->seconds : b->at, b->min, b->peak);
+    }
+    json_object_begin(j, NULL);
+    add_head(j, s->info, id, &l);
+    levels_json(j, &l);
+    json_object_end(j);
+    levels_release(&l);
+}
+
+void log_curves_json(struct json *j, const struct report_job *job)
+{
+    json_array_begin(j, "curves");
+    for (size_t i = 0; i < job->count; i++)
+        if (job->series[i].history->count > 0)
+            log_curve_json(j, &job->series[i], i);
+    json_array_end(j);
 }

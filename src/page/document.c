@@ -8,8 +8,20 @@
 #include <string.h>
 
 #define FORMAT_VERSION 1
-#define CHART_BYTES ((size_t) 160 << 10)
-#define CURVES_LEAST ((size_t) 120 << 10) /* however large the rest is */
+#define CURVES_LEAST ((size_t) 150 << 10) /* however large the rest is */
+#define LISTS_MOST 32u                    /* of what the censuses say of each process */
+
+/* For all but the largest jobs. */
+static const struct page_limits generous = {.series = 160,
+                                            .events = 200,
+                                            .processes = 400,
+                                            .censuses = 8,
+                                            .curves = 400,
+                                            .chart_bytes = 160 << 10,
+                                            .why_bytes = 100 << 10,
+                                            .flame_bytes = 120 << 10};
+
+#define HALVED_MOST 5 /* times that they are halved where the document is too long */
 
 void page_add_compact(struct buf *out, const char *json)
 {
@@ -27,32 +39,53 @@ void page_add_compact(struct buf *out, const char *json)
 
 /* ---- members ---- */
 
-static void add_accounts(struct json *j, struct page_source *s)
+static const struct view_series *series_named(const struct view *v, const char *name)
 {
+    for (size_t i = 0; i < v->count; i++)
+        if (strcmp(v->series[i].info.name, name) == 0)
+            return &v->series[i];
+    return NULL;
+}
+
+/* Adds nothing if the series has none. */
+static void add_account(struct json *j, const struct page_source *s, size_t series,
+                        struct account *account)
+{
+    const char *name = recording_series(s->recording, series)->info.name;
+    const struct view_series *judged = series_named(&s->judged, name);
+    if (judged && recording_account(s->recording, series, account))
+        report_why_json(j, name, &judged->answer, account);
+}
+
+/* The series that matter first, as far as there is room. */
+static void add_accounts(struct json *j, const struct page_draft *d)
+{
+    const struct view *v = page_view(d->source);
+    size_t from = j->out->len;
     struct account *account = malloc(sizeof(*account));
     if (!account)
         base_out_of_memory();
     json_array_begin(j, "whys");
-    for (size_t i = 0; i < recording_count(s->recording); i++) {
-        const struct series_info *info = &recording_series(s->recording, i)->info;
-        if (!recording_account(s->recording, i, account))
-            continue;
-        for (size_t k = 0; k < s->judged.count; k++)
-            if (strcmp(s->judged.series[k].info.name, info->name) == 0) {
-                report_why_json(j, info->name, &s->judged.series[k].answer, account);
-                break;
-            }
-    }
+    for (int rank = 0; rank < PAGE_RANKS; rank++)
+        for (size_t i = 0; i < v->count; i++)
+            if (d->shown[i] && d->ids[i] != SIZE_MAX && page_rank(v, i) == rank &&
+                j->out->len - from < d->limits.why_bytes)
+                add_account(j, d->source, d->ids[i], account);
     json_array_end(j);
     free(account);
+}
+
+void page_json_head(struct json *j, const char *page, const char *name)
+{
+    json_string(j, "page", page);
+    json_integer(j, "format", FORMAT_VERSION);
+    page_json_text(j, "name", name);
 }
 
 static void add_head(struct json *j, const struct page_source *s, bool live)
 {
     const struct store_run *run = store_run(s->store);
-    json_string(j, "page", "run");
-    json_integer(j, "format", FORMAT_VERSION);
-    page_json_text(j, "name", s->name);
+    page_json_head(j, "run", s->name);
     page_json_text(j, "title", run->title);
     page_json_text(j, "host", run->host);
     json_bool(j, "live", live);
@@ -82,95 +115,167 @@ static void add_run_facts(struct json *j, const struct view *v)
     report_facts_release(&facts);
 }
 
-static void add_texts(struct json *j, const struct view *v)
+/* Where the answer's deciding series is among those shown. */
+static void add_deciding(struct json *j, const struct page_draft *d)
 {
-    struct report_series *series = calloc(v->count + 1, sizeof(*series));
-    if (!series)
-        base_out_of_memory();
-    for (size_t i = 0; i < v->count; i++) {
-        const struct view_series *s = &v->series[i];
-        series[i] = (struct report_series){&s->info, &s->answer, &s->history};
-    }
-    texts_json(j, series, v->count);
-    free(series);
+    const struct view *v = page_view(d->source);
+    int64_t position = 0;
+    for (size_t i = 0; i < v->count && i < v->answer.deciding; i++)
+        position += d->shown[i];
+    if (v->answer.deciding < v->count && d->shown[v->answer.deciding])
+        json_integer(j, "deciding", position);
 }
 
-/* The ids of the curves of the view's series. The caller frees them. */
-static size_t *find_ids(const struct page_source *s)
+static void add_left_out(struct json *j, const struct page_draft *d)
 {
-    const struct view *v = page_view(s);
-    size_t *ids = calloc(v->count + 1, sizeof(*ids));
-    if (!ids)
-        base_out_of_memory();
+    const struct view *v = page_view(d->source);
+    int64_t left_out = 0;
     for (size_t i = 0; i < v->count; i++)
-        ids[i] = page_series_of(s, &v->series[i].info);
-    return ids;
+        left_out += !d->shown[i];
+    if (left_out > 0)
+        json_integer(j, "more_series", left_out);
 }
 
-static int add_members(struct json *j, struct page_source *s, bool live, const size_t *ids)
+static int add_members(struct json *j, const struct page_draft *d)
 {
-    static int (*const members[])(struct json *, struct page_source *) = {
+    static int (*const members[])(struct json *, const struct page_draft *) = {
         steps_json, events_json, processes_json, tree_json, flame_json};
-    const struct view *v = page_view(s);
     int r = 0;
-    add_head(j, s, live);
-    add_opening(j, v);
-    add_run_facts(j, v);
-    if (v->answer.deciding < v->count)
-        json_integer(j, "deciding", (int64_t) v->answer.deciding);
-    add_texts(j, v);
-    charts_json(j, v, ids, CHART_BYTES);
-    add_accounts(j, s);
+    add_head(j, d->source, d->is_live);
+    add_opening(j, page_view(d->source));
+    add_run_facts(j, page_view(d->source));
+    add_deciding(j, d);
+    add_left_out(j, d);
+    texts_json(j, d);
+    charts_json(j, d);
+    add_accounts(j, d);
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && r == 0; i++)
-        r = members[i](j, s);
+        r = members[i](j, d);
     return r;
 }
 
+static size_t at_most(size_t count, size_t most)
+{
+    return count < most ? count : most;
+}
+
+static void add_answer(struct buf *out, const struct page_draft *d)
+{
+    struct view v = *page_view(d->source);
+    v.found.census_count = at_most(v.found.census_count, LISTS_MOST);
+    v.found.entered_count = at_most(v.found.entered_count, LISTS_MOST);
+    v.found.tracer_count = at_most(v.found.tracer_count, LISTS_MOST);
+    v.found.site_count = at_most(v.found.site_count, LISTS_MOST);
+    report_run_json_of(out, &v, d->shown);
+}
+
 /* All but the curves; the object stays open. */
-static int add_facts(struct buf *out, struct page_source *s, bool live, const size_t *ids)
+static int add_facts(struct buf *out, const struct page_draft *d)
 {
     struct buf text = BUF_INIT;
     struct json j;
     json_init(&j, &text, 0);
     json_object_begin(&j, NULL);
-    int r = add_members(&j, s, live, ids);
+    int r = add_members(&j, d);
     buf_adds(&text, ",\"answer\":");
-    report_run_json(&text, page_view(s));
+    add_answer(&text, d);
     buf_adds(&text, ",\"objects\":");
     if (r == 0)
-        r = objects_json(&text, s);
+        r = objects_json(&text, d);
     page_add_compact(out, buf_text(&text));
     buf_release(&text);
     return r;
 }
 
-static int add_curves(struct buf *out, struct page_source *s, const size_t *ids)
+static int add_curves(struct buf *out, const struct page_draft *d)
 {
     struct buf text = BUF_INIT;
     size_t left = out->len < PAGE_DOCUMENT_BYTES ? PAGE_DOCUMENT_BYTES - out->len : 0;
-    int r = curves_json(&text, s, ids, left > CURVES_LEAST ? left : CURVES_LEAST);
+    int r = curves_json(&text, d, left > CURVES_LEAST ? left : CURVES_LEAST);
     buf_adds(out, ",\"curves\":");
     page_add_compact(out, buf_text(&text));
     buf_release(&text);
     return r;
 }
 
+/* ---- drafts ---- */
+
+/* The series that matter first; the largest job has hundreds. */
+static void choose_series(struct page_draft *d)
+{
+    const struct view *v = page_view(d->source);
+    size_t count = 0;
+    for (size_t i = 0; i < v->count; i++)
+        d->shown[i] = false;
+    for (int rank = 0; rank < PAGE_RANKS; rank++)
+        for (size_t i = 0; i < v->count && count < d->limits.series; i++)
+            if (page_rank(v, i) == rank) {
+                d->shown[i] = true;
+                count++;
+            }
+}
+
+static void draft_init(struct page_draft *d, struct page_source *s, bool live)
+{
+    const struct view *v = page_view(s);
+    *d = (struct page_draft){.source = s, .limits = generous, .is_live = live};
+    d->shown = calloc(v->count + 1, sizeof(*d->shown));
+    d->ids = calloc(v->count + 1, sizeof(*d->ids));
+    if (!d->shown || !d->ids)
+        base_out_of_memory();
+    for (size_t i = 0; i < v->count; i++)
+        d->ids[i] = page_series_of(s, &v->series[i].info);
+}
+
+static void draft_release(struct page_draft *d)
+{
+    free(d->shown);
+    free(d->ids);
+}
+
+static void halve(struct page_limits *l)
+{
+    size_t *const all[] = {&l->series, &l->events,      &l->processes, &l->censuses,
+                           &l->curves, &l->chart_bytes, &l->why_bytes, &l->flame_bytes};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        *all[i] /= 2;
+}
+
+/* Writes less of a large run until there is room for its curves. */
+static int write_facts(struct buf *out, struct page_draft *d)
+{
+    int r = -1;
+    for (unsigned i = 0; i <= HALVED_MOST; i++) {
+        buf_clear(out);
+        choose_series(d);
+        r = add_facts(out, d);
+        if (r < 0 || out->len <= PAGE_DOCUMENT_BYTES - CURVES_LEAST)
+            return r;
+        halve(&d->limits);
+    }
+    return r;
+}
+
 int page_json(struct buf *out, struct page_source *s, bool live, struct store_error *ret_error)
 {
+    struct page_draft draft;
     struct buf text = BUF_INIT;
     int r = page_load(s);
-    size_t *ids = r == 0 ? find_ids(s) : NULL;
+    if (r < 0) {
+        store_explain(r, ret_error);
+        return r;
+    }
+    draft_init(&draft, s, live);
+    r = write_facts(&text, &draft);
     if (r == 0)
-        r = add_facts(&text, s, live, ids);
-    if (r == 0)
-        r = add_curves(&text, s, ids);
+        r = add_curves(&text, &draft);
     if (r == 0) {
         buf_add(out, text.text, text.len);
         buf_adds(out, "}\n");
     } else {
         store_explain(r, ret_error);
     }
-    free(ids);
+    draft_release(&draft);
     buf_release(&text);
     return r;
 }
@@ -220,14 +325,17 @@ void page_comparison_json(struct buf *out, const struct report_runs *runs, const
     struct json j;
     json_init(&j, &text, 0);
     json_object_begin(&j, NULL);
-    json_string(&j, "page", "comparison");
-    json_integer(&j, "format", FORMAT_VERSION);
+    page_json_head(&j, "comparison", NULL);
+    json_bool(&j, "timed", page_has_seconds(runs->a.history) && page_has_seconds(runs->b.history));
     json_array_begin(&j, "names");
     page_json_text(&j, NULL, name_a);
     page_json_text(&j, NULL, name_b);
     json_array_end(&j);
     add_pair_openings(&j, runs);
-    texts_json(&j, series, 2);
+    json_array_begin(&j, "texts");
+    for (unsigned i = 0; i < 2; i++)
+        text_json(&j, &series[i]);
+    json_array_end(&j);
     json_array_begin(&j, "charts");
     for (unsigned i = 0; i < 2; i++)
         chart_json(&j, &series[i], NULL, SIZE_MAX, true);

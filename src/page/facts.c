@@ -53,13 +53,13 @@ static void end_steps(struct steps *s)
     s->step[s->count++] = s->last_step;
 }
 
-int steps_json(struct json *j, struct page_source *s)
+int steps_json(struct json *j, const struct page_draft *d)
 {
     struct steps *steps = calloc(1, sizeof(*steps));
     if (!steps)
         base_out_of_memory();
     *steps = (struct steps){.stride = 1, .last_seconds = NAN, .last_step = NAN};
-    int r = recording_each_mark(s->recording, add_mark, steps);
+    int r = recording_each_mark(d->source->recording, add_mark, steps);
     end_steps(steps);
     if (steps->count > 1) {
         json_object_begin(j, "steps");
@@ -81,7 +81,8 @@ int steps_json(struct json *j, struct page_source *s)
 
 struct listed {
     struct json *json;
-    size_t first, count; /* elements before `first` are left out */
+    size_t first, count; /* elements before `first` are left out ... */
+    size_t most;         /* ... and those after so many */
 };
 
 static int count_event(void *context, double seconds, const char *what, const char *text)
@@ -107,14 +108,15 @@ static int add_event(void *context, double seconds, const char *what, const char
 }
 
 /* The last ones. */
-int events_json(struct json *j, struct page_source *s)
+int events_json(struct json *j, const struct page_draft *d)
 {
-    size_t count = 0;
-    int r = store_each_event(s->store, count_event, &count);
-    struct listed l = {.json = j, .first = count > PAGE_EVENTS ? count - PAGE_EVENTS : 0};
+    struct store *store = d->source->store;
+    size_t count = 0, most = d->limits.events;
+    int r = store_each_event(store, count_event, &count);
+    struct listed l = {.json = j, .first = count > most ? count - most : 0};
     json_array_begin(j, "events");
     if (r == 0)
-        r = store_each_event(s->store, add_event, &l);
+        r = store_each_event(store, add_event, &l);
     json_array_end(j);
     return r;
 }
@@ -125,7 +127,7 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
 {
     struct listed *l = context;
     (void) id;
-    if (l->count++ >= PAGE_PROCESSES)
+    if (l->count++ >= l->most)
         return 0;
     json_object_begin(l->json, NULL);
     json_integer(l->json, "pid", p->pid);
@@ -141,13 +143,13 @@ static int add_process(void *context, int64_t id, const struct store_process *p)
 }
 
 /* The first ones: the trainer is among them. */
-int processes_json(struct json *j, struct page_source *s)
+int processes_json(struct json *j, const struct page_draft *d)
 {
-    struct listed l = {.json = j};
+    struct listed l = {.json = j, .most = d->limits.processes};
     json_array_begin(j, "processes");
-    int r = store_each_process(s->store, add_process, &l);
+    int r = store_each_process(d->source->store, add_process, &l);
     json_array_end(j);
-    if (l.count > PAGE_PROCESSES)
-        json_integer(j, "more_processes", (int64_t) (l.count - PAGE_PROCESSES));
+    if (l.count > l.most)
+        json_integer(j, "more_processes", (int64_t) (l.count - l.most));
     return r;
 }

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 8u                          /* processes */
-#define STACKS_BYTES ((size_t) 40 << 10) /* of one list of stacks */
+#define MOST 8u /* processes */
 #define OTHERS "(smaller stacks)"
 
 struct traced_process {
@@ -56,14 +55,14 @@ static double bytes_of(const char *line, size_t len)
 }
 
 /* The stacks come with the largest first: the last ones become one where they are too many. */
-static void add_cut(struct json *j, const char *key, const struct buf *stacks)
+static void add_cut(struct json *j, const char *key, const struct buf *stacks, size_t bytes)
 {
     struct buf kept = BUF_INIT;
     const char *text = buf_text(stacks);
     double others = 0;
     while (*text) {
         size_t len = strcspn(text, "\n");
-        if (kept.len + len < STACKS_BYTES && others == 0)
+        if (kept.len + len < bytes && others == 0)
             buf_add(&kept, text, len + 1);
         else
             others += bytes_of(text, len);
@@ -77,7 +76,7 @@ static void add_cut(struct json *j, const char *key, const struct buf *stacks)
 }
 
 static void add_stacks(struct json *j, const char *key, const struct traced_process *p,
-                       enum report_value value)
+                       enum report_value value, size_t bytes)
 {
     struct report_sites sites = {.process = p->name, .pid = p->pid, .sites = p->sites};
     struct report_stacks stacks = {.started = NAN,
@@ -91,16 +90,18 @@ static void add_stacks(struct json *j, const char *key, const struct traced_proc
     struct buf text = BUF_INIT;
     sites.growth = NAN;
     if (report_collapsed(&text, &stacks) == 0)
-        add_cut(j, key, &text);
+        add_cut(j, key, &text, bytes);
     buf_release(&text);
 }
 
-int flame_json(struct json *j, struct page_source *s)
+int flame_json(struct json *j, const struct page_draft *d)
 {
     struct flame f = {.count = 0};
-    int r = store_each_sites(s->store, add_sites, &f);
+    struct store *store = d->source->store;
+    int r = store_each_sites(store, add_sites, &f);
     if (r == 0)
-        r = store_each_process(s->store, name_process, &f);
+        r = store_each_process(store, name_process, &f);
+    size_t each = d->limits.flame_bytes / (2 * (f.count > 0 ? f.count : 1));
     json_array_begin(j, "flame");
     for (size_t i = 0; i < f.count; i++) {
         struct traced_process *p = &f.list[i];
@@ -108,8 +109,8 @@ int flame_json(struct json *j, struct page_source *s)
             json_object_begin(j, NULL);
             json_string(j, "process", p->name);
             json_integer(j, "pid", p->pid);
-            add_stacks(j, "growth", p, REPORT_GROWTH);
-            add_stacks(j, "live", p, REPORT_LIVE);
+            add_stacks(j, "growth", p, REPORT_GROWTH, each);
+            add_stacks(j, "live", p, REPORT_LIVE, each);
             json_object_end(j);
         }
         sites_free(p->sites);

@@ -176,7 +176,10 @@ void levels_json(struct json *j, const struct levels *l)
     json_array_begin(j, "levels");
     levels_json_one(j, NULL, &coarser);
     while (coarser.count > LEVELS_COARSEST) {
-        widen(&coarser, COARSER);
+        size_t before = coarser.count;
+        /* Wider spans change nothing while each holds one sample. */
+        while (coarser.count > before / 2)
+            widen(&coarser, COARSER);
         levels_json_one(j, NULL, &coarser);
     }
     json_array_end(j);

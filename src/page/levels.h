@@ -42,7 +42,8 @@ void levels_add(struct levels *l, double seconds, double low, double high);
 /* Widens the spans until at most `most` blocks are left. */
 void levels_reduce(struct levels *l, size_t most);
 
-/* The array "levels" of docs/PAGE.md: the finest first, each with spans four times as wide. */
+/* The array "levels" of docs/PAGE.md: the finest first, each with half as many blocks or fewer, in
+ * spans a power of four times as wide. */
 void levels_json(struct json *j, const struct levels *l);
 
 /* One of its elements: `l` as it is. */

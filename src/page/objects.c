@@ -14,7 +14,7 @@ struct held {
 
 struct objects {
     struct held list[MOST];
-    size_t count;
+    size_t count, most;
 };
 
 static struct held *held_by(struct objects *o, int64_t process)
@@ -22,7 +22,7 @@ static struct held *held_by(struct objects *o, int64_t process)
     for (size_t i = 0; i < o->count; i++)
         if (o->list[i].process == process)
             return &o->list[i];
-    if (o->count == MOST)
+    if (o->count >= o->most)
         return NULL;
     o->list[o->count] = (struct held){.process = process};
     return &o->list[o->count++];
@@ -83,16 +83,17 @@ static size_t list_named(const struct objects *o, struct report_objects *ret)
     return count;
 }
 
-int objects_json(struct buf *out, struct page_source *s)
+int objects_json(struct buf *out, const struct page_draft *d)
 {
     static const struct findings none;
     struct report_objects list[MOST];
     struct objects *o = calloc(1, sizeof(*o));
     if (!o)
         base_out_of_memory();
-    int r = store_each_census(s->store, add_census, o);
+    o->most = d->limits.censuses < MOST ? d->limits.censuses : MOST;
+    int r = store_each_census(d->source->store, add_census, o);
     if (r == 0)
-        r = store_each_process(s->store, name_process, o);
+        r = store_each_process(d->source->store, name_process, o);
     report_objects_json(out, list, list_named(o, list), &none);
     release(o);
     return r;

@@ -34,6 +34,10 @@ struct page_source;
 int page_open(const char *path, struct page_source **ret, struct store_error *ret_error);
 struct page_source *page_free(struct page_source *s); /* accepts NULL, returns NULL */
 
+/* The same for page_span_json() alone: it judges nothing, which takes most of the time of
+ * page_open() where a run has no final answer. */
+int page_open_samples(const char *path, struct page_source **ret, struct store_error *ret_error);
+
 bool page_is_finished(const struct page_source *s);  /* it has its final answer */
 const char *page_title(const struct page_source *s); /* the command; else the file's name */
 /* Of the whole run; belongs to `s`. */
@@ -57,6 +61,12 @@ int page_span_json(struct buf *out, struct page_source *s, size_t series, double
 
 /* Adds the element of "runs" (docs/PAGE.md) for this run, one object. `href`: relative. */
 void page_add_run(struct json *j, const struct page_source *s, const char *href, bool live);
+
+/* ---- a log ---- */
+
+/* Adds the document of a log or a table that was judged: its series, without processes, ledgers and
+ * holders. `name`: of the file. */
+void page_log_json(struct buf *out, const struct report_job *job, const char *name);
 
 /* ---- a comparison ---- */
 

@@ -36,10 +36,15 @@ static void forget_unrecorded(struct view *v)
     v->unexplained = v->stall_seconds = NAN;
 }
 
+int page_read(struct page_source *s)
+{
+    return s->recording ? 0 : recording_new(s->store, &s->recording);
+}
+
 static int judge(struct page_source *s, struct view *ret)
 {
     const struct recording_options options = {0};
-    int r = s->recording ? 0 : recording_new(s->store, &s->recording);
+    int r = page_read(s);
     if (r == 0)
         r = recording_judge(s->recording, &options, ret);
     if (r == 0)
@@ -66,7 +71,7 @@ static int fill(struct page_source *s)
     return r;
 }
 
-int page_open(const char *path, struct page_source **ret, struct store_error *ret_error)
+int page_open_samples(const char *path, struct page_source **ret, struct store_error *ret_error)
 {
     struct page_source *s = calloc(1, sizeof(*s));
     if (!s)
@@ -74,12 +79,23 @@ int page_open(const char *path, struct page_source **ret, struct store_error *re
     const char *slash = strrchr(path, '/');
     s->name = copy(slash ? slash + 1 : path);
     int r = store_open(path, &s->store, ret_error);
-    if (r == 0) {
-        r = fill(s);
-        if (r < 0)
-            store_explain(r, ret_error);
-    }
     if (r < 0) {
+        page_free(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+int page_open(const char *path, struct page_source **ret, struct store_error *ret_error)
+{
+    struct page_source *s;
+    int r = page_open_samples(path, &s, ret_error);
+    if (r < 0)
+        return r;
+    r = fill(s);
+    if (r < 0) {
+        store_explain(r, ret_error);
         page_free(s);
         return r;
     }

@@ -39,6 +39,7 @@ struct series {
 struct tree {
     struct page_source *source;
     double seconds[PAGE_TREE_TIMES];
+    double last;           /* second at which a process was last seen */
     struct series *series; /* of the recording, in its order */
     size_t series_count;
     struct row *rows;
@@ -61,6 +62,7 @@ static char *copy(const char *text)
 static int add_row(void *context, int64_t id, const struct store_process *p)
 {
     struct tree *t = context;
+    t->last = fmax(t->last, p->last_seconds);
     if (t->count == ROWS_MOST) {
         t->rows[t->count - 1].processes++;
         t->rows[t->count - 1].last = fmax(t->rows[t->count - 1].last, p->last_seconds);
@@ -214,10 +216,15 @@ static int fill_shares(struct tree *t, size_t index, size_t anon, double last, d
     return r;
 }
 
+/* What was seen until the last but one time ended with the run. */
+static double end_of(const struct tree *t, double last)
+{
+    return last < t->seconds[PAGE_TREE_TIMES - 2] ? last : INFINITY;
+}
+
 static int fill_row(struct tree *t, size_t index, const struct series *x, struct row *row)
 {
-    /* Seen until the last but one time: it ended with the run. */
-    double last = row->last < t->seconds[PAGE_TREE_TIMES - 2] ? row->last : INFINITY;
+    double last = end_of(t, row->last);
     size_t known = recording_count(t->source->recording);
     int r = 0;
     if (x->stacked == t->stacked && t->stacked == STACKED_SHARES && row->anon < known)
@@ -234,7 +241,7 @@ static int fill_series(struct tree *t, size_t index)
     const struct series *x = &t->series[index];
     struct row *row = row_of(t, x->process);
     if (x->process == 0)
-        return x->stacked == t->stacked ? fill(t, index, INFINITY, t->total) : 0;
+        return x->stacked == t->stacked ? fill(t, index, end_of(t, t->last), t->total) : 0;
     return row ? fill_row(t, index, x, row) : 0;
 }
 
@@ -403,12 +410,12 @@ static void add_tree(struct json *j, const struct tree *t)
     json_object_end(j);
 }
 
-int tree_json(struct json *j, struct page_source *s)
+int tree_json(struct json *j, const struct page_draft *d)
 {
     struct tree *t = calloc(1, sizeof(*t));
     if (!t)
         base_out_of_memory();
-    t->source = s;
+    t->source = d->source;
     t->stacked = STACKED;
     int r = fill_tree(t);
     measure_rows(t);

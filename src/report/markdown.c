@@ -131,10 +131,17 @@ static void add_opening(struct buf *out, const struct view *v)
 
 /* ---- what grows ---- */
 
-static bool is_growing(const struct view *v, size_t i)
+#define RANKS 3
+
+/* The series that decides first; RANKS: it does not grow. */
+static int rank_of(const struct view *v, size_t i)
 {
     const struct answer *a = &v->series[i].answer;
-    return a->verdict == VERDICT_LEAK || a->suspect;
+    if (a->verdict != VERDICT_LEAK && !a->suspect)
+        return RANKS;
+    if (i == v->answer.deciding)
+        return 0;
+    return a->verdict == VERDICT_LEAK ? 1 : 2;
 }
 
 static void add_series(struct buf *out, const struct view_series *s)
@@ -164,21 +171,18 @@ static void add_series(struct buf *out, const struct view_series *s)
 
 static void add_growing(struct buf *out, const struct view *v)
 {
-    size_t count = 0;
+    size_t count = 0, shown = 0;
     for (size_t i = 0; i < v->count; i++)
-        count += is_growing(v, i);
+        count += rank_of(v, i) < RANKS;
     if (count == 0)
         return;
     buf_adds(out, "\n| what grows | verdict | rate | since | floor |\n|---|---|--:|---|---|\n");
-    size_t shown = 0;
-    for (unsigned leaks = 2; leaks-- > 0;)
-        for (size_t i = 0; i < v->count && shown < SERIES_MOST; i++) {
-            bool is_leak = v->series[i].answer.verdict == VERDICT_LEAK;
-            if (!is_growing(v, i) || is_leak != leaks)
-                continue;
-            add_series(out, &v->series[i]);
-            shown++;
-        }
+    for (int rank = 0; rank < RANKS; rank++)
+        for (size_t i = 0; i < v->count && shown < SERIES_MOST; i++)
+            if (rank_of(v, i) == rank) {
+                add_series(out, &v->series[i]);
+                shown++;
+            }
     if (count > shown)
         buf_addf(out, "\nand %zu more series\n", count - shown);
 }
@@ -236,13 +240,15 @@ static void add_ledger(struct buf *out, const struct account *a)
 {
     if (!a || a->ledger.count == 0)
         return;
-    struct buf text = BUF_INIT;
     buf_adds(out, "\n| ledger: ");
     units_add_bytes(out, a->ledger.growth);
-    buf_adds(out, " of growth | bytes | fate |\n|---|--:|---|\n");
+    buf_adds(out, " between ");
+    units_add_short_time(out, a->from);
+    buf_adds(out, " and ");
+    units_add_short_time(out, a->to);
+    buf_adds(out, " of the run | bytes | fate |\n|---|--:|---|\n");
     for (unsigned i = 0; i < a->ledger.count; i++)
         add_part(out, a, &a->ledger.parts[i]);
-    buf_release(&text);
 }
 
 /* ---- the run ---- */

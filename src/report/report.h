@@ -106,6 +106,8 @@ void report_run_text(struct buf *out, const struct view *v, const char *run_file
                      const struct report_style *style);
 void report_run_headline(struct buf *out, const struct view *v, const struct report_style *style);
 void report_run_json(struct buf *out, const struct view *v);
+/* The same with only those of its series for which `shown` is true. */
+void report_run_json_of(struct buf *out, const struct view *v, const bool *shown);
 
 /* The run itself, a fact a line, for those who lay them out themselves: the command, how long it
  * was watched, how it ended, its limit, notes, what tidemark cost. Cleaned. The caller releases

@@ -587,7 +587,8 @@ static void add_json_job(struct json *j, const struct view *v)
     json_number(j, "seconds", v->seconds);
     json_number(j, "limit_bytes", v->limit > 0 ? v->limit : NAN);
     json_string(j, "limit_source", v->limit_source);
-    json_integer(j, "processes", v->most_processes);
+    if (v->most_processes > 0) /* an unfinished recording lacks it */
+        json_integer(j, "processes", v->most_processes);
     json_integer(j, "processes_seen", (int64_t) v->processes_seen);
     if (v->ended && WIFEXITED(v->status))
         json_integer(j, "exit_status", WEXITSTATUS(v->status));
@@ -623,13 +624,18 @@ static void add_json_row(struct json *j, const struct view_row *r, const char *r
 
 void report_run_json(struct buf *out, const struct view *v)
 {
+    report_run_json_of(out, v, NULL);
+}
+
+void report_run_json_of(struct buf *out, const struct view *v, const bool *shown)
+{
     struct json j;
     struct run_job job;
     run_job_init(&job, v);
     report_json_begin(&j, out);
     report_json_verdict(&j, &job.job);
     add_json_job(&j, v);
-    report_json_all_series(&j, &job.job);
+    report_json_some_series(&j, &job.job, shown);
     report_json_found(&j, &v->found);
     report_json_patterns(&j, v->patterns, v->pattern_count);
     activities_json(&j, v);
