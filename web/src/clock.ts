@@ -41,6 +41,8 @@ function rising(xs: readonly unknown[], ys: readonly unknown[]): [number[], numb
 
 export class Clock {
     readonly hasSteps: boolean;
+    /* False: steps stand where seconds are written, and nothing is known of time. */
+    readonly isTimed: boolean;
     /* The second of the first step: before it there are no steps to draw. */
     readonly start: number;
     private readonly forward: Mapping;
@@ -51,6 +53,7 @@ export class Clock {
         // A run may end before its first step, as far as it was recorded.
         const last = Math.max(...(run.curves ?? []).map((c) => c.last ?? Infinity), ...(run.curves?.length ? [] : [Infinity]));
         this.hasSteps = seconds.length > 1 && last > (seconds[0] as number);
+        this.isTimed = run.timed !== false;
         this.start = seconds[0] ?? 0;
         this.forward = new Mapping(seconds, steps);
         this.backward = new Mapping(steps, seconds);

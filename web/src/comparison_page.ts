@@ -37,9 +37,10 @@ class ExtentLayer implements Layer {
 }
 
 /* A chart's own pairs of place and second are all that is known of its clock. */
-function clockOf(chart: ComparisonChart | undefined, series: Series | undefined): Clock {
+function clockOf(chart: ComparisonChart | undefined, series: Series | undefined, timed: boolean | undefined): Clock {
     const floor = chart?.floor, run: Run = { page: "run" };
     if (series?.clock === "step" && floor?.at) run.steps = { seconds: floor.seconds, step: floor.at };
+    if (timed !== undefined) run.timed = timed;
     return new Clock(run);
 }
 
@@ -54,7 +55,7 @@ export class ComparisonPage {
         const steps = charts.some((x) => x?.clock.hasSteps);
         if (!steps) this.view.clock = "s";
         const axis = choice("Axis", [["step", "Steps"], ["s", "Time"]], () => this.view.clock, (name) => this.view.setClock(name));
-        axis.element.hidden = !steps;
+        axis.element.hidden = !steps || doc.timed === false;
         replace(this.element,
             h("div.section-head", {}, h("h1", {}, (doc.names ?? []).map((n) => n.split("/").pop()).join(" and ") || "Comparison"), axis.element),
             c.summary ? h("p.summary", {}, prose(c.summary)) : null,
@@ -73,7 +74,7 @@ export class ComparisonPage {
     }
 
     private chart(doc: Comparison, i: number, series: Series | undefined): { plot: Plot; clock: Clock } | null {
-        const chart = doc.charts?.[i], clock = clockOf(chart, series);
+        const chart = doc.charts?.[i], clock = clockOf(chart, series, doc.timed);
         if (!chart?.floor?.seconds?.length) return null;
         const view = new View();
         const plot = new Plot(view, clock, { label: `Run ${"AB"[i]}: ${series ? nameOf(series) : "memory"}`, help: "Arrow keys move the cursor. Plus and minus zoom. 0 shows all.",

@@ -158,9 +158,9 @@ export class Plot {
                 s("text", { x: f.left - 8, y: y + 4, "text-anchor": "end" }, tick.label));
         }
         const name = this.view.clock, bottom = f.top + f.height;
-        const steps = name === "step" && this.clock.hasSteps;
+        const steps = (name === "step" && this.clock.hasSteps) || !this.clock.isTimed;
         const from = this.clock.position(name, f.span[0]), to = this.clock.position(name, f.span[1]);
-        const wanted = Math.max(2, Math.floor(f.width / (6.5 * textSize())));
+        const wanted = Math.max(3, Math.floor(f.width / (5.2 * textSize())));
         let end = f.left - 20;
         const unit = steps ? "step" : "";
         const room = f.left + f.width - (unit ? textWidth(unit, textSize()) + 10 : 0);
@@ -202,6 +202,7 @@ export class Plot {
 
     private moment(seconds: number): string {
         const time = clockTime(seconds, seconds < 60 ? 0.1 : 1);
+        if (!this.clock.isTimed) return `step ${count(this.clock.position("step", seconds))}`;
         return this.clock.hasSteps ? `step ${count(this.clock.position("step", seconds))} · ${time}` : time;
     }
 
