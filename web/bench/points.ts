@@ -41,7 +41,7 @@ async function ours(count: number): Promise<Times> {
     const first = await timed(() => {
         const pyramid = Pyramid.ofSamples(t, v);
         plot = new Plot(view, new Clock({ page: "run" }), { label: "bench", help: "", unit: () => "bytes", height: () => 400 });
-        plot.layers = [new RangeLayer(pyramid, "bytes", () => plot.pixels, false)];
+        plot.layers = [new RangeLayer(pyramid, "bytes", () => plot.pixels, undefined)];
         plot.domain = pyramid.extent;
         at.append(plot.element);
         plot.draw();

@@ -41,6 +41,8 @@ function rising(xs: readonly unknown[], ys: readonly unknown[]): [number[], numb
 
 export class Clock {
     readonly hasSteps: boolean;
+    /* False: steps stand where seconds are written, and nothing is known of time. */
+    readonly isTimed: boolean;
     /* The second of the first step: before it there are no steps to draw. */
     readonly start: number;
     private readonly forward: Mapping;
@@ -48,7 +50,10 @@ export class Clock {
 
     constructor(run: Run) {
         const [seconds, steps] = rising(run.steps?.seconds ?? [], run.steps?.step ?? []);
-        this.hasSteps = seconds.length > 1;
+        // A run may end before its first step, as far as it was recorded.
+        const last = Math.max(...(run.curves ?? []).map((c) => c.last ?? Infinity), ...(run.curves?.length ? [] : [Infinity]));
+        this.hasSteps = seconds.length > 1 && last > (seconds[0] as number);
+        this.isTimed = run.timed !== false;
         this.start = seconds[0] ?? 0;
         this.forward = new Mapping(seconds, steps);
         this.backward = new Mapping(steps, seconds);
@@ -62,7 +67,8 @@ export class Clock {
     /* What of a span lies on the axis. */
     domain(name: ClockName, from: number, to: number): readonly [number, number] {
         if (name === "step" && this.hasSteps && this.start > from && this.start < to) from = this.start;
-        return to > from ? [from, to] : [from - 0.5, from + 0.5];
+        const start = Math.max(0, from - 0.5); // of a single moment, a second around it
+        return to > from ? [from, to] : [start, start + 1];
     }
 
     seconds(name: ClockName, position: number): number {

@@ -1,7 +1,7 @@
 /* comparison_page.ts: two runs beside each other, on the same scale. */
 
 import { Clock } from "./clock";
-import { h, prose, replace } from "./dom";
+import { clean, h, prose, replace } from "./dom";
 import type { Comparison, ComparisonChart, Run, Series } from "./document";
 import { FloorLayer, PhaseLayer } from "./layers";
 import { phaseRate } from "./main_chart";
@@ -37,9 +37,10 @@ class ExtentLayer implements Layer {
 }
 
 /* A chart's own pairs of place and second are all that is known of its clock. */
-function clockOf(chart: ComparisonChart | undefined, series: Series | undefined): Clock {
+function clockOf(chart: ComparisonChart | undefined, series: Series | undefined, timed: boolean | undefined): Clock {
     const floor = chart?.floor, run: Run = { page: "run" };
     if (series?.clock === "step" && floor?.at) run.steps = { seconds: floor.seconds, step: floor.at };
+    if (timed !== undefined) run.timed = timed;
     return new Clock(run);
 }
 
@@ -49,19 +50,19 @@ export class ComparisonPage {
 
     update(doc: Comparison): void {
         const c = doc.comparison ?? {}, both: (Series | undefined)[] = [c.a, c.b], jobs = [c.jobs?.a, c.jobs?.b];
-        document.title = `${(doc.names ?? []).join(" and ") || "Comparison"} - tidemark`;
+        document.title = clean(`${(doc.names ?? []).join(" and ") || "Comparison"} - tidemark`);
         const charts = [0, 1].map((i) => this.chart(doc, i, both[i]));
         const steps = charts.some((x) => x?.clock.hasSteps);
         if (!steps) this.view.clock = "s";
         const axis = choice("Axis", [["step", "Steps"], ["s", "Time"]], () => this.view.clock, (name) => this.view.setClock(name));
-        axis.element.hidden = !steps;
+        axis.element.hidden = !steps || doc.timed === false;
         replace(this.element,
             h("div.section-head", {}, h("h1", {}, (doc.names ?? []).map((n) => n.split("/").pop()).join(" and ") || "Comparison"), axis.element),
             c.summary ? h("p.summary", {}, prose(c.summary)) : null,
             h("div.pair", {}, [0, 1].map((i) => h("section.picture", { "aria-label": `Run ${"AB"[i]}` },
                 h("p.command", {}, h("span.tag", {}, "AB"[i]), doc.names?.[i] ?? ""),
-                verdictLine(doc.opening?.[i], jobs[i]?.verdict ?? both[i]?.verdict, "h2"), openingLines(doc.opening?.[i]),
-                both[i] ? h("p.kind", {}, nameOf(both[i] as Series)) : null, charts[i]?.plot.element ?? null, this.facts(doc, i),
+                verdictLine(doc.opening?.[i], jobs[i]?.verdict ?? both[i]?.verdict, "h2"), h("div", {}, openingLines(doc.opening?.[i])),
+                h("p.kind", {}, both[i] ? nameOf(both[i] as Series).split("/").pop() ?? "" : ""), charts[i]?.plot.element ?? h("p.note", {}, "Nothing was judged."), this.facts(doc, i),
                 this.behind(i, both[i], doc.charts?.[i])))),
             c.differences?.length ? h("section", { "aria-label": "Differences" }, h("h2", {}, "What differs"), h("ul.notes", {}, c.differences.map((d) => h("li", {}, prose(d))))) : null,
             this.leaking(doc), this.causes(doc));
@@ -73,11 +74,11 @@ export class ComparisonPage {
     }
 
     private chart(doc: Comparison, i: number, series: Series | undefined): { plot: Plot; clock: Clock } | null {
-        const chart = doc.charts?.[i], clock = clockOf(chart, series);
+        const chart = doc.charts?.[i], clock = clockOf(chart, series, doc.timed);
         if (!chart?.floor?.seconds?.length) return null;
         const view = new View();
         const plot = new Plot(view, clock, { label: `Run ${"AB"[i]}: ${series ? nameOf(series) : "memory"}`, help: "Arrow keys move the cursor. Plus and minus zoom. 0 shows all.",
-            unit: () => series?.unit ?? "bytes", headroom: 56, height: (w) => Math.max(220, Math.min(360, w * 0.5)) });
+            unit: () => series?.unit ?? "bytes", headroom: () => 56, height: (w) => Math.max(220, Math.min(360, w * 0.5)) });
         this.view.subscribe(() => view.setClock(this.view.clock));
         const levels = (doc.charts ?? []).flatMap((k) => [...(k.floor?.value ?? []), ...(k.range?.high ?? []), ...(k.range?.low ?? [])]);
         const at = (x: number) => (series?.clock === "step" ? clock.seconds("step", x) : x);

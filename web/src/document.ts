@@ -116,7 +116,7 @@ export interface Objects {
 export interface Flame { process?: string; pid?: number; growth?: string; live?: string }
 
 export interface Run {
-    page: "run"; format?: number; name?: string; title?: string; host?: string; live?: boolean; finished?: boolean;
+    page: "run"; timed?: boolean; more_series?: number; format?: number; name?: string; title?: string; host?: string; live?: boolean; finished?: boolean;
     opening?: Opening; answer?: Answer; whys?: Why[]; deciding?: number; texts?: Texts[]; charts?: Chart[];
     curves?: Curve[]; steps?: { seconds: number[]; step: number[] };
     events?: { seconds?: number; what?: string; text?: string }[];
@@ -129,7 +129,7 @@ export interface ComparisonChart extends Chart {
 }
 
 export interface Comparison {
-    page: "comparison"; opening?: (Opening | null)[]; names?: string[]; charts?: ComparisonChart[]; texts?: Texts[];
+    page: "comparison"; timed?: boolean; opening?: (Opening | null)[]; names?: string[]; charts?: ComparisonChart[]; texts?: Texts[];
     comparison?: {
         summary?: string; differences?: string[]; same_leaks?: boolean; same_pattern?: boolean; a?: Series; b?: Series;
         jobs?: { a?: JobSum; b?: JobSum };

@@ -8,6 +8,13 @@ export type Props = Readonly<Record<string, Value>>;
 const SVG = "http://www.w3.org/2000/svg";
 const FORBIDDEN = /^(on|style$|srcdoc$|src$|href$|xlink:|action$|formaction$)/i;
 
+/* What could hide, turn around or end text: the reports print "?" for it as well. */
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+export function clean(text: string): string {
+    return text.replace(UNSEEN, "?");
+}
+
 function apply(element: Element, props: Props): void {
     for (const [name, value] of Object.entries(props)) {
         if (value === null || value === undefined || value === false) continue;
@@ -16,7 +23,7 @@ function apply(element: Element, props: Props): void {
             continue;
         }
         if (FORBIDDEN.test(name)) throw new Error("attribute not allowed: " + name);
-        element.setAttribute(name, value === true ? "" : String(value));
+        element.setAttribute(name, value === true ? "" : clean(String(value)));
     }
 }
 
@@ -24,7 +31,7 @@ export function add(parent: Node, ...children: readonly Child[]): void {
     for (const child of children) {
         if (child === null || child === undefined || child === false) continue;
         if (typeof child === "string" || typeof child === "number")
-            parent.appendChild(document.createTextNode(String(child)));
+            parent.appendChild(document.createTextNode(clean(String(child))));
         else if (child instanceof Node) parent.appendChild(child);
         else add(parent, ...child);
     }

@@ -1,7 +1,7 @@
 /* flame_view.ts: call stacks, callers above what they call; as wide as their bytes. Each box is a
  * button, so that zoom, search and tab order work as they do everywhere. */
 
-import { h, replace } from "./dom";
+import { clean, h, replace } from "./dom";
 import type { Flame, Run } from "./document";
 import { choice, dataTable, rebuild, table } from "./table";
 import { bytes, percent } from "./units";
@@ -149,7 +149,7 @@ export class FlameView {
     }
 
     private say(text: string): void {
-        this.where.textContent = text;
+        this.where.textContent = clean(text);
     }
 
     private key(e: KeyboardEvent): void {

@@ -7,7 +7,7 @@ import { VERDICTS } from "./words";
 const SHAPES: Readonly<Record<Verdict, readonly [string, string]>> = {
     leak: ["M12 1.5 23 21.5H1Z", "M12 8.5v6M12 17.2v1.6"],
     no_leak: ["M12 1a11 11 0 1 0 0 22a11 11 0 1 0 0-22Z", "M6.8 12.4l3.6 3.6 6.8-7.6"],
-    inconclusive: ["M12 .8 23.2 12 12 23.2.8 12Z", "M9.3 9.8a2.7 2.7 0 1 1 4 2.4c-.9.5-1.3.9-1.3 1.9M12 16.4v1.5"],
+    inconclusive: ["M5 1.5h14a3.5 3.5 0 0 1 3.5 3.5v14a3.5 3.5 0 0 1-3.5 3.5H5A3.5 3.5 0 0 1 1.5 19V5A3.5 3.5 0 0 1 5 1.5Z", "M6.6 12h.1M12 12h.1M17.4 12h.1"],
 };
 
 export function isVerdict(value: unknown): value is Verdict {

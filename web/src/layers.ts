@@ -16,6 +16,14 @@ export interface Cone {
 }
 
 
+/* Takes the room of a label with its middle line at y; false: another stands there. */
+function claim(f: Frame, left: number, right: number, y: number): boolean {
+    const top = y - textSize(), bottom = y + 0.4 * textSize();
+    if (f.taken.some(([a, b, c, d]) => left < b + 6 && right > a - 6 && top < d && bottom > c)) return false;
+    f.taken.push([left, right, top, bottom]);
+    return true;
+}
+
 function label(x: number, y: number, text: string, className: string, anchor = "middle"): SVGElement {
     return s("text", { x, y, class: "label " + className, "text-anchor": anchor }, text);
 }
@@ -26,7 +34,13 @@ export class RangeLayer implements Layer {
     finer: Blocks | null = null;
 
     constructor(private readonly pyramid: Pyramid, private readonly unit: string | undefined,
-        private readonly pixels: () => number, private readonly hasFloor: boolean) {}
+        private readonly pixels: () => number, private readonly floor: Floor | undefined) {}
+
+    /* Down to the floor, so that what stands above it is a band. */
+    private foot(t: Float64Array, low: Float64Array): Float64Array {
+        const floor = this.floor;
+        return floor ? low.map((v, i) => Math.min(v, valueAt(floor.seconds, floor.value, t[i] as number) ?? v)) : low;
+    }
 
     private blocks(span: Span): Blocks {
         const f = this.finer;
@@ -49,8 +63,8 @@ export class RangeLayer implements Layer {
         const { t, low, high } = byPixel(f, this.blocks(f.span));
         const one = t.length === 1;
         group.setAttribute("clip-path", f.clip);
-        group.append(s("path", { class: "range", d: bandPath(f, t, low, high) }),
-            s("path", { class: this.hasFloor ? "range-line" : "range-line alone", d: linePath(f, t, high) }));
+        group.append(s("path", { class: "range", d: bandPath(f, t, this.foot(t, low), high) }),
+            s("path", { class: this.floor ? "range-line" : "range-line alone", d: linePath(f, t, high) }));
         if (one) group.append(s("circle", { class: "single", cx: f.x(t[0] as number), cy: f.y(high[0] as number), r: 5 }));
     }
 
@@ -59,7 +73,7 @@ export class RangeLayer implements Layer {
         if (!found) return [];
         const { low, high } = found;
         const value = low === high ? amount(low, this.unit) : `${amount(low, this.unit)} to ${amount(high, this.unit)}`;
-        return [{ label: "measured", value, className: "range", ...(this.hasFloor ? {} : { y: high }) }];
+        return [{ label: "measured", value, className: "range", ...(this.floor ? {} : { y: high }) }];
     }
 }
 
@@ -220,7 +234,8 @@ export class PeersLayer implements Layer {
         group.append(lines);
         const first = this.floors[0], middle = first ? valueAt(first.seconds, first.value, (f.span[0] + 3 * f.span[1]) / 4) : null;
         const top = Math.min(...this.floors.map((p) => f.y(valueAt(p.seconds, p.value, (f.span[0] + 3 * f.span[1]) / 4) ?? -Infinity)).filter(Number.isFinite));
-        if (middle !== null && Number.isFinite(top))
+        const half = textWidth(this.text, textSize()) / 2, x = f.x((f.span[0] + 3 * f.span[1]) / 4);
+        if (middle !== null && Number.isFinite(top) && claim(f, x - half, x + half, top - 8))
             group.append(label(f.x((f.span[0] + 3 * f.span[1]) / 4), top - 8, this.text, "peer-text"));
     }
 }
@@ -230,17 +245,14 @@ export class MarkLayer implements Layer {
     constructor(private readonly marks: readonly Mark[]) {}
 
     draw(group: SVGGElement, f: Frame): void {
-        const taken: [number, number, number][] = [];
         for (const mark of this.marks) {
             if (mark.seconds < f.span[0] || mark.seconds > f.span[1]) continue;
             const x = Math.round(f.x(mark.seconds)) + 0.5, width = textWidth(mark.text, textSize(), true);
             if (width > f.width) continue;
             const beside = x + 6 + width > f.left + f.width ? x - 6 - width : x + 6;
             const left = Math.max(f.left + 2, Math.min(f.left + f.width - width, beside));
-            let row = 0;
-            while (taken.some(([a, b, r]) => r === row && left < b + 8 && left + width > a - 8)) row++;
-            taken.push([left, left + width, row]);
-            const y = f.top + f.height - 10 - row * (1.35 * textSize() + 3);
+            let y = f.top + f.height - 10;
+            while (y > f.top + 60 && !claim(f, left, left + width, y)) y -= 1.5 * textSize();
             group.append(s("line", { class: "mark " + mark.className, x1: x, x2: x, y1: f.top + 44, y2: f.top + f.height }),
                 s("circle", { class: "mark-foot " + mark.className, cx: x, cy: f.top + f.height, r: 4 }),
                 label(left, y, mark.text, "mark-text " + mark.className, "start"));

@@ -64,11 +64,11 @@ function limitName(series: Series, run: Run): string {
     return `limit ${amount(job, "bytes")}, less what others use`;
 }
 
-function coneOf(run: Run, series: Series, floor: Floor | undefined): Cone | null {
+function coneOf(run: Run, series: Series, clock: Clock, floor: Floor | undefined): Cone | null {
     const f = series.forecast, last = floor?.seconds[floor.seconds.length - 1], level = floor?.value[floor.value.length - 1];
-    if (!f?.reaches_limit || !f.limit_seconds || series.limit === undefined || last === undefined || level === undefined) return null;
-    if (series.limit <= level) return null;
-    const from = Math.max(last, series.last_seconds ?? last), to = from + f.limit_seconds;
+    if (!f?.reaches_limit || series.limit === undefined || last === undefined || level === undefined || series.limit <= level) return null;
+    const from = Math.max(last, series.last_seconds ?? last), to = f.limit_seconds ? from + f.limit_seconds : f.limit_step ? clock.seconds("step", f.limit_step) : from;
+    if (to <= from) return null;
     const middle = series.clock === "step" ? f.limit_step : to;
     const start = series.clock === "step" ? series.last_step : from;
     const share = (at: number | undefined) =>
@@ -98,10 +98,11 @@ export class MainChart {
     private curve: Curve | null = null;
     private range: RangeLayer | null = null;
     private drawnClock = "";
+    private hasSpikes = false;
 
     constructor(private readonly view: View, clock: Clock) {
         this.plot = new Plot(view, clock, {
-            label: "Memory over time", help: HELP, unit: () => this.curve?.unit ?? this.series?.unit ?? "bytes", headroom: 64, footroom: 26,
+            label: "Memory over time", help: HELP, unit: () => this.curve?.unit ?? this.series?.unit ?? "bytes", headroom: () => (this.hasSpikes ? 92 : 64) * zoomOfText(), footroom: 26,
             height: (width) => Math.max(270, Math.min(460, width * 0.345) * zoomOfText()),
         });
         this.clockChoice = choice("Axis", [["step", "Steps"], ["s", "Time"]], () => view.clock, (name) => view.setClock(name));
@@ -155,7 +156,8 @@ export class MainChart {
         this.run = run;
         this.plot.clock = clock;
         if (!clock.hasSteps) this.view.clock = "s";
-        this.clockChoice.element.hidden = !clock.hasSteps;
+        else if (!clock.isTimed) this.view.clock = "step";
+        this.clockChoice.element.hidden = !clock.hasSteps || !clock.isTimed;
         this.clockChoice.update();
         this.refresh();
     }
@@ -185,11 +187,12 @@ export class MainChart {
         const floor = hasFloor(chart?.floor) ? chart.floor : undefined;
         this.drawnClock = this.view.clock;
         const extent = clock.domain(this.view.clock, ...this.extent(pyramid, floor));
+        this.hasSpikes = !!chart?.spikes?.length;
         const layers: Layer[] = [], unit = series?.unit ?? curve?.unit;
         const stretches = series ? stretchesOf(series, clock, run.texts?.[this.index]) : [];
-        const cone = series ? coneOf(run, series, floor) : null;
+        const cone = series ? coneOf(run, series, clock, floor) : null;
         const whole = cone !== null && (this.wholeForecast ?? cone.to - extent[1] < 1.2 * (extent[1] - extent[0]));
-        this.range = new RangeLayer(pyramid, unit, () => this.plot.pixels, !!floor);
+        this.range = new RangeLayer(pyramid, unit, () => this.plot.pixels, floor);
         layers.push(new PhaseLayer(stretches));
         if (cone) layers.push(new ConeLayer(cone, whole));
         const peers = this.peers(run, series, floor);
@@ -219,6 +222,8 @@ export class MainChart {
             const who = finding ? `${finding.kind === "allocation" ? "allocated" : "held"} by ${finding.name ?? finding.holder ?? finding.what ?? "?"}${file ? `, ${file}${finding.line ? `:${finding.line}` : ""}` : ""}` : "";
             return new CalloutLayer([`leaks ${withoutInterval(texts.rate)}${texts.since ? ` since ${texts.since}` : ""}`, who].filter(Boolean).map((l) => l.slice(0, 90)), [last.from, last.to], floor, true, "growing");
         }
+        if (series.verdict === "inconclusive" && last.className === "rising" && texts.needs)
+            return new CalloutLayer(["grows, but it is too early to say", `needs ${texts.needs}`], [last.from, last.to], floor, true, "rising");
         if (series.verdict === "no_leak" && (last.className === "stable" || last.className === "level-shift") && series.floor_last !== undefined)
             return new CalloutLayer([`stays at ${amount(series.floor_last, series.unit)}: no leak`], [last.from, last.to], floor, false, "stable");
         return null;
@@ -257,9 +262,9 @@ export class MainChart {
         const floor = series ? run.charts?.[this.index]?.floor : undefined;
         const blocks = curve ? Pyramid.ofCurve(curve).pick(-Infinity, Infinity, 100) : null;
         const step = (s: number) => clock.hasSteps ? count(clock.position("step", s)) : "";
-        if (hasFloor(floor)) parts.push(table("Floor", [{ name: "Second", number: true }, { name: "Step", number: true }, { name: "Floor", number: true }],
+        if (hasFloor(floor)) parts.push(table("Floor", [{ name: clock.isTimed ? "Second" : "At", number: true }, { name: "Step", number: true }, { name: "Floor", number: true }],
             floor.seconds.map((t, i) => [count(t, 2), step(t), amount(floor.value[i] as number, unit)])));
-        if (blocks) parts.push(table("Measured", [{ name: "From second", number: true }, { name: "Step", number: true }, { name: "Lowest", number: true }, { name: "Highest", number: true }],
+        if (blocks) parts.push(table("Measured", [{ name: clock.isTimed ? "From second" : "From", number: true }, { name: "Step", number: true }, { name: "Lowest", number: true }, { name: "Highest", number: true }],
             Array.from(blocks.t, (t, i) => [count(t, 2), step(t), amount(blocks.low[i] as number, unit), amount(blocks.high[i] as number, unit)])));
         return h("div.tables", {}, parts);
     }

@@ -40,7 +40,9 @@ function tile(name: string, value: Child, more?: Child): HTMLElement {
 export function untilLimit(series: Series): string | null {
     const f = series.forecast;
     if (!f?.reaches_limit) return null;
-    return f.limit_seconds === undefined ? "limit reached" : "in " + duration(f.limit_seconds);
+    if (f.limit_seconds !== undefined) return "in " + duration(f.limit_seconds);
+    const steps = f.limit_step === undefined || series.last_step === undefined ? 0 : f.limit_step - series.last_step;
+    return steps > 0 ? `in ${count(Number(steps.toPrecision(2)))} steps` : "limit reached";
 }
 
 /* "64.6 KB/step (64.5 to 64.6 KB)": the rate, and its interval under it. */

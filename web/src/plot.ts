@@ -3,7 +3,7 @@
  * text. */
 
 import { Clock } from "./clock";
-import { h, replace, s } from "./dom";
+import { clean, h, replace, s } from "./dom";
 import { byteTicks, countTicks, stepTicks, textSize, textWidth, timeTicks, type Tick } from "./scale";
 import { clockTime, count } from "./units";
 import type { Span, View } from "./view";
@@ -13,6 +13,8 @@ export interface Frame {
     readonly span: Span;
     /* What is drawn with this as its clip-path stays inside the axes. */
     readonly clip: string;
+    /* Where labels stand already: left, right, top, bottom. */
+    readonly taken: (readonly [number, number, number, number])[];
     x(seconds: number): number;
     y(value: number): number;
 }
@@ -33,7 +35,7 @@ export interface PlotOptions {
     unit: () => string;
     fromZero?: boolean;
     /* Room for labels above the curves and below them, in pixels. */
-    headroom?: number;
+    headroom?: () => number;
     footroom?: number;
     height: (width: number) => number;
 }
@@ -68,7 +70,7 @@ export class Plot {
     }
 
     setLabel(label: string): void {
-        this.element.setAttribute("aria-label", label);
+        this.element.setAttribute("aria-label", clean(label));
     }
 
     get shown(): Span {
@@ -129,7 +131,7 @@ export class Plot {
             [low, high] = [Math.max(Math.min(0, low), middle - least / 2), middle + least / 2];
         }
         if (high <= low) high = low + 1;
-        const plain = high - low, room = (this.options.headroom ?? 8) / height;
+        const plain = high - low, room = (this.options.headroom?.() ?? 8) / height;
         high += plain * (room / (1 - room)) + plain * 0.02;
         if (!this.options.fromZero && low > 0) low = Math.max(0, low - plain * (0.06 + (this.options.footroom ?? 0) / height));
         const wanted = Math.max(2, Math.floor(height / 56));
@@ -141,7 +143,7 @@ export class Plot {
         const span = this.shown, name = this.view.clock, clock = this.clock;
         const from = clock.position(name, span[0]), to = clock.position(name, span[1]), across = to - from || 1;
         return {
-            left, top, width, height: tall, span, clip: `url(#${this.id})`,
+            left, top, width, height: tall, span, clip: `url(#${this.id})`, taken: [],
             x: (seconds) => left + ((clock.position(name, seconds) - from) / across) * width,
             y: (value) => top + tall - ((value - low) / (high - low)) * tall,
         };
@@ -156,9 +158,9 @@ export class Plot {
                 s("text", { x: f.left - 8, y: y + 4, "text-anchor": "end" }, tick.label));
         }
         const name = this.view.clock, bottom = f.top + f.height;
-        const steps = name === "step" && this.clock.hasSteps;
+        const steps = (name === "step" && this.clock.hasSteps) || !this.clock.isTimed;
         const from = this.clock.position(name, f.span[0]), to = this.clock.position(name, f.span[1]);
-        const wanted = Math.max(2, Math.floor(f.width / (6.5 * textSize())));
+        const wanted = Math.max(3, Math.floor(f.width / (5.2 * textSize())));
         let end = f.left - 20;
         const unit = steps ? "step" : "";
         const room = f.left + f.width - (unit ? textWidth(unit, textSize()) + 10 : 0);
@@ -200,6 +202,7 @@ export class Plot {
 
     private moment(seconds: number): string {
         const time = clockTime(seconds, seconds < 60 ? 0.1 : 1);
+        if (!this.clock.isTimed) return `step ${count(this.clock.position("step", seconds))}`;
         return this.clock.hasSteps ? `step ${count(this.clock.position("step", seconds))} · ${time}` : time;
     }
 
@@ -207,7 +210,7 @@ export class Plot {
         this.cursor = seconds === null ? null : Math.max(this.shown[0], Math.min(this.shown[1], seconds));
         this.drawCursor();
         if (aloud && this.cursor !== null)
-            this.said.textContent = `${this.moment(this.cursor)}: ${this.readings(this.cursor).map((r) => `${r.label} ${r.value}`).join(", ")}`;
+            this.said.textContent = clean(`${this.moment(this.cursor)}: ${this.readings(this.cursor).map((r) => `${r.label} ${r.value}`).join(", ")}`);
     }
 
     private secondsAt(x: number): number {

@@ -1,7 +1,7 @@
 /* run_page.ts: the page of one run. */
 
 import { Clock } from "./clock";
-import { h, replace } from "./dom";
+import { clean, h, replace } from "./dom";
 import type { Curve, Run } from "./document";
 import { BalanceView, ObjectsView, RunFactsView } from "./facts_view";
 import { FlameView } from "./flame_view";
@@ -47,9 +47,9 @@ export class RunPage {
     update(run: Run): void {
         this.run = run;
         const clock = new Clock(run), state = run.live ? "running" : run.finished === false ? "no final answer" : "";
-        this.title.textContent = run.title || run.name || "A run";
-        this.more.textContent = [run.name, run.host ? `on ${run.host}` : "", state].filter(Boolean).join(" · ");
-        document.title = `${run.title || run.name || "a run"} - tidemark`;
+        this.title.textContent = clean(run.title || run.name || "A run");
+        this.more.textContent = clean([run.name, run.host ? `on ${run.host}` : "", state].filter(Boolean).join(" · "));
+        document.title = clean(`${run.title || run.name || "a run"} - tidemark`);
         this.opening.update(run);
         this.chart.update(run, clock);
         this.list.update(run);

@@ -1,6 +1,6 @@
 /* runs_page.ts: the runs of a folder. */
 
-import { h, link, replace } from "./dom";
+import { clean, h, link, replace } from "./dom";
 import type { Runs } from "./document";
 import { chip } from "./icons";
 import { splitVerdict } from "./opening";
@@ -21,8 +21,8 @@ export class RunsPage {
 
     update(runs: Runs): void {
         this.runs = runs;
-        this.title.textContent = runs.title || "Runs";
-        document.title = `${runs.title || "Runs"} - tidemark`;
+        this.title.textContent = clean(runs.title || "Runs");
+        document.title = `${this.title.textContent} - tidemark`;
         this.show();
     }
 

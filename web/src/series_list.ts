@@ -5,7 +5,7 @@ import { nameOf, seriesOf, withoutInterval, type Curve, type Run, type Series } 
 import { chip } from "./icons";
 import { Pyramid } from "./pyramid";
 import { rebuild } from "./table";
-import { amount } from "./units";
+import { amount, count } from "./units";
 import { kindWords } from "./words";
 
 const AT_FIRST = 8;
@@ -74,6 +74,7 @@ export class SeriesList {
         const hidden = rows.length - visible.length;
         rebuild(this.list, visible.map((r) => this.row(run, r)),
             hidden > 0 ? h("li.more-rows", {}, h("button.plain", { type: "button", "data-key": "all-series", click: () => { this.all = true; this.show(); } }, `Show ${hidden} more`)) : null,
+            run.more_series && !hidden ? h("li.more-rows", {}, `${count(run.more_series)} more series are in the run file, none of which matters more than these.`) : null,
             rows.length === 0 ? h("li.empty", {}, words.length ? "No series of that name." : "Nothing was judged yet.") : null);
     }
 
