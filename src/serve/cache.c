@@ -287,7 +287,7 @@ static bool take_list(struct cache *c, struct entry *e, const struct reading_res
     struct buf text = BUF_INIT;
     runs_take(&c->runs, buf_text(&r->bytes), r->bytes.len, r->is_complete);
     runs_json(&c->runs, &text);
-    double rest = r->cpu_seconds * (1 / CACHE_SHARE - 1);
+    double rest = runs_is_read(&c->runs) ? r->cpu_seconds * (1 / CACHE_SHARE - 1) : 0;
     e->ready_at = now + fmin(fmax(READ_EVERY, rest), LIST_MOST);
     return replace_body(e, 200, &text);
 }

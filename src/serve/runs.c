@@ -14,8 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A scan judges runs that still go on for so long, the one judged longest ago first. */
+/* A scan judges runs without an answer for so long, the one judged longest ago first; for longer
+ * while some never were. */
 #define JUDGING_SECONDS 0.25
+#define FIRST_JUDGING_SECONDS 1.0
 
 static char *copy(const char *text)
 {
@@ -68,6 +70,14 @@ static struct run *find(const struct runs *r, const char *name)
 const struct run *runs_find(const struct runs *r, const char *name)
 {
     return find(r, name);
+}
+
+bool runs_is_read(const struct runs *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->items[i].summary)
+            return false;
+    return true;
 }
 
 static struct run *append(struct runs *r, const char *name, const char *root, const char *file)
@@ -209,11 +219,12 @@ static void find_all(struct runs *r)
 int runs_scan(struct runs *r)
 {
     find_all(r);
+    double most = runs_is_read(r) ? JUDGING_SECONDS : FIRST_JUDGING_SECONDS;
     qsort(r->items, r->count, sizeof(*r->items), by_age);
     for (size_t i = 0; i < r->count; i++)
         if (r->items[i].is_found)
             look_at(&r->items[i], false);
-    for (size_t i = 0; i < r->count && cpu_seconds() < JUDGING_SECONDS; i++)
+    for (size_t i = 0; i < r->count && cpu_seconds() < most; i++)
         if (r->items[i].is_found)
             look_at(&r->items[i], true);
     write_text("E");

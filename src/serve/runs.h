@@ -38,6 +38,7 @@ void runs_release(struct runs *r);
  * resolved. */
 int runs_add(struct runs *r, const char *path);
 
+bool runs_is_read(const struct runs *r); /* every run was summed up at least once */
 const struct run *runs_find(const struct runs *r, const char *name); /* NULL: there is none */
 
 /* In a reader: finds the runs, sums up those that changed, and writes what runs_take() reads. 0. */

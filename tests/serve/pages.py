@@ -104,6 +104,21 @@ def a_run_without_an_answer_is_judged(d):
     wait_until(lambda: server.get("/data.json").json["runs"][0].get("verdict") == "leak", "the list")
 
 
+def many_runs_without_an_answer_get_their_verdicts(d):
+    """One after the other, without being asked for."""
+    for i in range(30):
+        _change(d.put("%d.tide" % i), "DELETE FROM answer")
+    server = d.serve("runs")
+    seen = []
+    for _ in server.events("/events"):
+        runs = server.get("/data.json").json["runs"]
+        equal(len(runs), 30, "runs")
+        seen.append(sum("verdict" in run for run in runs))
+        if seen[-1] == 30:
+            break
+    return "verdicts seen: %s" % seen
+
+
 def one_run_file_leads_to_its_page(d):
     """With one run there is nothing to choose; with several, files of one name have numbers."""
     d.put("a.tide")
