@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 
-from server import Skipped, check, equal
+from server import TIMEOUT, Skipped, check, equal, wait_until
 
 TOKEN = "0123456789abcdef-secret"
 
@@ -102,6 +102,31 @@ def listens_elsewhere_with_a_token(d):
     check(socket.gethostname() in server.address, server.address)
     equal(server.get("/", Authorization="Bearer " + TOKEN).status, 200, "status")
     equal(server.get("/", Authorization="Bearer " + TOKEN, Host="evil.com").status, 421, "status")
+
+
+def a_browser_is_opened(d):
+    """--open passes the address on; without xdg-open it says so, and serves."""
+    opener, opened = d.folder / "xdg-open", d.folder / "opened"
+    opener.write_text("#!/bin/sh\necho \"$@\" > %s.new; mv %s.new %s\n" % ((opened,) * 3))
+    opener.chmod(0o755)
+    server = d.serve("runs", "--open", env={**os.environ, "PATH": "%s:/bin:/usr/bin" % d.folder})
+    wait_until(opened.exists, "the browser")
+    equal(opened.read_text().strip(), server.address, "address")
+    opener.unlink()
+    server = d.serve("runs", "--open", env={**os.environ, "PATH": str(d.folder)})
+    check(server.is_well(), "healthz")
+    check("no xdg-open here" in server.end()[1], "said")
+
+
+def listens_at_ipv6_with_a_token(d):
+    """The address is in brackets, and Host too."""
+    if not os.path.exists("/proc/net/if_inet6"):
+        raise Skipped("there is no IPv6 here")
+    server = d.serve("runs", "--listen", "::1", "--token-file", _token_file(d))
+    equal(server.address, "http://[::1]:%d/" % server.port, "address")
+    with socket.create_connection(("::1", server.port), TIMEOUT) as s:
+        s.sendall(b"GET / HTTP/1.0\r\nHost: [::1]:1\r\nAuthorization: Bearer %s\r\n\r\n" % TOKEN.encode())
+        equal(s.recv(12), b"HTTP/1.1 200", "status")
 
 
 def the_usual_port_may_be_taken(d):

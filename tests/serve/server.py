@@ -139,8 +139,8 @@ class Events:
 class Server(Site):
     """`tidemark serve` with its process."""
 
-    def __init__(self, command, cwd):
-        self.process = subprocess.Popen(command, cwd=cwd, stdin=NULL, stdout=subprocess.PIPE,
+    def __init__(self, command, cwd, **more):
+        self.process = subprocess.Popen(command, cwd=cwd, **more, stdin=NULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         found = re.fullmatch(r"http://.*:(\d+)/", self.address)
@@ -179,8 +179,8 @@ class Desk:
         shutil.copy(self.recorded[kind], path)
         return path
 
-    def serve(self, *arguments):
-        server = Server([str(self.tidemark), "serve", *map(str, arguments)], self.folder)
+    def serve(self, *arguments, **more):
+        server = Server([str(self.tidemark), "serve", *map(str, arguments)], self.folder, **more)
         self.exits.callback(server.process.stdout.close)
         self.exits.callback(server.process.stderr.close)
         self.exits.callback(server.process.wait)
