@@ -238,7 +238,7 @@ export class MainChart {
             const same = other !== series && other.kind === series.kind && other.device === series.device && other.process?.role === role;
             return same && hasFloor(of) && Math.max(...of.value) < 1.5 * high ? [of] : [];
         });
-        return floors.length ? new PeersLayer(floors.slice(0, 64), `${floors.length} other ${role}${floors.length > 1 ? "s" : ""}`) : null;
+        return floors.length ? new PeersLayer(floors.slice(0, 64), `${floors.length} other ${role}${floors.length > 1 ? "s" : ""}`, () => this.view.span !== null) : null;
     }
 
     private words(run: Run, series: Series | undefined, curve: Curve | null, floor: Floor | undefined, spikes: boolean, cone: boolean, peers: boolean): void {
