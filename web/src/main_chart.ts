@@ -275,7 +275,7 @@ export class MainChart {
         if (this.view.span && this.curve && this.onSpan) this.onSpan(this.curve, this.plot.shown, this.plot.pixels);
     }
 
-    draw(): void {
-        this.plot.draw();
+    draw(wide?: number): void {
+        this.plot.draw(wide);
     }
 }
