@@ -8,6 +8,14 @@ import { fileURLToPath } from "node:url";
 export const WEB = join(dirname(fileURLToPath(import.meta.url)), "../../web");
 const require = createRequire(WEB + "/");
 const { chromium } = require("playwright-core");
+/* Modules of web/src, for cases that need no browser. */
+export async function sources(...names) {
+    const { build } = require("esbuild");
+    const text = names.map((n) => `export * from "./${n}";`).join("\n");
+    const made = await build({ stdin: { contents: text, resolveDir: join(WEB, "src") }, bundle: true, format: "esm", write: false });
+    return import("data:text/javascript;base64," + Buffer.from(made.outputFiles[0].contents).toString("base64"));
+}
+
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 
 export function expect(holds, ...what) {

@@ -4,12 +4,17 @@ run.py BUILD [NAME...]: web/built is what web/src makes, its types hold, and tes
 looks at every view, of real runs and of hostile ones, and clicks and types in them. Without
 Chromium or npm these cases are skipped, and say so.
 """
+import contextlib
 import functools
+import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -63,11 +68,53 @@ def nothing_is_fetched():
             expect(word not in text, "%s has %s" % (name, word))
 
 
-def in_browser(folder, name):
+def need_browser():
     need_packages()
     if not shutil.which("chromium"):
         raise Skipped("no Chromium is installed (the package chromium)")
+
+
+def in_browser(folder, name):
+    need_browser()
     return call("node", HERE / "cases.mjs", folder, name)
+
+
+@contextlib.contextmanager
+def program(*command):
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+        process.stdout.close()
+
+
+def a_running_job_is_shown(build):
+    need_browser()
+    with tempfile.TemporaryDirectory() as folder:
+        run, page = pathlib.Path(folder) / "running.tide", pathlib.Path(folder) / "running.html"
+        workload = build / "tests/workloads/leak_one_of_eight"
+        with program(build / "tidemark", "run", "--quiet", "-o", run, "--", workload, "--steps", "100000", "--step-ms", "5"):
+            for _ in range(150):
+                time.sleep(0.2)
+                subprocess.run([build / "tidemark", "report", run, "-o", page], capture_output=True)
+                if page.exists():
+                    break
+        return call("node", HERE / "cases.mjs", folder, "a_running_job_is_shown")
+
+
+def the_server_shows_the_same(build, folder):
+    need_browser()
+    known = subprocess.run([build / "tidemark", "serve", "--help"], capture_output=True)
+    if known.returncode:
+        raise Skipped("this program has no server")
+    with program(build / "tidemark", "serve", folder) as server:
+        address = re.search(r"http://\S+/", server.stdout.readline())
+        expect(address, "the server says no address")
+        os.environ["SERVER"] = address.group(0)
+        return call("node", HERE / "cases.mjs", folder, "the_server_shows_the_same")
 
 
 def browser_cases(folder):
@@ -84,7 +131,10 @@ def main():
         failed = runs.write_pages(pathlib.Path(options.target) / "tidemark", folder)
         cases = [Case("every run file becomes a page", lambda: expect(not failed, failed))]
         cases += [Case(runner.words(f.__name__), f) for f in (built_is_what_the_source_makes, types_hold, nothing_is_fetched)]
+        build = pathlib.Path(options.target)
         cases += browser_cases(folder)
+        cases += [Case("a running job is shown", functools.partial(a_running_job_is_shown, build)),
+                  Case("the server shows the same", functools.partial(the_server_shows_the_same, build, folder))]
         return runner.run_all([c for c in cases if runner.is_wanted(c.name, options.names)], 2)
 
 

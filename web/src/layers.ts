@@ -220,9 +220,11 @@ export class CalloutLayer implements Layer {
 }
 
 export class PeersLayer implements Layer {
-    constructor(private readonly floors: readonly Floor[], private readonly text: string) {}
+    constructor(private readonly floors: readonly Floor[], private readonly text: string, private readonly isZoomed: () => boolean) {}
 
+    /* A zoom is for the series itself. */
     extent(): Span | null {
+        if (this.isZoomed()) return null;
         const values = this.floors.flatMap((floor) => floor.value);
         return values.length ? [Math.min(...values), Math.max(...values)] : null;
     }
@@ -235,7 +237,7 @@ export class PeersLayer implements Layer {
         const first = this.floors[0], middle = first ? valueAt(first.seconds, first.value, (f.span[0] + 3 * f.span[1]) / 4) : null;
         const top = Math.min(...this.floors.map((p) => f.y(valueAt(p.seconds, p.value, (f.span[0] + 3 * f.span[1]) / 4) ?? -Infinity)).filter(Number.isFinite));
         const half = textWidth(this.text, textSize()) / 2, x = f.x((f.span[0] + 3 * f.span[1]) / 4);
-        if (middle !== null && Number.isFinite(top) && claim(f, x - half, x + half, top - 8))
+        if (middle !== null && top > f.top + 60 && top < f.top + f.height && claim(f, x - half, x + half, top - 8))
             group.append(label(f.x((f.span[0] + 3 * f.span[1]) / 4), top - 8, this.text, "peer-text"));
     }
 }

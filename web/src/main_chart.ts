@@ -238,7 +238,7 @@ export class MainChart {
             const same = other !== series && other.kind === series.kind && other.device === series.device && other.process?.role === role;
             return same && hasFloor(of) && Math.max(...of.value) < 1.5 * high ? [of] : [];
         });
-        return floors.length ? new PeersLayer(floors.slice(0, 64), `${floors.length} other ${role}${floors.length > 1 ? "s" : ""}`) : null;
+        return floors.length ? new PeersLayer(floors.slice(0, 64), `${floors.length} other ${role}${floors.length > 1 ? "s" : ""}`, () => this.view.span !== null) : null;
     }
 
     private words(run: Run, series: Series | undefined, curve: Curve | null, floor: Floor | undefined, spikes: boolean, cone: boolean, peers: boolean): void {
@@ -275,7 +275,7 @@ export class MainChart {
         if (this.view.span && this.curve && this.onSpan) this.onSpan(this.curve, this.plot.shown, this.plot.pixels);
     }
 
-    draw(): void {
-        this.plot.draw();
+    draw(wide?: number): void {
+        this.plot.draw(wide);
     }
 }

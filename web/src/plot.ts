@@ -88,11 +88,11 @@ export class Plot {
         if (!this.pending) this.pending = requestAnimationFrame(() => this.draw());
     }
 
-    /* At once: for print and for measurements. */
-    draw(): void {
+    /* At once, for print and for measurements; as wide as its place, or as said. */
+    draw(wide = this.element.clientWidth): void {
         if (this.pending) cancelAnimationFrame(this.pending);
         this.pending = 0;
-        this.width = this.element.clientWidth;
+        this.width = wide;
         if (this.width < 80) return;
         const height = Math.round(this.options.height(this.width));
         this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);

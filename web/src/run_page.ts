@@ -14,6 +14,9 @@ import { SeriesList } from "./series_list";
 import { TreeView } from "./tree_view";
 import { View, type Span } from "./view";
 
+/* What A4 leaves between its margins, in pixels. */
+const PAPER = 688;
+
 export class RunPage {
     readonly element = h("div.run-page");
     onSpan: ((curve: Curve, span: Span, pixels: number) => void) | null = null;
@@ -41,7 +44,8 @@ export class RunPage {
         replace(this.element, h("div.run-head", {}, this.title, this.more), this.opening.element, this.chart.element, this.opening.tiles,
             this.list.element, this.ledger.element, this.holders.element, this.tree.element, this.flame.element,
             this.objects.element, this.balance.element, this.facts.element);
-        addEventListener("beforeprint", () => this.draw());
+        addEventListener("beforeprint", () => this.draw(PAPER));
+        addEventListener("afterprint", () => this.draw());
     }
 
     update(run: Run): void {
@@ -72,8 +76,8 @@ export class RunPage {
         if (this.chart.element.getBoundingClientRect().top < 0) this.chart.element.scrollIntoView({ block: "start" });
     }
 
-    private draw(): void {
-        this.chart.draw();
-        this.tree.draw();
+    private draw(wide?: number): void {
+        this.chart.draw(wide);
+        this.tree.draw(wide);
     }
 }

@@ -164,7 +164,7 @@ export class TreeView {
         this.plot.domain = this.plot.clock.domain(this.view.clock, seconds[0] ?? 0, seconds[seconds.length - 1] ?? 1);
     }
 
-    draw(): void {
-        this.plot.draw();
+    draw(wide?: number): void {
+        this.plot.draw(wide);
     }
 }
