@@ -20,6 +20,8 @@ static const char help_head[] =
     "own output, input, signals and exit status. tidemark counts steps inside the\n"
     "command or reads them from its output. A run file keeps every series.\n"
     "\n"
+    "  --ui[=PORT]             show the run in a browser while it goes on: prints the\n"
+    "                          address\n"
     "  --stop-after-steps N    end the job with SIGTERM after N steps, for CI\n"
     "  --duration S            end it with SIGTERM after S seconds\n"
     "  --no-probe              inject no probe (no LD_PRELOAD, no TIDEMARK_RUN)\n"

@@ -18,6 +18,8 @@ static const char help_head[] =
     "  --find PATTERN          the trainer whose command line contains PATTERN or\n"
     "                          matches it as a regular expression; skips wrappers\n"
     "  --wait                  wait until there is one\n"
+    "  --ui[=PORT]             show the run in a browser while it goes on: prints the\n"
+    "                          address\n"
     "  --duration S, --stop-after-steps N\n"
     "                          stop watching after that; the job goes on\n"
     "  --no-inspect            attach to no process\n"

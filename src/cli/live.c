@@ -54,8 +54,6 @@ static const char options_help[] =
     "  --interval S            seconds between samples (default: 0.02, later up to 1)\n"
     "  -o, --output FILE       the run file (default: NAME-DATE-TIME.tide)\n"
     "  --no-store              write no run file\n"
-    "  --ui[=PORT]             show the run in a browser while it goes on: prints the\n"
-    "                          address\n"
     "  --full                  report everything: all series, balance sheet, notes\n"
     "  --quiet                 report the verdict's sentence alone\n"
     "  --json FILE             write the answer as JSON; -: to standard output, which\n"
