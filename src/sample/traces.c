@@ -430,7 +430,8 @@ double traces_shared(const struct sampler *sam, struct member *m)
         return t->file_bytes;
     file_name(sam, m, file);
     if (fstatat(sam->rings.directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        t->file_bytes = fmin((double) st.st_size, sizeof(struct wire_trace_layout));
+        t->file_bytes =
+            fmin((double) st.st_size, sizeof(struct wire_trace_layout)) + WIRE_TRACE_TABLES;
     return t->file_bytes;
 }
 

@@ -2,8 +2,12 @@
 #include "probe/trace/tracer.h"
 
 #include "probe/base/libc.h"
+#include "probe/trace/frame_words.h"
 #include "probe/trace/mappings.h"
+#include "probe/trace/own_pages.h"
+#include "probe/trace/python_stack.h"
 #include "probe/trace/range.h"
+#include "probe/trace/rules.h"
 #include "probe/trace/sampling.h"
 #include "probe/trace/table.h"
 #include "probe/trace/unwind.h"
@@ -51,6 +55,7 @@ static struct {
     atomic_bool is_frozen;
     _Atomic uint32_t users; /* threads that may be using it */
     _Atomic uint64_t next_file_try;
+    bool shares_tables;
 } tracer;
 
 /* ---- is this the process that began? ---- */
@@ -78,6 +83,46 @@ static bool is_own(void)
                     : getpid() == tracer.pid;
 }
 
+/* ---- the tables ---- */
+
+/* The filter comes first. */
+#define TABLES 5
+
+static void find_tables(struct range ret[TABLES])
+{
+    ret[0] = table_filter_pages();
+    ret[1] = rules_pages();
+    ret[2] = mappings_pages();
+    ret[3] = frame_words_pages();
+    ret[4] = python_stack_pages();
+}
+
+/* Before the file is there: once the watcher sees that, it subtracts both. */
+static void share_tables(void)
+{
+    struct range tables[TABLES];
+    find_tables(tables);
+    for (int i = 0; i < TABLES && !tracer.shares_tables; i++)
+        (void) own_pages_share(tables[i]);
+    tracer.shares_tables = true;
+}
+
+/* A child that cannot have tables of its own would change those of its parent: it never samples. */
+static void unshare_tables(void)
+{
+    struct range tables[TABLES];
+    bool is_done = true;
+    if (!tracer.shares_tables)
+        return;
+    find_tables(tables);
+    for (int i = 1; i < TABLES; i++)
+        is_done = own_pages_clear(tables[i]) && is_done;
+    is_done = table_unshare_filter() && is_done;
+    tracer.shares_tables = false;
+    if (!is_done)
+        tracer.directory[0] = '\0';
+}
+
 /* ---- the file ---- */
 
 static void note_state(struct wire_trace_layout *f)
@@ -103,6 +148,7 @@ static void open_file(void)
     atomic_store(&tracer.next_file_try, now + FILE_RETRY);
     if (!tracer.start)
         tracer.start = wire_own_start();
+    share_tables();
     if (wire_trace_create(tracer.directory, tracer.start, &f) < 0)
         return;
     if (!own_page || !is_own())
@@ -408,6 +454,7 @@ void sampling_forked(void)
     atomic_store(&tracer.next_file_try, wire_now() + FILE_RETRY);
     if (f && !sampling_here.is_busy)
         munmap(f, sizeof(*f));
+    unshare_tables();
     tracer_begin_thread();
     errno = kept;
 }
@@ -417,8 +464,10 @@ static void unmap(struct wire_trace_layout *f)
 {
     for (int i = 0; i < PATIENCE && atomic_load(&tracer.users) != 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
-    if (atomic_load(&tracer.users) == 0)
-        munmap(f, sizeof(*f));
+    if (atomic_load(&tracer.users) != 0)
+        return;
+    munmap(f, sizeof(*f));
+    unshare_tables();
 }
 
 void sampling_end(void)
