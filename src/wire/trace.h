@@ -69,7 +69,8 @@ struct wire_trace_orders {
 #define WIRE_TRACE_BUCKETS 4096u     /* a power of two */
 #define WIRE_TRACE_LIVE (WIRE_TRACE_WAYS * WIRE_TRACE_BUCKETS)
 #define WIRE_TRACE_TICK UINT64_C(10000000) /* ns: the unit of births */
-#define WIRE_TRACE_TABLES (440u << 10) /* bytes of shared memory that such a process has beside it */
+#define WIRE_TRACE_TABLES                                                                          \
+    (440u << 10) /* bytes of shared memory that such a process has beside it */
 
 /* Who gave the memory. An object of Python's own allocators counts there alone, also where Python
  * took it from malloc(). */
