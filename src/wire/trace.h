@@ -205,6 +205,7 @@ struct wire_trace_layout {
     _Atomic uint32_t coverage;      /* enum wire_trace_coverage */
     _Atomic uint32_t is_frozen; /* since `moment`: the program has ended, and frees what it has */
     _Atomic uint32_t module_count, text_used, frames_used;
+    _Atomic uint32_t is_glibc_heap; /* malloc() is the C library's, whose blocks are larger */
 
     _Alignas(4096) struct wire_trace_module modules[WIRE_TRACE_MODULES];
     struct wire_trace_function functions[WIRE_TRACE_FUNCTIONS];
@@ -273,5 +274,9 @@ int wire_trace_create(const char *directory, uint64_t start, struct wire_trace_l
  * an allocation counts for one byte more than it has, so that empty ones count too. Unbiased for
  * each sample: summing first would not be. */
 double wire_trace_weight(uint64_t size, double interval);
+
+/* The memory that an allocator takes for a block of that size: for a node of a list, twice what was
+ * requested. Other allocators than glibc's are taken to need no more than the size. */
+uint64_t wire_trace_taken(uint64_t size, enum wire_trace_kind kind, bool is_glibc_heap);
 
 #endif

@@ -122,9 +122,11 @@ static void record(struct wire_trace_layout *f, struct sampling_thread *t, uint6
 {
     double weight = wire_trace_weight(size, t->interval);
     uint32_t stack = stacks_here(f, kind, now);
+    bool is_libcs = atomic_load_explicit(&sampling_heap_is_libcs, memory_order_relaxed);
     struct wire_trace_sample s = {
         .size = size, .weight = (float) weight, .stack = stack, .birth = birth(f, now)};
-    stacks_count(f, stack, weight);
+    stacks_count(f, stack,
+                 weight * (double) wire_trace_taken(size, kind, is_libcs) / (double) size);
     atomic_fetch_add(&f->samples, 1);
     keep(f, address, s, kind == WIRE_TRACE_MAPPED);
     if (count_live(f) > FULL)

@@ -123,6 +123,9 @@ void sampling_forked(void);
 /* Disarms and closes the file. */
 void sampling_end(void);
 
+/* malloc() is the C library's own: known where allocations are brought here. */
+extern _Atomic bool sampling_heap_is_libcs __attribute__((visibility("hidden")));
+
 /* The program calls functions of this library: WIRE_TRACE_INTERPOSED; another's:
  * WIRE_TRACE_UNDECIDED; or the heap is a sanitizer's. Allocates. */
 enum wire_trace_coverage sampling_find_coverage(void);

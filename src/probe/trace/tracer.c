@@ -30,6 +30,8 @@
 #define PATIENCE 1000       /* times PAUSE: how long the end waits for other threads */
 #define PAUSE 100000        /* ns */
 
+atomic_bool sampling_heap_is_libcs;
+
 static struct {
     char directory[DIRECTORY]; /* "": not begun */
     enum wire_trace_coverage coverage;
@@ -132,6 +134,7 @@ static void note_state(struct wire_trace_layout *f)
     atomic_store(&f->coverage, tracer.coverage);
     atomic_store(&f->is_native, unwind_is_possible());
     atomic_store(&f->is_python, tracer.is_python);
+    atomic_store(&f->is_glibc_heap, atomic_load(&sampling_heap_is_libcs));
     atomic_store(&f->generation, atomic_load(&tracer.generation));
     atomic_store(&f->interval, interval);
     atomic_store(&f->armed, interval != 0);
