@@ -328,6 +328,7 @@ CASES = {
     "mappings in pieces": mappings,
     "storms of forks": plain("forks", threads=16, live=600),
     "handlers that allocate": plain("signals", behind=QUIET, live=OWN),
+    "a handler on a small stack": plain("small-stack", threads=1, live=OWN),
     "jumps out of samples": plain("jumps", behind=QUIET, threads=16, live=5000, claimed=500),
     "libraries that come and go": plain("loading", threads=32, live=OWN),
     "deep and small stacks": plain("stacks", threads=32, live=OWN),

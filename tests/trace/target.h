@@ -51,6 +51,7 @@ void mode_other_allocator(void); /* the same without what others than the C libr
 void mode_mappings(void);
 void mode_forks(void);
 void mode_signals(void);
+void mode_small_stack(void);
 void mode_loading(void);
 void mode_stacks(void);
 void mode_jumps(void);

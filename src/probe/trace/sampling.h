@@ -24,6 +24,7 @@ struct sampling_thread {
     bool is_busy;    /* inside sampling_take() and the like: what it allocates is not sampled */
 
     uintptr_t stack_low, stack_high;   /* this part of its stack can be read */
+    uintptr_t room_low, room_high;     /* from here down to there it can be used: room.h */
     uint64_t paced_since, paced_spent; /* ns; what its samples cost since then */
     double paced_interval;
 };
