@@ -15,7 +15,8 @@
 
 /* The orders to the tracers of all processes, as they were last written. */
 struct trace_orders {
-    int fd; /* of the file; -1: none could be made, or none was needed yet */
+    int fd; /* of the file; -1: none could be made */
+    double filters; /* of our own system calls; a process of the job begins with as many */
     struct wire_trace_orders file;
     double next;         /* when to look at the processes again */
     double next_removal; /* ... and for files that nobody writes any more */
@@ -36,6 +37,7 @@ struct trace_reading {
     struct site_looks *looks; /* NULL: none yet */
     struct symbols *symbols;  /* NULL: none yet */
     bool is_named;            /* its native functions have names */
+    bool is_sandboxed;        /* it has given up system calls, and is never traced */
     double file_bytes;        /* that its file takes; 0: none was there when we looked */
 };
 

@@ -257,6 +257,12 @@ static inline void wire_trace_blocks_end(struct wire_trace_blocks *b)
 /* They allocate nothing, take no lock, and serve a directory that is private to this user alone
  * (-EPERM). */
 
+/* Makes the orders for a directory: none yet. The descriptor is for the writer, who belongs to the
+ * directory's user, or is root and gives that user the file; -errno. */
+int wire_trace_orders_create(int directory);
+/* The same of orders that this user has made in a directory of the same user, where there are some.
+ */
+int wire_trace_orders_reopen(int directory);
 /* Maps the orders, for ever. -ENOENT: there are none yet; -EPROTO: another version's. */
 int wire_trace_orders_open(const char *directory, const struct wire_trace_orders **ret);
 /* The orders there are nobody's any more: their writer has ended, however. Changes errno. */

@@ -203,6 +203,22 @@ def adds_nothing_to_the_memory_of_the_program(bench):
     expect(all(s["last"] <= OWN_KB << 10 for s in shared), "shared memory of the tracer's", shared)
 
 
+# ---- sandboxes ----
+
+
+def harms_no_program_that_gave_up_system_calls(bench):
+    """Its memory is suspect, and it is not traced: a sample's system calls would end it."""
+    for steps in ("20", "500"):
+        done = subprocess.run([bench.tidemark, "run", "--quiet", "-o", bench.run_file, "--",
+                               bench.tool("trace_sandboxed"), steps],
+                              capture_output=True, text=True, timeout=120)
+        if done.returncode == 77:
+            raise Skipped("there is no seccomp")
+        expect(done.returncode == 0, "exit status %d" % done.returncode, done.stdout[-100:])
+        expect(bench.traced() is None, "traced", done.stderr)
+        os.remove(bench.run_file)
+
+
 # ---- sanitizers ----
 
 
@@ -436,6 +452,7 @@ CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_libra
          names_a_file_loaded_and_unloaded_each_time,
          passes_on_between_others_that_ask_for_the_next, names_what_ctypes_gets_from_the_c_library,
          adds_nothing_to_the_memory_of_the_program, stays_out_of_a_checking_program,
+         harms_no_program_that_gave_up_system_calls,
          leaves_a_file_alone_that_is_bound_to_the_c_library,
          traces_a_running_program_and_leaves, traces_a_running_training_and_leaves,
          traces_a_running_program_that_loads_files,

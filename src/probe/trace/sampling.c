@@ -169,7 +169,7 @@ void sampling_take(void *address, size_t size, enum wire_trace_kind kind)
     atomic_signal_fence(memory_order_seq_cst);
     if (t->interval > 0)
         sample(t, address, size, kind);
-    else if (room_is_enough())
+    else
         look();
     draw(t);
     atomic_signal_fence(memory_order_seq_cst);

@@ -7,6 +7,7 @@
 #include "probe/trace/own_pages.h"
 #include "probe/trace/python_stack.h"
 #include "probe/trace/range.h"
+#include "probe/trace/room.h"
 #include "probe/trace/rules.h"
 #include "probe/trace/sampling.h"
 #include "probe/trace/table.h"
@@ -320,11 +321,26 @@ static bool is_look_due(const struct wire_trace_orders *o)
     return tracer.directory[0] && wire_now() >= atomic_load(&tracer.next_try);
 }
 
+/*
+ * True: nothing in the orders is for this process, and nothing has to end. No system call: the
+ * program may have given up most of them, and the kernel would end it.
+ */
+static bool pass_over(const struct wire_trace_orders *o)
+{
+    uint32_t generation = atomic_load(&o->generation);
+    const struct wire_trace_order *order = find(o);
+    if (tracer_interval() > 0 || tracer_wants_blocks() ||
+        (order && (atomic_load(&order->interval) || atomic_load(&order->blocks))))
+        return false;
+    atomic_store(&tracer.generation, generation);
+    return true;
+}
+
 void tracer_look(void)
 {
     const struct wire_trace_orders *o = atomic_load_explicit(&tracer.orders, memory_order_acquire);
     uint64_t signals;
-    if (!is_look_due(o) || !begin_look(&signals))
+    if (!is_look_due(o) || (o && pass_over(o)) || !room_is_enough() || !begin_look(&signals))
         return;
     o = atomic_load(&tracer.orders);
     if (!o)
@@ -402,6 +418,7 @@ void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
     if (!tracer.hears_forks)
         tracer.hears_forks = libc_around_fork(unwind_before_fork, after_fork, sampling_forked) == 0;
     unwind_review();
+    (void) open_orders();
     tracer_begin_thread();
 }
 
