@@ -20,7 +20,7 @@ struct look_row {
 
 /* A sample that was live at the last look. */
 struct look_sample {
-    double birth; /* second of the run */
+    double birth;         /* second of the run */
     uint64_t size, taken; /* as requested, and as the allocator takes for it */
     float weight;
     uint32_t row;
