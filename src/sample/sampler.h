@@ -144,6 +144,7 @@ void rings_end(struct sampler *sam, struct member *m, double seconds);
 bool rings_have_copy(const struct sampler *sam, const struct member *m);
 /* Bytes of `device` that the rings use: they are not the job's. */
 double rings_bytes(const struct sampler *sam, dev_t device);
+bool rings_have_file(const struct sampler *sam, uint64_t inode); /* on the directory's device */
 /* How the process names itself in the directory, where its pid may be another one; without a
  * ring, as we know it. */
 struct proc_id rings_own_id(const struct sampler *sam, const struct member *m);
