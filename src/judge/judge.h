@@ -50,9 +50,9 @@ struct traced {
  * fast. False: it was not traced while it grew. */
 bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret);
 /*
- * The process is known to grow at that rate up to now. If its lines have not gained as much of late,
- * it uses memory that was requested before: a vector of twice the size is filled, say. Then none of
- * them has stopped.
+ * The process is known to grow at that rate up to now. If its lines have not gained as much of
+ * late, it uses memory that was requested before: a vector of twice the size is filled, say. Then
+ * none of them has stopped.
  */
 void traced_heed_growth(const struct member *m, double rate_per_second, struct traced *t);
 /* traced_of() of torch's memory on a device, or of pinned memory (`device` ""). */

@@ -213,7 +213,8 @@ void traced_heed_growth(const struct member *m, double rate_per_second, struct t
 {
     double middle = (t->from + t->to) / 2;
     struct site_gain last = sites_gain(m->evidence->sites, middle, t->to);
-    if (last.bytes + INTERVAL_ERRORS * last.error >= LEDGER_MOST * rate_per_second * (t->to - middle))
+    if (last.bytes + INTERVAL_ERRORS * last.error >=
+        LEDGER_MOST * rate_per_second * (t->to - middle))
         return;
     for (unsigned i = 0; i < t->count; i++)
         t->lines[i].has_stopped = false;

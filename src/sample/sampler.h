@@ -15,7 +15,7 @@
 
 /* The orders to the tracers of all processes, as they were last written. */
 struct trace_orders {
-    int fd; /* of the file; -1: none could be made */
+    int fd;         /* of the file; -1: none could be made */
     double filters; /* of our own system calls; a process of the job begins with as many */
     struct wire_trace_orders file;
     double next;         /* when to look at the processes again */

@@ -203,6 +203,28 @@ def adds_nothing_to_the_memory_of_the_program(bench):
     expect(all(s["last"] <= OWN_KB << 10 for s in shared), "shared memory of the tracer's", shared)
 
 
+# ---- other profilers ----
+
+
+def calls_nothing_that_a_profiler_hooks_in_the_copy_for_a_census(bench):
+    """memray's file is the program's too: what its functions write in the copy breaks it."""
+    program = ("import time\n"
+               "kept = []\n"
+               "for n in range(150):\n"
+               "    kept.append([bytearray(1000) for _ in range(50)])\n"
+               "    print('step', n, flush=True)\n"
+               "    time.sleep(.01)\n")
+    answer = os.path.join(bench.folder.name, "answer.json")
+    done = subprocess.run([bench.tidemark, "run", "--quiet", "--no-store", "--json", answer, "--",
+                           PYTHON, "-c", program], capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ, LD_PRELOAD=bench.tool("libtrace_hooked.so")))
+    said = re.search(r"^hooked in a copy (\d+)$", done.stderr, re.M)
+    expect(done.returncode == 0 and said, "it did not end well", done.stderr)
+    censuses = json.loads(pathlib.Path(answer).read_text()).get("censuses")
+    expect(censuses, "no census", censuses)
+    expect(said.group(1) == "0", "%s calls" % said.group(1))
+
+
 # ---- sandboxes ----
 
 
@@ -453,6 +475,7 @@ CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_libra
          passes_on_between_others_that_ask_for_the_next, names_what_ctypes_gets_from_the_c_library,
          adds_nothing_to_the_memory_of_the_program, stays_out_of_a_checking_program,
          harms_no_program_that_gave_up_system_calls,
+         calls_nothing_that_a_profiler_hooks_in_the_copy_for_a_census,
          leaves_a_file_alone_that_is_bound_to_the_c_library,
          traces_a_running_program_and_leaves, traces_a_running_training_and_leaves,
          traces_a_running_program_that_loads_files,

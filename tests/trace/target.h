@@ -36,7 +36,8 @@ void require(bool holds, const char *what);
 void count(uint64_t allocations);
 bool is_over(void); /* the time to run has passed */
 extern unsigned thread_count;
-/* Runs it in so many threads, each with its number, and waits for them. `stack`: bytes; 0: usual. */
+/* Runs it in so many threads, each with its number, and waits for them. `stack`: bytes; 0: usual.
+ */
 void in_threads(unsigned threads, size_t stack, void *(*run)(void *number));
 /* Allocates, resizes and frees for so many rounds; some blocks go to other threads. */
 void allocate_some(uint64_t seed, unsigned rounds);

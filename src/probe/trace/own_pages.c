@@ -1,9 +1,9 @@
 /* probe/trace/own_pages.c: moves static tables between private and shared memory. */
 #include "probe/trace/own_pages.h"
 
+#include "probe/base/pages.h"
+
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static void *pointer_to(uintptr_t address)
 {
@@ -22,14 +22,13 @@ static bool move(struct range table, int flags)
     size_t size = table.end - table.begin;
     if (!fills_pages(table))
         return false;
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED)
+    void *pages = pages_map(NULL, size, flags);
+    if (!pages)
         return false;
     memcpy(pages, pointer_to(table.begin), size);
-    if (mremap(pages, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer_to(table.begin)) !=
-        MAP_FAILED)
+    if (syscall(SYS_mremap, pages, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, table.begin) != -1)
         return true;
-    munmap(pages, size);
+    pages_unmap(pages, size);
     return false;
 }
 
@@ -46,7 +45,6 @@ bool own_pages_unshare(struct range table)
 
 bool own_pages_clear(struct range table)
 {
-    return fills_pages(table) &&
-           mmap(pointer_to(table.begin), table.end - table.begin, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    return fills_pages(table) && pages_map(pointer_to(table.begin), table.end - table.begin,
+                                           MAP_PRIVATE | MAP_FIXED) != NULL;
 }

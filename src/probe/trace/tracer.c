@@ -2,6 +2,7 @@
 #include "probe/trace/tracer.h"
 
 #include "probe/base/libc.h"
+#include "probe/base/pages.h"
 #include "probe/trace/frame_words.h"
 #include "probe/trace/mappings.h"
 #include "probe/trace/own_pages.h"
@@ -69,11 +70,11 @@ static const _Atomic uint32_t *own_page;
 
 static void mark_own(void)
 {
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
+    void *page = pages_map(NULL, 4096, MAP_PRIVATE);
+    if (!page)
         return;
     if (madvise(page, 4096, MADV_WIPEONFORK) < 0) {
-        munmap(page, 4096);
+        pages_unmap(page, 4096);
         return;
     }
     atomic_store((_Atomic uint32_t *) page, 1);
