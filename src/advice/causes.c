@@ -378,19 +378,26 @@ static void add_unheld(struct causes *c, const struct cause_facts *facts)
         add_native(c, facts);
 }
 
+/* A graph that keeps itself alive has gradients in it, which a thread of autograd's allocates: one
+ * line of Python cannot have allocated all of its memory. */
+static bool may_be_a_graph(const struct cause_facts *facts)
+{
+    return !(facts->device_traced.low > 1 - LEDGER_SMALL);
+}
+
 static void add_device(struct causes *c, const struct cause_facts *facts)
 {
     struct cause_found *found;
     bool allocated = facts->allocated_rate > 0;
     bool is_line = facts->device_traced.low >= LEDGER_PART;
     bool is_unheld = facts->censused && facts->device_unexplained.low > LEDGER_MOST;
-    if (allocated && is_unheld &&
+    if (allocated && is_unheld && may_be_a_graph(facts) &&
         (found =
              add(c, CAUSE_AUTOGRAD_CYCLE, weigh(0, middle(facts->device_unexplained), facts)))) {
         found->is_traced = found->is_of_device = is_line;
         say(found->evidence, &found->evidence_count,
             "torch's memory on the device grows, and no tensor that Python holds does");
-    } else if (allocated && is_line && c->count == 0) {
+    } else if (allocated && is_line && (is_unheld || c->count == 0)) {
         add_line(c, facts->device_traced, weigh(0, middle(facts->device_traced), facts),
                  "torch's memory on the device", true);
     }

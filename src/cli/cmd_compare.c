@@ -2,8 +2,11 @@
 #include "cli/cli.h"
 #include "cli/load.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
+#include "page/page.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +27,9 @@ static const char help[] =
     "  --full                      both curves side by side: every number\n"
     "  --quiet                     print the first sentence alone\n"
     "  --json                      write JSON for programs, see docs/JSON.md\n"
+    "  --html                      write both as a page, one HTML file\n"
+    "  -o, --output FILE           write it to FILE; -: standard output (default:\n"
+    "                              A-B.html here on a terminal, else standard output)\n"
     "  --fail-on-difference        exit 3 unless both leak in the same places or\n"
     "                              neither leaks, and the pattern is the same\n"
     "  --ascii, --width N, --color auto|always|never\n"
@@ -35,7 +41,8 @@ struct compare {
     struct load_options load;
     struct view_options view;
     double epoch_a, epoch_b;
-    bool json, fail;
+    const char *output;
+    bool json, html, fail;
 };
 
 static bool is_same_text(const char *a, const char *b)
@@ -122,6 +129,59 @@ static struct report_pair *find_counts(const struct judgement *a, const struct j
     return pairs;
 }
 
+/* ---- as a page ---- */
+
+/* Adds what the file is called, without its folder and ending. */
+static void add_stem(struct buf *out, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t len = strcspn(name, ".");
+    buf_add(out, name, len > 0 ? len : strlen(name));
+}
+
+static bool is_read(const char *name, const struct load *l)
+{
+    bool is_same = output_is_same(name, l->path);
+    if (is_same)
+        cli_say("%s: is one of the two files: choose another name", name);
+    return is_same;
+}
+
+static void add_page(struct buf *out, const struct report_runs *runs, const char *title,
+                     char **arguments)
+{
+    const struct report_style style = {.width = 80, .full = true};
+    struct buf document = BUF_INIT, text = BUF_INIT;
+    page_comparison_json(&document, runs, arguments[0], arguments[1]);
+    report_comparison(&text, runs, &style);
+    page_file(out, title, buf_text(&document), buf_text(&text));
+    buf_release(&document);
+    buf_release(&text);
+}
+
+static int write_page(const struct compare *c, const struct report_runs *runs, const struct load *a,
+                      const struct load *b, char **arguments)
+{
+    struct buf page = BUF_INIT, name = BUF_INIT;
+    bool chooses = !c->output && isatty(STDOUT_FILENO);
+    add_stem(&name, a->path);
+    buf_addc(&name, '-');
+    add_stem(&name, b->path);
+    add_page(&page, runs, buf_text(&name), arguments);
+    buf_adds(&name, ".html");
+    const char *chosen = chooses ? buf_text(&name) : c->output;
+    int r = chosen && (is_read(chosen, a) || is_read(chosen, b))
+                ? -EEXIST
+                : output_put(chosen, a->path, &page);
+    if (r == 0 && chooses)
+        cli_say("%s: open it in a browser", chosen);
+    buf_release(&page);
+    buf_release(&name);
+    return r;
+}
+
+/* ---- as text ---- */
+
 static int print_runs(const struct compare *c, const struct report_runs *runs)
 {
     struct buf out = BUF_INIT;
@@ -137,11 +197,18 @@ static int print_runs(const struct compare *c, const struct report_runs *runs)
     return r;
 }
 
+/* A file and its answers. */
+struct side {
+    const struct load *load;
+    struct judgement judgement;
+};
+
 /* Returns an exit status. */
-static int compare_pair(const struct compare *c, const struct judgement *ja,
-                        const struct judgement *jb, const struct report_series *x,
-                        const struct report_series *y, char **arguments)
+static int compare_pair(const struct compare *c, const struct side *a, const struct side *b,
+                        const struct report_series *x, const struct report_series *y,
+                        char **arguments)
 {
+    const struct judgement *ja = &a->judgement, *jb = &b->judgement;
     struct buf name_a = BUF_INIT, name_b = BUF_INIT;
     name_series(&name_a, arguments[0], x->info);
     name_series(&name_b, arguments[1], y->info);
@@ -153,15 +220,16 @@ static int compare_pair(const struct compare *c, const struct judgement *ja,
     answers_compare(x->answer, y->answer, x->info->unit, &comparison);
     size_t count_pairs;
     struct report_pair *counts = find_counts(ja, jb, x, &count_pairs);
-    int r = print_runs(c, &(struct report_runs){
-                              .job_a = &ja->job,
-                              .job_b = &jb->job,
-                              .a = {&info_a, x->answer, x->history},
-                              .b = {&info_b, y->answer, y->history},
-                              .comparison = &comparison,
-                              .counts = counts,
-                              .count_pairs = count_pairs,
-                          });
+    const struct report_runs runs = {
+        .job_a = &ja->job,
+        .job_b = &jb->job,
+        .a = {&info_a, x->answer, x->history},
+        .b = {&info_b, y->answer, y->history},
+        .comparison = &comparison,
+        .counts = counts,
+        .count_pairs = count_pairs,
+    };
+    int r = c->html ? write_page(c, &runs, a->load, b->load, arguments) : print_runs(c, &runs);
     free(counts);
     buf_release(&name_a);
     buf_release(&name_b);
@@ -174,20 +242,20 @@ static int compare_pair(const struct compare *c, const struct judgement *ja,
 static int compare_loads(const struct compare *c, const struct load *a, const struct load *b,
                          char **arguments)
 {
-    struct judgement ja, jb;
-    judgement_init(&ja, a);
-    judgement_init(&jb, b);
+    struct side side_a = {.load = a}, side_b = {.load = b};
+    judgement_init(&side_a.judgement, a);
+    judgement_init(&side_b.judgement, b);
 
     const struct report_series *x = NULL, *y = NULL;
     int status = STATUS_ERROR;
-    if (choose_pair(&ja, &jb, &x, &y))
-        status = compare_pair(c, &ja, &jb, x, y, arguments);
+    if (choose_pair(&side_a.judgement, &side_b.judgement, &x, &y))
+        status = compare_pair(c, &side_a, &side_b, x, y, arguments);
     else
         cli_say("compare: %s and %s hold no series of the same unit and clock; choose with "
                 "FILE#NAME, --steps or --time",
                 arguments[0], arguments[1]);
-    judgement_release(&ja);
-    judgement_release(&jb);
+    judgement_release(&side_a.judgement);
+    judgement_release(&side_b.judgement);
     return status;
 }
 
@@ -220,6 +288,9 @@ int cmd_compare(int argc, char **argv)
         {"epoch-a", OPTION_NUMBER, &c.epoch_a, "the length of an epoch of A, above 0", NULL},
         {"epoch-b", OPTION_NUMBER, &c.epoch_b, "the length of an epoch of B, above 0", NULL},
         {"json", OPTION_FLAG, &c.json, NULL, NULL},
+        {"html", OPTION_FLAG, &c.html, NULL, NULL},
+        {"output", OPTION_TEXT, &c.output, "a file name", NULL},
+        {"o", OPTION_TEXT, &c.output, "a file name", NULL},
         {"fail-on-difference", OPTION_FLAG, &c.fail, NULL, NULL},
     };
     int files, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &files);
@@ -227,6 +298,14 @@ int cmd_compare(int argc, char **argv)
         return terminal_print(help);
     if (r < 0 || load_options_check(&c.load, argv[0]) < 0)
         return STATUS_ERROR;
+    if (c.output && !c.html) {
+        cli_say("%s: --output is for the page: add --html", argv[0]);
+        return STATUS_ERROR;
+    }
+    if (c.html && (c.json || c.view.full)) {
+        cli_say("%s: --html: leave out --json and --full", argv[0]);
+        return STATUS_ERROR;
+    }
     if (files != 2) {
         cli_say("%s: got %d file%s, expected two: tidemark compare A B", argv[0], files,
                 files == 1 ? "" : "s");

@@ -32,26 +32,6 @@ static const char help[] =
     "\n"
     "example: tidemark flame train-20261115-081500.tide -o leak.svg\n";
 
-/* "train.svg" for "runs/train.tide" is in the same folder. */
-static void add_default_name(struct buf *out, const char *run)
-{
-    size_t len = strlen(run);
-    bool has_ending = len > 5 && strcmp(run + len - 5, ".tide") == 0;
-    buf_add(out, run, has_ending ? len - 5 : len);
-    buf_adds(out, ".svg");
-}
-
-static int write_picture(const char *name, const char *run, struct buf *picture)
-{
-    struct output o;
-    int r = output_open(&o, name, run);
-    if (r < 0)
-        return r;
-    r = output_write(&o, picture);
-    int closed = output_close(&o);
-    return r < 0 ? r : closed;
-}
-
 static int draw(const char *run, const char *name, const struct traced_options *options)
 {
     struct traced *t;
@@ -64,9 +44,9 @@ static int draw(const char *run, const char *name, const struct traced_options *
         traced_say_nothing(t, run);
     bool chooses = !name && isatty(STDOUT_FILENO);
     if (chooses)
-        add_default_name(&default_name, run);
+        output_add_name(&default_name, run, ".svg");
     if (r == 0)
-        r = write_picture(chooses ? buf_text(&default_name) : name, run, &picture);
+        r = output_put(chooses ? buf_text(&default_name) : name, run, &picture);
     if (r == 0 && chooses)
         cli_say("%s: open it in a browser", buf_text(&default_name));
     buf_release(&picture);

@@ -19,13 +19,16 @@ static const char help[] =
     "\n"
     "  run -- COMMAND    run a command and watch all its processes\n"
     "  watch             watch a running job: --pid N, or --find PATTERN\n"
+    "  top               the same on the full screen; without a job, choose one\n"
     "  profile           what grows in a running Python job and its holder: --pid N\n"
     "  objects           what a running Python process holds now: --pid N\n"
     "  show RUN.tide     print the report of a recorded run\n"
+    "  report RUN.tide   write a recorded run as a page: one HTML file, or Markdown\n"
     "  analyze FILE...   judge a log, a table or a recorded run\n"
     "  compare A B       compare two runs\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
     "  advise RUN.tide   how much memory the job needs, and which settings would help\n"
+    "  plot RUN.tide     draw a run as one picture for an issue or a slide: SVG, PNG\n"
     "  flame RUN.tide    draw where a traced run allocated its memory, as SVG\n"
     "  export RUN.tide   write a recorded run for other programs: CSV, pprof, ...\n"
     "  tradeoff -- CMD   measure what cleanup frees in a job and what it costs\n"
@@ -52,7 +55,8 @@ static const struct command commands[] = {
     {"check", cmd_check, false},     {"tradeoff", cmd_tradeoff, true},
     {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
     {"profile", cmd_profile, false}, {"objects", cmd_objects, false},
-    {"flame", cmd_flame, false},
+    {"flame", cmd_flame, false},     {"plot", cmd_plot, false},
+    {"report", cmd_report, false},   {"top", cmd_top, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

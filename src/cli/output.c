@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_same_file(const char *a, const char *b)
+bool output_is_same(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
@@ -21,7 +21,7 @@ int output_open(struct output *o, const char *name, const char *source)
     *o = (struct output){NULL, STDOUT_FILENO};
     if (!name || strcmp(name, "-") == 0)
         return 0;
-    if (is_same_file(name, source)) {
+    if (output_is_same(name, source)) {
         cli_say("%s: is the run file itself: choose another name", name);
         return -EEXIST;
     }
@@ -57,4 +57,23 @@ int output_close(struct output *o)
     int error = errno;
     cli_say("%s: %s", o->name, error_words(error));
     return -error;
+}
+
+int output_put(const char *name, const char *source, struct buf *text)
+{
+    struct output o;
+    int r = output_open(&o, name, source);
+    if (r < 0)
+        return r;
+    r = output_write(&o, text);
+    int closed = output_close(&o);
+    return r < 0 ? r : closed;
+}
+
+void output_add_name(struct buf *out, const char *source, const char *ending)
+{
+    size_t len = strlen(source);
+    bool has_ending = len > 5 && strcmp(source + len - 5, ".tide") == 0;
+    buf_add(out, source, has_ending ? len - 5 : len);
+    buf_adds(out, ending);
 }

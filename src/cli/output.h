@@ -4,6 +4,11 @@
 
 #include "base/base.h"
 
+#include <stdbool.h>
+
+/* Whether two names are of one file that exists. */
+bool output_is_same(const char *a, const char *b);
+
 /* One owner, one thread. */
 struct output {
     const char *name; /* not owned; NULL: standard output */
@@ -22,5 +27,12 @@ int output_write(struct output *o, struct buf *text);
 
 /* -errno, with a message. Call it once after output_open() succeeded. */
 int output_close(struct output *o);
+
+/* All three at once. */
+int output_put(const char *name, const char *source, struct buf *text);
+
+/* Adds the name of a file beside `source`, which ends in .tide or in something else: "train.html"
+ * for "train.tide" and the ending ".html". */
+void output_add_name(struct buf *out, const char *source, const char *ending);
 
 #endif

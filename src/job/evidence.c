@@ -358,7 +358,7 @@ double evidence_use_growth(const struct evidence *e, const struct sites *s, doub
     if (!isnan(growth) || !s->has_python)
         return growth;
     growth = use_growth(e, false, from, to);
-    return growth + (isnan(growth) ? 0 : sites_gain_of_kind(s, SITE_PYTHON, *from, *to).bytes);
+    return growth + (isnan(growth) ? 0 : sites_gain_in_arenas(s, *from, *to).bytes);
 }
 
 void evidence_take_sites(struct member *m, struct sites *s)
@@ -366,8 +366,7 @@ void evidence_take_sites(struct member *m, struct sites *s)
     struct evidence *e = evidence_of(m);
     double from = s->armed, to = s->seconds;
     double grown = evidence_use_growth(e, s, &from, &to);
-    s->not_seen = grown - (sites_gain(s, from, to).bytes -
-                           sites_gain_of_kind(s, SITE_MAPPED, from, to).bytes);
+    s->not_seen = grown - (sites_gain(s, from, to).bytes - sites_gain_mapped(s, from, to).bytes);
     sites_free(e->sites);
     e->sites = s;
     e->has_new_sites = true;

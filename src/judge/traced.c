@@ -189,7 +189,7 @@ static double measure(const struct member *m, double rate_per_second, struct tra
     if (isnan(use) || to - from < MEASURED_LEAST * (t->to - from))
         return rate_per_second * (t->to - t->from);
     t->from = from;
-    double mapped = sites_gain_of_kind(m->evidence->sites, SITE_MAPPED, from, to).bytes;
+    double mapped = sites_gain_mapped(m->evidence->sites, from, to).bytes;
     double beside = rate_per_second * (to - from) - use;
     double grown = use + fmin(fmax(mapped, 0), fmax(beside, 0));
     return grown * (t->to - from) / (to - from);

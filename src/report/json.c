@@ -104,9 +104,15 @@ void report_json_verdict(struct json *j, const struct report_job *job)
 
 void report_json_all_series(struct json *j, const struct report_job *job)
 {
+    report_json_some_series(j, job, NULL);
+}
+
+void report_json_some_series(struct json *j, const struct report_job *job, const bool *shown)
+{
     json_array_begin(j, "series");
     for (size_t i = 0; i < job->count; i++)
-        report_json_series(j, NULL, &job->series[i]);
+        if (!shown || shown[i])
+            report_json_series(j, NULL, &job->series[i]);
     json_array_end(j);
 }
 

@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_REPORT_H
 #define TIDEMARK_REPORT_H
 
+#include "report/axis.h"
+#include "report/curve.h"
 #include "verdict/verdict.h"
 #include "view/view.h"
 #include "words/words.h"
@@ -28,6 +30,16 @@ void report_why_json(struct json *j, const char *series, const struct answer *an
 /* Only its first three lines: verdict, why, fix. */
 void report_opening(struct buf *out, const struct report_job *job,
                     const struct report_style *style);
+
+/* The same line by line, for those who lay them out themselves: cleaned, not coloured, no line
+ * ends; an empty one: nothing to say. The caller releases them. */
+struct report_lines {
+    struct buf verdict, why, next;
+    const char *next_label; /* "fix", "next", "ended" */
+};
+void report_lines(struct report_lines *ret, const struct report_job *job,
+                  const struct report_style *style);
+void report_lines_release(struct report_lines *lines);
 
 /* Only its first sentence, on one unwrapped line with a line end: "LEAK (low): rss grows 5
  * MB/step". */
@@ -96,6 +108,38 @@ void report_run_text(struct buf *out, const struct view *v, const char *run_file
                      const struct report_style *style);
 void report_run_headline(struct buf *out, const struct view *v, const struct report_style *style);
 void report_run_json(struct buf *out, const struct view *v);
+/* The same with only those of its series for which `shown` is true. */
+void report_run_json_of(struct buf *out, const struct view *v, const bool *shown);
+
+/* The run itself, a fact a line, for those who lay them out themselves: the command, how long it
+ * was watched, how it ended, its limit, notes, what tidemark cost. Cleaned. The caller releases
+ * them. */
+#define REPORT_FACTS (VIEW_NOTES + 5u)
+struct report_facts {
+    struct report_fact {
+        const char *label; /* "command", "watched", "ended", "limit", "note", "tidemark" */
+        struct buf text;
+    } list[REPORT_FACTS];
+    size_t count;
+};
+void report_run_facts(struct report_facts *ret, const struct view *v);
+void report_facts_release(struct report_facts *facts);
+
+/*
+ * The report as GitHub shows Markdown, for a pull request or an issue: verdict, why, fix; what
+ * grows, its holders, the ledger of the deciding series; the run. `account`: of that series; NULL:
+ * it has none. Texts from the run are escaped: they make no links, mentions or markup.
+ */
+void report_run_markdown(struct buf *out, const struct view *v, const struct account *account,
+                         const char *run_file);
+
+/* The opening of report_run_text(). */
+void report_run_lines(struct report_lines *ret, const struct view *v,
+                      const struct report_style *style);
+
+/* A paragraph for each growth and its holder, with its evidence; then what is not known and why,
+ * and the processes that tidemark attached to or could not. Nothing where nothing is known. */
+void report_findings(struct buf *out, const struct findings *f, const struct report_style *style);
 
 /* The paragraph announced when a series turns to leak; ends with a line end. */
 void report_alarm(struct buf *out, const struct view *v, size_t series,
@@ -193,6 +237,9 @@ int report_speedscope(struct buf *out, const struct report_stacks *r);
 int report_pprof(struct buf *out, const struct report_stacks *r);
 /* docs/JSON.md: every listed site of the wanted kinds, with its points. */
 int report_sites_json(struct buf *out, const struct report_stacks *r);
+
+/* Escapes a clean text for elements and attributes of XML. */
+void report_escape(struct buf *out, const char *text);
 
 /* ---- advice ---- */
 

@@ -55,6 +55,13 @@ void report_run_headline(struct buf *out, const struct view *v, const struct rep
     run_job_release(&j);
 }
 
+void report_findings(struct buf *out, const struct findings *f, const struct report_style *style)
+{
+    if (found_any(f))
+        found_text(out, f, style);
+    found_attached(out, f->entered, f->entered_count, style);
+}
+
 /* ---- facts ---- */
 
 static void add_command(struct buf *out, const struct view *v, const struct report_style *style)
@@ -96,18 +103,23 @@ static void add_processes(struct buf *out, const struct view *v)
         buf_addf(out, " (%llu in all)", seen);
 }
 
+static void say_watched(struct buf *out, const struct view *v)
+{
+    units_add_duration(out, v->seconds);
+    if (isfinite(v->steps)) {
+        buf_adds(out, ", ");
+        series_add_length(out, v->steps, false, CLOCK_STEP);
+        buf_adds(out, steps_words(v->steps_from));
+    }
+    if (v->epochs > 0)
+        buf_addf(out, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
+    add_processes(out, v);
+}
+
 static void add_watched(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    units_add_duration(&text, v->seconds);
-    if (isfinite(v->steps)) {
-        buf_adds(&text, ", ");
-        series_add_length(&text, v->steps, false, CLOCK_STEP);
-        buf_adds(&text, steps_words(v->steps_from));
-    }
-    if (v->epochs > 0)
-        buf_addf(&text, ", %.0f epoch%s", v->epochs, v->epochs == 1 ? "" : "s");
-    add_processes(&text, v);
+    say_watched(&text, v);
     text_fact(out, "watched", &text, style);
 }
 
@@ -119,13 +131,18 @@ static void add_ending(struct buf *out, const struct view *v, const struct repor
     text_fact(out, "ended", &text, style);
 }
 
+static void say_limit(struct buf *out, const struct view *v)
+{
+    if (!(isfinite(v->limit) && v->limit > 0))
+        return;
+    units_add_bytes(out, v->limit);
+    buf_addf(out, " (%s)", v->limit_source);
+}
+
 static void add_limit(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (isfinite(v->limit) && v->limit > 0) {
-        units_add_bytes(&text, v->limit);
-        buf_addf(&text, " (%s)", v->limit_source);
-    }
+    say_limit(&text, v);
     text_fact(out, "limit", &text, style);
 }
 
@@ -348,21 +365,69 @@ static void add_notes(struct buf *out, const struct view *v, unsigned count,
     }
 }
 
+static void say_cost(struct buf *out, const struct view *v)
+{
+    if (isnan(v->watcher_cpu_seconds))
+        return; /* an unfinished recording */
+    buf_addf(out, "%.2f s of CPU", v->watcher_cpu_seconds);
+    if (v->seconds >= 1)
+        buf_addf(out, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
+    if (isfinite(v->watcher_bytes)) {
+        buf_adds(out, ", ");
+        units_add_bytes(out, v->watcher_bytes);
+    }
+    buf_adds(out, "; reading PSS delayed the job by at most ");
+    units_add_short_time(out, v->stall_seconds);
+}
+
 static void add_cost(struct buf *out, const struct view *v, const struct report_style *style)
 {
     struct buf text = BUF_INIT;
-    if (isnan(v->watcher_cpu_seconds))
-        return; /* an unfinished recording */
-    buf_addf(&text, "%.2f s of CPU", v->watcher_cpu_seconds);
-    if (v->seconds >= 1)
-        buf_addf(&text, " (%.2g %% of a core)", 100 * v->watcher_cpu_seconds / v->seconds);
-    if (isfinite(v->watcher_bytes)) {
-        buf_adds(&text, ", ");
-        units_add_bytes(&text, v->watcher_bytes);
-    }
-    buf_adds(&text, "; reading PSS delayed the job by at most ");
-    units_add_short_time(&text, v->stall_seconds);
+    say_cost(&text, v);
     text_fact(out, "tidemark", &text, style);
+}
+
+/* ---- facts alone ---- */
+
+/* Takes the text, cleaned; an empty one is no fact. */
+static void keep_fact(struct report_facts *facts, const char *label, struct buf *text)
+{
+    if (text->len > 0 && facts->count < REPORT_FACTS) {
+        struct report_fact *f = &facts->list[facts->count++];
+        *f = (struct report_fact){.label = label};
+        utf8_add_clean(&f->text, buf_text(text), false);
+    }
+    buf_clear(text);
+}
+
+void report_run_facts(struct report_facts *ret, const struct view *v)
+{
+    struct buf text = BUF_INIT;
+    *ret = (struct report_facts){.count = 0};
+    if (v->command)
+        buf_adds(&text, v->command);
+    keep_fact(ret, "command", &text);
+    say_watched(&text, v);
+    keep_fact(ret, "watched", &text);
+    if (v->ending)
+        buf_adds(&text, v->ending);
+    keep_fact(ret, "ended", &text);
+    say_limit(&text, v);
+    keep_fact(ret, "limit", &text);
+    for (unsigned i = 0; i < v->note_count; i++) {
+        buf_adds(&text, v->notes[i]);
+        keep_fact(ret, "note", &text);
+    }
+    say_cost(&text, v);
+    keep_fact(ret, "tidemark", &text);
+    buf_release(&text);
+}
+
+void report_facts_release(struct report_facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++)
+        buf_release(&facts->list[i].text);
+    facts->count = 0;
 }
 
 /* Where to find the rest. */
@@ -451,6 +516,25 @@ static void add_short(struct buf *out, const struct view *v, const struct run_jo
     }
 }
 
+void report_run_lines(struct report_lines *ret, const struct view *v,
+                      const struct report_style *style)
+{
+    struct run_job j;
+    run_job_init(&j, v);
+    report_lines(ret, &j.job, style);
+    if (is_too_short(v)) {
+        buf_clear(&ret->verdict);
+        buf_clear(&ret->why);
+        summary_short(&ret->verdict, v->seconds, style);
+    }
+    if (is_too_short(v) && v->ending) {
+        buf_clear(&ret->next);
+        utf8_add_clean(&ret->next, v->ending, style->ascii);
+        ret->next_label = "ended";
+    }
+    run_job_release(&j);
+}
+
 void report_run_text(struct buf *out, const struct view *v, const char *run_file,
                      const struct report_style *style)
 {
@@ -510,7 +594,8 @@ static void add_json_job(struct json *j, const struct view *v)
     json_number(j, "seconds", v->seconds);
     json_number(j, "limit_bytes", v->limit > 0 ? v->limit : NAN);
     json_string(j, "limit_source", v->limit_source);
-    json_integer(j, "processes", v->most_processes);
+    if (v->most_processes > 0) /* an unfinished recording lacks it */
+        json_integer(j, "processes", v->most_processes);
     json_integer(j, "processes_seen", (int64_t) v->processes_seen);
     if (v->ended && WIFEXITED(v->status))
         json_integer(j, "exit_status", WEXITSTATUS(v->status));
@@ -546,13 +631,18 @@ static void add_json_row(struct json *j, const struct view_row *r, const char *r
 
 void report_run_json(struct buf *out, const struct view *v)
 {
+    report_run_json_of(out, v, NULL);
+}
+
+void report_run_json_of(struct buf *out, const struct view *v, const bool *shown)
+{
     struct json j;
     struct run_job job;
     run_job_init(&job, v);
     report_json_begin(&j, out);
     report_json_verdict(&j, &job.job);
     add_json_job(&j, v);
-    report_json_all_series(&j, &job.job);
+    report_json_some_series(&j, &job.job, shown);
     report_json_found(&j, &v->found);
     report_json_patterns(&j, v->patterns, v->pattern_count);
     activities_json(&j, v);

@@ -296,11 +296,7 @@ static void summary_row(struct table *t, const struct report_series *s,
     table_end_cell(t);
     if (layout->patterns)
         table_add(t, pattern_name(a->pattern));
-    bool bound = a->verdict == VERDICT_NO_LEAK && isfinite(a->rate_upper) && a->rate_upper > 0;
-    if (bound)
-        buf_addf(&t->cell, "%s ", format_glyphs(style)->most);
-    if (bound || isfinite(a->rate))
-        format_rate(&t->cell, bound ? a->rate_upper : a->rate, s->info);
+    format_current_rate(&t->cell, a, s->info, style);
     table_end_cell(t);
     if (layout->floors) {
         format_change(&t->cell, a->floor_first, a->floor_last, s->info->unit, style);
@@ -403,6 +399,22 @@ static void add_sections(struct buf *out, const struct report_job *job,
 void report_opening(struct buf *out, const struct report_job *job, const struct report_style *style)
 {
     text_opening(out, job, style);
+}
+
+void report_lines(struct report_lines *ret, const struct report_job *job,
+                  const struct report_style *style)
+{
+    *ret = (struct report_lines){.next_label = summary_next_label(job)};
+    summary_verdict(&ret->verdict, job, style);
+    summary_why(&ret->why, job, style);
+    summary_next(&ret->next, job, style);
+}
+
+void report_lines_release(struct report_lines *lines)
+{
+    buf_release(&lines->verdict);
+    buf_release(&lines->why);
+    buf_release(&lines->next);
 }
 
 void report_headline(struct buf *out, const struct report_job *job,

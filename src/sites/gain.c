@@ -68,18 +68,43 @@ struct site_gain sites_gain(const struct sites *s, double from, double to)
     return gain_of(s->points, s->point_count, from, to);
 }
 
-struct site_gain sites_gain_of_kind(const struct sites *s, enum site_kind kind, double from,
-                                    double to)
+/* CPython passes larger requests on to malloc(). */
+#define ARENA_REQUEST_MOST 512
+
+static bool is_mapped(const struct site *s)
+{
+    return s->kind == SITE_MAPPED;
+}
+
+/* By the mean size of its objects. */
+static bool is_in_arenas(const struct site *s)
+{
+    double kept = s->point_count > 0 ? s->points[s->point_count - 1].bytes : 0;
+    return s->kind == SITE_PYTHON && kept <= ARENA_REQUEST_MOST * s->objects;
+}
+
+static struct site_gain gain_where(const struct sites *s, bool (*wanted)(const struct site *),
+                                   double from, double to)
 {
     struct site_gain sum = {0, 0};
     for (size_t i = 0; i < s->count; i++) {
         struct site_gain g = site_gain(&s->list[i], from, to);
-        if (s->list[i].kind != kind || isnan(g.bytes))
+        if (!wanted(&s->list[i]) || isnan(g.bytes))
             continue;
         sum.bytes += g.bytes;
         sum.error = hypot(sum.error, g.error);
     }
     return sum;
+}
+
+struct site_gain sites_gain_mapped(const struct sites *s, double from, double to)
+{
+    return gain_where(s, is_mapped, from, to);
+}
+
+struct site_gain sites_gain_in_arenas(const struct sites *s, double from, double to)
+{
+    return gain_where(s, is_in_arenas, from, to);
 }
 
 struct site_point site_at(const struct site *s, double seconds)

@@ -206,10 +206,11 @@ struct site_gain {
 };
 
 struct site_gain site_gain(const struct site *s, double from, double to);
-/* The same of all sites of anonymous memory together, and of the listed sites of one kind. */
+/* The same of all sites of anonymous memory together; of the listed sites of mapped memory; and of
+ * those whose objects are in Python's arenas: larger ones are in malloc's heap. */
 struct site_gain sites_gain(const struct sites *s, double from, double to);
-struct site_gain sites_gain_of_kind(const struct sites *s, enum site_kind kind, double from,
-                                    double to);
+struct site_gain sites_gain_mapped(const struct sites *s, double from, double to);
+struct site_gain sites_gain_in_arenas(const struct sites *s, double from, double to);
 
 /* Adds the bytes, counts and cohorts of a site of the same process to a sum that began as zeros. */
 void site_add(struct site *to, const struct site *s);

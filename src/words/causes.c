@@ -115,7 +115,7 @@ static const struct cause_words native_at_line = {
 
 static const struct cause_words device_line = {
     "kept-allocations",
-    "check what keeps the tensors made here: code in C++ may",
+    "check what keeps the tensors made here: code in C++ may, such as a TorchScript module",
     "no Python object is known to hold them",
 };
 

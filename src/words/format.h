@@ -46,6 +46,10 @@ unsigned format_columns(const char *text);
 void format_wrapped(struct buf *out, const char *text, unsigned indent,
                     const struct report_style *style);
 
+/* Length of the piece at `text` that stays on one line: a word, a number with its unit of memory.
+ */
+size_t format_piece_length(const char *text);
+
 /* "145 to 151 MB", "9.2 to 12 million steps": what both end in is said once. */
 void format_range(struct buf *out, const char *first, const char *last, const char *separator);
 
@@ -59,6 +63,11 @@ void format_change(struct buf *out, double from, double to, enum series_unit uni
 
 /* A rate in the unit and on the clock of the series. */
 void format_rate(struct buf *out, double rate, const struct series_info *info);
+
+/* The rate of an answer in a cell: where there is no leak, its upper bound: "≤ 72.5 B/step".
+ * Nothing where it is not known. */
+void format_current_rate(struct buf *out, const struct answer *a, const struct series_info *info,
+                         const struct report_style *style);
 
 /* " (145 to 151 MB)"; nothing where the bounds are unknown or say no more than `value` does. */
 void format_bounds(struct buf *out, double value, double low, double high, enum series_unit unit);

@@ -87,8 +87,8 @@ def a_job_that_does_not_leak_is_accused_of_nothing(b):
 
 
 def nothing_is_inspected_where_that_is_not_wanted(b):
-    """--no-inspect: no census is taken."""
-    answer, said = _told(b, "--no-inspect")
+    """--no-inspect: no census is taken; --no-trace: no line either."""
+    answer, said = _told(b, "--no-inspect", "--no-trace")
     equal(answer["verdict"], "leak", "verdict", said)
     check("censuses" not in answer and "was paused for" not in said, "censuses", said)
     equal(answer["findings"], [], "findings")

@@ -12,6 +12,7 @@ from bench import check, equal, load_json, python, state_of, wait_until
 STANDIN = pathlib.Path(__file__).resolve().parents[1] / "standin"
 SHM = pathlib.Path("/dev/shm")
 PROBE = "libtidemark_probe.so"
+PRELOADED = "libtidemark_preload.so"  # the same, with functions to trace allocations
 # Any library will do, to see whether and how it is loaded.
 LIBRARY = "tests/libnvml_standin.so"
 VARIABLES = ("TIDEMARK_RUN", "LD_PRELOAD", "ASAN_OPTIONS")
@@ -50,11 +51,12 @@ def _series(answer, kind):
 
 
 def _installed(b, folder):
-    """A copy of the program with a probe beside it; a path."""
+    """A copy of the program with both probes beside it; a path."""
     (b.folder / folder).mkdir(parents=True)
     program = b.folder / folder / "tidemark"
     shutil.copy(b.tidemark, program)
-    shutil.copy(b.tidemark.parent / LIBRARY, b.folder / folder / PROBE)
+    for probe in (PROBE, PRELOADED):
+        shutil.copy(b.tidemark.parent / LIBRARY, b.folder / folder / probe)
     return program
 
 
@@ -205,9 +207,10 @@ def directories_that_nobody_reads(b):
 
 
 def the_probe_is_preloaded(b):
-    """After what the user preloads, in the command only; --no-probe: nothing of ours."""
+    """After what the user preloads, in the command only; --no-trace: the one without the tracer;
+    --no-probe: nothing of ours."""
     program = _installed(b, "bin")
-    probe = str(program.parent / PROBE)
+    probe = str(program.parent / PRELOADED)
     other = str(b.tidemark.parent / LIBRARY)
     found, _ = _environment(b, program)
     equal(found["LD_PRELOAD"], probe, "LD_PRELOAD")
@@ -215,16 +218,18 @@ def the_probe_is_preloaded(b):
     found, _ = _environment(b, program, LD_PRELOAD=other, ASAN_OPTIONS="color=never")
     equal(found["LD_PRELOAD"], other + ":" + probe, "LD_PRELOAD behind the user's")
     equal(found["ASAN_OPTIONS"], "color=never:verify_asan_link_order=0", "ASAN_OPTIONS")
+    found, _ = _environment(b, program, "--no-trace")
+    equal(found["LD_PRELOAD"], str(program.parent / PROBE), "LD_PRELOAD with --no-trace")
     found, _ = _environment(b, program, "--no-probe", ASAN_OPTIONS="")
     equal(list(found.values()), ["", "", ""], "with --no-probe")
 
 
 def the_probe_beside_lib(b):
-    """bin/tidemark finds lib/tidemark/libtidemark_probe.so."""
+    """bin/tidemark finds lib/tidemark/libtidemark_preload.so."""
     program = _installed(b, "prefix/bin")
     (b.folder / "prefix/lib/tidemark").mkdir(parents=True)
-    probe = b.folder / "prefix/lib/tidemark" / PROBE
-    (program.parent / PROBE).rename(probe)
+    probe = b.folder / "prefix/lib/tidemark" / PRELOADED
+    (program.parent / PRELOADED).rename(probe)
     found, _ = _environment(b, program)
     equal(found["LD_PRELOAD"], str(probe), "LD_PRELOAD")
 
@@ -235,7 +240,7 @@ def a_probe_that_cannot_be_preloaded(b):
     found, said = _environment(b, program)
     equal(found["LD_PRELOAD"], "", "LD_PRELOAD")
     check("cannot be preloaded" in " ".join(said.split()), "said", said)
-    (program.parent / PROBE).unlink()
+    (program.parent / PRELOADED).unlink()
     found, said = _environment(b, program)
     check(found["LD_PRELOAD"] == "" and found["TIDEMARK_RUN"], "environment", found)
     check("probe" not in said and "preload" not in said, "said", said)

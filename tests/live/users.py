@@ -8,7 +8,8 @@ import stat
 
 from bench import Skipped, check, equal, python, wait_until
 
-PROBE = "libtidemark_probe.so"
+PROBE = "libtidemark_preload.so"
+COPY = "libtidemark_probe.so"  # what a copy of it is called
 COPIES = "tidemark_probe-"
 OTHER = ["setpriv", "--reuid", "48123", "--regid", "48123", "--clear-groups"]
 SHOW = "import os; print(os.environ['LD_PRELOAD'])"
@@ -85,7 +86,7 @@ def copies_that_are_left_over(b):
     for path in (old, held, new):
         b.exits.callback(shutil.rmtree, path, True)
         path.mkdir()
-        (path / PROBE).write_text("x")
+        (path / COPY).write_text("x")
     for path in (old, held):
         os.utime(path, (1, 1))
     lock = os.open(held, os.O_RDONLY)

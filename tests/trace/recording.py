@@ -65,13 +65,16 @@ class Found:
     """The sites of a process, from the text of the run file."""
 
     def __init__(self, text):
-        self.sites, self.memories = [], {}
+        self.sites, self.memories, frames = [], {}, []
         for line in text.splitlines():
             name, *fields = line.split("\t")
             if name == "site":
                 self.sites.append(Site(fields))
             elif name == "frame":
-                self.sites[-1].frames.append((fields[0], os.path.basename(fields[1]), int(fields[2])))
+                frames.append((fields[0], os.path.basename(fields[1]), int(fields[2])))
+                self.sites[-1].frames.append(frames[-1])
+            elif name == "again":
+                self.sites[-1].frames.extend(frames[int(f)] for f in fields)
             elif name == "point" and self.sites:
                 self.sites[-1].points.append(float(fields[1]))
             elif name == "memory":

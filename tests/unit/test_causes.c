@@ -456,6 +456,16 @@ TEST(causes__on_a_device_with_a_line_that_allocates)
     rank(&f, NULL, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_AUTOGRAD_CYCLE);
     CHECK(c.list[0].is_traced && c.list[0].is_of_device);
+    /* Gradients of a graph have no line of Python: this is no graph. */
+    f.device_traced.low = 1;
+    rank(&f, NULL, &c);
+    CHECK(c.count == 1 && c.list[0].cause == CAUSE_ALLOCATION && c.list[0].is_traced);
+    f.host_rate = KB; /* native memory beside it comes second */
+    rank(&f, NULL, &c);
+    CHECK(c.count == 2 && c.list[0].cause == CAUSE_ALLOCATION);
+    CHECK(c.list[1].cause == CAUSE_NATIVE);
+    f.host_rate = NAN;
+    f.device_traced.low = 0.9;
     f.censused = false;
     rank(&f, NULL, &c);
     CHECK(c.count == 1 && c.list[0].cause == CAUSE_ALLOCATION);

@@ -298,8 +298,11 @@ TEST(lib__a_resumed_training_goes_on_counting)
     CHECK(now.host_bytes > 65536 && now.host_bytes < 1e12);
     CHECK(now.system_used > 0 && now.system_used < 1);
     CHECK(isnan(now.gpu_bytes) && isnan(now.gpu_used));
-    sleep_ms(50);
-    CHECK(tidemark_look(w, &now) == 0);
+    /* A look that took long on a busy machine puts the next one off. */
+    for (int i = 0; i < 100 && isnan(now.cpu_used); i++) {
+        sleep_ms(50);
+        CHECK(tidemark_look(w, &now) == 0);
+    }
     CHECK(now.cpu_used >= 0 && now.cpu_used <= 1);
     char *json = NULL;
     CHECK(tidemark_json(w, &json) == 0);

@@ -74,13 +74,19 @@ static void add_points(struct buf *out, bytes_at *of, double error)
 }
 
 /* A site of the function in train.py, called from line `line` of run.py. */
+static void add_objects(struct traced_process *p, const char *kind, const char *function, int line,
+                        bytes_at *of, double error, double objects)
+{
+    buf_addf(&p->sites, "site\t%s\t\t100\t100\t0\t%.0f\n", kind, objects);
+    buf_addf(&p->sites, "frame\t%s\t/me/train.py\t41\t\t0\t0\n", function);
+    buf_addf(&p->sites, "frame\trun\t/me/run.py\t%d\t\t0\t0\n", line);
+    add_points(&p->sites, of, error);
+}
+
 static void add_site(struct traced_process *p, const char *kind, const char *function, int line,
                      bytes_at *of, double error)
 {
-    buf_addf(&p->sites, "site\t%s\t\t100\t100\t0\t1\nframe\t%s\t/me/train.py\t41\t\t0\t0\n", kind,
-             function);
-    buf_addf(&p->sites, "frame\trun\t/me/run.py\t%d\t\t0\t0\n", line);
-    add_points(&p->sites, of, error);
+    add_objects(p, kind, function, line, of, error, 1);
 }
 
 static double all_grow;
@@ -263,6 +269,26 @@ TEST(traced__mapped_memory_is_not_among_the_bytes_in_use)
     add_site(&p, "mapped", "buffer", 7, stays, ERROR);
     add_site(&p, "malloc", "leak", 7, grows, ERROR);
     CHECK(look(&p, 60 * MB, 40 * MB, &t) && line_of(&t, "buffer")->gained.low < 5 * MB);
+    end(&p);
+}
+
+TEST(traced__large_python_objects_are_among_mallocs_bytes_in_use)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    buf_adds(&p.sites, "counts\t100\t0\t0\t0\t0\t0\t1\t1\n");
+    add_objects(&p, "python", "large", 7, grows, ERROR, 40 * MB / 20000);
+    CHECK(look(&p, 40 * MB, 40 * MB, &t) && t.count == 1);
+    CHECK_NEAR(t.grown, 40 * MB, 1000);
+    CHECK_NEAR(p.m->evidence->sites->not_seen, 0, 1000);
+    end(&p);
+
+    begin(&p);
+    buf_adds(&p.sites, "counts\t100\t0\t0\t0\t0\t0\t1\t1\n");
+    add_objects(&p, "python", "small", 7, grows, ERROR, 40 * MB / 100);
+    CHECK(look(&p, 40 * MB, 0, &t) && t.count == 1);
+    CHECK_NEAR(t.grown, 40 * MB, 1000);
     end(&p);
 }
 

@@ -491,13 +491,21 @@ static void unmap(struct wire_trace_layout *f)
     unshare_tables();
 }
 
+/* Another thread may be reading them: zeros stand there until the next begin, and the file goes. */
+static void withdraw(const struct wire_trace_orders *o)
+{
+    (void) mmap((void *) o, sizeof(*o), PROT_READ, /* NOLINT: not writable */
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 void sampling_end(void)
 {
     int kept = errno;
     tracer.directory[0] = '\0';
-    /* Another thread may be reading them: they stay mapped until the next begin. */
     tracer.former = atomic_exchange(&tracer.orders, NULL);
     disarm();
+    if (tracer.former)
+        withdraw(tracer.former);
     struct wire_trace_layout *f = atomic_exchange(&tracer.file, NULL);
     if (f) {
         atomic_store(&f->armed, 0);
