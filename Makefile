@@ -4,12 +4,16 @@ DESTDIR =
 FUZZ_SECONDS = 60
 
 .DEFAULT_GOAL := build
-.PHONY: build check test test-all demo bench score score-causes fuzz lint format dist wheel install uninstall clean help
+.PHONY: build page check test test-all demo bench score score-causes fuzz lint format dist wheel install uninstall clean help
 
 build: ## build build/tidemark (the default)
 	@tools/install-packages --check build
 	@tools/build build
 	@echo build/tidemark
+
+page: ## web/built from web/src: only after a change of the page; needs Node
+	@tools/install-packages --check test
+	@cd web && npm ci --ignore-scripts && node node_modules/typescript/bin/tsc --noEmit && node build.mjs
 
 check: ## before every commit: unit tests, command line, recordings, verdicts, layout (2 minutes)
 	@tools/install-packages --check build check
