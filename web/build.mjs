@@ -13,7 +13,7 @@ const result = await build({
     absWorkingDir: here,
     entryPoints: { page: "src/main.ts", style: "src/page.css" },
     bundle: true,
-    minify: true,
+    minify: !process.env.PLAIN,
     charset: "ascii",
     format: "iife",
     target: ["es2021", "chrome100", "firefox100", "safari15"],

@@ -56,9 +56,19 @@ export function timeTicks(from: number, to: number, wanted: number): Tick[] {
     return along(from, to, step, (at) => clockTime(at, step));
 }
 
+/* To ask for a style makes the browser lay out what has changed: once a window is enough. */
+let size = 0, family = "";
+if (typeof window !== "undefined") addEventListener("resize", () => (size = 0));
+
+function askStyles(): void {
+    size = 0.76 * (parseFloat(getComputedStyle(document.documentElement).fontSize) || 16);
+    family = getComputedStyle(document.body).fontFamily;
+}
+
 /* Of the text in charts, in pixels: it grows with the page's own. */
 export function textSize(): number {
-    return 0.76 * (parseFloat(getComputedStyle(document.documentElement).fontSize) || 16);
+    if (!size) askStyles();
+    return size;
 }
 
 export function zoomOfText(): number {
@@ -68,9 +78,10 @@ export function zoomOfText(): number {
 let measure: CanvasRenderingContext2D | null | undefined;
 
 /* In pixels, of text in the page's font. */
-export function textWidth(text: string, size: number, bold = false): number {
+export function textWidth(text: string, pixels: number, bold = false): number {
     measure ??= document.createElement("canvas").getContext("2d");
-    if (!measure) return text.length * size * 0.58;
-    measure.font = `${bold ? "600 " : ""}${size}px ${getComputedStyle(document.body).fontFamily}`;
+    if (!measure) return text.length * pixels * 0.58;
+    if (!family) askStyles();
+    measure.font = `${bold ? "600 " : ""}${pixels}px ${family}`;
     return measure.measureText(text).width;
 }
