@@ -57,7 +57,7 @@ export class HoldersView {
         const findings = a.findings ?? [], caches = a.caches ?? [], sites = a.sites ?? [];
         this.element.hidden = findings.length + caches.length + sites.length === 0;
         rebuild(this.element,
-            findings.length + caches.length ? [h("div.section-head", {}, h("h2", {}, "Who keeps it"), a.growing_so_far ? h("span.kind", {}, "grows so far; nothing is proven to leak yet") : null),
+            findings.length + caches.length ? [h("div.section-head", {}, h("h2", {}, findings.length && findings.every((f) => f.kind === "allocation") ? "What grows" : "Who keeps it"), a.growing_so_far ? h("span.kind", {}, "grows so far; nothing is proven to leak yet") : null),
                 h("div.cards", {}, findings.map((f, i) => finding(f, i, f.cause ?? "holder")), caches.map((f, i) => finding(f, i, "bounded cache")))] : null,
             sites.length ? [h("h2", {}, "Which lines allocate it"), h("div.cards", {}, sites.map(site))] : null,
             a.undecided?.length ? h("ul.notes", {}, a.undecided.map((u) => h("li", {}, prose(u)))) : null);

@@ -134,7 +134,7 @@ export class Plot {
         const plain = high - low, room = (this.options.headroom?.() ?? 8) / height;
         high += plain * (room / (1 - room)) + plain * 0.02;
         if (!this.options.fromZero && low > 0) low = Math.max(0, low - plain * (0.06 + (this.options.footroom ?? 0) / height));
-        const wanted = Math.max(2, Math.floor(height / 56));
+        const wanted = Math.max(2, Math.floor(height / (4.6 * textSize())));
         return [(unit === "count" ? countTicks : byteTicks)(low, high, wanted), low, high];
     }
 
