@@ -27,6 +27,7 @@ static const char help[] =
     "  compare A B       compare two runs\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
     "  advise RUN.tide   how much memory the job needs, and which settings would help\n"
+    "  plot RUN.tide     draw a run as one picture for an issue or a slide: SVG, PNG\n"
     "  flame RUN.tide    draw where a traced run allocated its memory, as SVG\n"
     "  export RUN.tide   write a recorded run for other programs: CSV, pprof, ...\n"
     "  tradeoff -- CMD   measure what cleanup frees in a job and what it costs\n"
@@ -53,7 +54,8 @@ static const struct command commands[] = {
     {"check", cmd_check, false},     {"tradeoff", cmd_tradeoff, true},
     {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
     {"profile", cmd_profile, false}, {"objects", cmd_objects, false},
-    {"flame", cmd_flame, false},     {"report", cmd_report, false},
+    {"flame", cmd_flame, false},     {"plot", cmd_plot, false},
+    {"report", cmd_report, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

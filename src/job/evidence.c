@@ -366,8 +366,7 @@ void evidence_take_sites(struct member *m, struct sites *s)
     struct evidence *e = evidence_of(m);
     double from = s->armed, to = s->seconds;
     double grown = evidence_use_growth(e, s, &from, &to);
-    s->not_seen = grown - (sites_gain(s, from, to).bytes -
-                           sites_gain_mapped(s, from, to).bytes);
+    s->not_seen = grown - (sites_gain(s, from, to).bytes - sites_gain_mapped(s, from, to).bytes);
     sites_free(e->sites);
     e->sites = s;
     e->has_new_sites = true;

@@ -1,4 +1,4 @@
-/* report/axis.h: round numbers for the axes of a chart. Private. */
+/* report/axis.h: round numbers for the axes of a chart. */
 #ifndef TIDEMARK_REPORT_AXIS_H
 #define TIDEMARK_REPORT_AXIS_H
 

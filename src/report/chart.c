@@ -1,5 +1,4 @@
 /* report/chart.c: the floor of a series and the range above it, in a few rows of characters. */
-#include "report/axis.h"
 #include "report/report.h"
 
 #include <math.h>
@@ -29,27 +28,6 @@ struct profile {
     double floor[FORMAT_MAX_WIDTH * 2];
     double top[FORMAT_MAX_WIDTH * 2];
 };
-
-/*
- * The low-water mark of the minima. At each block it is the highest level that the series never
- * falls below in some stretch of 2 * half + 1 blocks that contains it (a morphological opening).
- * Spikes narrower than the stretch vanish and ramps stay; stretches may reach past the ends.
- */
-void report_floor(const struct history *h, double *ret_floor)
-{
-    int count = (int) h->count, half = count / 24 < 6 ? count / 24 : 6;
-    for (int i = 0; i < count; i++) {
-        ret_floor[i] = -INFINITY;
-        for (int middle = i - half; middle <= i + half; middle++) {
-            double least = INFINITY;
-            for (int k = middle - half; k <= middle + half; k++) {
-                if (k >= 0 && k < count)
-                    least = fmin(least, h->blocks[k].min);
-            }
-            ret_floor[i] = fmax(ret_floor[i], least);
-        }
-    }
-}
 
 static unsigned column_of(const struct chart *c, double at)
 {
@@ -253,27 +231,6 @@ static void add_legend(struct buf *out, const struct chart *c, unsigned label_wi
 
 /* ---- the layout ---- */
 
-/* A flat series must look flat: a series that is not a leak is not magnified beyond 2 % of its
- * level. */
-static void value_range(const struct report_series *s, double *ret_low, double *ret_high)
-{
-    double low = INFINITY, high = -INFINITY;
-    for (unsigned i = 0; i < s->history->count; i++) {
-        low = fmin(low, s->history->blocks[i].min);
-        high = fmax(high, s->history->blocks[i].peak);
-    }
-    bool is_flat = s->answer->verdict == VERDICT_NO_LEAK || high == low;
-    double least = (is_flat ? 0.02 : 1e-9) * fabs(high);
-    least = fmax(least, s->info->unit == SERIES_COUNT ? 2 : 512);
-    if (high - low < least) {
-        double middle = (high + low) / 2;
-        low = low >= 0 ? fmax(middle - least / 2, 0) : middle - least / 2;
-        high = middle + least / 2;
-    }
-    *ret_low = low >= 0 && low < high / 4 ? 0 : low;
-    *ret_high = high;
-}
-
 /* The number of rows that puts every tick of the value axis into the middle of one. */
 static unsigned rows_for(const struct axis *y, unsigned height)
 {
@@ -300,24 +257,11 @@ static unsigned widest_label(const struct chart *c)
     return widest;
 }
 
-/* Labels become unreadable beyond these values, and real sizes and steps stay far below. */
-static bool can_draw(const struct history *h)
-{
-    if (!h || h->count == 0)
-        return false;
-    for (unsigned i = 0; i < h->count; i++) {
-        const struct history_block *b = &h->blocks[i];
-        if (fabs(b->at) > 1e15 || fabs(b->min) > 1e18 || fabs(b->peak) > 1e18)
-            return false;
-    }
-    return true;
-}
-
 void report_chart(struct buf *out, const struct report_series *s, unsigned height,
                   const struct report_style *style)
 {
     const struct history *h = s->history;
-    if (!can_draw(h))
+    if (!curve_can_draw(h))
         return;
     struct chart *c = calloc(1, sizeof(*c));
     if (!c)
@@ -327,7 +271,7 @@ void report_chart(struct buf *out, const struct report_series *s, unsigned heigh
     c->down = style->ascii ? 1 : 4;
 
     double low, high;
-    value_range(s, &low, &high);
+    curve_range(s, &low, &high);
     axis_values(&c->y, low, high, 4, s->info->unit);
     c->rows = rows_for(&c->y, height);
     unsigned label_width = widest_label(c);

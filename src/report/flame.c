@@ -45,8 +45,8 @@ struct flame {
 
 /* ---- texts from outside ---- */
 
-/* Escapes a clean text for elements and attributes. XML has no U+FFFE and U+FFFF. */
-static void add_escaped(struct buf *out, const char *text)
+/* XML has no U+FFFE and U+FFFF. */
+void report_escape(struct buf *out, const char *text)
 {
     static const struct {
         const char *plain, *escaped;
@@ -72,7 +72,7 @@ static void add_text(struct buf *out, const char *text, unsigned columns)
     static const struct report_style style = {.width = 0};
     struct buf clean = BUF_INIT;
     format_clean_cut(&clean, text, columns, &style);
-    add_escaped(out, buf_text(&clean));
+    report_escape(out, buf_text(&clean));
     buf_release(&clean);
 }
 
@@ -99,7 +99,7 @@ static void add_label(struct buf *out, const char *name, unsigned columns)
         bool is_last = i + 1 == columns && s[utf8_length(s)];
         buf_add(&cut, is_last ? "\xe2\x80\xa6" : s, is_last ? 3 : utf8_length(s));
     }
-    add_escaped(out, buf_text(&cut));
+    report_escape(out, buf_text(&cut));
     buf_release(&label);
     buf_release(&cut);
 }
@@ -277,7 +277,7 @@ static void add_line(struct flame *f, const char *text, size_t len)
     struct buf line = BUF_INIT;
     buf_add(&line, text, len);
     buf_addf(f->out, "<tspan x=\"%g\" y=\"%g\">", SIDE, f->top);
-    add_escaped(f->out, buf_text(&line));
+    report_escape(f->out, buf_text(&line));
     buf_adds(f->out, "</tspan>");
     buf_release(&line);
     f->top += LINE;

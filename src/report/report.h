@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_REPORT_H
 #define TIDEMARK_REPORT_H
 
+#include "report/axis.h"
+#include "report/curve.h"
 #include "verdict/verdict.h"
 #include "view/view.h"
 #include "words/words.h"
@@ -232,6 +234,9 @@ int report_pprof(struct buf *out, const struct report_stacks *r);
 /* docs/JSON.md: every listed site of the wanted kinds, with its points. */
 int report_sites_json(struct buf *out, const struct report_stacks *r);
 
+/* Escapes a clean text for elements and attributes of XML. */
+void report_escape(struct buf *out, const char *text);
+
 /* ---- advice ---- */
 
 /* What `advise` reports. Nothing is owned. */
@@ -253,8 +258,5 @@ void report_advice_json(struct buf *out, const struct report_advice *a);
 /* Only the chart: floor and range of the history with axes, `height` rows in the style's width. */
 void report_chart(struct buf *out, const struct report_series *s, unsigned height,
                   const struct report_style *style);
-
-/* The floor that charts show, for each block of a history of at most HISTORY_BLOCKS. */
-void report_floor(const struct history *h, double *ret_floor);
 
 #endif

@@ -86,8 +86,7 @@ static bool is_unit(const char *word)
     return len > 0 && len <= 2 && word[len - 1] == 'B' && !isalnum((unsigned char) word[len]);
 }
 
-/* Length of the piece at `text` that stays on one line. */
-static size_t piece_length(const char *text)
+size_t format_piece_length(const char *text)
 {
     size_t len = strcspn(text, " ");
     while (text[len] == ' ' && is_unit(text + len + 1))
@@ -103,7 +102,7 @@ void format_wrapped(struct buf *out, const char *text, unsigned indent,
 
     for (const char *s = text + strspn(text, " "); *s; s += strspn(s, " ")) {
         buf_clear(&piece);
-        buf_add(&piece, s, piece_length(s));
+        buf_add(&piece, s, format_piece_length(s));
         s += piece.len;
         unsigned columns = format_columns(buf_text(&piece));
         if (column > indent && column + 1 + columns > width) {

@@ -46,6 +46,10 @@ unsigned format_columns(const char *text);
 void format_wrapped(struct buf *out, const char *text, unsigned indent,
                     const struct report_style *style);
 
+/* Length of the piece at `text` that stays on one line: a word, a number with its unit of memory.
+ */
+size_t format_piece_length(const char *text);
+
 /* "145 to 151 MB", "9.2 to 12 million steps": what both end in is said once. */
 void format_range(struct buf *out, const char *first, const char *last, const char *separator);
 
