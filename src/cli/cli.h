@@ -40,6 +40,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_tradeoff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

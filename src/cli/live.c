@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/on_leak.h"
 #include "cli/run_file.h"
+#include "cli/signals.h"
 #include "input/input.h"
 #include "run/run.h"
 
@@ -136,10 +137,11 @@ static bool read_tails(struct live *l, double seconds)
     return any;
 }
 
-/* Keeps tidemark's text out of the command's output, which may go to the same file. */
+/* Keeps tidemark's text out of the command's output, which may go to the same file. With a display
+ * only the report comes here, and then the run file is complete. */
 static void write_own(struct live *l, const char *text, size_t len)
 {
-    if (l->tail_count > 0)
+    if (l->tail_count > 0 && !l->job->display)
         read_tails(l, now(l));
     write_text(l->out, text, len);
     for (unsigned i = 0; i < l->tail_count; i++)
@@ -159,6 +161,10 @@ static void announce(struct live *l, const char *text)
         return;
     if (l->log >= 0) {
         write_text(l->log, text, strlen(text));
+        return;
+    }
+    if (l->job->display) {
+        l->job->display->announce(l->job->display->context, text);
         return;
     }
     if (l->job->relay && isatty(l->out) && relay_print(l->job->relay, text))
@@ -414,12 +420,14 @@ static void wait_until(struct live *l, double next)
     double left = fmin(fmax((rests ? fmin(next, l->next_output) : next) - seconds, 0), 1);
     struct timespec timeout = {.tv_sec = (time_t) left,
                                .tv_nsec = (long) ((left - floor(left)) * 1e9)};
-    struct pollfd p[3 + TAILS] = {{.fd = l->signals, .events = POLLIN},
+    int display = l->job->display ? l->job->display->fd : -1;
+    struct pollfd p[4 + TAILS] = {{.fd = l->signals, .events = POLLIN},
                                   {.fd = relay, .events = rests ? POLLRDHUP : POLLIN},
-                                  {.fd = watch_wake_fd(l->watch), .events = POLLIN}};
+                                  {.fd = watch_wake_fd(l->watch), .events = POLLIN},
+                                  {.fd = display, .events = POLLIN}};
     for (unsigned i = 0; i < l->tail_count; i++)
-        p[3 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
-    if (ppoll(p, 3 + l->tail_count, &timeout, NULL) <= 0)
+        p[4 + i] = (struct pollfd){.fd = rests ? -1 : tail_changes(l->tails[i]), .events = POLLIN};
+    if (ppoll(p, 4 + l->tail_count, &timeout, NULL) <= 0)
         return;
     if (p[0].revents)
         read_signals(l);
@@ -442,7 +450,9 @@ static void loop(struct live *l)
         if (l->job->term)
             check_term(l, seconds);
         check_options(l, seconds);
-        if (l->row && seconds >= l->next_status)
+        if (l->job->display && !l->job->display->pass(l->job->display->context, l->watch, seconds))
+            end_watching(l, "the user stopped watching");
+        if (l->row && !l->job->display && seconds >= l->next_status)
             show_status(l, seconds);
         if (!l->options->quiet && (!l->row || l->log >= 0) && seconds >= l->next_line)
             print_line(l, seconds);
@@ -454,32 +464,6 @@ static void loop(struct live *l)
 }
 
 /* ---- beginning ---- */
-
-/* Signals that were ignored at the start (nohup) stay ignored, unless the command decides. */
-static void leave_ignored(sigset_t *set)
-{
-    for (int i = 1; i < NSIG; i++) {
-        struct sigaction before;
-        if (sigismember(set, i) == 1 && sigaction(i, NULL, &before) == 0 &&
-            before.sa_handler == SIG_IGN)
-            sigdelset(set, i);
-    }
-}
-
-static int catch_signals(bool has_command)
-{
-    sigset_t set;
-    relay_signal_set(&set);
-    if (!has_command)
-        leave_ignored(&set);
-    sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGCHLD, SIG_DFL);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGTTOU, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
 
 /* Each process keeps three files open. The command already started with the old limit. */
 static void allow_many_files(void)
@@ -622,6 +606,27 @@ static void print_report(struct live *l, const struct view *view)
     buf_release(&out);
 }
 
+/* A key or a signal; nothing else can happen any more. */
+static void await_user(struct live *l)
+{
+    struct pollfd p[2] = {{.fd = l->signals, .events = POLLIN},
+                          {.fd = l->job->display->fd, .events = POLLIN}};
+    if (poll(p, 2, 1000) > 0 && p[0].revents)
+        read_signals(l);
+}
+
+/* The job has ended by itself: its last state stays on display until the user leaves. */
+static void close_display(struct live *l, const struct view *view, double seconds)
+{
+    const struct live_display *d = l->job->display;
+    if (!d)
+        return;
+    d->end(d->context, view, seconds);
+    while (!l->end.interrupted && d->pass(d->context, NULL, seconds))
+        await_user(l);
+    d->close(d->context);
+}
+
 static int conclude(struct live *l)
 {
     double seconds = now(l);
@@ -634,10 +639,14 @@ static int conclude(struct live *l)
     announce_news(l, seconds);
     clear_row(l);
     watch_view_init(l->watch, seconds, &view);
-    print_report(l, &view);
+    if (!l->job->display)
+        print_report(l, &view);
     if (l->options->json)
         write_json(l, &view);
     finish_run_file(l, seconds, &view);
+    close_display(l, &view, seconds);
+    if (l->job->display)
+        print_report(l, &view);
     int status = fail_on_status(&l->options->fail_on, view.answer.verdict, view.answer.severity);
     view_release(&view);
     return status;
@@ -736,11 +745,12 @@ int live_watch(const struct live_options *o, const struct live_job *job, int *re
     struct live l = {.options = o, .job = job, .kill_at = NAN, .attached_at = NAN, .log = -1};
     struct buf command = BUF_INIT, arguments = BUF_INIT;
     l.began = wire_now();
-    l.signals = catch_signals(job->relay != NULL);
+    l.signals = signals_catch(job->relay != NULL);
     l.out = job->relay ? STDERR_FILENO : STDOUT_FILENO;
     l.style = terminal_style(&o->view, l.out);
     l.row = job->relay ? relay_has_row(job->relay) : live_has_row(o, l.out);
-    l.row_is_ours = !job->relay;
+    l.row_is_ours = !job->relay && !job->display;
+    l.style.color = l.style.color && !job->display;
     l.next_status = STATUS_FIRST;
     l.next_line = o->print_every > 0 ? o->print_every : LINE_SECONDS;
     allow_many_files();

@@ -90,6 +90,19 @@ struct live_term {
     double seconds_most;    /* upper bound in any case */
 };
 
+/* Shows the job in place of the status line, log lines and announcements, which must not be printed
+ * while it has the terminal. */
+struct live_display {
+    void *context;
+    int fd; /* readable: call pass() */
+    /* Called in every pass of the loop. `w` NULL: the job has ended, and its end is on display.
+     * False: the user wants to leave. */
+    bool (*pass)(void *context, struct watch *w, double seconds);
+    void (*announce)(void *context, const char *text);
+    void (*end)(void *context, const struct view *view, double seconds); /* valid until close() */
+    void (*close)(void *context); /* gives the terminal back, for the report */
+};
+
 /* The job to watch. */
 struct live_job {
     struct relay *relay; /* `run`: its command; NULL: processes that already run */
@@ -107,6 +120,7 @@ struct live_job {
     bool no_trace;                /* sample no allocations */
     double trace_bytes;           /* sample them from the start, once in so many; 0: suspects */
     const char *note;             /* a note for the report; NULL: none */
+    const struct live_display *display; /* NULL: a status line */
 };
 
 /*

@@ -19,6 +19,7 @@ static const char help[] =
     "\n"
     "  run -- COMMAND    run a command and watch all its processes\n"
     "  watch             watch a running job: --pid N, or --find PATTERN\n"
+    "  top               the same on the full screen; without a job, choose one\n"
     "  profile           what grows in a running Python job and its holder: --pid N\n"
     "  objects           what a running Python process holds now: --pid N\n"
     "  show RUN.tide     print the report of a recorded run\n"
@@ -55,7 +56,7 @@ static const struct command commands[] = {
     {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
     {"profile", cmd_profile, false}, {"objects", cmd_objects, false},
     {"flame", cmd_flame, false},     {"plot", cmd_plot, false},
-    {"report", cmd_report, false},
+    {"report", cmd_report, false},   {"top", cmd_top, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

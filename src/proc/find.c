@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct search {
     struct snapshot all;
     bool *barred;  /* never an answer */
     bool *matches; /* the pattern fits, and it is not barred */
+    bool *deep;    /* it has loaded a library of deep learning, or CUDA */
     int *place;    /* index among the evidence of the tree being judged, -1: not in it */
     struct answer *answers;
     size_t answer_count;
@@ -108,6 +110,47 @@ static int match(struct search *s, const char *pattern)
     match_all(s, pattern, &regex);
     regfree(&regex);
     return 0;
+}
+
+/* ---- what looks like training ---- */
+
+/* Less than any such library takes, once it is loaded. */
+#define LIBRARY_LEAST 0x1p25
+
+static bool has_loaded_library(const struct search *s, const struct snapshot_process *p)
+{
+    static const char *const names[] = {"libtorch",      "libcuda.so",    "libcudart",
+                                        "libtensorflow", "xla_extension", "libjax_common",
+                                        "libmxnet",      "libpaddle"};
+    struct buf path = BUF_INIT, maps = BUF_INIT;
+    bool found = false;
+    if (p->stat.rss < LIBRARY_LEAST)
+        return false;
+    buf_addf(&path, "%s/%d/maps", s->root, (int) p->stat.id.pid);
+    if (file_read_list_at(AT_FDCWD, buf_text(&path), &maps) == 0)
+        for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
+            found = strstr(buf_text(&maps), names[i]) != NULL;
+    buf_release(&path);
+    buf_release(&maps);
+    return found;
+}
+
+static bool looks_like_training(const struct snapshot_process *p, bool deep)
+{
+    struct program program;
+    program_identify(buf_text(&p->arguments), p->arguments.len, p->stat.comm, &program);
+    bool may_train = program.sort == PROGRAM_ANY || program.sort == PROGRAM_SPAWNED;
+    return may_train && (deep || proc_command_is_python(buf_text(&p->arguments)));
+}
+
+static void match_training(struct search *s)
+{
+    for (int i = 0; i < (int) s->all.count; i++) {
+        if (s->barred[i])
+            continue;
+        s->deep[i] = has_loaded_library(s, process(s, i));
+        s->matches[i] = looks_like_training(process(s, i), s->deep[i]);
+    }
 }
 
 /* ---- the evidence of one tree ---- */
@@ -301,7 +344,8 @@ static void merge_ranks(struct search *s)
 static void fill_match(const struct search *s, const struct answer *a, struct proc_match *ret)
 {
     const struct snapshot_process *p = process(s, a->process);
-    *ret = (struct proc_match){.id = p->stat.id, .role = a->role, .rss = p->stat.rss};
+    *ret = (struct proc_match){
+        .id = p->stat.id, .role = a->role, .rss = p->stat.rss, .has_library = s->deep[a->process]};
     struct buf command = BUF_INIT;
     proc_add_command(&command, buf_text(&p->arguments), p->arguments.len);
     copy_clean(ret->command, sizeof ret->command, buf_text(&command));
@@ -310,14 +354,21 @@ static void fill_match(const struct search *s, const struct answer *a, struct pr
 
 static int by_size(const void *a, const void *b)
 {
-    double x = ((const struct proc_match *) a)->rss, y = ((const struct proc_match *) b)->rss;
-    return (x < y) - (x > y);
+    const struct proc_match *x = a, *y = b;
+    if (x->has_library != y->has_library)
+        return x->has_library ? -1 : 1;
+    return (x->rss < y->rss) - (x->rss > y->rss);
 }
 
+/* `pattern` NULL: whatever looks like training. */
 static int search(struct search *s, const char *pattern, pid_t self)
 {
+    int r = 0;
     bar(s, self);
-    int r = match(s, pattern);
+    if (pattern)
+        r = match(s, pattern);
+    else
+        match_training(s);
     for (int i = 0; i < (int) s->all.count && r == 0; i++) {
         if (is_top(s, i))
             r = judge_family(s, i);
@@ -354,8 +405,8 @@ static int snapshot_of(const char *root, struct snapshot *ret)
     return r;
 }
 
-int proc_find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
-              size_t *ret_count)
+static int find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
+                size_t *ret_count)
 {
     struct search s = {.root = root};
     int r = snapshot_of(root, &s.all);
@@ -364,15 +415,30 @@ int proc_find(const char *root, const char *pattern, pid_t self, struct proc_mat
     size_t most = s.all.count ? s.all.count : 1;
     s.barred = calloc(most, sizeof *s.barred);
     s.matches = calloc(most, sizeof *s.matches);
+    s.deep = calloc(most, sizeof *s.deep);
     s.place = calloc(most, sizeof *s.place);
     s.answers = calloc(most, sizeof *s.answers);
-    r = s.barred && s.matches && s.place && s.answers ? search(&s, pattern, self) : -ENOMEM;
+    bool has_room = s.barred && s.matches && s.deep && s.place && s.answers;
+    r = has_room ? search(&s, pattern, self) : -ENOMEM;
     if (r == 0)
         r = give_matches(&s, ret_list, ret_count);
     free(s.barred);
     free(s.matches);
+    free(s.deep);
     free(s.place);
     free(s.answers);
     snapshot_release(&s.all);
     return r;
+}
+
+int proc_find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
+              size_t *ret_count)
+{
+    return find(root, pattern, self, ret_list, ret_count);
+}
+
+int proc_find_training(const char *root, pid_t self, struct proc_match **ret_list,
+                       size_t *ret_count)
+{
+    return find(root, NULL, self, ret_list, ret_count);
 }

@@ -299,6 +299,7 @@ struct proc_match {
     struct proc_id id;
     enum proc_role role;
     double rss;
+    bool has_library;  /* proc_find_training(): of deep learning, or CUDA */
     char command[256]; /* redacted */
 };
 
@@ -306,6 +307,14 @@ struct proc_match {
  * -EINVAL: bad pattern; -ENOMEM, -errno. */
 int proc_find(const char *root, const char *pattern, pid_t self, struct proc_match **ret_list,
               size_t *ret_count);
+
+/*
+ * The same for every job that looks like training: a process that has loaded a library of deep
+ * learning or CUDA, or that runs Python. Those with such a library come first, and the larger
+ * before the smaller. Returns their number, or -errno.
+ */
+int proc_find_training(const char *root, pid_t self, struct proc_match **ret_list,
+                       size_t *ret_count);
 
 /* ---- the machine ---- */
 

@@ -137,6 +137,10 @@ void report_run_markdown(struct buf *out, const struct view *v, const struct acc
 void report_run_lines(struct report_lines *ret, const struct view *v,
                       const struct report_style *style);
 
+/* A paragraph for each growth and its holder, with its evidence; then what is not known and why,
+ * and the processes that tidemark attached to or could not. Nothing where nothing is known. */
+void report_findings(struct buf *out, const struct findings *f, const struct report_style *style);
+
 /* The paragraph announced when a series turns to leak; ends with a line end. */
 void report_alarm(struct buf *out, const struct view *v, size_t series,
                   const struct report_style *style);

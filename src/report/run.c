@@ -55,6 +55,13 @@ void report_run_headline(struct buf *out, const struct view *v, const struct rep
     run_job_release(&j);
 }
 
+void report_findings(struct buf *out, const struct findings *f, const struct report_style *style)
+{
+    if (found_any(f))
+        found_text(out, f, style);
+    found_attached(out, f->entered, f->entered_count, style);
+}
+
 /* ---- facts ---- */
 
 static void add_command(struct buf *out, const struct view *v, const struct report_style *style)

@@ -296,11 +296,7 @@ static void summary_row(struct table *t, const struct report_series *s,
     table_end_cell(t);
     if (layout->patterns)
         table_add(t, pattern_name(a->pattern));
-    bool bound = a->verdict == VERDICT_NO_LEAK && isfinite(a->rate_upper) && a->rate_upper > 0;
-    if (bound)
-        buf_addf(&t->cell, "%s ", format_glyphs(style)->most);
-    if (bound || isfinite(a->rate))
-        format_rate(&t->cell, bound ? a->rate_upper : a->rate, s->info);
+    format_current_rate(&t->cell, a, s->info, style);
     table_end_cell(t);
     if (layout->floors) {
         format_change(&t->cell, a->floor_first, a->floor_last, s->info->unit, style);

@@ -6,6 +6,10 @@
 #include "judge/judge.h"
 #include "view/view.h"
 
+/* sheet.c: adds a process's memory to a row: its shares, or what stands in where they are unknown.
+ */
+void sheet_add_member(struct view_row *row, const struct member *m);
+
 /* activity_rows.c: what each activity did to the series; `tracks`: one per series, same order. */
 void view_activities(const struct job *j, struct track *const *tracks, struct view *v);
 

@@ -44,7 +44,7 @@ static struct proc_rollup shares_of(const struct member *m)
                                 .pss_shmem = present(s->shmem)};
 }
 
-static void add_member(struct view_row *row, const struct member *m)
+void sheet_add_member(struct view_row *row, const struct member *m)
 {
     struct proc_rollup r = shares_of(m);
     row->processes++;
@@ -95,7 +95,7 @@ static void add_alone(struct sheet *s, const struct member *m)
     row.label = strdup(label);
     row.role = m->role.role;
     row.pid = m->id.pid;
-    add_member(&row, m);
+    sheet_add_member(&row, m);
     row.grows = member_is_wary(m);
     append(s, &row);
 }
@@ -106,7 +106,7 @@ static void add_role(const struct job *j, struct sheet *s, enum proc_role role)
     for (size_t i = 0; i < j->member_count; i++) {
         const struct member *m = j->members[i];
         if (member_is_alive(m) && m->role.role == role && !stands_alone(m))
-            add_member(&row, m);
+            sheet_add_member(&row, m);
     }
     if (row.processes == 0)
         return;

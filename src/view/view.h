@@ -126,6 +126,33 @@ struct view_status {
     double limit, limit_seconds;
 };
 
+/* ---- the processes of a running job ---- */
+
+#define VIEW_LABEL 64
+
+/* One living process. Bytes; NAN: not known. */
+struct view_process {
+    int64_t pid, parent;    /* parent 0: none that is in the list */
+    char label[VIEW_LABEL]; /* "data worker 4242" */
+    char *command;          /* redacted; NULL: not known */
+    struct view_row memory; /* of it alone, as in the balance sheet; its label is NULL */
+    double whole;           /* the same memory, with that of its descendants */
+    size_t descendants;
+    bool moves; /* at least one of its series is not flat */
+};
+
+/* In the order in which they joined; cheap enough to make every second. Owns its texts. */
+struct view_tree {
+    struct view_process *list;
+    size_t count;
+};
+
+void view_tree_release(struct view_tree *t);
+
+/* The verdict on one process by its own series; `deciding` is the index of a series of the view,
+ * SIZE_MAX where the view shows none of that process. */
+void view_judge_process(const struct view *v, int64_t pid, struct job_answer *ret);
+
 /* ---- made of a job ---- */
 
 /* A track and its owner; member NULL: the job itself. */
@@ -152,6 +179,9 @@ void view_patterns(struct job *j, struct view *v);
 
 /* The caller frees the texts of its series: view_release_info(). `step`: the current step. */
 void view_fill_status(struct job *j, double step, struct view_status *ret);
+
+/* The caller releases it: view_tree_release(). */
+void view_fill_tree(const struct job *j, struct view_tree *ret);
 
 /* Whether a whole device is in use, where the driver does not name the processes. */
 bool view_device_is_used(const struct job *j, const struct track *t);

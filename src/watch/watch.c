@@ -274,3 +274,8 @@ void watch_status(struct watch *w, struct view_status *ret)
     view_fill_status(&w->job, sampler_step(w->sampler), ret);
     w->status_series = ret->series;
 }
+
+void watch_tree(const struct watch *w, struct view_tree *ret)
+{
+    view_fill_tree(&w->job, ret);
+}

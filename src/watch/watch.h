@@ -113,6 +113,8 @@ void watch_finish(struct watch *w, double seconds, const struct watch_end *end);
 void watch_view_init(struct watch *w, double seconds, struct view *ret);
 /* The texts of its series are valid until the next call. */
 void watch_status(struct watch *w, struct view_status *ret);
+/* The living processes; the caller releases it: view_tree_release(). */
+void watch_tree(const struct watch *w, struct view_tree *ret);
 
 /* Reads a process from the driver: its memory on all devices, and how busy the busiest of these
  * is, 0 to 1. NAN: not known. */

@@ -165,6 +165,16 @@ void format_rate(struct buf *out, double rate, const struct series_info *info)
     series_add_rate(out, rate, info->unit, info->clock);
 }
 
+void format_current_rate(struct buf *out, const struct answer *a, const struct series_info *info,
+                         const struct report_style *style)
+{
+    bool bound = a->verdict == VERDICT_NO_LEAK && isfinite(a->rate_upper) && a->rate_upper > 0;
+    if (bound)
+        buf_addf(out, "%s ", format_glyphs(style)->most);
+    if (bound || isfinite(a->rate))
+        format_rate(out, bound ? a->rate_upper : a->rate, info);
+}
+
 void format_bounds(struct buf *out, double value, double low, double high, enum series_unit unit)
 {
     if (!isfinite(low) || !isfinite(high))

@@ -64,6 +64,11 @@ void format_change(struct buf *out, double from, double to, enum series_unit uni
 /* A rate in the unit and on the clock of the series. */
 void format_rate(struct buf *out, double rate, const struct series_info *info);
 
+/* The rate of an answer in a cell: where there is no leak, its upper bound: "≤ 72.5 B/step".
+ * Nothing where it is not known. */
+void format_current_rate(struct buf *out, const struct answer *a, const struct series_info *info,
+                         const struct report_style *style);
+
 /* " (145 to 151 MB)"; nothing where the bounds are unknown or say no more than `value` does. */
 void format_bounds(struct buf *out, double value, double low, double high, enum series_unit unit);
 

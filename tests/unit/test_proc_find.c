@@ -237,13 +237,72 @@ TEST(find__works_on_this_machine)
     int r = 0;
     for (int i = 0; i < 500 && r == 0; i++) {
         free(list);
-        list = NULL;
         r = proc_find("/proc", "test-marker-4711 7777", getpid(), &list, &count);
         usleep(10 * 1000);
     }
     CHECK(r == 1);
     CHECK(found(0, pid, ROLE_TRAINER));
     free(list);
+    list = NULL;
     child_end(pid);
     CHECK(proc_find("/nonexistent", "x", 1, &list, &count) == -ENOENT);
+}
+
+/* ---- what looks like training ---- */
+
+static int find_training(void)
+{
+    free(list);
+    list = NULL;
+    count = 77;
+    return proc_find_training(root, 99, &list, &count);
+}
+
+/* Resident so many pages, with this library mapped. */
+static void add_native(int pid, int pages, const char *library)
+{
+    char path[128], text[512];
+    add(pid, 1, "/opt/engine/train|--gpus|8", NULL);
+    snprintf(path, sizeof path, "%d/stat", pid);
+    snprintf(text, sizeof text, "%d (p) S 1 2 3 0 -1 0 1 0 0 0 900 1 0 0 20 0 1 0 %d 4096 %d\n",
+             pid, pid, pages);
+    folder_write(root, path, text);
+    snprintf(path, sizeof path, "%d/maps", pid);
+    snprintf(text, sizeof text, "7f0000000000-7f0000001000 r-xp 00000000 08:01 7 %s\n", library);
+    folder_write(root, path, text);
+}
+
+TEST(training__is_what_runs_python_or_has_a_library_of_deep_learning)
+{
+    machine_start();
+    add(100, 1, "/usr/bin/python3|train.py", NULL);
+    add(101, 1, "vim|train.py", NULL);
+    add(102, 1, "nginx|-g", NULL);
+    add_native(103, 20000, "/opt/lib/libtorch_cpu.so");
+    add_native(104, 30000, "/opt/lib/libm.so");
+    CHECK(find_training() == 2);
+    CHECK(found(0, 103, ROLE_TRAINER) && list[0].has_library);
+    CHECK(found(1, 100, ROLE_TRAINER) && !list[1].has_library);
+    machine_end();
+}
+
+TEST(training__is_the_launcher_of_several_ranks)
+{
+    machine_start();
+    add(100, 1, "python|/usr/bin/torchrun|train.py", NULL);
+    add(101, 100, "python|-u|train.py", "RANK=0|LOCAL_RANK=0");
+    add(102, 100, "python|-u|train.py", "RANK=1|LOCAL_RANK=1");
+    CHECK(find_training() == 1);
+    CHECK(found(0, 100, ROLE_WRAPPER));
+    machine_end();
+}
+
+TEST(training__is_no_tool_in_python_and_not_this_one)
+{
+    machine_start();
+    add(100, 1, "/usr/bin/python3|/usr/bin/tensorboard|--logdir|x", NULL);
+    add(101, 1, "python3|-m|tidemark|top", NULL);
+    add(102, 101, "/usr/lib/tidemark|top", NULL);
+    CHECK(find_training() == 0 && count == 0);
+    machine_end();
 }
