@@ -51,6 +51,26 @@ for (const [what, name] of [
     await page.close();
 }
 
+/* What the browser itself takes, for any page. */
+const empty = [];
+await writeFile(join(folder, "empty.html"), "<!DOCTYPE html><title>empty</title><p>text");
+for (let i = 0; i < ROUNDS; i++) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    await page.goto("file://" + join(folder, "empty.html"));
+    empty.push({
+        first: await page.evaluate(
+            () =>
+                new Promise((done) =>
+                    new PerformanceObserver((list) =>
+                        done(list.getEntriesByName("first-contentful-paint")[0].startTime),
+                    ).observe({ type: "paint", buffered: true }),
+                ),
+        ),
+    });
+    await page.close();
+}
+say("a page of one word", empty);
+
 /* First paint as a reader has it: from the start of navigation, HTML and data parsed, chart drawn. */
 const times = [];
 for (let i = 0; i < ROUNDS; i++) {
