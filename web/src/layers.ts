@@ -326,9 +326,7 @@ export class CalloutLayer implements Layer {
             widest = Math.max(...this.lines.map((l) => textWidth(l, size, true)));
         if (right - left < widest + 24) return;
         const x = this.rises ? left + 14 + 0.02 * (right - left) : (left + right - widest) / 2;
-        const share = (x + 8 - f.left) / f.width,
-            seconds = f.span[0] + share * (f.span[1] - f.span[0]);
-        const line = valueAt(this.floor.seconds, this.floor.value, seconds);
+        const line = valueAt(this.floor.seconds, this.floor.value, f.seconds(x + 8));
         if (line === null) return;
         const tall = this.lines.length * 1.4 * size,
             foot = f.y(line);

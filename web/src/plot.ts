@@ -28,6 +28,8 @@ export interface Frame {
     readonly taken: (readonly [number, number, number, number])[];
     x(seconds: number): number;
     y(value: number): number;
+    /* The moment at a place. */
+    seconds(x: number): number;
 }
 
 /* What a layer has at a moment. */
@@ -200,6 +202,7 @@ export class Plot {
             taken: [],
             x: (seconds) => left + ((clock.position(name, seconds) - from) / across) * width,
             y: (value) => top + tall - ((value - low) / (high - low)) * tall,
+            seconds: (x) => clock.seconds(name, from + ((x - left) / width) * across),
         };
     }
 
@@ -320,12 +323,7 @@ export class Plot {
     }
 
     private secondsAt(x: number): number {
-        const f = this.frame;
-        if (!f) return 0;
-        const name = this.view.clock,
-            from = this.clock.position(name, f.span[0]),
-            to = this.clock.position(name, f.span[1]);
-        return this.clock.seconds(name, from + ((x - f.left) / f.width) * (to - from));
+        return this.frame?.seconds(x) ?? 0;
     }
 
     /* ---- zoom and pan, in positions of the axis, so that steps stay under the finger ---- */
