@@ -1,6 +1,7 @@
 /* cli/cmd_run.c: tidemark run: watches a command from its start to its end. */
 #include "cli/cli.h"
 #include "cli/live.h"
+#include "cli/ui.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,6 +20,8 @@ static const char help_head[] =
     "own output, input, signals and exit status. tidemark counts steps inside the\n"
     "command or reads them from its output. A run file keeps every series.\n"
     "\n"
+    "  --ui[=PORT]             show the run in a browser while it goes on: prints the\n"
+    "                          address\n"
     "  --stop-after-steps N    end the job with SIGTERM after N steps, for CI\n"
     "  --duration S            end it with SIGTERM after S seconds\n"
     "  --no-probe              inject no probe (no LD_PRELOAD, no TIDEMARK_RUN)\n"
@@ -214,6 +217,7 @@ int cmd_run(int argc, char **argv)
         {"probe", OPTION_TEXT, &tried, NULL, NULL},
         TRACE_OPTION(&inspecting.trace_bytes),
         {"no-trace", OPTION_FLAG, &inspecting.no_trace, NULL, NULL},
+        UI_OPTION(&o.ui),
     };
     int first,
         r = options_parse_before(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &first);
@@ -237,6 +241,8 @@ int cmd_run(int argc, char **argv)
         cli_say("run: no command given; expected: tidemark run [options] -- COMMAND");
         return STATUS_ERROR;
     }
+    if (ui_start(&o, argv[0]) < 0)
+        return STATUS_ERROR;
     struct inside *inside = NULL;
     if (!no_probe && inside_new(!inspecting.no_trace, &inside) < 0)
         inside = NULL;

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/live.h"
 #include "cli/target.h"
+#include "cli/ui.h"
 
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ static const char help_head[] =
     "  --find PATTERN          the trainer whose command line contains PATTERN or\n"
     "                          matches it as a regular expression; skips wrappers\n"
     "  --wait                  wait until there is one\n"
+    "  --ui[=PORT]             show the run in a browser while it goes on: prints the\n"
+    "                          address\n"
     "  --duration S, --stop-after-steps N\n"
     "                          stop watching after that; the job goes on\n"
     "  --no-inspect            attach to no process\n"
@@ -37,6 +40,7 @@ int cmd_watch(int argc, char **argv)
         TARGET_OPTIONS(&t),
         {"no-inspect", OPTION_FLAG, &no_inspect, NULL, NULL},
         {"no-trace", OPTION_FLAG, &no_trace, NULL, NULL},
+        UI_OPTION(&o.ui),
     };
     int operands, r = options_parse(specs, sizeof(specs) / sizeof(specs[0]), argc, argv, &operands);
     if (r == OPTIONS_HELP)
@@ -46,7 +50,7 @@ int cmd_watch(int argc, char **argv)
         return STATUS_ERROR;
     pid_t pid;
     struct buf arguments = BUF_INIT;
-    if (target_find(&t, argv[0], &pid, &arguments) < 0) {
+    if (target_find(&t, argv[0], &pid, &arguments) < 0 || ui_start(&o, argv[0]) < 0) {
         buf_release(&arguments);
         return STATUS_ERROR;
     }

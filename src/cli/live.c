@@ -6,6 +6,7 @@
 #include "cli/on_leak.h"
 #include "cli/run_file.h"
 #include "cli/signals.h"
+#include "cli/ui.h"
 #include "input/input.h"
 #include "run/run.h"
 
@@ -545,6 +546,7 @@ static int start_watch(struct live *l, const char *command, const char *argument
     };
     if (!o->no_store)
         cli_create_run_file(o->output, &options, &l->store, &l->store_path);
+    ui_show(o, l->store_path);
     options.store = l->store;
     int r = watch_new(&options, &l->watch);
     /* If the relay was already killed, there is still an end to report. */

@@ -8,6 +8,13 @@
 #include "launch/launch.h"
 #include "watch/watch.h"
 
+/* The live page. */
+struct live_ui {
+    bool wanted;
+    unsigned port; /* 0: the usual one, or one that is free */
+    int server;    /* for serve_beside_show(); -1: there is none */
+};
+
 /* The user's options; 0, false and NULL: not given. */
 struct live_options {
     double interval, duration, print_every;
@@ -23,6 +30,7 @@ struct live_options {
     bool only_json; /* standard output carries only the JSON */
     struct fail_on fail_on;
     struct view_options view;
+    struct live_ui ui;
 };
 
 /* The rows of an option table that fill a struct live_options. */
@@ -57,6 +65,14 @@ int live_parse_trace(const char *text, void *target);
 #define TRACE_OPTION(target)                                                                       \
     {                                                                                              \
         "trace", OPTION_MAYBE, (target), "a size from 4KB to 1GB, or no value", live_parse_trace   \
+    }
+
+/* Shows the run in a browser: a struct live_ui. */
+int live_parse_ui(const char *text, void *target);
+
+#define UI_OPTION(ui)                                                                              \
+    {                                                                                              \
+        "ui", OPTION_MAYBE, (ui), "a port from 1 to 65535, or no value", live_parse_ui             \
     }
 
 /* Prints a command's help: `head`, the options above, `tail`. Returns an exit status. */

@@ -24,6 +24,7 @@ static const char help[] =
     "  objects           what a running Python process holds now: --pid N\n"
     "  show RUN.tide     print the report of a recorded run\n"
     "  report RUN.tide   write a recorded run as a page: one HTML file, or Markdown\n"
+    "  serve [FOLDER]    show recorded and running jobs in a browser, live\n"
     "  analyze FILE...   judge a log, a table or a recorded run\n"
     "  compare A B       compare two runs\n"
     "  check FILE        a gate for CI: limits on rate, rise and warm-up\n"
@@ -56,7 +57,8 @@ static const struct command commands[] = {
     {"doctor", cmd_doctor, false},   {"advise", cmd_advise, false},
     {"profile", cmd_profile, false}, {"objects", cmd_objects, false},
     {"flame", cmd_flame, false},     {"plot", cmd_plot, false},
-    {"report", cmd_report, false},   {"top", cmd_top, false},
+    {"report", cmd_report, false},   {"serve", cmd_serve, false},
+    {"top", cmd_top, false},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
