@@ -38,7 +38,7 @@ struct member *member_new(struct proc_id id)
     m->ended = m->inherited = NAN;
     m->shares.rollup.pss = m->shares.rollup.private_bytes = NAN;
     m->shares.pss_first = m->shares.seconds = m->shares.anon = NAN;
-    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    m->now = (struct proc_status){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, -1};
     return m;
 }
 

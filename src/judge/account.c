@@ -217,6 +217,8 @@ static void gather_sites(const struct member *m, struct account *a)
     const struct ledger_evidence *e = &a->evidence;
     if (!traced_of(m, a->engine.onset_seconds, a->engine.rate_per_second, &a->traced))
         return;
+    if (a->engine.verdict == VERDICT_LEAK)
+        traced_heed_growth(m, a->engine.rate_per_second, &a->traced);
     double in_use = e->heap_used + (e->arenas_used > 0 ? e->arenas_used : 0);
     scale_sites(in_use > 0 ? in_use : e->growth, a);
 }

@@ -49,7 +49,13 @@ struct traced {
 /* `since`: second from which the process's memory grows (NAN: not known); `rate_per_second`: how
  * fast. False: it was not traced while it grew. */
 bool traced_of(const struct member *m, double since, double rate_per_second, struct traced *ret);
-/* The same of torch's memory on a device, or of pinned memory (`device` ""). */
+/*
+ * The process is known to grow at that rate up to now. If its lines have not gained as much of
+ * late, it uses memory that was requested before: a vector of twice the size is filled, say. Then
+ * none of them has stopped.
+ */
+void traced_heed_growth(const struct member *m, double rate_per_second, struct traced *t);
+/* traced_of() of torch's memory on a device, or of pinned memory (`device` ""). */
 bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,
                       struct traced *ret);
 

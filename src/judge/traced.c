@@ -209,6 +209,17 @@ bool traced_of(const struct member *m, double since, double rate_per_second, str
     return true;
 }
 
+void traced_heed_growth(const struct member *m, double rate_per_second, struct traced *t)
+{
+    double middle = (t->from + t->to) / 2;
+    struct site_gain last = sites_gain(m->evidence->sites, middle, t->to);
+    if (last.bytes + INTERVAL_ERRORS * last.error >=
+        LEDGER_MOST * rate_per_second * (t->to - middle))
+        return;
+    for (unsigned i = 0; i < t->count; i++)
+        t->lines[i].has_stopped = false;
+}
+
 /* The last list of blocks was a while before the look that read it. */
 bool traced_of_memory(const struct member *m, enum site_kind kind, const char *device,
                       struct traced *ret)

@@ -94,6 +94,17 @@ static bool is_abandoned(int directory, const struct stat *st)
     return fd < 0 && (errno == ENXIO || errno == ENOENT);
 }
 
+/* A process opens them as it begins: later it may have given up the right to. */
+static void make_orders(const char *directory)
+{
+    int place = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = place < 0 ? -1 : wire_trace_orders_create(place);
+    if (fd >= 0)
+        close(fd);
+    if (place >= 0)
+        close(place);
+}
+
 /* Takes over the descriptor. */
 static void empty(int directory)
 {
@@ -270,6 +281,8 @@ int inside_new(bool traces, struct inside **ret)
     s->copy_lock = -1;
     own_variable(s, WIRE_DIRECTORY_VARIABLE, s->directory);
     preload_probe(traces, s);
+    if (traces)
+        make_orders(s->directory);
     fill_environment(s);
     *ret = s;
     return 0;

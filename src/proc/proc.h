@@ -52,6 +52,7 @@ struct proc_status {
     double rss, anon, file, shmem, swap, vsize;
     double peak; /* of rss, since the last exec or fork */
     double threads;
+    double filters; /* of its system calls (seccomp); NAN: before Linux 5.9 */
     int64_t uid;
 };
 

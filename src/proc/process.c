@@ -28,9 +28,11 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
         name, offsetof(__typeof__(r), member)                                                      \
     }
     static const struct field fields[] = {
-        FIELD("VmRSS", s.rss),      FIELD("RssAnon", s.anon),    FIELD("RssFile", s.file),
-        FIELD("RssShmem", s.shmem), FIELD("VmSwap", s.swap),     FIELD("VmSize", s.vsize),
-        FIELD("VmHWM", s.peak),     FIELD("Threads", s.threads), FIELD("Uid", uid),
+        FIELD("VmRSS", s.rss),    FIELD("RssAnon", s.anon),
+        FIELD("RssFile", s.file), FIELD("RssShmem", s.shmem),
+        FIELD("VmSwap", s.swap),  FIELD("VmSize", s.vsize),
+        FIELD("VmHWM", s.peak),   FIELD("Threads", s.threads),
+        FIELD("Uid", uid),        FIELD("Seccomp_filters", s.filters),
     };
 #undef FIELD
     if (fields_parse(text, len, fields, sizeof fields / sizeof *fields, &r) == 0)

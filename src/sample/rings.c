@@ -392,6 +392,18 @@ double rings_bytes(const struct sampler *sam, dev_t device)
     return bytes;
 }
 
+bool rings_have_file(const struct sampler *sam, uint64_t inode)
+{
+    DIR *folder = sam->rings.directory < 0 ? NULL : open_folder(&sam->rings);
+    struct dirent *entry;
+    bool is_there = false;
+    for (size_t i = 0; folder && !is_there && i < LISTED_MOST && (entry = readdir(folder)); i++)
+        is_there = entry->d_ino == inode;
+    if (folder)
+        closedir(folder);
+    return is_there;
+}
+
 struct proc_id rings_own_id(const struct sampler *sam, const struct member *m)
 {
     size_t i = index_of(sam, m->id);

@@ -15,7 +15,8 @@
 
 /* The orders to the tracers of all processes, as they were last written. */
 struct trace_orders {
-    int fd; /* of the file; -1: none could be made, or none was needed yet */
+    int fd;         /* of the file; -1: none could be made */
+    double filters; /* of our own system calls; a process of the job begins with as many */
     struct wire_trace_orders file;
     double next;         /* when to look at the processes again */
     double next_removal; /* ... and for files that nobody writes any more */
@@ -36,6 +37,7 @@ struct trace_reading {
     struct site_looks *looks; /* NULL: none yet */
     struct symbols *symbols;  /* NULL: none yet */
     bool is_named;            /* its native functions have names */
+    bool is_sandboxed;        /* it has given up system calls, and is never traced */
     double file_bytes;        /* that its file takes; 0: none was there when we looked */
 };
 
@@ -142,6 +144,7 @@ void rings_end(struct sampler *sam, struct member *m, double seconds);
 bool rings_have_copy(const struct sampler *sam, const struct member *m);
 /* Bytes of `device` that the rings use: they are not the job's. */
 double rings_bytes(const struct sampler *sam, dev_t device);
+bool rings_have_file(const struct sampler *sam, uint64_t inode); /* on the directory's device */
 /* How the process names itself in the directory, where its pid may be another one; without a
  * ring, as we know it. */
 struct proc_id rings_own_id(const struct sampler *sam, const struct member *m);

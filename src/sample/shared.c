@@ -100,6 +100,13 @@ static void list_all(struct sampler *sam)
 
 /* ---- who holds it ---- */
 
+/* What the probe and the tracer write is no memory of the job's. */
+static bool is_ours(const struct sampler *sam, const struct proc_held *h)
+{
+    const struct shm_file *x = shm_files_find(&sam->shm.files, h->inode);
+    return !(x && x->name) && rings_have_file(sam, h->inode);
+}
+
 /* A file without a name exists while somebody holds it. If it is only mapped, only its length is
  * known. */
 static struct shm_file *find_or_meet(struct sampler *sam, const struct proc_held *h)
@@ -122,6 +129,8 @@ static struct shm_file *find_or_meet(struct sampler *sam, const struct proc_held
 static void job_holds(void *context, const struct proc_held *h)
 {
     struct sampler *sam = context;
+    if (is_ours(sam, h))
+        return;
     struct shm_file *x = find_or_meet(sam, h);
     if (x->owner == SHM_UNKNOWN)
         x->owner = SHM_JOB;

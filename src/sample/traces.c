@@ -35,32 +35,17 @@
 
 /* ---- orders ---- */
 
-void traces_open(struct sampler *sam)
-{
-    sam->traces.fd = -1;
-    sam->traces.file.version = WIRE_TRACE_VERSION;
-    atomic_store(&sam->traces.file.magic, WIRE_TRACE_ORDERS_MAGIC);
-}
-
 void traces_release(struct sampler *sam)
 {
     if (sam->traces.fd >= 0)
         close(sam->traces.fd);
 }
 
-/* The file of a process that another user owns belongs to that user, as the directory does. */
-static int make_file(int directory)
+/* Under `run` they are there before the first process. */
+static int open_orders(int directory)
 {
-    struct stat st;
-    unlinkat(directory, WIRE_TRACE_ORDERS_FILE, 0);
-    int fd = openat(directory, WIRE_TRACE_ORDERS_FILE,
-                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0 && geteuid() == 0 && fstat(directory, &st) == 0 &&
-        fchown(fd, st.st_uid, st.st_gid) < 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    int fd = wire_trace_orders_reopen(directory);
+    return fd >= 0 ? fd : wire_trace_orders_create(directory);
 }
 
 /* The generation follows the list: a process that sees a new one finds the new list. */
@@ -69,7 +54,7 @@ static void write_orders(struct sampler *sam)
     struct trace_orders *o = &sam->traces;
     const size_t head = offsetof(struct wire_trace_orders, list);
     if (o->fd < 0)
-        o->fd = make_file(sam->rings.directory);
+        o->fd = open_orders(sam->rings.directory);
     if (o->fd < 0)
         return;
     atomic_fetch_add(&o->file.generation, 1);
@@ -94,7 +79,8 @@ static void order_all(struct sampler *sam)
     for (size_t i = 0; i < j->member_count; i++) {
         const struct member *m = j->members[i];
         const struct trace_reading *t = &m->reading->trace;
-        if (member_is_alive(m) && (t->interval > 0 || t->wants_blocks))
+        bool stays_out = t->is_sandboxed && sam->options.trace_bytes > 0;
+        if (member_is_alive(m) && (t->interval > 0 || t->wants_blocks || stays_out))
             add_order(&sam->traces, rings_own_id(sam, m), t->interval, t->wants_blocks);
     }
     if (sam->options.trace_bytes > 0)
@@ -102,7 +88,39 @@ static void order_all(struct sampler *sam)
     write_orders(sam);
 }
 
+static double own_filters(void)
+{
+    struct proc_id own = {.pid = getpid(), .start = wire_own_start()};
+    struct proc_status status = {.filters = NAN};
+    struct proc *p;
+    if (proc_open("/proc", own, &p) < 0)
+        return NAN;
+    if (proc_read_status(p, &status) < 0)
+        status.filters = NAN;
+    proc_free(p);
+    return status.filters;
+}
+
+void traces_open(struct sampler *sam)
+{
+    sam->traces.fd = -1;
+    sam->traces.filters = own_filters();
+    sam->traces.file.version = WIRE_TRACE_VERSION;
+    atomic_store(&sam->traces.file.magic, WIRE_TRACE_ORDERS_MAGIC);
+    if (sam->options.trace_bytes > 0 && sam->rings.directory >= 0)
+        order_all(sam);
+}
+
 /* ---- who is traced ---- */
+
+/*
+ * It has given up system calls since it began: one that a sample needs may end it. What a container
+ * forbids, it forbids us as well, and does not end a process.
+ */
+static bool is_sandboxed(const struct sampler *sam, const struct member *m)
+{
+    return m->now.filters > sam->traces.filters;
+}
 
 /* Its memory grows, or that of the job does and it may be the cause. */
 static bool is_suspect(const struct sampler *sam, struct member *m)
@@ -199,8 +217,24 @@ static bool decide_blocks(struct sampler *sam, struct member *m, double seconds)
     return t->wants_blocks != before;
 }
 
+/* True: it is one, and was none before. */
+static bool stay_out(const struct sampler *sam, struct member *m)
+{
+    struct trace_reading *t = &m->reading->trace;
+    bool is_new = is_sandboxed(sam, m) && !t->is_sandboxed;
+    t->is_sandboxed = is_sandboxed(sam, m);
+    if (t->is_sandboxed) {
+        t->interval = 0;
+        t->wants_blocks = false;
+    }
+    return is_new;
+}
+
 static bool decide_member(struct sampler *sam, struct member *m, double seconds)
 {
+    bool is_new = stay_out(sam, m);
+    if (m->reading->trace.is_sandboxed || sam->options.trace_bytes > 0)
+        return is_new;
     bool samples = decide(sam, m, seconds), blocks = decide_blocks(sam, m, seconds);
     return samples || blocks;
 }
@@ -212,7 +246,7 @@ static void order(struct sampler *sam, double seconds)
         return;
     sam->traces.next = seconds + ORDER_SECONDS;
     for (size_t i = 0; i < sam->job->member_count; i++)
-        if (member_is_alive(sam->job->members[i]) && !(sam->options.trace_bytes > 0))
+        if (member_is_alive(sam->job->members[i]))
             changed = decide_member(sam, sam->job->members[i], seconds) || changed;
     if (changed)
         order_all(sam);
@@ -430,7 +464,8 @@ double traces_shared(const struct sampler *sam, struct member *m)
         return t->file_bytes;
     file_name(sam, m, file);
     if (fstatat(sam->rings.directory, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        t->file_bytes = fmin((double) st.st_size, sizeof(struct wire_trace_layout));
+        t->file_bytes =
+            fmin((double) st.st_size, sizeof(struct wire_trace_layout)) + WIRE_TRACE_TABLES;
     return t->file_bytes;
 }
 

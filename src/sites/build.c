@@ -340,9 +340,9 @@ static void add_rows(struct building *b)
  */
 static double common_variance(const struct look_sample *s, double interval)
 {
-    double weight = (double) s->weight;
-    double former = fmin(weight, wire_trace_weight(s->size, interval));
-    return weight * fmax(0, former - (double) s->size);
+    double bytes = look_bytes(s), part = bytes / (double) s->weight;
+    double former = fmin(bytes, part * wire_trace_weight(s->size, interval));
+    return bytes * fmax(0, former - (double) s->taken);
 }
 
 static void add_remains(struct site_point *points, const struct look_moment *moments,
@@ -351,11 +351,11 @@ static void add_remains(struct site_point *points, const struct look_moment *mom
     double interval = NAN, common = 0;
     for (unsigned k = count; k-- > 0 && moments[k].seconds >= s->birth;) {
         if (k + 1 == count || is_block)
-            common = look_variance(s->size, (double) s->weight);
+            common = look_variance(s->taken, look_bytes(s));
         else if (moments[k].interval != interval)
             common = common_variance(s, moments[k].interval);
         interval = moments[k].interval;
-        points[k].remains += (double) s->weight;
+        points[k].remains += look_bytes(s);
         points[k].remains_variance += common;
     }
 }
@@ -380,7 +380,7 @@ static void add_sample(struct building *b, const struct look_sample *s, bool is_
     if (!site)
         return;
     add_remains(site->points, l->moments, l->moment_count, s, is_block);
-    site->cohorts[cohort_of(b, s)] += (double) s->weight;
+    site->cohorts[cohort_of(b, s)] += look_bytes(s);
     site->live++;
     site->objects += (double) s->weight / fmax(1, (double) s->size);
 }

@@ -122,16 +122,19 @@ static void take_live(struct site_looks *l, const void *file, uint64_t origin, d
 {
     const _Atomic uint64_t *addresses = PART(file, addresses);
     const struct wire_trace_sample *samples = PART(file, live_samples);
+    bool is_glibc = NUMBER(file, is_glibc_heap) != 0;
     l->live_count = 0;
     for (size_t i = 0; i < WIRE_TRACE_LIVE; i++) {
         const struct wire_trace_sample *s = &samples[i];
         if (!is_sample(addresses[i], s))
             continue;
+        uint32_t row = is_stack(&l->tables, s->stack) ? s->stack : LOOK_STACKLESS;
         l->live[l->live_count++] = (struct look_sample){
             .birth = birth_of(file, s->birth, origin, l->armed, now),
             .size = s->size,
+            .taken = wire_trace_taken(s->size, look_kind(&l->tables, row), is_glibc),
             .weight = s->weight,
-            .row = is_stack(&l->tables, s->stack) ? s->stack : LOOK_STACKLESS,
+            .row = row,
         };
     }
 }
@@ -181,6 +184,7 @@ static void take_block(struct site_looks *l, const void *file, const struct wire
     l->blocks[l->block_count++] = (struct look_sample){
         .birth = birth_of(file, b->birth, origin, -INFINITY, now),
         .size = b->size,
+        .taken = b->size,
         .weight = b->weight,
         .row = b->stack,
     };
@@ -244,8 +248,8 @@ struct tally {
 static void add_to_tally(struct tally *t, const struct look_sample *list, size_t count)
 {
     for (const struct look_sample *s = list; s < list + count; s++) {
-        t->bytes[s->row] += (double) s->weight;
-        t->variance[s->row] += look_variance(s->size, (double) s->weight);
+        t->bytes[s->row] += look_bytes(s);
+        t->variance[s->row] += look_variance(s->taken, look_bytes(s));
     }
 }
 

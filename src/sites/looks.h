@@ -5,6 +5,8 @@
 #include "sites/sites.h"
 #include "wire/wire.h"
 
+#include <math.h>
+
 /* One look, of all stacks. */
 struct look_moment {
     double seconds, interval;
@@ -18,8 +20,8 @@ struct look_row {
 
 /* A sample that was live at the last look. */
 struct look_sample {
-    double birth; /* second of the run */
-    uint64_t size;
+    double birth;         /* second of the run */
+    uint64_t size, taken; /* as requested, and as the allocator takes for it */
     float weight;
     uint32_t row;
 };
@@ -74,6 +76,12 @@ enum wire_trace_kind look_kind(const struct look_tables *t, uint32_t row);
 static inline bool look_kind_is_apart(enum wire_trace_kind kind)
 {
     return kind == WIRE_TRACE_DEVICE || kind == WIRE_TRACE_PINNED;
+}
+
+/* The memory that a sample stands for, of which `weight` was requested. */
+static inline double look_bytes(const struct look_sample *s)
+{
+    return (double) s->weight * ((double) s->taken / fmax(1, (double) s->size));
 }
 
 /* The variance that a sample of `size` bytes and weight `weight` adds to a sum. */

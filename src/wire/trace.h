@@ -69,6 +69,8 @@ struct wire_trace_orders {
 #define WIRE_TRACE_BUCKETS 4096u     /* a power of two */
 #define WIRE_TRACE_LIVE (WIRE_TRACE_WAYS * WIRE_TRACE_BUCKETS)
 #define WIRE_TRACE_TICK UINT64_C(10000000) /* ns: the unit of births */
+#define WIRE_TRACE_TABLES                                                                          \
+    (440u << 10) /* bytes of shared memory that such a process has beside it */
 
 /* Who gave the memory. An object of Python's own allocators counts there alone, also where Python
  * took it from malloc(). */
@@ -203,6 +205,7 @@ struct wire_trace_layout {
     _Atomic uint32_t coverage;      /* enum wire_trace_coverage */
     _Atomic uint32_t is_frozen; /* since `moment`: the program has ended, and frees what it has */
     _Atomic uint32_t module_count, text_used, frames_used;
+    _Atomic uint32_t is_glibc_heap; /* malloc() is the C library's, whose blocks are larger */
 
     _Alignas(4096) struct wire_trace_module modules[WIRE_TRACE_MODULES];
     struct wire_trace_function functions[WIRE_TRACE_FUNCTIONS];
@@ -254,6 +257,12 @@ static inline void wire_trace_blocks_end(struct wire_trace_blocks *b)
 /* They allocate nothing, take no lock, and serve a directory that is private to this user alone
  * (-EPERM). */
 
+/* Makes the orders for a directory: none yet. The descriptor is for the writer, who belongs to the
+ * directory's user, or is root and gives that user the file; -errno. */
+int wire_trace_orders_create(int directory);
+/* The same of orders that this user has made in a directory of the same user, where there are some.
+ */
+int wire_trace_orders_reopen(int directory);
 /* Maps the orders, for ever. -ENOENT: there are none yet; -EPROTO: another version's. */
 int wire_trace_orders_open(const char *directory, const struct wire_trace_orders **ret);
 /* The orders there are nobody's any more: their writer has ended, however. Changes errno. */
@@ -271,5 +280,9 @@ int wire_trace_create(const char *directory, uint64_t start, struct wire_trace_l
  * an allocation counts for one byte more than it has, so that empty ones count too. Unbiased for
  * each sample: summing first would not be. */
 double wire_trace_weight(uint64_t size, double interval);
+
+/* The memory that an allocator takes for a block of that size: for a node of a list, twice what was
+ * requested. Other allocators than glibc's are taken to need no more than the size. */
+uint64_t wire_trace_taken(uint64_t size, enum wire_trace_kind kind, bool is_glibc_heap);
 
 #endif

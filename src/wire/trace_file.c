@@ -23,6 +23,50 @@ static int check_orders(int fd)
     return (size_t) st.st_size >= sizeof(struct wire_trace_orders) ? 0 : -EPROTO;
 }
 
+/* The file of a process that another user owns belongs to that user, as the directory does. */
+static int give_to_owner(int directory, int fd)
+{
+    struct stat st;
+    if (geteuid() != 0)
+        return 0;
+    return fstat(directory, &st) < 0 || fchown(fd, st.st_uid, st.st_gid) < 0 ? -errno : 0;
+}
+
+static int fill_orders(int fd)
+{
+    struct wire_trace_orders o = {.version = WIRE_TRACE_VERSION};
+    atomic_store(&o.magic, WIRE_TRACE_ORDERS_MAGIC);
+    return pwrite(fd, &o, sizeof(o), 0) == (ssize_t) sizeof(o) ? 0 : -EIO;
+}
+
+int wire_trace_orders_create(int directory)
+{
+    unlinkat(directory, WIRE_TRACE_ORDERS_FILE, 0);
+    int fd = openat(directory, WIRE_TRACE_ORDERS_FILE,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int e = give_to_owner(directory, fd);
+    if (e == 0)
+        e = fill_orders(fd);
+    if (e < 0)
+        close(fd);
+    return e < 0 ? e : fd;
+}
+
+int wire_trace_orders_reopen(int directory)
+{
+    struct stat st;
+    if (fstat(directory, &st) < 0 || st.st_uid != geteuid())
+        return -EPERM;
+    int fd =
+        openat(directory, WIRE_TRACE_ORDERS_FILE, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int e = fd < 0 ? -errno : check_orders(fd);
+    if (fd >= 0 && e < 0)
+        close(fd);
+    return e < 0 ? e : fd;
+}
+
 static int map_orders(int fd, const struct wire_trace_orders **ret)
 {
     int e = check_orders(fd);

@@ -172,7 +172,7 @@ def the_directory_of_the_rings(b):
     )
     done = b.run(b.under(python(text)))
     path, mode, files = done.stdout.decode().split(" ", 2)
-    equal((mode, files.strip()), (str(0o700), "['voice', 'wake']"), "mode and files", path)
+    equal((mode, files.strip()), (str(0o700), "['trace.orders', 'voice', 'wake']"), "mode and files", path)
     check(path.startswith("/dev/shm/tidemark-") or not os.access(SHM, os.W_OK), "place", path)
     check(not os.path.exists(path), "the directory is still there", path)
 

@@ -62,8 +62,8 @@ def told(answer):
 
 
 def share(sites):
-    """The middle of what they say."""
-    return sum((s["share_low"] + s["share_high"]) / 2 for s in sites)
+    """What they estimate, which may be 10 % off; the upper end of a share is cut at 1."""
+    return sum(s["share_low"] * s["bytes"] / s["bytes_low"] for s in sites if s["bytes_low"] > 0)
 
 
 def error(sites):
@@ -147,6 +147,20 @@ def by_suspicion(bench):
     return expect_lines(answer, "c_malloc", 0.7)
 
 
+def doubling(bench):
+    """It requests nothing for a while, and fills what it has requested: not a warm-up."""
+    keeps = str(bench.build / "tests/trace_keeps")
+    return expect_lines(bench.answer(keeps, "doubling", "900", options=()), "keep_doubling")
+
+
+def small(bench):
+    """Blocks of 16 bytes take 32."""
+    keeps = str(bench.build / "tests/trace_keeps")
+    answer = bench.answer(keeps, "small", "900", options=())
+    expect(share(growing(answer)) < 1.3, "more than there is", told(answer))
+    return expect_lines(answer, "keep_small")
+
+
 # ---- no leaks ----
 
 
@@ -185,7 +199,7 @@ def main():
              "C's malloc() through ctypes": c_malloc, "items that a list keeps": kept_items,
              "items made on threads": lambda b: kept_items(b, "in_a_thread"),
              "one of two hundred sites": one_of_two_hundred, "freed at the end": freed_at_the_end,
-             "armed by suspicion": by_suspicion, "a warm-up": warm_up, "a bounded buffer": bounded,
+             "armed by suspicion": by_suspicion, "an array that doubles": doubling, "small blocks": small, "a warm-up": warm_up, "a bounded buffer": bounded,
              "a clean program": clean, "left out": left_out}
     return runner.run_all([runner.Case(name, functools.partial(function, bench))
                            for name, function in cases.items()

@@ -24,17 +24,25 @@ BEYOND_3 = 0.0027  # of a normal distribution
 SURELY = 4  # standard errors: wrong once in 16,000
 
 
+def taken_for(size):
+    """What glibc takes for a block on 64-bit machines."""
+    return max(32, (size + 8 + 15) // 16 * 16)
+
+
 class Case:
     """One site in one run."""
 
     def __init__(self, name, kept, made, site, interval):
-        self.name, self.kept, self.made = name, kept, made
         self.size = int(name.split("_")[1])
+        count, taken = kept // self.size, taken_for(self.size)
+        self.name, self.kept, self.made = name, count * taken, made // self.size * taken
         self.live, self.error, self.allocated = site["live"], site["live_error"], site["allocated"]
-        weight = self.size / -math.expm1(-(self.size + 1) / interval)
-        # Each sample of weight w stands for w / n allocations: the variance is n (w - n) for each.
-        self.sigma = math.sqrt(kept * (weight - self.size))
-        missed = kept / self.size * math.exp(-(self.size + 1) / interval)
+        chance = -math.expm1(-(self.size + 1) / interval)
+        weight = taken / chance
+        # Each sample stands for w / n allocations: the variance is n (w - n) for each.
+        self.sigma = math.sqrt(self.kept * (weight - taken))
+        kept = self.kept
+        missed = count * math.exp(-(self.size + 1) / interval)
         self.is_certain = missed < 1e-3
         # Where few allocations are missed, or few sampled, sums are not normal: 3 standard errors
         # say nothing there.

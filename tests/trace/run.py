@@ -175,6 +175,72 @@ def names_a_leak_with_it_behind(bench, allocator):
         os.remove(bench.run_file)
 
 
+# ---- the tracer's own memory ----
+
+OWN_KB = 64  # what it may add to the program's own memory; its tables alone have 440
+
+
+def own_memory(bench, option):
+    """{moment: (KB of its own, KB shared)}, and the answer"""
+    answer = os.path.join(bench.folder.name, "answer.json")
+    done = subprocess.run([bench.tidemark, "run", option, "--no-store", "--quiet", "--json", answer,
+                           "--", bench.tool("trace_own_memory"), "300"],
+                          capture_output=True, text=True, timeout=120)
+    expect(done.returncode == 0, "exit status %d" % done.returncode, done.stderr)
+    said = re.findall(r"^(\w+) (\d+) (\d+)$", done.stdout, re.M)
+    return ({moment: (int(own), int(shared)) for moment, own, shared in said},
+            json.loads(pathlib.Path(answer).read_text()))
+
+
+def adds_nothing_to_the_memory_of_the_program(bench):
+    """The tables of an armed process would look like growth, and just while a leak is measured."""
+    bare, _ = own_memory(bench, "--no-trace")
+    armed, answer = own_memory(bench, "--trace=8KB")
+    expect(armed["samples"][1] > bare["samples"][1] + 4096, "not armed", armed)
+    for moment, (own, _) in bare.items():
+        expect(armed[moment][0] <= own + OWN_KB, "%s: %s KB, not %s" % (moment, armed, bare))
+    shared = [s for s in answer["series"] if s["kind"] in ("host.shmem", "shm")]
+    expect(all(s["last"] <= OWN_KB << 10 for s in shared), "shared memory of the tracer's", shared)
+
+
+# ---- other profilers ----
+
+
+def calls_nothing_that_a_profiler_hooks_in_the_copy_for_a_census(bench):
+    """memray's file is the program's too: what its functions write in the copy breaks it."""
+    program = ("import time\n"
+               "kept = []\n"
+               "for n in range(150):\n"
+               "    kept.append([bytearray(1000) for _ in range(50)])\n"
+               "    print('step', n, flush=True)\n"
+               "    time.sleep(.01)\n")
+    answer = os.path.join(bench.folder.name, "answer.json")
+    done = subprocess.run([bench.tidemark, "run", "--quiet", "--no-store", "--json", answer, "--",
+                           PYTHON, "-c", program], capture_output=True, text=True, timeout=120,
+                          env=dict(os.environ, LD_PRELOAD=bench.tool("libtrace_hooked.so")))
+    said = re.search(r"^hooked in a copy (\d+)$", done.stderr, re.M)
+    expect(done.returncode == 0 and said, "it did not end well", done.stderr)
+    censuses = json.loads(pathlib.Path(answer).read_text()).get("censuses")
+    expect(censuses, "no census", censuses)
+    expect(said.group(1) == "0", "%s calls" % said.group(1))
+
+
+# ---- sandboxes ----
+
+
+def harms_no_program_that_gave_up_system_calls(bench):
+    """Its memory is suspect, and it is not traced: a sample's system calls would end it."""
+    for steps in ("20", "500"):
+        done = subprocess.run([bench.tidemark, "run", "--quiet", "-o", bench.run_file, "--",
+                               bench.tool("trace_sandboxed"), steps],
+                              capture_output=True, text=True, timeout=120)
+        if done.returncode == 77:
+            raise Skipped("there is no seccomp")
+        expect(done.returncode == 0, "exit status %d" % done.returncode, done.stdout[-100:])
+        expect(bench.traced() is None, "traced", done.stderr)
+        os.remove(bench.run_file)
+
+
 # ---- sanitizers ----
 
 
@@ -407,7 +473,10 @@ CASES = [names_a_plain_leak, names_operators_of_cpp, names_who_asked_the_c_libra
          names_who_asked_the_program_for_malloc, names_a_file_loaded_later,
          names_a_file_loaded_and_unloaded_each_time,
          passes_on_between_others_that_ask_for_the_next, names_what_ctypes_gets_from_the_c_library,
-         stays_out_of_a_checking_program, leaves_a_file_alone_that_is_bound_to_the_c_library,
+         adds_nothing_to_the_memory_of_the_program, stays_out_of_a_checking_program,
+         harms_no_program_that_gave_up_system_calls,
+         calls_nothing_that_a_profiler_hooks_in_the_copy_for_a_census,
+         leaves_a_file_alone_that_is_bound_to_the_c_library,
          traces_a_running_program_and_leaves, traces_a_running_training_and_leaves,
          traces_a_running_program_that_loads_files,
          traces_a_running_program_with_another_allocator, comes_and_goes_in_a_busy_program,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -112,6 +113,41 @@ void mode_signals(void)
     require(heard > 0, "no signal was heard");
     fprintf(stderr, "heard %llu, allocated %llu\n", (unsigned long long) heard,
             (unsigned long long) allocated);
+}
+
+/* ---- a stack that is hardly large enough ---- */
+
+#define GUARD 4096u
+#define SMALL 8192u /* SIGSTKSZ, as it was when processors had fewer registers */
+
+static void on_small_stack(int number)
+{
+    int kept = errno;
+    (void) number;
+    for (unsigned i = 0; i < 16; i++) {
+        char *at = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        require(at != MAP_FAILED, "no memory");
+        at[0] = 1;
+        munmap(at, 65536);
+    }
+    count(16);
+    atomic_fetch_add(&heard, 1);
+    errno = kept;
+}
+
+void mode_small_stack(void)
+{
+    char *memory = mmap(NULL, SMALL + 2 * GUARD, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(memory != MAP_FAILED && mprotect(memory + GUARD, SMALL, PROT_READ | PROT_WRITE) == 0,
+            "no stack");
+    stack_t alternate = {.ss_sp = memory + GUARD, .ss_size = SMALL};
+    require(sigaltstack(&alternate, NULL) == 0, "no alternate stack");
+    hear(SIGALRM, on_small_stack, SA_ONSTACK);
+    tick(ITIMER_REAL, 1000);
+    for (uint64_t seed = 1; !is_over(); seed += 1000)
+        allocate_some(seed, 500);
+    tick(ITIMER_REAL, 0);
+    require(heard > 0, "no signal was heard");
 }
 
 /* ---- jumps out of the middle, and threads that are ended ---- */

@@ -190,11 +190,19 @@ static const struct {
     const char *name;
     void (*run)(void);
 } modes[] = {
-    {"family", mode_family},       {"other-allocator", mode_other_allocator},
-    {"mappings", mode_mappings}, {"forks", mode_forks},
-    {"signals", mode_signals},     {"loading", mode_loading},   {"stacks", mode_stacks},
-    {"jumps", mode_jumps},         {"coroutines", mode_coroutines},
-    {"overflow", mode_overflow},   {"segfault", mode_segfault}, {"abort", mode_abort},
+    {"family", mode_family},
+    {"other-allocator", mode_other_allocator},
+    {"mappings", mode_mappings},
+    {"forks", mode_forks},
+    {"small-stack", mode_small_stack},
+    {"signals", mode_signals},
+    {"loading", mode_loading},
+    {"stacks", mode_stacks},
+    {"jumps", mode_jumps},
+    {"coroutines", mode_coroutines},
+    {"overflow", mode_overflow},
+    {"segfault", mode_segfault},
+    {"abort", mode_abort},
     {"exit", mode_exit},
 };
 

@@ -36,7 +36,8 @@ void require(bool holds, const char *what);
 void count(uint64_t allocations);
 bool is_over(void); /* the time to run has passed */
 extern unsigned thread_count;
-/* Runs it in so many threads, each with its number, and waits for them. `stack`: bytes; 0: usual. */
+/* Runs it in so many threads, each with its number, and waits for them. `stack`: bytes; 0: usual.
+ */
 void in_threads(unsigned threads, size_t stack, void *(*run)(void *number));
 /* Allocates, resizes and frees for so many rounds; some blocks go to other threads. */
 void allocate_some(uint64_t seed, unsigned rounds);
@@ -51,6 +52,7 @@ void mode_other_allocator(void); /* the same without what others than the C libr
 void mode_mappings(void);
 void mode_forks(void);
 void mode_signals(void);
+void mode_small_stack(void);
 void mode_loading(void);
 void mode_stacks(void);
 void mode_jumps(void);

@@ -119,6 +119,35 @@ TEST(looks__sum_what_every_site_keeps)
     free(t);
 }
 
+static double kept_of_one(enum wire_trace_kind kind, uint64_t size, double weight)
+{
+    struct wire_trace_layout *t = trace_file_new(65536);
+    struct site_looks *l = site_looks_new();
+    uint64_t words[] = {trace_python(t, "train", "/home/me/train.py", 1)};
+    t->is_glibc_heap = 1;
+    trace_sample(t, trace_stack(t, kind, words, 1), size, (float) weight, 1.5);
+    struct sites *s = look(l, t, 2) == 0 ? site_looks_sites(l, name, NULL) : NULL;
+    double kept = s ? s->kept : (double) NAN;
+    double variance = s ? s->points[s->point_count - 1].variance : (double) NAN;
+    double taken = kept * (double) size / weight;
+    sites_free(s);
+    site_looks_free(l);
+    free(t);
+    return fabs(variance - kept * (kept - taken)) < 1 ? kept : (double) NAN;
+}
+
+TEST(looks__count_what_the_c_library_takes_for_a_block)
+{
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_MALLOC, 1, 1000), 32000, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_MALLOC, 16, 1600), 3200, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_MALLOC, 24, 2400), 3200, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_MALLOC, 25, 2500), 4800, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_PYTHON, 24, 2400), 3200, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_PYTHON, 512, 5120), 5120, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_PYTHON, 600, 6000), 6080, 0.1);
+    CHECK_NEAR(kept_of_one(WIRE_TRACE_MAPPED, 4096, 4096), 4096, 0.1);
+}
+
 TEST(looks__skip_torn_records_and_nonsense)
 {
     struct wire_trace_layout *t = trace_file_new(65536);

@@ -154,6 +154,33 @@ TEST(traced__a_line_that_warmed_up_has_stopped)
     end(&p);
 }
 
+TEST(traced__nothing_has_stopped_where_the_process_fills_what_was_requested)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    add_site(&p, "malloc", "doubles", 7, warms_up, 0.01);
+    CHECK(look(&p, 20 * MB, NAN, &t) && t.count == 1 && t.lines[0].has_stopped);
+    traced_heed_growth(p.m, MB / 2, &t);
+    CHECK(t.lines[0].has_stopped);
+    traced_heed_growth(p.m, 4 * MB, &t);
+    CHECK(!t.lines[0].has_stopped);
+    end(&p);
+}
+
+TEST(traced__a_line_has_stopped_where_others_gain_what_the_process_does)
+{
+    struct traced_process p;
+    struct traced t;
+    begin(&p);
+    add_site(&p, "malloc", "leak", 7, grows, ERROR);
+    add_site(&p, "malloc", "warm_up", 7, warms_up, 0.01);
+    CHECK(look(&p, 60 * MB, 60 * MB, &t));
+    traced_heed_growth(p.m, MB, &t);
+    CHECK(line_of(&t, "warm_up")->has_stopped);
+    end(&p);
+}
+
 TEST(traced__a_line_is_not_stopped_where_its_samples_cannot_tell)
 {
     struct traced_process p;

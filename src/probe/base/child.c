@@ -163,13 +163,19 @@ static void close_files(void)
 
 #define NICENESS 5
 
+/* Past the C library, as in pages.h: memray notes the names of threads. */
+static void set(int what, uintptr_t value)
+{
+    (void) syscall(SYS_prctl, what, value, 0L, 0L, 0L);
+}
+
 static void settle_in(unsigned seconds)
 {
-    prctl(PR_SET_NAME, WIRE_CENSUS_PROCESS);
+    set(PR_SET_NAME, (uintptr_t) WIRE_CENSUS_PROCESS);
     die_by_default();
     child_end_within(seconds);
     be_killed_first();
-    prctl(PR_SET_DUMPABLE, 0); /* last, because it changes the owner of the files in /proc/self */
+    set(PR_SET_DUMPABLE, 0); /* last, because it changes the owner of the files in /proc/self */
     close_files();
     setpriority(PRIO_PROCESS, 0, NICENESS);
     use_own_memory();

@@ -1,5 +1,6 @@
 /* probe/base/frames.c: variables of running functions, read from the interpreter's own frames. */
 #include "probe/base/frames.h"
+#include "probe/base/pages.h"
 
 #include "probe/base/code.h"
 #include "probe/base/heap.h"
@@ -7,7 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define FRAMES_MOST 4096u /* of one thread */
 #define THREADS_MOST 4096u
@@ -366,11 +366,8 @@ static const char *keep(struct texts *t, const char *text)
 
 static void texts_clear(struct texts *t)
 {
-    if (!t->bytes) {
-        void *bytes =
-            mmap(NULL, TEXT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        t->bytes = bytes == MAP_FAILED ? NULL : bytes;
-    }
+    if (!t->bytes)
+        t->bytes = pages_map(NULL, TEXT_BYTES, MAP_PRIVATE);
     t->used = 0;
 }
 

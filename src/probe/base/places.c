@@ -1,17 +1,16 @@
 /* probe/base/places.c: a hash table in mapped memory, at most half full. */
 #include "probe/base/places.h"
 
+#include "probe/base/pages.h"
+
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 static size_t shared_bytes;
 
 static void *map(size_t bytes, int more_flags)
 {
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_PRIVATE | more_flags, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    return pages_map(NULL, bytes, MAP_PRIVATE | more_flags);
 }
 
 void *places_map(size_t bytes)
@@ -22,7 +21,7 @@ void *places_map(size_t bytes)
 void places_unmap(void *memory, size_t bytes)
 {
     if (memory)
-        munmap(memory, bytes);
+        pages_unmap(memory, bytes);
 }
 
 #define PAGE_BYTES 4096u
@@ -34,9 +33,8 @@ static size_t in_pages(size_t bytes)
 
 void *places_map_shared(size_t bytes)
 {
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | MAP_SHARED | MAP_POPULATE, -1, 0);
-    if (memory == MAP_FAILED)
+    void *memory = pages_map(NULL, bytes, MAP_SHARED | MAP_POPULATE);
+    if (!memory)
         return NULL;
     shared_bytes += in_pages(bytes);
     return memory;
@@ -46,7 +44,7 @@ void places_unmap_shared(void *memory, size_t bytes)
 {
     if (!memory)
         return;
-    munmap(memory, bytes);
+    pages_unmap(memory, bytes);
     shared_bytes -= in_pages(bytes);
 }
 

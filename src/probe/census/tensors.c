@@ -1,5 +1,6 @@
 /* probe/census/tensors.c: reads facts of tensors by the learned layout. */
 #include "probe/census/tensors.h"
+#include "probe/base/pages.h"
 
 #include "probe/base/heap.h"
 #include "probe/base/peek.h"
@@ -7,7 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define ATTEMPTS 3         /* to learn, if torch is there but its layout was not understood */
 #define DIMS_MOST 4096     /* with more it is not a tensor */
@@ -267,9 +267,8 @@ static size_t walk_size(size_t room)
 
 static bool walk_map(struct walk *w, size_t room)
 {
-    void *memory =
-        mmap(NULL, walk_size(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    void *memory = pages_map(NULL, walk_size(room), MAP_PRIVATE);
+    if (!memory)
         return false;
     w->slots = memory;
     w->nodes = (uint64_t *) (w->slots + room * SLOTS_A_NODE);
@@ -279,7 +278,7 @@ static bool walk_map(struct walk *w, size_t room)
 
 static void walk_unmap(const struct walk *w)
 {
-    munmap(w->slots, walk_size(w->room));
+    pages_unmap(w->slots, walk_size(w->room));
 }
 
 /* The node's slot, or the free slot where it belongs. */

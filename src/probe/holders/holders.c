@@ -1,5 +1,6 @@
 /* probe/holders/holders.c: searches for holders, and chooses the best path to each object. */
 #include "probe/holders/holders.h"
+#include "probe/base/pages.h"
 
 #include "probe/base/frames.h"
 #include "probe/base/heap.h"
@@ -9,7 +10,6 @@
 
 #include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #define FOLLOWED_MOST 1024u
@@ -427,9 +427,8 @@ static size_t give(struct search *s, size_t followed, struct holder *ret, size_t
 
 static size_t find(py_object *const *objects, size_t count, struct holder *ret, size_t most)
 {
-    struct search *s =
-        mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (s == (struct search *) MAP_FAILED)
+    struct search *s = pages_map(NULL, sizeof(*s), MAP_PRIVATE);
+    if (!s)
         return 0;
     clock_gettime(CLOCK_MONOTONIC, &s->begun);
     take_evenly(s, objects, count);
@@ -440,7 +439,7 @@ static size_t find(py_object *const *objects, size_t count, struct holder *ret, 
         search(s, true);
     }
     size_t given = speaks_for_most(s, followed) ? give(s, followed, ret, most) : 0;
-    munmap(s, sizeof(*s));
+    pages_unmap(s, sizeof(*s));
     return given;
 }
 
@@ -496,9 +495,8 @@ static size_t give_all(struct search *s, struct holder *ret, size_t most)
 
 static size_t find_all(py_object *o, struct holder *ret, size_t most)
 {
-    struct search *s =
-        mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (s == (struct search *) MAP_FAILED)
+    struct search *s = pages_map(NULL, sizeof(*s), MAP_PRIVATE);
+    if (!s)
         return 0;
     clock_gettime(CLOCK_MONOTONIC, &s->begun);
     s->for_all = true;
@@ -506,7 +504,7 @@ static size_t find_all(py_object *o, struct holder *ret, size_t most)
     s->count = 1;
     search_all(s);
     size_t given = give_all(s, ret, most);
-    munmap(s, sizeof(*s));
+    pages_unmap(s, sizeof(*s));
     return given;
 }
 

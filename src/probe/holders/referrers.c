@@ -1,10 +1,9 @@
 /* probe/holders/referrers.c: finds referrers of objects, one pass over the heap at a time. */
 #include "probe/holders/referrers.h"
+#include "probe/base/pages.h"
 
 #include "probe/base/frames.h"
 #include "probe/base/heap.h"
-
-#include <sys/mman.h>
 
 #include <string.h>
 
@@ -26,9 +25,8 @@ static size_t bytes_of_all(void)
 
 static bool get_memory(struct referrers *r)
 {
-    char *all =
-        mmap(NULL, bytes_of_all(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == (char *) MAP_FAILED)
+    char *all = pages_map(NULL, bytes_of_all(), MAP_PRIVATE);
+    if (!all)
         return false;
     r->likely = (uint64_t *) all;
     r->nodes = (struct referrers_node *) (all + (1u << LIKELY_BITS) / 8);
@@ -41,7 +39,7 @@ static bool get_memory(struct referrers *r)
 void referrers_end(struct referrers *r)
 {
     if (r->likely)
-        munmap(r->likely, bytes_of_all());
+        pages_unmap(r->likely, bytes_of_all());
     r->likely = NULL;
 }
 

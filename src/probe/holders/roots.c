@@ -1,5 +1,6 @@
 /* probe/holders/roots.c: finds the objects and variables with a name of their own. */
 #include "probe/holders/roots.h"
+#include "probe/base/pages.h"
 
 #include "probe/base/code.h"
 #include "probe/base/heap.h"
@@ -8,7 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define VARIABLES_MOST 32768u
 #define MODULES_MOST 8192u
@@ -175,9 +175,7 @@ static bool get_memory(void)
 {
     if (all)
         return true;
-    void *memory =
-        mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    all = memory == MAP_FAILED ? NULL : memory;
+    all = pages_map(NULL, sizeof(*all), MAP_PRIVATE);
     return all;
 }
 

@@ -1,6 +1,7 @@
 /* probe/trace/frame_words.c: frames as words of the process's file. */
 #include "probe/trace/frame_words.h"
 
+#include "probe/trace/own_pages.h"
 #include "probe/trace/unwind.h"
 
 #include <stdatomic.h>
@@ -93,8 +94,13 @@ uint64_t frame_word_native(struct wire_trace_layout *f, uintptr_t address)
 /* Offsets of texts by their hash: most functions share their file with others. The upper half is of
  * the hash. */
 #define TEXTS 1024u
-static _Atomic uint64_t texts[TEXTS];
+OWN_PAGES static _Atomic uint64_t texts[TEXTS];
 static const struct wire_trace_layout *_Atomic texts_of;
+
+struct range frame_words_pages(void)
+{
+    return OWN_PAGES_OF(texts);
+}
 
 static void forget_texts(const struct wire_trace_layout *f)
 {

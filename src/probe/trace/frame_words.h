@@ -4,6 +4,7 @@
 #define TIDEMARK_PROBE_TRACE_FRAME_WORDS_H
 
 #include "probe/trace/python_stack.h"
+#include "probe/trace/range.h"
 #include "wire/wire.h"
 
 #include <stdint.h>
@@ -16,5 +17,8 @@ uint64_t frame_word_python(struct wire_trace_layout *f, const struct python_stac
 /* The same for a function that somebody else has named. */
 uint64_t frame_word_named(struct wire_trace_layout *f, const char *name, const char *file,
                           uint32_t line);
+
+/* Where a table lies (own_pages.h). */
+struct range frame_words_pages(void);
 
 #endif

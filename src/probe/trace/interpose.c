@@ -539,6 +539,8 @@ static void find_behind(bool before_all)
 static void find_allocator(void)
 {
     allocator = range_of_file((uintptr_t) next.malloc);
+    sampling_heap_is_libcs =
+        range_has(allocator, (uintptr_t) loaded_function("gnu_get_libc_version", 0));
 }
 
 /* What is put into import tables; another thread may be about to ask for files loaded since. */

@@ -1,16 +1,23 @@
 /* probe/trace/mappings.c: where sampled mappings lie, for what is unmapped in parts. */
 #include "probe/trace/mappings.h"
 
+#include "probe/trace/own_pages.h"
+
 #include <stdatomic.h>
 
 #define SLOTS 1024u
 #define CLAIMED 1u /* as a start: no mapping begins there */
 
-static struct {
+OWN_PAGES static struct {
     _Atomic uintptr_t start; /* 0: unused */
     _Atomic uintptr_t end;
 } slots[SLOTS];
 static _Atomic uint32_t reached; /* slots beyond were never used */
+
+struct range mappings_pages(void)
+{
+    return OWN_PAGES_OF(slots);
+}
 
 static bool claim(uint32_t i, uintptr_t expected)
 {

@@ -3,6 +3,8 @@
 #ifndef TIDEMARK_PROBE_TRACE_MAPPINGS_H
 #define TIDEMARK_PROBE_TRACE_MAPPINGS_H
 
+#include "probe/trace/range.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +22,8 @@ bool mappings_take(struct mapping range, struct mapping *ret);
 bool mappings_take_at(uintptr_t start);
 bool mappings_is_empty(void);
 void mappings_clear(void);
+
+/* Where the table lies (own_pages.h). */
+struct range mappings_pages(void);
 
 #endif

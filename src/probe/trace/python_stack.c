@@ -4,6 +4,7 @@
 #include "probe/base/code.h"
 #include "probe/base/frames.h"
 #include "probe/base/heap.h"
+#include "probe/trace/own_pages.h"
 #include "probe/trace/python_lines.h"
 #include "probe/trace/python_loop.h"
 #include "probe/trace/python_text.h"
@@ -133,7 +134,12 @@ void python_stack_file(const void *code, char *ret, size_t most)
 #define LINE_BITS 24
 #define LINE_MASK ((UINT64_C(1) << LINE_BITS) - 1)
 
-static _Atomic uint64_t cache[CACHE_WORDS];
+OWN_PAGES static _Atomic uint64_t cache[CACHE_WORDS];
+
+struct range python_stack_pages(void)
+{
+    return OWN_PAGES_OF(cache);
+}
 
 static int line_at(const void *code, int instruction)
 {

@@ -3,6 +3,8 @@
 #ifndef TIDEMARK_PROBE_TRACE_PYTHON_STACK_H
 #define TIDEMARK_PROBE_TRACE_PYTHON_STACK_H
 
+#include "probe/trace/range.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +48,8 @@ void python_stack_file(const void *code, char *ret, size_t most);
 int python_stack_first_line(const void *code);
 /* Differs for another code object at the same address, as well as can be told. Never 0. */
 uint64_t python_stack_key(const void *code);
+
+/* Where a table lies (own_pages.h). */
+struct range python_stack_pages(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* probe/trace/rules.c: packs rows, and keeps them by address. */
 #include "probe/trace/rules.h"
 
+#include "probe/trace/own_pages.h"
+
 #include <stdatomic.h>
 
 #define WORD ((int32_t) sizeof(uintptr_t))
@@ -93,8 +95,13 @@ struct pair {
     _Atomic uint64_t first, second;
 };
 
-static struct pair pairs[1u << PLACE_BITS];
+OWN_PAGES static struct pair pairs[1u << PLACE_BITS];
 static _Atomic unsigned generation;
+
+struct range rules_pages(void)
+{
+    return OWN_PAGES_OF(pairs);
+}
 
 static struct pair *place_of(uintptr_t address)
 {

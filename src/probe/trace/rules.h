@@ -4,6 +4,7 @@
 #define TIDEMARK_PROBE_TRACE_RULES_H
 
 #include "probe/trace/cfi.h"
+#include "probe/trace/range.h"
 
 /*
  * A rule says how to get from (return address, stack pointer, rbp) of a frame to those of its
@@ -54,5 +55,8 @@ void rules_forget(void);
 rule rules_find(uintptr_t address);
 /* `generation`: as it was before the row was read. */
 void rules_learn(uintptr_t address, rule r, unsigned generation);
+
+/* Where the table lies (own_pages.h). */
+struct range rules_pages(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include "probe/trace/interpreter.h"
 #include "probe/trace/mappings.h"
 #include "probe/trace/random.h"
+#include "probe/trace/room.h"
 #include "probe/trace/stacks.h"
 #include "probe/trace/table.h"
 #include "probe/trace/tracer.h"
@@ -118,13 +119,15 @@ static bool keep(struct wire_trace_layout *f, uint64_t address, struct wire_trac
 }
 
 static void record(struct wire_trace_layout *f, struct sampling_thread *t, uint64_t address,
-                   size_t size, enum wire_trace_kind kind, uint64_t now)
+                   size_t size, enum wire_trace_kind kind, uint64_t now, bool has_room)
 {
     double weight = wire_trace_weight(size, t->interval);
-    uint32_t stack = stacks_here(f, kind, now);
+    uint32_t stack = has_room ? stacks_here(f, kind, now) : stacks_none(f);
+    bool is_libcs = atomic_load_explicit(&sampling_heap_is_libcs, memory_order_relaxed);
     struct wire_trace_sample s = {
         .size = size, .weight = (float) weight, .stack = stack, .birth = birth(f, now)};
-    stacks_count(f, stack, weight);
+    stacks_count(f, stack,
+                 weight * (double) wire_trace_taken(size, kind, is_libcs) / (double) size);
     atomic_fetch_add(&f->samples, 1);
     keep(f, address, s, kind == WIRE_TRACE_MAPPED);
     if (count_live(f) > FULL)
@@ -134,14 +137,24 @@ static void record(struct wire_trace_layout *f, struct sampling_thread *t, uint6
 static void sample(struct sampling_thread *t, void *address, size_t size, enum wire_trace_kind kind)
 {
     uint64_t now = wire_now();
-    tracer_look();
-    struct wire_trace_layout *f = tracer_enter_or_open();
+    bool has_room = room_is_enough();
+    if (has_room)
+        tracer_look();
+    struct wire_trace_layout *f = has_room ? tracer_enter_or_open() : tracer_enter();
     if (!f)
         return;
     if (address && size)
-        record(f, t, (uintptr_t) address, size, kind, now);
+        record(f, t, (uintptr_t) address, size, kind, now, has_room);
     pace(f, t, now);
     tracer_leave();
+    if (has_room)
+        interpreter_ask();
+}
+
+static void look(void)
+{
+    tracer_look();
+    interpreter_ask();
 }
 
 void sampling_take(void *address, size_t size, enum wire_trace_kind kind)
@@ -157,9 +170,8 @@ void sampling_take(void *address, size_t size, enum wire_trace_kind kind)
     if (t->interval > 0)
         sample(t, address, size, kind);
     else
-        tracer_look();
+        look();
     draw(t);
-    interpreter_ask();
     atomic_signal_fence(memory_order_seq_cst);
     t->is_busy = false;
     errno = kept;

@@ -24,6 +24,7 @@ struct sampling_thread {
     bool is_busy;    /* inside sampling_take() and the like: what it allocates is not sampled */
 
     uintptr_t stack_low, stack_high;   /* this part of its stack can be read */
+    uintptr_t room_low, room_high;     /* from here down to there it can be used: room.h */
     uint64_t paced_since, paced_spent; /* ns; what its samples cost since then */
     double paced_interval;
 };
@@ -122,6 +123,9 @@ void sampling_freeze(void);
 void sampling_forked(void);
 /* Disarms and closes the file. */
 void sampling_end(void);
+
+/* malloc() is the C library's own: known where allocations are brought here. */
+extern _Atomic bool sampling_heap_is_libcs __attribute__((visibility("hidden")));
 
 /* The program calls functions of this library: WIRE_TRACE_INTERPOSED; another's:
  * WIRE_TRACE_UNDECIDED; or the heap is a sanitizer's. Allocates. */

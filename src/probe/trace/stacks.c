@@ -250,6 +250,12 @@ uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind, uin
     return find(f, &t, place);
 }
 
+uint32_t stacks_none(struct wire_trace_layout *f)
+{
+    atomic_fetch_add(&f->stackless, 1);
+    return WIRE_TRACE_STACKS;
+}
+
 uint32_t stacks_of(struct wire_trace_layout *f, struct stack_place place, const uint64_t *words,
                    size_t depth)
 {

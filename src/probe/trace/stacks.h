@@ -9,8 +9,11 @@
 #include <stdint.h>
 
 /* The number of the calling thread's stack, with this kind of allocation; WIRE_TRACE_STACKS: no
- * room for it, which is counted. `now`: wire_now(). Uses some 6 KB of the stack. */
+ * room for it, which is counted. `now`: wire_now(). Uses some 8 KB of the stack (room.h). */
 uint32_t stacks_here(struct wire_trace_layout *f, enum wire_trace_kind kind, uint64_t now);
+
+/* WIRE_TRACE_STACKS, counted: the thread has no room to look at its stack. */
+uint32_t stacks_none(struct wire_trace_layout *f);
 
 /* The number of a stack that somebody else has recorded: words of frames, the innermost first. */
 struct stack_place {

@@ -1,6 +1,7 @@
 /* probe/trace/table.c: the live samples, in the process's file. */
 #include "probe/trace/table.h"
 
+#include "probe/trace/own_pages.h"
 #include "probe/trace/random.h"
 #include "probe/trace/sampling.h"
 
@@ -9,7 +10,7 @@
 /* ---- the filter ---- */
 
 _Atomic bool sampling_is_used;
-_Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS];
+OWN_PAGES _Atomic uint8_t sampling_filter[1u << SAMPLING_FILTER_BITS];
 static bool keeps_any;
 
 #define STAYS UINT8_MAX /* a count that got so high is not exact any more */
@@ -38,6 +39,19 @@ void table_clear_filter(void)
             if (sampling_filter[i] != STAYS)
                 sampling_filter[i] = 0;
     sampling_is_used = keeps_any;
+}
+
+struct range table_filter_pages(void)
+{
+    return OWN_PAGES_OF(sampling_filter);
+}
+
+bool table_unshare_filter(void)
+{
+    struct range pages = table_filter_pages();
+    bool is_done = keeps_any ? own_pages_unshare(pages) : own_pages_clear(pages);
+    sampling_is_used = keeps_any;
+    return is_done;
 }
 
 void table_keep_in_filter(const void *address)

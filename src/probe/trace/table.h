@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_PROBE_TRACE_TABLE_H
 #define TIDEMARK_PROBE_TRACE_TABLE_H
 
+#include "probe/trace/range.h"
 #include "wire/wire.h"
 
 #include <stdbool.h>
@@ -26,6 +27,11 @@ bool table_take(struct wire_trace_layout *f, uint64_t address, struct wire_trace
  * `random`: the state of a generator. One thread at a time.
  */
 void table_thin(struct wire_trace_layout *f, double interval, uint64_t *random);
+
+/* Where the filter lies (own_pages.h). In the child of a fork, and at the end of all sampling, it
+ * gets private pages with nothing in it but what stays. False: no memory. */
+struct range table_filter_pages(void);
+bool table_unshare_filter(void);
 
 /* Before a new file is used: nothing in the filter but what stays. */
 void table_clear_filter(void);

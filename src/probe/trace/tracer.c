@@ -2,8 +2,14 @@
 #include "probe/trace/tracer.h"
 
 #include "probe/base/libc.h"
+#include "probe/base/pages.h"
+#include "probe/trace/frame_words.h"
 #include "probe/trace/mappings.h"
+#include "probe/trace/own_pages.h"
+#include "probe/trace/python_stack.h"
 #include "probe/trace/range.h"
+#include "probe/trace/room.h"
+#include "probe/trace/rules.h"
 #include "probe/trace/sampling.h"
 #include "probe/trace/table.h"
 #include "probe/trace/unwind.h"
@@ -25,6 +31,8 @@
 #define SHORTEN_DOUBLED 10u /* ... doubled with each, at most so often */
 #define PATIENCE 1000       /* times PAUSE: how long the end waits for other threads */
 #define PAUSE 100000        /* ns */
+
+atomic_bool sampling_heap_is_libcs;
 
 static struct {
     char directory[DIRECTORY]; /* "": not begun */
@@ -51,6 +59,7 @@ static struct {
     atomic_bool is_frozen;
     _Atomic uint32_t users; /* threads that may be using it */
     _Atomic uint64_t next_file_try;
+    bool shares_tables;
 } tracer;
 
 /* ---- is this the process that began? ---- */
@@ -61,11 +70,11 @@ static const _Atomic uint32_t *own_page;
 
 static void mark_own(void)
 {
-    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
+    void *page = pages_map(NULL, 4096, MAP_PRIVATE);
+    if (!page)
         return;
     if (madvise(page, 4096, MADV_WIPEONFORK) < 0) {
-        munmap(page, 4096);
+        pages_unmap(page, 4096);
         return;
     }
     atomic_store((_Atomic uint32_t *) page, 1);
@@ -78,6 +87,46 @@ static bool is_own(void)
                     : getpid() == tracer.pid;
 }
 
+/* ---- the tables ---- */
+
+/* The filter comes first. */
+#define TABLES 5
+
+static void find_tables(struct range ret[TABLES])
+{
+    ret[0] = table_filter_pages();
+    ret[1] = rules_pages();
+    ret[2] = mappings_pages();
+    ret[3] = frame_words_pages();
+    ret[4] = python_stack_pages();
+}
+
+/* Before the file is there: once the watcher sees that, it subtracts both. */
+static void share_tables(void)
+{
+    struct range tables[TABLES];
+    find_tables(tables);
+    for (int i = 0; i < TABLES && !tracer.shares_tables; i++)
+        (void) own_pages_share(tables[i]);
+    tracer.shares_tables = true;
+}
+
+/* A child that cannot have tables of its own would change those of its parent: it never samples. */
+static void unshare_tables(void)
+{
+    struct range tables[TABLES];
+    bool is_done = true;
+    if (!tracer.shares_tables)
+        return;
+    find_tables(tables);
+    for (int i = 1; i < TABLES; i++)
+        is_done = own_pages_clear(tables[i]) && is_done;
+    is_done = table_unshare_filter() && is_done;
+    tracer.shares_tables = false;
+    if (!is_done)
+        tracer.directory[0] = '\0';
+}
+
 /* ---- the file ---- */
 
 static void note_state(struct wire_trace_layout *f)
@@ -87,6 +136,7 @@ static void note_state(struct wire_trace_layout *f)
     atomic_store(&f->coverage, tracer.coverage);
     atomic_store(&f->is_native, unwind_is_possible());
     atomic_store(&f->is_python, tracer.is_python);
+    atomic_store(&f->is_glibc_heap, atomic_load(&sampling_heap_is_libcs));
     atomic_store(&f->generation, atomic_load(&tracer.generation));
     atomic_store(&f->interval, interval);
     atomic_store(&f->armed, interval != 0);
@@ -103,6 +153,7 @@ static void open_file(void)
     atomic_store(&tracer.next_file_try, now + FILE_RETRY);
     if (!tracer.start)
         tracer.start = wire_own_start();
+    share_tables();
     if (wire_trace_create(tracer.directory, tracer.start, &f) < 0)
         return;
     if (!own_page || !is_own())
@@ -271,11 +322,26 @@ static bool is_look_due(const struct wire_trace_orders *o)
     return tracer.directory[0] && wire_now() >= atomic_load(&tracer.next_try);
 }
 
+/*
+ * True: nothing in the orders is for this process, and nothing has to end. No system call: the
+ * program may have given up most of them, and the kernel would end it.
+ */
+static bool pass_over(const struct wire_trace_orders *o)
+{
+    uint32_t generation = atomic_load(&o->generation);
+    const struct wire_trace_order *order = find(o);
+    if (tracer_interval() > 0 || tracer_wants_blocks() ||
+        (order && (atomic_load(&order->interval) || atomic_load(&order->blocks))))
+        return false;
+    atomic_store(&tracer.generation, generation);
+    return true;
+}
+
 void tracer_look(void)
 {
     const struct wire_trace_orders *o = atomic_load_explicit(&tracer.orders, memory_order_acquire);
     uint64_t signals;
-    if (!is_look_due(o) || !begin_look(&signals))
+    if (!is_look_due(o) || (o && pass_over(o)) || !room_is_enough() || !begin_look(&signals))
         return;
     o = atomic_load(&tracer.orders);
     if (!o)
@@ -353,6 +419,7 @@ void sampling_begin(const char *directory, enum wire_trace_coverage coverage)
     if (!tracer.hears_forks)
         tracer.hears_forks = libc_around_fork(unwind_before_fork, after_fork, sampling_forked) == 0;
     unwind_review();
+    (void) open_orders();
     tracer_begin_thread();
 }
 
@@ -408,6 +475,7 @@ void sampling_forked(void)
     atomic_store(&tracer.next_file_try, wire_now() + FILE_RETRY);
     if (f && !sampling_here.is_busy)
         munmap(f, sizeof(*f));
+    unshare_tables();
     tracer_begin_thread();
     errno = kept;
 }
@@ -417,8 +485,10 @@ static void unmap(struct wire_trace_layout *f)
 {
     for (int i = 0; i < PATIENCE && atomic_load(&tracer.users) != 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
-    if (atomic_load(&tracer.users) == 0)
-        munmap(f, sizeof(*f));
+    if (atomic_load(&tracer.users) != 0)
+        return;
+    munmap(f, sizeof(*f));
+    unshare_tables();
 }
 
 /* Another thread may be reading them: zeros stand there until the next begin, and the file goes. */
