@@ -13,7 +13,7 @@ build: ## build build/tidemark (the default)
 
 page: ## web/built from web/src: only after a change of the page; needs Node
 	@tools/install-packages --check test
-	@cd web && npm ci --ignore-scripts && node node_modules/typescript/bin/tsc --noEmit && node build.mjs
+	@cd web && npm ci --ignore-scripts && npx prettier --log-level warn --write src bench *.mjs && npx tsc --noEmit && node build.mjs
 
 check: ## before every commit: unit tests, command line, recordings, verdicts, layout (2 minutes)
 	@tools/install-packages --check build check

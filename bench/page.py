@@ -60,7 +60,8 @@ def main():
     print("%-42s %12s %8s %8s" % ("ms until drawn", "first paint", "zoom", "pan"))
     for line in done.stdout.splitlines():
         row = json.loads(line)
-        print("%-42s %12.0f %8.0f %8.0f" % (row["what"], row["first"], row["zoom"], row["pan"]))
+        cells = ["%.0f" % row[k] if k in row else "" for k in ("first", "zoom", "pan")]
+        print("%-42s %12s %8s %8s" % (row["what"], *cells))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "built");
-const banner = "/*! tidemark, the page. MIT License. Built from web/src by web/build.mjs; do not edit. */";
+const banner =
+    "/*! tidemark, the page. MIT License. Built from web/src by web/build.mjs; do not edit. */";
 
 const result = await build({
     absWorkingDir: here,
     entryPoints: { page: "src/main.ts", style: "src/page.css" },
     bundle: true,
-    minify: true,
+    minify: !process.env.PLAIN,
     charset: "ascii",
     format: "iife",
     target: ["es2021", "chrome100", "firefox100", "safari15"],
@@ -31,7 +32,9 @@ for (const file of result.outputFiles) {
     const name = names[file.path.slice(out.length + 1)];
     const place = join(out, name);
     if (!process.argv.includes("--check")) await writeFile(place, file.contents);
-    else if (!Buffer.from(file.contents).equals(await readFile(place).catch(() => Buffer.alloc(0)))) {
+    else if (
+        !Buffer.from(file.contents).equals(await readFile(place).catch(() => Buffer.alloc(0)))
+    ) {
         console.error(`web/built/${name} is not what web/src makes. Run: make page`);
         different = true;
     }

@@ -60,6 +60,12 @@ def types_hold():
     return call("node", "node_modules/typescript/bin/tsc", "--noEmit")
 
 
+def source_is_laid_out():
+    need_packages()
+    files = sorted([*WEB.glob("src/*.ts"), *WEB.glob("bench/*"), *WEB.glob("*.mjs"), *HERE.glob("*.mjs")])
+    return call("node", "node_modules/prettier/bin/prettier.cjs", "--config", ".prettierrc", "--list-different", *files)
+
+
 def nothing_is_fetched():
     """Neither script nor style names an address, but those of XML's own names."""
     for name in ("page.js", "page.css"):
@@ -130,7 +136,7 @@ def main():
         runs.make(folder)
         failed = runs.write_pages(pathlib.Path(options.target) / "tidemark", folder)
         cases = [Case("every run file becomes a page", lambda: expect(not failed, failed))]
-        cases += [Case(runner.words(f.__name__), f) for f in (built_is_what_the_source_makes, types_hold, nothing_is_fetched)]
+        cases += [Case(runner.words(f.__name__), f) for f in (built_is_what_the_source_makes, types_hold, source_is_laid_out, nothing_is_fetched)]
         build = pathlib.Path(options.target)
         cases += browser_cases(folder)
         cases += [Case("a running job is shown", functools.partial(a_running_job_is_shown, build)),

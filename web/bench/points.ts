@@ -7,9 +7,16 @@ import { Plot } from "../src/plot";
 import { Pyramid } from "../src/pyramid";
 import { View } from "../src/view";
 
-interface Times { first: number; zoom: number; pan: number }
+interface Times {
+    first: number;
+    zoom: number;
+    pan: number;
+}
 
-const frame = () => new Promise<number>((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)));
+const frame = () =>
+    new Promise<number>((done) =>
+        requestAnimationFrame(() => setTimeout(() => done(performance.now()), 0)),
+    );
 
 async function timed(act: () => void): Promise<number> {
     const start = performance.now();
@@ -18,7 +25,8 @@ async function timed(act: () => void): Promise<number> {
 }
 
 function points(count: number): [Float64Array, Float64Array] {
-    const t = new Float64Array(count), v = new Float64Array(count);
+    const t = new Float64Array(count),
+        v = new Float64Array(count);
     for (let i = 0, seed = 1; i < count; i++) {
         seed = (seed * 48271) % 2147483647;
         t[i] = i * 0.1;
@@ -35,12 +43,19 @@ function place(): HTMLElement {
 }
 
 async function ours(count: number): Promise<Times> {
-    const [t, v] = points(count), at = place(), view = new View();
+    const [t, v] = points(count),
+        at = place(),
+        view = new View();
     view.clock = "s";
     let plot!: Plot;
     const first = await timed(() => {
         const pyramid = Pyramid.ofSamples(t, v);
-        plot = new Plot(view, new Clock({ page: "run" }), { label: "bench", help: "", unit: () => "bytes", height: () => 400 });
+        plot = new Plot(view, new Clock({ page: "run" }), {
+            label: "bench",
+            help: "",
+            unit: () => "bytes",
+            height: () => 400,
+        });
         plot.layers = [new RangeLayer(pyramid, "bytes", () => plot.pixels, undefined)];
         plot.domain = pyramid.extent;
         at.append(plot.element);
@@ -51,14 +66,28 @@ async function ours(count: number): Promise<Times> {
 }
 
 async function others(count: number): Promise<Times> {
-    const [t, v] = points(count), at = place();
+    const [t, v] = points(count),
+        at = place();
     let plot!: uPlot;
     const first = await timed(() => {
-        plot = new uPlot({ width: 1200, height: 400, scales: { x: { time: false } }, series: [{}, { stroke: "#0072b2" }] }, [t, v], at);
+        plot = new uPlot(
+            {
+                width: 1200,
+                height: 400,
+                scales: { x: { time: false } },
+                series: [{}, { stroke: "#0072b2" }],
+            },
+            [t, v],
+            at,
+        );
     });
     const span = count * 0.1;
     const zoom = await timed(() => plot.setScale("x", { min: span * 0.4, max: span * 0.6 }));
-    return { first, zoom, pan: await timed(() => plot.setScale("x", { min: span * 0.46, max: span * 0.66 })) };
+    return {
+        first,
+        zoom,
+        pan: await timed(() => plot.setScale("x", { min: span * 0.46, max: span * 0.66 })),
+    };
 }
 
 Object.assign(window, { bench: { ours, others } });

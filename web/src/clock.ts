@@ -7,11 +7,15 @@ export type ClockName = "step" | "s";
 
 /* Piecewise linear through rising points, and straight on beyond both ends. */
 export class Mapping {
-    constructor(private readonly from: readonly number[], private readonly to: readonly number[]) {}
+    constructor(
+        private readonly from: readonly number[],
+        private readonly to: readonly number[],
+    ) {}
 
     at(x: number): number {
         const { from, to } = this;
-        let low = 0, high = from.length - 1;
+        let low = 0,
+            high = from.length - 1;
         if (high < 1) return x;
         while (high - low > 1) {
             const middle = (low + high) >> 1;
@@ -19,20 +23,33 @@ export class Mapping {
             else high = middle;
         }
         // Beyond an end the pace of the nearer half goes on, not that of two neighbours.
-        if (x > (from[from.length - 1] as number)) low = from.length >> 1, high = from.length - 1;
+        if (x > (from[from.length - 1] as number))
+            (low = from.length >> 1), (high = from.length - 1);
         if (low === high) low--;
-        const a = from[low] as number, b = from[high] as number, p = to[low] as number, q = to[high] as number;
+        const a = from[low] as number,
+            b = from[high] as number,
+            p = to[low] as number,
+            q = to[high] as number;
         if (x > b) return b === a ? q : q + ((x - b) / (b - a)) * (q - p);
         return b === a ? q : p + ((x - a) / (b - a)) * (q - p);
     }
 }
 
 function rising(xs: readonly unknown[], ys: readonly unknown[]): [number[], number[]] {
-    const a: number[] = [], b: number[] = [];
+    const a: number[] = [],
+        b: number[] = [];
     for (let i = 0; i < Math.min(xs.length, ys.length); i++) {
-        const x = xs[i], y = ys[i];
-        if (typeof x !== "number" || typeof y !== "number" || !Number.isFinite(x) || !Number.isFinite(y)) continue;
-        if (a.length && (x <= (a[a.length - 1] as number) || y <= (b[b.length - 1] as number))) continue;
+        const x = xs[i],
+            y = ys[i];
+        if (
+            typeof x !== "number" ||
+            typeof y !== "number" ||
+            !Number.isFinite(x) ||
+            !Number.isFinite(y)
+        )
+            continue;
+        if (a.length && (x <= (a[a.length - 1] as number) || y <= (b[b.length - 1] as number)))
+            continue;
         a.push(x);
         b.push(y);
     }
@@ -51,7 +68,10 @@ export class Clock {
     constructor(run: Run) {
         const [seconds, steps] = rising(run.steps?.seconds ?? [], run.steps?.step ?? []);
         // A run may end before its first step, as far as it was recorded.
-        const last = Math.max(...(run.curves ?? []).map((c) => c.last ?? Infinity), ...(run.curves?.length ? [] : [Infinity]));
+        const last = Math.max(
+            ...(run.curves ?? []).map((c) => c.last ?? Infinity),
+            ...(run.curves?.length ? [] : [Infinity]),
+        );
         this.hasSteps = seconds.length > 1 && last > (seconds[0] as number);
         this.isTimed = run.timed !== false;
         this.start = seconds[0] ?? 0;
@@ -66,7 +86,8 @@ export class Clock {
 
     /* What of a span lies on the axis. */
     domain(name: ClockName, from: number, to: number): readonly [number, number] {
-        if (name === "step" && this.hasSteps && this.start > from && this.start < to) from = this.start;
+        if (name === "step" && this.hasSteps && this.start > from && this.start < to)
+            from = this.start;
         const start = Math.max(0, from - 0.5); // of a single moment, a second around it
         return to > from ? [from, to] : [start, start + 1];
     }

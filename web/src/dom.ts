@@ -9,7 +9,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const FORBIDDEN = /^(on|style$|srcdoc$|src$|href$|xlink:|action$|formaction$)/i;
 
 /* What could hide, turn around or end text: the reports print "?" for it as well. */
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const UNSEEN =
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 export function clean(text: string): string {
     return text.replace(UNSEEN, "?");
@@ -39,7 +40,10 @@ export function add(parent: Node, ...children: readonly Child[]): void {
 
 /* `name` may carry classes: "div.plot.wide". A property that is a function listens to that event. */
 export function h<K extends keyof HTMLElementTagNameMap>(
-    name: K | `${K}.${string}`, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+    name: K | `${K}.${string}`,
+    props: Props = {},
+    ...children: Child[]
+): HTMLElementTagNameMap[K] {
     const [tag, ...classes] = name.split(".");
     const element = document.createElement(tag as string);
     if (classes.length) element.className = classes.join(" ");
@@ -49,7 +53,10 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 }
 
 export function s<K extends keyof SVGElementTagNameMap>(
-    name: K, props: Props = {}, ...children: Child[]): SVGElementTagNameMap[K] {
+    name: K,
+    props: Props = {},
+    ...children: Child[]
+): SVGElementTagNameMap[K] {
     const element = document.createElementNS(SVG, name);
     apply(element, props);
     add(element, ...children);
@@ -64,7 +71,8 @@ export function replace(parent: Element, ...children: readonly Child[]): void {
 
 /* A link to a place below or beside the page, never to another site or scheme. Null: it is neither. */
 export function safeHref(text: unknown): string | null {
-    if (typeof text !== "string" || /^[\s\u0000-\u001f]|^[a-z][a-z0-9+.-]*:|^[/\\]{2}/i.test(text)) return null;
+    if (typeof text !== "string" || /^[\s\u0000-\u001f]|^[a-z][a-z0-9+.-]*:|^[/\\]{2}/i.test(text))
+        return null;
     try {
         const url = new URL(text, document.baseURI);
         return url.origin === new URL(document.baseURI).origin ? url.href : null;
@@ -83,6 +91,13 @@ export function link(href: unknown, ...children: Child[]): HTMLElement {
 
 /* A passage in which `code` stands between backticks, as reports write it. */
 export function prose(text: string): Child[] {
-    return text.split("`").map((piece, i, all) =>
-        i % 2 === 1 && i < all.length - 1 ? h("code", {}, piece) : i % 2 === 1 ? "`" + piece : piece);
+    return text
+        .split("`")
+        .map((piece, i, all) =>
+            i % 2 === 1 && i < all.length - 1
+                ? h("code", {}, piece)
+                : i % 2 === 1
+                  ? "`" + piece
+                  : piece,
+        );
 }

@@ -6,7 +6,13 @@ import type { Flame, Run } from "./document";
 import { choice, dataTable, rebuild, table } from "./table";
 import { bytes, percent } from "./units";
 
-export interface Node { name: string; bytes: number; children: Map<string, Node>; parent: Node | null; depth: number }
+export interface Node {
+    name: string;
+    bytes: number;
+    children: Map<string, Node>;
+    parent: Node | null;
+    depth: number;
+}
 
 const DEEPEST = 200;
 /* Boxes narrower than this share of the picture are not drawn. */
@@ -21,7 +27,8 @@ function node(name: string, parent: Node | null): Node {
 export function parseStacks(text: string, root: string): Node {
     const top = node(root, null);
     for (const line of text.split("\n")) {
-        const cut = line.lastIndexOf(" "), size = Number(line.slice(cut + 1));
+        const cut = line.lastIndexOf(" "),
+            size = Number(line.slice(cut + 1));
         if (cut < 1 || !Number.isFinite(size) || size <= 0) continue;
         let at = top;
         top.bytes += size;
@@ -35,18 +42,58 @@ export function parseStacks(text: string, root: string): Node {
     return top;
 }
 
+/* What a function calls, the largest first. */
+function ranked(n: Node): Node[] {
+    return [...n.children.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
 function kindOf(name: string): string {
-    return /\(.*\.py:\d+\)$/.test(name) ? "python" : /\([^()]*:\d+\)$/.test(name) ? "lined" : /^\(/.test(name) ? "rest" : "native";
+    return /\(.*\.py:\d+\)$/.test(name)
+        ? "python"
+        : /\([^()]*:\d+\)$/.test(name)
+          ? "lined"
+          : /^\(/.test(name)
+            ? "rest"
+            : "native";
 }
 
 export class FlameView {
     readonly element = h("section.flame", { "aria-label": "Flame graph" });
-    private readonly boxes = h("div.boxes", { role: "group", "aria-label": "Call stacks, callers first", keydown: (e: KeyboardEvent) => this.key(e) });
+    private readonly boxes = h("div.boxes", {
+        role: "group",
+        "aria-label": "Call stacks, callers first",
+        keydown: (e: KeyboardEvent) => this.key(e),
+    });
     private readonly where = h("p.where", { "aria-live": "polite" });
-    private readonly search = h("input", { type: "search", placeholder: "Search functions", "aria-label": "Search functions", "data-key": "flame-search", input: () => this.show() });
-    private readonly select = h("select", { "aria-label": "Process", "data-key": "flame-process", change: () => this.open(Number(this.select.value)) });
-    private readonly up = h("button", { type: "button", "data-key": "flame-up", click: () => this.zoom(this.top()) }, "Whole");
-    private readonly values = choice<"growth" | "live">("Value", [["growth", "Growth"], ["live", "Live"]], () => this.value, (v) => { this.value = v; this.open(this.process); });
+    private readonly search = h("input", {
+        type: "search",
+        placeholder: "Search functions",
+        "aria-label": "Search functions",
+        "data-key": "flame-search",
+        input: () => this.show(),
+    });
+    private readonly select = h("select", {
+        "aria-label": "Process",
+        "data-key": "flame-process",
+        change: () => this.open(Number(this.select.value)),
+    });
+    private readonly up = h(
+        "button",
+        { type: "button", "data-key": "flame-up", click: () => this.zoom(this.top()) },
+        "Whole",
+    );
+    private readonly values = choice<"growth" | "live">(
+        "Value",
+        [
+            ["growth", "Growth"],
+            ["live", "Live"],
+        ],
+        () => this.value,
+        (v) => {
+            this.value = v;
+            this.open(this.process);
+        },
+    );
     private readonly behind = h("div");
     private value: "growth" | "live" = "growth";
     private process = 0;
@@ -55,9 +102,25 @@ export class FlameView {
     private drawn = new Map<Node, HTMLButtonElement>();
     private shown = "";
     private path: string[] = [];
+    private deepest = 0;
+    private found = 0;
 
     constructor() {
-        replace(this.element, h("div.section-head", {}, h("h2", {}, "Flame graph"), this.values.element, this.select, this.search, this.up), this.where, this.boxes, this.behind);
+        replace(
+            this.element,
+            h(
+                "div.section-head",
+                {},
+                h("h2", {}, "Flame graph"),
+                this.values.element,
+                this.select,
+                this.search,
+                this.up,
+            ),
+            this.where,
+            this.boxes,
+            this.behind,
+        );
     }
 
     update(run: Run): void {
@@ -69,7 +132,12 @@ export class FlameView {
         if (this.element.hidden) return;
         if (!this.flames.some((f) => f.growth)) this.value = "live";
         this.values.update();
-        replace(this.select, this.flames.map((f, i) => h("option", { value: i, selected: i === this.process }, f.process ?? String(f.pid))));
+        replace(
+            this.select,
+            this.flames.map((f, i) =>
+                h("option", { value: i, selected: i === this.process }, f.process ?? String(f.pid)),
+            ),
+        );
         this.select.hidden = this.flames.length < 2;
         const path = this.path;
         this.open(Math.min(this.process, this.flames.length - 1));
@@ -81,13 +149,30 @@ export class FlameView {
     private open(process: number): void {
         this.process = process;
         const flame = this.flames[process];
-        this.root = parseStacks((this.value === "growth" ? flame?.growth : flame?.live) ?? "", flame?.process ?? "all");
+        this.root = parseStacks(
+            (this.value === "growth" ? flame?.growth : flame?.live) ?? "",
+            flame?.process ?? "all",
+        );
         this.zoom(this.root);
-        rebuild(this.behind, dataTable("flame-table", () => table("Call stacks", [{ name: "Stack" }, { name: "Bytes", number: true }],
-            ((this.value === "growth" ? flame?.growth : flame?.live) ?? "").split("\n").filter(Boolean).map((line) => {
-                const cut = line.lastIndexOf(" ");
-                return [line.slice(0, cut).split(";").join(" → "), bytes(Number(line.slice(cut + 1)))];
-            }))));
+        rebuild(
+            this.behind,
+            dataTable("flame-table", () =>
+                table(
+                    "Call stacks",
+                    ["Stack", "#Bytes"],
+                    ((this.value === "growth" ? flame?.growth : flame?.live) ?? "")
+                        .split("\n")
+                        .filter(Boolean)
+                        .map((line) => {
+                            const cut = line.lastIndexOf(" ");
+                            return [
+                                line.slice(0, cut).split(";").join(" → "),
+                                bytes(Number(line.slice(cut + 1))),
+                            ];
+                        }),
+                ),
+            ),
+        );
     }
 
     private top(): Node {
@@ -106,46 +191,67 @@ export class FlameView {
     }
 
     private show(): void {
-        const words = this.search.value.toLowerCase(), whole = this.top().bytes || 1;
-        const boxes: HTMLElement[] = [];
-        let deepest = 0, found = 0;
-        this.drawn = new Map();
-        const matches = (n: Node) => words !== "" && n.name.toLowerCase().includes(words);
-        const draw = (n: Node, left: number, width: number, row: number, counted: boolean) => {
-            const hit = matches(n);
-            if (hit && !counted) found += n.bytes;
-            deepest = Math.max(deepest, row);
-            const text = `${n.name}, ${bytes(n.bytes)}, ${percent(n.bytes / whole)}`;
-            const b = h(`button.box.${kindOf(n.name)}${hit ? ".hit" : words ? ".miss" : ""}`, { type: "button", title: text, "aria-label": text, tabindex: boxes.length ? -1 : 0, click: () => this.zoom(n), mouseenter: () => this.say(text), focus: () => this.say(text) }, width > 0.02 ? n.name : "");
-            b.style.left = `${left * 100}%`;
-            b.style.width = `${width * 100}%`;
-            b.style.top = `${row * ROW}px`;
-            boxes.push(b);
-            this.drawn.set(n, b);
-            let at = left;
-            for (const child of [...n.children.values()].sort((x, y) => y.bytes - x.bytes)) {
-                const share = (width * child.bytes) / n.bytes;
-                if (share >= NARROWEST) draw(child, at, share, row + 1, counted || hit);
-                else if (matches(child) && !counted && !hit) found += child.bytes;
-                at += share;
-            }
-        };
+        const words = this.search.value.toLowerCase();
         const callers: Node[] = [];
         for (let n = this.root.parent; n; n = n.parent) callers.unshift(n);
-        callers.forEach((n, row) => {
-            const b = h("button.box.caller", { type: "button", title: n.name, tabindex: row ? -1 : 0, click: () => this.zoom(n) }, n.name);
-            b.style.left = "0";
-            b.style.width = "100%";
-            b.style.top = `${row * ROW}px`;
-            boxes.push(b);
-            this.drawn.set(n, b);
-        });
-        draw(this.root, 0, 1, callers.length, false);
-        this.boxes.style.height = `${(deepest + 1) * ROW}px`;
-        replace(this.boxes, boxes);
+        this.drawn = new Map();
+        this.deepest = this.found = 0;
+        callers.forEach((n, row) => this.add(n, 0, 1, row, "caller"));
+        this.draw(this.root, 0, 1, callers.length, words, false);
+        this.boxes.style.height = `${(this.deepest + 1) * ROW}px`;
+        replace(this.boxes, [...this.drawn.values()]);
         this.up.disabled = this.root.parent === null;
-        this.say(words ? `${percent(found / (this.root.bytes || 1))} in functions that match` :
-            `${bytes(this.root.bytes)} ${this.value === "growth" ? "gained while it was traced" : "kept at the last look"}. Callers are above what they call. Click or press Enter to zoom.`);
+        const what =
+            this.value === "growth" ? "gained while it was traced" : "kept at the last look";
+        this.say(
+            words
+                ? `${percent(this.found / (this.root.bytes || 1))} in functions that match`
+                : `${bytes(this.root.bytes)} ${what}. Callers are above what they call. Click or press Enter to zoom.`,
+        );
+    }
+
+    /* A function and what it calls; `counted`: a caller of it matches, so that its bytes are found. */
+    private draw(
+        n: Node,
+        left: number,
+        width: number,
+        row: number,
+        words: string,
+        counted: boolean,
+    ): void {
+        const matches = (m: Node) => words !== "" && m.name.toLowerCase().includes(words),
+            hit = matches(n);
+        if (hit && !counted) this.found += n.bytes;
+        this.add(n, left, width, row, hit ? "hit" : words ? "miss" : "");
+        let at = left;
+        for (const child of ranked(n)) {
+            const share = (width * child.bytes) / n.bytes;
+            if (share >= NARROWEST) this.draw(child, at, share, row + 1, words, counted || hit);
+            else if (matches(child) && !counted && !hit) this.found += child.bytes;
+            at += share;
+        }
+    }
+
+    private add(n: Node, left: number, width: number, row: number, className: string): void {
+        const text = `${n.name}, ${bytes(n.bytes)}, ${percent(n.bytes / (this.top().bytes || 1))}`;
+        const box = h(
+            `button.box.${kindOf(n.name)}${className ? "." + className : ""}`,
+            {
+                type: "button",
+                title: text,
+                "aria-label": text,
+                tabindex: this.drawn.size ? -1 : 0,
+                click: () => this.zoom(n),
+                mouseenter: () => this.say(text),
+                focus: () => this.say(text),
+            },
+            width > 0.02 ? n.name : "",
+        );
+        box.style.left = `${left * 100}%`;
+        box.style.width = `${width * 100}%`;
+        box.style.top = `${row * ROW}px`;
+        this.deepest = Math.max(this.deepest, row);
+        this.drawn.set(n, box);
     }
 
     private say(text: string): void {
@@ -155,11 +261,13 @@ export class FlameView {
     private key(e: KeyboardEvent): void {
         const at = [...this.drawn].find(([, b]) => b === document.activeElement)?.[0];
         if (!at) return;
-        const siblings = at.parent ? [...at.parent.children.values()].sort((x, y) => y.bytes - x.bytes) : [at];
+        const siblings = at.parent ? ranked(at.parent) : [at];
         const i = siblings.indexOf(at);
         const to: Record<string, () => Node | undefined | null> = {
-            ArrowUp: () => at.parent, ArrowLeft: () => siblings[i - 1], ArrowRight: () => siblings[i + 1],
-            ArrowDown: () => [...at.children.values()].sort((x, y) => y.bytes - x.bytes)[0],
+            ArrowUp: () => at.parent,
+            ArrowLeft: () => siblings[i - 1],
+            ArrowRight: () => siblings[i + 1],
+            ArrowDown: () => ranked(at)[0],
             Escape: () => (this.zoom(this.top()), this.root),
         };
         const go = to[e.key];

@@ -18,7 +18,10 @@ export class Live {
     private busy = false;
     private again = false;
 
-    constructor(private readonly onData: (data: Document) => void, private readonly onState: (state: State, why?: string) => void) {}
+    constructor(
+        private readonly onData: (data: Document) => void,
+        private readonly onState: (state: State, why?: string) => void,
+    ) {}
 
     async start(): Promise<void> {
         this.onState("connecting");
@@ -39,10 +42,13 @@ export class Live {
 
     private changed(): void {
         if (this.timer !== undefined) return;
-        this.timer = window.setTimeout(() => {
-            this.timer = undefined;
-            void this.fetch();
-        }, Math.max(0, this.last + LEAST_WAIT - performance.now()));
+        this.timer = window.setTimeout(
+            () => {
+                this.timer = undefined;
+                void this.fetch();
+            },
+            Math.max(0, this.last + LEAST_WAIT - performance.now()),
+        );
     }
 
     private async fetch(): Promise<void> {
@@ -68,7 +74,12 @@ export class Live {
     }
 
     /* Asks for a part in finer detail, once the view rests. */
-    askSpan(curve: Curve, span: Span, pixels: number, ret: (id: number, blocks: Blocks) => void): void {
+    askSpan(
+        curve: Curve,
+        span: Span,
+        pixels: number,
+        ret: (id: number, blocks: Blocks) => void,
+    ): void {
         const address = `span.json?series=${curve.id}&from=${span[0].toFixed(3)}&to=${span[1].toFixed(3)}&points=${Math.round(pixels)}`;
         if (address === this.spanAsked) return;
         window.clearTimeout(this.spanTimer);
@@ -79,7 +90,9 @@ export class Live {
                 if (!answer.ok) return;
                 const blocks = decode(await answer.json());
                 if (this.spanAsked === address && blocks.t.length > 1) ret(curve.id, blocks);
-            } catch { /* the page stays with what it has */ }
+            } catch {
+                /* the page stays with what it has */
+            }
         }, SPAN_WAIT);
     }
 }

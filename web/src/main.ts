@@ -11,7 +11,10 @@ import { themeSwitch } from "./theme";
 import type { Span } from "./view";
 
 const STATES: Readonly<Record<State, string>> = {
-    connecting: "connecting", connected: "live", lost: "not connected, trying again", ended: "the run has ended",
+    connecting: "connecting",
+    connected: "live",
+    lost: "not connected, trying again",
+    ended: "the run has ended",
 };
 
 /* Whether a zoom shows fewer blocks than it has room for, and there are more. */
@@ -30,11 +33,16 @@ class Page {
     private live: Live | null = null;
 
     constructor(place: Element) {
-        replace(place, h("header.top", {}, h("span.brand", {}, "tidemark"), this.state, themeSwitch()), this.body);
+        replace(
+            place,
+            h("header.top", {}, h("span.brand", {}, "tidemark"), this.state, themeSwitch()),
+            this.body,
+        );
     }
 
     show(data: Document): void {
-        const wanted = data.page === "runs" ? RunsPage : data.page === "comparison" ? ComparisonPage : RunPage;
+        const wanted =
+            data.page === "runs" ? RunsPage : data.page === "comparison" ? ComparisonPage : RunPage;
         if (!(this.shown instanceof wanted)) {
             this.shown = new wanted();
             replace(this.body, this.shown.element);
@@ -55,10 +63,13 @@ class Page {
     }
 
     async follow(): Promise<void> {
-        this.live = new Live((data) => this.show(data), (state, why) => {
-            this.state.textContent = STATES[state] + (why ? `: ${why}` : "");
-            this.state.dataset["state"] = state;
-        });
+        this.live = new Live(
+            (data) => this.show(data),
+            (state, why) => {
+                this.state.textContent = STATES[state] + (why ? `: ${why}` : "");
+                this.state.dataset["state"] = state;
+            },
+        );
         await this.live.start();
     }
 
@@ -70,7 +81,8 @@ class Page {
 function start(): void {
     const place = document.getElementById("page");
     if (!place) return;
-    const page = new Page(place), data = document.getElementById("data");
+    const page = new Page(place),
+        data = document.getElementById("data");
     if (!data) return void page.follow();
     try {
         page.show(JSON.parse(data.textContent ?? "") as Document);

@@ -13,8 +13,14 @@ export function linePath(f: Frame, t: ArrayLike<number>, value: ArrayLike<number
 }
 
 /* Between two curves over the same places. */
-export function bandPath(f: Frame, t: ArrayLike<number>, low: ArrayLike<number>, high: ArrayLike<number>): string {
-    const there: string[] = [], back: string[] = [];
+export function bandPath(
+    f: Frame,
+    t: ArrayLike<number>,
+    low: ArrayLike<number>,
+    high: ArrayLike<number>,
+): string {
+    const there: string[] = [],
+        back: string[] = [];
     for (let i = 0; i < t.length; i++) {
         const x = round(f.x(t[i] as number));
         there.push(x + " " + round(f.y(high[i] as number)));
@@ -28,8 +34,13 @@ export function byPixel(f: Frame, blocks: Blocks): Blocks {
     const { t, low, high } = blocks;
     if (t.length <= 2 * f.width) return blocks;
     const size = Math.ceil(f.width) + 2;
-    const out = { t: new Float64Array(size), low: new Float64Array(size), high: new Float64Array(size) };
-    let count = 0, last = NaN;
+    const out = {
+        t: new Float64Array(size),
+        low: new Float64Array(size),
+        high: new Float64Array(size),
+    };
+    let count = 0,
+        last = NaN;
     for (let i = 0; i < t.length; i++) {
         const x = Math.floor(f.x(t[i] as number));
         if (x !== last && count < size) {
@@ -42,26 +53,38 @@ export function byPixel(f: Frame, blocks: Blocks): Blocks {
             out.high[count - 1] = Math.max(out.high[count - 1] as number, high[i] as number);
         }
     }
-    return { t: out.t.subarray(0, count), low: out.low.subarray(0, count), high: out.high.subarray(0, count) };
+    return {
+        t: out.t.subarray(0, count),
+        low: out.low.subarray(0, count),
+        high: out.high.subarray(0, count),
+    };
 }
 
 /* Of a polyline: its value at x; null outside. */
 export function valueAt(xs: readonly number[], ys: readonly number[], x: number): number | null {
-    let low = 0, high = xs.length - 1;
+    let low = 0,
+        high = xs.length - 1;
     if (high < 0 || x < (xs[0] as number) || x > (xs[high] as number)) return null;
     while (high - low > 1) {
         const middle = (low + high) >> 1;
         if ((xs[middle] as number) <= x) low = middle;
         else high = middle;
     }
-    const a = xs[low] as number, b = xs[high] as number;
+    const a = xs[low] as number,
+        b = xs[high] as number;
     const share = b > a ? (x - a) / (b - a) : 0;
     return (ys[low] as number) + share * ((ys[high] as number) - (ys[low] as number));
 }
 
 /* The part of a polyline between two places, its ends interpolated. */
-export function cut(xs: readonly number[], ys: readonly number[], from: number, to: number): [number[], number[]] {
-    const x: number[] = [], y: number[] = [];
+export function cut(
+    xs: readonly number[],
+    ys: readonly number[],
+    from: number,
+    to: number,
+): [number[], number[]] {
+    const x: number[] = [],
+        y: number[] = [];
     const push = (at: number) => {
         const value = valueAt(xs, ys, at);
         if (value !== null) x.push(at), y.push(value);

@@ -2,11 +2,17 @@
 
 import type { Curve, Level } from "./document";
 
-export interface Blocks { t: Float64Array; low: Float64Array; high: Float64Array }
+export interface Blocks {
+    t: Float64Array;
+    low: Float64Array;
+    high: Float64Array;
+}
 
 export function decode(level: Level): Blocks {
     const size = Math.min(level.t?.length ?? 0, level.low?.length ?? 0, level.high?.length ?? 0);
-    const t = new Float64Array(size), low = new Float64Array(size), high = new Float64Array(size);
+    const t = new Float64Array(size),
+        low = new Float64Array(size),
+        high = new Float64Array(size);
     const scale = Number.isFinite(level.scale) ? level.scale : 1;
     for (let i = 0, ms = 0, value = 0; i < size; i++) {
         ms += level.t[i] as number;
@@ -21,9 +27,14 @@ export function decode(level: Level): Blocks {
 /* A quarter of the blocks: what the next coarser level is. */
 export function coarser(blocks: Blocks): Blocks {
     const size = Math.ceil(blocks.t.length / 4);
-    const out = { t: new Float64Array(size), low: new Float64Array(size), high: new Float64Array(size) };
+    const out = {
+        t: new Float64Array(size),
+        low: new Float64Array(size),
+        high: new Float64Array(size),
+    };
     for (let i = 0; i < size; i++) {
-        let low = Infinity, high = -Infinity;
+        let low = Infinity,
+            high = -Infinity;
         for (let j = 4 * i; j < Math.min(4 * i + 4, blocks.t.length); j++) {
             low = Math.min(low, blocks.low[j] as number);
             high = Math.max(high, blocks.high[j] as number);
@@ -37,7 +48,8 @@ export function coarser(blocks: Blocks): Blocks {
 
 /* Index of the first element that is not below x. */
 export function lowerBound(xs: ArrayLike<number>, x: number): number {
-    let low = 0, high = xs.length;
+    let low = 0,
+        high = xs.length;
     while (low < high) {
         const middle = (low + high) >> 1;
         if ((xs[middle] as number) < x) low = middle + 1;
@@ -68,7 +80,8 @@ export class Pyramid {
     /* Levels are decoded when first drawn: a folded page has hundreds. */
     private blocks(i: number): Blocks {
         const level = this.levels[i];
-        if (!level) return { t: new Float64Array(), low: new Float64Array(), high: new Float64Array() };
+        if (!level)
+            return { t: new Float64Array(), low: new Float64Array(), high: new Float64Array() };
         if ("scale" in level) return (this.levels[i] = decode(level));
         return level;
     }
@@ -94,8 +107,14 @@ export class Pyramid {
             }
         }
         const { t, low, high } = this.blocks(chosen);
-        const first = Math.max(0, lowerBound(t, from) - 1), last = Math.min(t.length, lowerBound(t, to) + 1);
-        return { level: chosen, t: t.subarray(first, last), low: low.subarray(first, last), high: high.subarray(first, last) };
+        const first = Math.max(0, lowerBound(t, from) - 1),
+            last = Math.min(t.length, lowerBound(t, to) + 1);
+        return {
+            level: chosen,
+            t: t.subarray(first, last),
+            low: low.subarray(first, last),
+            high: high.subarray(first, last),
+        };
     }
 
     /* Lowest and highest at a moment: of the finest block that holds it. */

@@ -39,20 +39,38 @@ export class RunPage {
         const clock = new Clock({ page: "run" });
         this.chart = new MainChart(this.view, clock);
         this.chart.onSpan = (curve, span, pixels) => this.onSpan?.(curve, span, pixels);
-        this.list = new SeriesList(() => this.chart.key, (key) => this.choose(key));
+        this.list = new SeriesList(
+            () => this.chart.key,
+            (key) => this.choose(key),
+        );
         this.tree = new TreeView(this.view, clock);
-        replace(this.element, h("div.run-head", {}, this.title, this.more), this.opening.element, this.chart.element, this.opening.tiles,
-            this.list.element, this.ledger.element, this.holders.element, this.tree.element, this.flame.element,
-            this.objects.element, this.balance.element, this.facts.element);
+        replace(
+            this.element,
+            h("div.run-head", {}, this.title, this.more),
+            this.opening.element,
+            this.chart.element,
+            this.opening.tiles,
+            this.list.element,
+            this.ledger.element,
+            this.holders.element,
+            this.tree.element,
+            this.flame.element,
+            this.objects.element,
+            this.balance.element,
+            this.facts.element,
+        );
         addEventListener("beforeprint", () => this.draw(PAPER));
         addEventListener("afterprint", () => this.draw());
     }
 
     update(run: Run): void {
         this.run = run;
-        const clock = new Clock(run), state = run.live ? "running" : run.finished === false ? "no final answer" : "";
+        const clock = new Clock(run),
+            state = run.live ? "running" : run.finished === false ? "no final answer" : "";
         this.title.textContent = clean(run.title || run.name || "A run");
-        this.more.textContent = clean([run.name, run.host ? `on ${run.host}` : "", state].filter(Boolean).join(" · "));
+        this.more.textContent = clean(
+            [run.name, run.host ? `on ${run.host}` : "", state].filter(Boolean).join(" · "),
+        );
         document.title = clean(`${run.title || run.name || "a run"} - tidemark`);
         this.opening.update(run);
         this.chart.update(run, clock);
@@ -73,7 +91,8 @@ export class RunPage {
     private choose(key: string): void {
         this.chart.choose(key);
         if (this.run) this.ledger.update(this.run, key);
-        if (this.chart.element.getBoundingClientRect().top < 0) this.chart.element.scrollIntoView({ block: "start" });
+        if (this.chart.element.getBoundingClientRect().top < 0)
+            this.chart.element.scrollIntoView({ block: "start" });
     }
 
     private draw(wide?: number): void {

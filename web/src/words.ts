@@ -3,7 +3,9 @@
 import type { Verdict } from "./document";
 
 export const VERDICTS: Readonly<Record<Verdict, string>> = {
-    leak: "LEAK", no_leak: "NO LEAK", inconclusive: "INCONCLUSIVE",
+    leak: "LEAK",
+    no_leak: "NO LEAK",
+    inconclusive: "INCONCLUSIVE",
 };
 
 const KINDS: readonly (readonly [RegExp, string])[] = [
@@ -33,26 +35,37 @@ export function kindWords(kind: string | undefined): string {
     return KINDS.find(([pattern]) => pattern.test(kind ?? ""))?.[1] ?? "";
 }
 
-export interface Fate { label: string; className: string; meaning: string }
+export interface Fate {
+    label: string;
+    className: string;
+    meaning: string;
+}
 
 const FATES: Readonly<Record<string, Fate>> = {
     endless: {
-        label: "endless", className: "endless",
+        label: "endless",
+        className: "endless",
         meaning: "Outlasted the horizon, still grows, and nothing bounds it. This is the leak.",
     },
     ends: {
-        label: "ends", className: "ends",
+        label: "ends",
+        className: "ends",
         meaning: "Bounded: it grows until it is full and then stops.",
     },
     "kept free": {
-        label: "kept free", className: "kept-free",
+        label: "kept free",
+        className: "kept-free",
         meaning: "Free inside the allocator, which keeps it for reuse. Not a leak.",
     },
     "not ours": {
-        label: "not this job's", className: "not-ours", meaning: "Belongs to another job.",
+        label: "not this job's",
+        className: "not-ours",
+        meaning: "Belongs to another job.",
     },
     unknown: {
-        label: "unknown", className: "unknown", meaning: "Measured, but nothing seen explains it.",
+        label: "unknown",
+        className: "unknown",
+        meaning: "Measured, but nothing seen explains it.",
     },
 };
 
@@ -61,6 +74,10 @@ export function fate(name: string | undefined): Fate {
 }
 
 export const PHASES: Readonly<Record<string, string>> = {
-    start: "start", "warm-up": "warm-up", stable: "stable", growing: "growing", shrinking: "shrinking",
+    start: "start",
+    "warm-up": "warm-up",
+    stable: "stable",
+    growing: "growing",
+    shrinking: "shrinking",
     "level shift": "level-shift",
 };
