@@ -85,5 +85,19 @@ expect packages__asks_only_for_what_the_target_needs 1 \
     '--no-install-recommends python3 ' bare bench
 expect packages__is_silent_where_nothing_is_missing 0 '' bare none
 
+# docs TEXT: the document check over one document of that text.
+docs() {
+    rm -rf "$work/docs"
+    mkdir -p "$work/docs"
+    printf '%b\n' "# A page: of \`one\`\n$1" > "$work/docs/one.md"
+    tools/check-docs "$work"
+}
+
+expect docs__may_link_to_a_heading 0 '' docs '[x](one.md#a-page-of-one) [y](#a-page-of-one)'
+expect docs__may_link_elsewhere 0 '' docs '[x](https://example.org/none)'
+expect docs__name_no_missing_file 1 'no such file' docs '![x](pictures/none.png)'
+expect docs__name_no_missing_heading 1 'no such heading' docs '[x](one.md#two)'
+expect docs__are_merged_whole 1 'a mark of a merge' docs '<<<<<<< HEAD'
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
