@@ -96,7 +96,8 @@ void page_file(struct buf *out, const char *title, const char *document, const c
     buf_addf(out, "</script>\n<script>%s</script>\n</body>\n</html>\n", page_script_text);
 }
 
-void page_live(struct buf *out, const char *title, const char *script, const char *style)
+void page_live(struct buf *out, const char *title, const char *script, const char *style,
+               const char *home)
 {
     buf_adds(out, head);
     add_title(out, title);
@@ -104,7 +105,12 @@ void page_live(struct buf *out, const char *title, const char *script, const cha
     add_escaped(out, style);
     buf_adds(out, "\">\n<script defer src=\"");
     add_escaped(out, script);
-    buf_adds(out, "\"></script>\n</head>\n<body>\n<main id=\"page\"></main>\n<noscript><p>"
-                  "This page needs JavaScript. Without it: tidemark show RUN.tide</p></noscript>\n"
+    buf_adds(out, "\"></script>\n</head>\n<body>\n<main id=\"page\"");
+    if (home) {
+        buf_adds(out, " data-home=\"");
+        add_escaped(out, home);
+        buf_addc(out, '"');
+    }
+    buf_adds(out, "></main>\n<noscript><p>This page needs JavaScript. Without it: tidemark show RUN.tide</p></noscript>\n"
                   "</body>\n</html>\n");
 }

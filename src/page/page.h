@@ -81,8 +81,10 @@ void page_comparison_json(struct buf *out, const struct report_runs *runs, const
 void page_file(struct buf *out, const char *title, const char *document, const char *report);
 
 /* Adds the page of a server. It fetches `data.json` relative to its address; `script` and `style`
- * are where the server has page_script() and page_style(), relative to it too. */
-void page_live(struct buf *out, const char *title, const char *script, const char *style);
+ * are where the server has page_script() and page_style(), relative to it too; `home` is where it
+ * lists all runs, NULL: nowhere. */
+void page_live(struct buf *out, const char *title, const char *script, const char *style,
+               const char *home);
 
 const char *page_script(void); /* text/javascript; charset=utf-8 */
 const char *page_style(void);  /* text/css; charset=utf-8 */

@@ -110,14 +110,16 @@ static bool answer_problem(const struct server *s, struct client *c, const char 
 
 static void answer_page(struct server *s, struct client *c, const struct route *route, double now)
 {
-    struct buf script = BUF_INIT, style = BUF_INIT, text = BUF_INIT;
+    struct buf script = BUF_INIT, style = BUF_INIT, home = BUF_INIT, text = BUF_INIT;
+    bool has_list = route->place == ROUTE_RUN && (s->cache.runs.folder || s->cache.runs.count > 1);
     route_add_up(&script, route);
     route_add_up(&style, route);
+    route_add_up(&home, route);
     buf_adds(&script, "page.js");
     buf_adds(&style, "page.css");
     const char *title =
         route->place == ROUTE_RUN ? base_name(buf_text(&route->run)) : s->cache.runs.title;
-    page_live(&text, title, buf_text(&script), buf_text(&style));
+    page_live(&text, title, buf_text(&script), buf_text(&style), has_list ? buf_text(&home) : NULL);
     struct body *body = body_new(&text);
     client_answer(c,
                   &(struct client_answer){.status = 200,
@@ -129,6 +131,7 @@ static void answer_page(struct server *s, struct client *c, const struct route *
     body_release(body);
     buf_release(&script);
     buf_release(&style);
+    buf_release(&home);
 }
 
 static void answer_static(struct client *c, struct body *body, const char *type, double now)

@@ -597,8 +597,9 @@ TEST(page__a_hostile_title_and_report_are_no_markup)
     CHECK(occurrences(buf_text(&html), "<!--") == occurrences(page_script(), "<!--"));
     CHECK(occurrences(buf_text(&html), "alert(1)") == 2);
     buf_clear(&html);
-    page_live(&html, hostile, "../page.js?\"<", "../page.css");
+    page_live(&html, hostile, "../page.js?\"<", "../page.css", "../\"<");
     CHECK(is_utf8(&html) && strstr(buf_text(&html), "../page.js?&quot;&lt;"));
+    CHECK(strstr(buf_text(&html), "<main id=\"page\" data-home=\"../&quot;&lt;\"></main>"));
     CHECK(occurrences(buf_text(&html), "</script>") == 1);
     buf_release(&html);
 }

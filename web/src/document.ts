@@ -412,6 +412,7 @@ export interface JobSum {
 export interface Runs {
     page: "runs";
     title?: string;
+    note?: string;
     runs?: {
         href?: string;
         name?: string;
@@ -422,6 +423,7 @@ export interface Runs {
         started?: number;
         live?: boolean;
         command?: string;
+        error?: string;
     }[];
 }
 

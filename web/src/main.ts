@@ -1,7 +1,7 @@
 /* main.ts: takes the document from the file or from its server, and shows it. */
 
 import { ComparisonPage } from "./comparison_page";
-import { h, replace } from "./dom";
+import { h, link, replace } from "./dom";
 import type { Curve, Document } from "./document";
 import { Live, type State } from "./live";
 import { lowerBound } from "./pyramid";
@@ -32,10 +32,18 @@ class Page {
     private shown: RunPage | RunsPage | ComparisonPage | null = null;
     private live: Live | null = null;
 
-    constructor(place: Element) {
+    constructor(place: HTMLElement) {
+        const home = place.dataset["home"];
         replace(
             place,
-            h("header.top", {}, h("span.brand", {}, "tidemark"), this.state, themeSwitch()),
+            h(
+                "header.top",
+                {},
+                h("span.brand", {}, "tidemark"),
+                home ? link(home, "All runs") : null,
+                this.state,
+                themeSwitch(),
+            ),
             this.body,
         );
     }

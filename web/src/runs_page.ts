@@ -47,7 +47,12 @@ export class RunsPage {
         );
         const leaking = all.filter((r) => r.verdict === "leak").length,
             live = all.filter((r) => r.live).length;
-        this.sum.textContent = `${count(all.length)} runs, ${count(leaking)} leaking, ${count(live)} running`;
+        this.sum.textContent = [
+            `${count(all.length)} runs, ${count(leaking)} leaking, ${count(live)} running`,
+            clean(this.runs.note ?? ""),
+        ]
+            .filter(Boolean)
+            .join("; ");
         rebuild(
             this.list,
             found
@@ -63,7 +68,7 @@ export class RunsPage {
                             link(r.href, r.name ?? "?"),
                             h("span.more", {}, r.command ?? ""),
                         ),
-                        h("span.summary", {}, splitVerdict(r.summary ?? "")[1]),
+                        h("span.summary", {}, r.error ?? splitVerdict(r.summary ?? "")[1]),
                         h(
                             "span.number",
                             {},
