@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,21 +18,65 @@ bool output_is_same(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
+static int say_unwritable(const char *name, int error)
+{
+    cli_say("%s: cannot be written: %s", name, error_words(error));
+    return -error;
+}
+
+/* Opens a file beside `path` that takes its place later. False: the folder does not allow that. */
+static bool open_draft(struct output *o, const char *path, const struct stat *former)
+{
+    struct buf draft = BUF_INIT;
+    buf_addf(&draft, "%s.XXXXXX", path);
+    o->draft = strdup(buf_text(&draft));
+    o->path = strdup(path);
+    buf_release(&draft);
+    if (!o->draft || !o->path)
+        base_out_of_memory();
+    o->fd = mkostemp(o->draft, O_CLOEXEC);
+    if (o->fd >= 0 && (!former || (fchown(o->fd, former->st_uid, former->st_gid) == 0 &&
+                                   fchmod(o->fd, former->st_mode & 07777) == 0)))
+        return true;
+    if (o->fd >= 0) {
+        unlink(o->draft);
+        close(o->fd);
+    }
+    free(o->draft);
+    free(o->path);
+    o->draft = o->path = NULL;
+    return false;
+}
+
+static int open_file(struct output *o)
+{
+    struct stat st;
+    char *path = realpath(o->name, NULL);
+    bool exists = path && stat(path, &st) == 0, drafted = false;
+    if (exists && S_ISREG(st.st_mode) && access(path, W_OK) < 0) {
+        free(path);
+        return -EACCES;
+    }
+    if (!exists || S_ISREG(st.st_mode))
+        drafted = open_draft(o, exists ? path : o->name, exists ? &st : NULL);
+    free(path);
+    if (!drafted)
+        o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return o->fd < 0 ? -errno : 0;
+}
+
 int output_open(struct output *o, const char *name, const char *source)
 {
-    *o = (struct output){NULL, STDOUT_FILENO};
+    *o = (struct output){.fd = STDOUT_FILENO};
     if (!name || strcmp(name, "-") == 0)
         return 0;
     if (output_is_same(name, source)) {
         cli_say("%s: is the run file itself: choose another name", name);
         return -EEXIST;
     }
-    *o = (struct output){name, open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
-    if (o->fd >= 0)
-        return 0;
-    int error = errno;
-    cli_say("%s: cannot be written: %s", name, error_words(error));
-    return -error;
+    o->name = name;
+    int r = open_file(o);
+    return r < 0 ? say_unwritable(name, -r) : 0;
 }
 
 int output_write(struct output *o, struct buf *text)
@@ -41,6 +87,7 @@ int output_write(struct output *o, struct buf *text)
         ssize_t n = write(o->fd, text->text + done, text->len - done);
         if (n < 0 && errno != EINTR) {
             int error = errno;
+            o->failed = true;
             cli_say("%s: %s", o->name, error_words(error));
             return -error;
         }
@@ -50,13 +97,30 @@ int output_write(struct output *o, struct buf *text)
     return 0;
 }
 
+/* The draft becomes the file, or goes. */
+static int settle(struct output *o)
+{
+    int r = 0;
+    if (o->draft && (o->failed || rename(o->draft, o->path) < 0)) {
+        r = o->failed ? 0 : -errno;
+        unlink(o->draft);
+    }
+    free(o->draft);
+    free(o->path);
+    return r;
+}
+
 int output_close(struct output *o)
 {
-    if (!o->name || close(o->fd) == 0)
+    if (!o->name)
         return 0;
-    int error = errno;
-    cli_say("%s: %s", o->name, error_words(error));
-    return -error;
+    int r = close(o->fd) < 0 ? -errno : 0;
+    o->failed = o->failed || r < 0;
+    int settled = settle(o);
+    r = r < 0 ? r : settled;
+    if (r < 0)
+        cli_say("%s: %s", o->name, error_words(-r));
+    return r;
 }
 
 int output_put(const char *name, const char *source, struct buf *text)

@@ -33,7 +33,7 @@ static int recall(struct page_source *s)
 static void forget_unrecorded(struct view *v)
 {
     v->epochs = v->system_total = v->shm_first = v->shm_last = NAN;
-    v->unexplained = v->stall_seconds = NAN;
+    v->stall_seconds = NAN;
 }
 
 int page_read(struct page_source *s)

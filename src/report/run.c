@@ -659,7 +659,7 @@ void report_run_json_of(struct buf *out, const struct view *v, const bool *shown
     json_number(&j, "shm_first", v->shm_first);
     json_number(&j, "shm_last", v->shm_last);
     json_object_end(&j);
-    json_number(&j, "unexplained_bytes", v->unexplained);
+    json_number(&j, "unexplained_bytes", unexplained(v));
     json_array_begin(&j, "notes");
     for (unsigned i = 0; i < v->note_count; i++)
         json_string(&j, NULL, v->notes[i]);

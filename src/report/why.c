@@ -147,6 +147,8 @@ void report_why_json(struct json *j, const char *series, const struct answer *an
     json_object_begin(j, "ledger");
     json_string(j, "verdict", verdict_name(a->judgement.verdict));
     json_number(j, "growth", a->ledger.growth);
+    json_number(j, "from", a->from);
+    json_number(j, "to", a->to);
     json_number(j, "horizons", a->evidence.horizons);
     json_interval(j, "endless", a->ledger.endless);
     json_array_begin(j, "parts");

@@ -91,7 +91,6 @@ struct view {
     struct view_row total;
     double system_first, system_last, system_total; /* RAM in use */
     double shm_first, shm_last;                     /* in /dev/shm */
-    double unexplained; /* growth of the system that neither the job nor /dev/shm explains */
 
     double watcher_cpu_seconds, watcher_bytes, stall_seconds;
 

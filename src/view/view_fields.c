@@ -282,7 +282,6 @@ static const struct field_entry view_list[] = {
     FIELD_PLAIN(view, system_total),
     FIELD_PLAIN(view, shm_first),
     FIELD_PLAIN(view, shm_last),
-    FIELD_PLAIN(view, unexplained),
     FIELD_PLAIN(view, watcher_cpu_seconds),
     FIELD_PLAIN(view, watcher_bytes),
     FIELD_PLAIN(view, stall_seconds),

@@ -31,8 +31,6 @@ struct watch {
 
     double started; /* wall clock */
     struct watch_end end;
-    double held_first; /* the job's memory when watching began; 0 under `run` */
-    bool joined_late;
     double next_commit;
     double cpu_seconds; /* of all ticks */
     bool near_limit_announced, elsewhere_announced;

@@ -28,13 +28,6 @@ static void add_sheet(const struct watch *w, struct view *v)
     v->system_total = around->memory_now.total;
     v->shm_first = around->shm_first;
     v->shm_last = s->shm;
-    v->unexplained = NAN;
-    if (s->count == 0)
-        return;
-    /* Pages of files count as available; mapped files of /dev/shm are in the rows. */
-    double job = s->total.anon + s->total.shmem - w->held_first;
-    double unmapped = fmax(0, s->shm - around->shm_first - s->total.shmem);
-    v->unexplained = s->system - v->system_first - job - (isnan(unmapped) ? 0 : unmapped);
 }
 
 /* ---- how it ended ---- */

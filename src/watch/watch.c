@@ -81,7 +81,6 @@ struct watch *watch_free(struct watch *w)
 
 int watch_add_root(struct watch *w, pid_t pid, bool children_only)
 {
-    w->joined_late = !children_only;
     return sampler_add_root(w->sampler, pid, children_only);
 }
 
@@ -131,8 +130,6 @@ static void take_sheet(struct watch *w, double seconds)
 {
     double shm = sampler_surroundings(w->sampler)->shm_used;
     sheet_take(&w->sheet, &w->job, seconds, shm, SHARES_LATE);
-    if (w->joined_late && w->held_first == 0)
-        w->held_first = w->sheet.total.anon + w->sheet.total.shmem;
 }
 
 /* Announced once: the growing process may change, the advice does not. */

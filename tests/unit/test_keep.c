@@ -87,7 +87,6 @@ static struct view make_view(void)
         .system_total = 64 * GB,
         .shm_first = NAN,
         .shm_last = NAN,
-        .unexplained = -5 * MB,
         .watcher_cpu_seconds = 0.07,
         .watcher_bytes = 4 * MB,
         .stall_seconds = 0.004,
@@ -180,7 +179,7 @@ TEST(keep__knows_a_job_without_series)
 TEST(keep__knows_what_is_not_finite)
 {
     struct view v = make_view();
-    v.seconds = v.steps = v.unexplained = v.system_last = NAN;
+    v.seconds = v.steps = v.system_last = NAN;
     v.stall_seconds = INFINITY;
     v.rows[0].pss = -INFINITY;
     struct answer *a = &v.series[0].answer;

@@ -239,6 +239,8 @@ export interface Why {
         verdict?: Verdict;
         growth?: number;
         horizons?: number;
+        from?: number;
+        to?: number;
         endless?: Interval;
         parts?: Part[];
     };

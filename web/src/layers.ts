@@ -337,16 +337,6 @@ export class CalloutLayer implements Layer {
                 : top + tall > f.top + f.height - 2.5 * textSize()
         )
             return;
-        if (this.rises)
-            group.append(
-                s("line", {
-                    class: "leader",
-                    x1: x + 8,
-                    x2: x + 8,
-                    y1: top + tall - size * 0.6,
-                    y2: foot - 6,
-                }),
-            );
         this.lines.forEach((text, i) =>
             group.append(
                 label(

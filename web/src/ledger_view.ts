@@ -6,7 +6,7 @@ import { h, prose, type Child } from "./dom";
 import type { Finding, Interval, Part, Run, Site, Why } from "./document";
 import { chip } from "./icons";
 import { dataTable, facts, rebuild, table } from "./table";
-import { amount, count } from "./units";
+import { amount, duration } from "./units";
 import { fate } from "./words";
 
 const COUNTED = /(^|\.| )(fds|threads|processes|py\.objects|tensors)\b(?! bytes)/;
@@ -168,12 +168,15 @@ export class LedgerView {
             sum += Math.min(part.bytes?.low ?? 0, Math.max(0, growth - sum));
             return this.part(run, part, i, unit, { from, sure: sum, growth });
         });
-        const horizons = ledger.horizons ? `, over ${count(ledger.horizons, 1)} horizons` : "";
+        const span =
+            ledger.from !== undefined && ledger.to !== undefined
+                ? ` between ${duration(ledger.from)} and ${duration(ledger.to)} of the run`
+                : " in the window that the ledger compares";
         return [
             h(
                 "p.note",
                 {},
-                `${amount(growth, unit)} of growth in the window that the ledger compares${horizons}. Solid: certainly this part. Hatched: up to this much.`,
+                `${amount(growth, unit)} of growth${span}. Solid: certainly this part. Hatched: up to this much.`,
             ),
             h(
                 "div.waterfall",
@@ -194,7 +197,7 @@ export class LedgerView {
                       )
                     : null,
             ),
-            ledger.endless
+            ledger.endless && why.verdict !== "no_leak"
                 ? h(
                       "p.sum",
                       {},

@@ -69,7 +69,9 @@ export class RunPage {
             state = run.live ? "running" : run.finished === false ? "no final answer" : "";
         this.title.textContent = clean(run.title || run.name || "A run");
         this.more.textContent = clean(
-            [run.name, run.host ? `on ${run.host}` : "", state].filter(Boolean).join(" · "),
+            [run.name, run.host ? `on ${run.host}` : "", state, run.answer?.job?.ending ?? ""]
+                .filter(Boolean)
+                .join(" · "),
         );
         document.title = clean(`${run.title || run.name || "a run"} - tidemark`);
         this.opening.update(run);
