@@ -53,15 +53,6 @@ void ui_add_address(struct buf *out, const struct serve_listener *listener)
     buf_addf(out, "http://%s:%u/", host, listener->port);
 }
 
-static void say_where(const struct serve_listener *listener)
-{
-    struct buf address = BUF_INIT;
-    ui_add_address(&address, listener);
-    cli_say("live page: %s (until the run ends; 'tidemark serve' shows it again)",
-            buf_text(&address));
-    buf_release(&address);
-}
-
 int ui_start(struct live_options *o, const char *command)
 {
     struct serve_listener listener;
@@ -79,8 +70,7 @@ int ui_start(struct live_options *o, const char *command)
     close(listener.fd);
     if (r < 0)
         cli_say("%s: --ui: %s", command, error_words(-r));
-    else
-        say_where(&listener);
+    o->ui.port = listener.port;
     return r;
 }
 
@@ -88,7 +78,10 @@ void ui_show(const struct live_options *o, const char *run_file)
 {
     if (!o->ui.wanted || o->ui.server < 0)
         return;
-    if (!run_file)
+    if (run_file)
+        cli_say("live page: http://%s:%u/ (until the run ends; 'tidemark serve' shows it again)",
+                LOOPBACK, o->ui.port);
+    else
         cli_say("--ui: there is no run file to show");
     serve_beside_show(o->ui.server, run_file);
 }

@@ -16,12 +16,12 @@ int ui_listen(const char *command, const char *option, const char *address, unsi
 void ui_add_address(struct buf *out, const struct serve_listener *listener);
 
 /*
- * With --ui: starts the server and prints its address. Call it before the command is started, so
+ * With --ui: starts the server. Call it before the command is started, so
  * that a port that is taken is an error in time. 0, or -errno with a message.
  */
 int ui_start(struct live_options *o, const char *command);
 
-/* Shows the run file; NULL: this run is not recorded. */
+/* Shows the run file and prints the address; NULL: this run is not recorded. */
 void ui_show(const struct live_options *o, const char *run_file);
 
 #endif

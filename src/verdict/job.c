@@ -63,6 +63,22 @@ static bool outweighs(struct candidate a, struct candidate b)
     return wa != wb ? wa > wb : a.answer->max > b.answer->max;
 }
 
+/* Where the job is open, what grows is what there is to say, whoever it is. */
+static bool is_more_suspect(const struct answer *a, const struct answer *than)
+{
+    return a->verdict == VERDICT_INCONCLUSIVE && a->suspect &&
+           (!than->suspect || a->rate_per_second > than->rate_per_second);
+}
+
+static void name_suspect(const struct answer *const *answers, size_t count, struct job_answer *ret)
+{
+    if (ret->deciding == SIZE_MAX || answers[ret->deciding]->suspect)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (is_more_suspect(answers[i], answers[ret->deciding]))
+            ret->deciding = i;
+}
+
 void job_judge(const struct answer *const *answers, const enum job_part *parts, size_t count,
                struct job_answer *ret)
 {
@@ -82,6 +98,8 @@ void job_judge(const struct answer *const *answers, const enum job_part *parts, 
     }
     if (decides.answer)
         ret->verdict = decides.answer->verdict;
+    if (ret->verdict == VERDICT_INCONCLUSIVE)
+        name_suspect(answers, count, ret);
 }
 
 /* ---- a limit for several ---- */

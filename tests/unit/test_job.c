@@ -132,6 +132,26 @@ TEST(job__is_decided_although_a_bystander_is_not)
     CHECK(job.verdict == VERDICT_INCONCLUSIVE && job.deciding == 1);
 }
 
+TEST(job__names_the_bystander_that_grows_while_it_is_open)
+{
+    struct answer answers[] = {
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 2 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 1 * GB),
+        answered(VERDICT_INCONCLUSIVE, SEVERITY_NONE, 1 * GB),
+    };
+    enum job_part parts[] = {PART_MAIN, PART_BYSTANDER, PART_BYSTANDER};
+    answers[1].suspect = answers[2].suspect = true;
+    answers[1].rate_per_second = 1;
+    answers[2].rate_per_second = 2;
+    CHECK(judge_parts(answers, parts, 3).deciding == 2);
+    answers[0].suspect = true;
+    CHECK(judge_parts(answers, parts, 3).deciding == 0);
+    /* It leaves no job open. */
+    answers[0] = answered(VERDICT_NO_LEAK, SEVERITY_NONE, 2 * GB);
+    struct job_answer job = judge_parts(answers, parts, 3);
+    CHECK(job.verdict == VERDICT_NO_LEAK && job.deciding == 0);
+}
+
 TEST(job__is_open_as_long_as_only_bystanders_are_known)
 {
     struct answer answers[] = {

@@ -182,11 +182,14 @@ export class HoldersView {
                 ? [h("h2", {}, "Which lines allocate it"), h("div.cards", {}, sites.map(site))]
                 : null,
             a.undecided?.length
-                ? h(
-                      "ul.notes",
-                      {},
-                      a.undecided.map((u) => h("li", {}, prose(u))),
-                  )
+                ? [
+                      h("h2", {}, "What is not known"),
+                      h(
+                          "ul.notes",
+                          {},
+                          a.undecided.map((u) => h("li", {}, prose(u))),
+                      ),
+                  ]
                 : null,
         );
     }

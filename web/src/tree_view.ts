@@ -23,6 +23,16 @@ interface Part {
 const MOST = 10;
 const COLORS = 10;
 
+function most(values: readonly number[]): number {
+    return values.reduce((high, v) => Math.max(high, v), 0);
+}
+
+/* What it takes now; of what has ended, what it took at most. */
+function level(values: readonly number[]): string {
+    const last = values[values.length - 1] ?? 0;
+    return last > 0 ? bytes(last) : `up to ${bytes(most(values))}`;
+}
+
 class StackLayer implements Layer {
     private readonly tops: number[][] = [];
 
@@ -184,7 +194,6 @@ export class TreeView {
     private parts(): Part[] {
         const tree = this.run?.tree,
             length = tree?.seconds.length ?? 0;
-        const last = (v: number[]) => Math.max(...v.slice(-1), 0);
         let parts: { key: string; label: string; values: number[] }[];
         if (this.grouping === "kind")
             parts = (tree?.kinds ?? []).map((k) => ({
@@ -225,7 +234,7 @@ export class TreeView {
                 ),
             });
         }
-        parts.sort((a, b) => last(b.values) - last(a.values));
+        parts.sort((a, b) => most(b.values) - most(a.values));
         return parts.map((p, i) => ({ ...p, color: i % COLORS }));
     }
 
@@ -262,7 +271,7 @@ export class TreeView {
                         },
                         h(`i.key.c${p.color}`),
                         h("span", {}, p.label),
-                        h("span.number", {}, bytes(p.values[p.values.length - 1] ?? 0)),
+                        h("span.number", {}, level(p.values)),
                     ),
                 ),
             ),
