@@ -103,6 +103,11 @@ static void add_gain(struct buf *out, const struct finding *f)
     buf_add(out, f->gain, details ? (size_t) (details - f->gain) : strlen(f->gain));
 }
 
+static bool is_cause(const struct finding *f, enum cause cause)
+{
+    return f->cause && strcmp(f->cause, cause_words(cause)->name) == 0;
+}
+
 static void why_leak(struct buf *out, const struct report_job *job, const struct report_series *s)
 {
     const struct answer *a = s->answer;
@@ -118,8 +123,10 @@ static void why_leak(struct buf *out, const struct report_job *job, const struct
         add_gain(out, f);
     else if (f && f->holder && f->gain)
         buf_addf(out, "; %s holds it", f->holder);
-    else if (f && f->cause && strcmp(f->cause, cause_words(CAUSE_NATIVE)->name) == 0)
+    else if (f && is_cause(f, CAUSE_NATIVE))
         buf_adds(out, "; no Python object holds it, so native code does");
+    else if (f && is_cause(f, CAUSE_ALLOCATION))
+        buf_adds(out, "; one line allocates it");
     else if (f && f->cause)
         buf_addf(out, "; cause: %s", f->cause);
 }
