@@ -619,7 +619,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     struct phase none = {.name = PHASE_START, .from = NAN, .to = NAN, .rate_high = NAN};
     struct phase *last = a->phase_count > 0 ? &a->phases[a->phase_count - 1] : &none;
     if (stands && course.bent)
-        last->level_from = floor_at(&floor, leak.onset);
+        last->level_from = floor_at(&floor, last->from);
 
     struct conclusion c;
     conclude(e, &floor, last, stands, &c);
@@ -630,7 +630,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     fill_warm_up(a);
     fill_rates(e, last, a->verdict == VERDICT_LEAK ? &leak.growth : NULL, a);
     if (a->verdict == VERDICT_LEAK)
-        fill_onset(e, standing, leak.onset, a);
+        fill_onset(e, standing, last->from, a);
     if (c.basis == BASIS_PLAN_COVERED)
         a->rate_upper = fmax(0, a->rate_high);
     else if (a->verdict == VERDICT_NO_LEAK)

@@ -119,28 +119,41 @@ static unsigned join_warm_up(struct phase *phases, unsigned count)
     return kept;
 }
 
-/* The leak is the last phase, from its onset on; earlier phases are cut there. */
+/* The test of growth looks at the last part of a run: where the floor has no bend at the onset, in
+ * the middle of growth at the same pace, the leak began with that growth. */
+static double begin_of_leak(const struct phase *p, const struct alarm *leak)
+{
+    const struct growth *g = &leak->growth;
+    bool is_its_pace = p->rate_low <= g->slope + Z95 * g->error &&
+                       p->rate_high >= g->slope - Z95 * g->error;
+    return is_leak(p, leak) && p->from < leak->onset && is_its_pace ? p->from : leak->onset;
+}
+
+/* The leak is the last phase, from where it began; earlier phases are cut there. */
 static unsigned end_with_leak(const struct engine *e, struct phase *phases, unsigned count,
                               const struct alarm *leak)
 {
     const struct growth *g = &leak->growth;
+    double from = leak->onset;
     while (count > 1 && is_leak(&phases[count - 1], leak))
-        count--;
-    if (phases[0].from >= leak->onset)
+        from = begin_of_leak(&phases[--count], leak);
+    if (count == 1)
+        from = fmin(from, begin_of_leak(&phases[0], leak));
+    if (phases[0].from >= from)
         count = 0;
     if (count == ANSWER_PHASES)
         count--;
-    if (count > 0 && phases[count - 1].to > leak->onset) {
+    if (count > 0 && phases[count - 1].to > from) {
         struct phase *before = &phases[count - 1];
         before->level_to =
-            possible_level(e, before->level_from + before->rate * (leak->onset - before->from));
-        before->to = leak->onset;
+            possible_level(e, before->level_from + before->rate * (from - before->from));
+        before->to = from;
     }
     phases[count] = (struct phase){
         .name = PHASE_GROWING,
-        .from = leak->onset,
+        .from = from,
         .to = e->last_at,
-        .level_from = possible_level(e, g->intercept + g->slope * leak->onset),
+        .level_from = possible_level(e, g->intercept + g->slope * from),
         .level_to = possible_level(e, g->intercept + g->slope * e->last_at),
         .rate = g->slope,
         .rate_low = g->slope - Z95 * g->error,

@@ -77,6 +77,36 @@ TEST(answer__grades_severity_by_plan_and_limit)
     CHECK(IS_LEAK(a) && a.severity == SEVERITY_HIGH);
 }
 
+static double with_a_small_leap(double at, struct random *r)
+{
+    return 110 * MB + 16 * KB * at + 100 * KB * random_uniform(r) + (at > 100 ? 300 * KB : 0);
+}
+
+static double slower_after_a_while(double at, struct random *r)
+{
+    return 110 * MB + 16 * KB * at + 30 * KB * random_uniform(r) + fmin(600 * KB, 6000 * at);
+}
+
+static struct answer judge_short(value_at *value)
+{
+    struct engine *e = engine_for(BY_STEP(.limit = 24 * GB));
+    feed(e, 1, 799, 2.4, value);
+    engine_finish(e);
+    struct answer a = ask(e);
+    engine_free(e);
+    return a;
+}
+
+/* The test looks at the last part alone, behind the leap; the pace is the same before it. */
+TEST(answer__a_leak_began_with_growth_at_its_pace)
+{
+    struct answer a = judge_short(with_a_small_leap);
+    CHECK(IS_LEAK(a) && a.onset_at == 1 && a.phase_count == 1 && a.phases[0].from == 1);
+    a = judge_short(slower_after_a_while);
+    CHECK(IS_LEAK(a) && a.phase_count == 2 && a.phases[1].from == a.onset_at);
+    CHECK_NEAR(a.onset_at, 80, 40);
+}
+
 /* ---- nothing grows ---- */
 
 static double constant(double at, struct random *r)
