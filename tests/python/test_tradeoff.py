@@ -193,9 +193,10 @@ class Running(Case):
                 children.append((pid, end))
             return lambda: None
 
-        found = tidemark.tradeoff(make, every=[], workers=[1], steps=4, repeat=3)
+        gc.collect()  # what other tests have left must not go meanwhile
+        found = tidemark.tradeoff(make, every=[], workers=[1], steps=4, repeat=4)
         make()
-        self.assertEqual(found.rows[1].host_floor.finding, REAL)
+        self.assertEqual(found.rows[1].host_floor.finding, REAL, str(found))
         self.assertAlmostEqual(found.rows[1].host_floor.difference / MB, 48, delta=12)
 
     def test_the_best_are_tried_together(self):
