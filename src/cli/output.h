@@ -13,14 +13,15 @@ bool output_is_same(const char *a, const char *b);
 struct output {
     const char *name; /* not owned; NULL: standard output */
     int fd;
-    char *path, *draft; /* the file, and the one beside it that becomes it; NULL: written in place */
+    char *path,
+        *draft; /* the file, and the one beside it that becomes it; NULL: written in place */
     bool failed;
 };
 
 /*
  * `name` NULL or "-": standard output. A new file is for its owner alone; one that exists is
- * replaced when all was written, and keeps its mode. Until then, and on an error, it is as it was. `source`: what is read, and must not be written. -errno, with a
- * message.
+ * replaced when all was written, and keeps its mode. Until then, and on an error, it is as it was.
+ * `source`: what is read, and must not be written. -errno, with a message.
  */
 int output_open(struct output *o, const char *name, const char *source);
 

@@ -111,6 +111,7 @@ void page_live(struct buf *out, const char *title, const char *script, const cha
         add_escaped(out, home);
         buf_addc(out, '"');
     }
-    buf_adds(out, "></main>\n<noscript><p>This page needs JavaScript. Without it: tidemark show RUN.tide</p></noscript>\n"
+    buf_adds(out, "></main>\n<noscript><p>This page needs JavaScript. Without it: tidemark show "
+                  "RUN.tide</p></noscript>\n"
                   "</body>\n</html>\n");
 }

@@ -124,8 +124,8 @@ static unsigned join_warm_up(struct phase *phases, unsigned count)
 static double begin_of_leak(const struct phase *p, const struct alarm *leak)
 {
     const struct growth *g = &leak->growth;
-    bool is_its_pace = p->rate_low <= g->slope + Z95 * g->error &&
-                       p->rate_high >= g->slope - Z95 * g->error;
+    bool is_its_pace =
+        p->rate_low <= g->slope + Z95 * g->error && p->rate_high >= g->slope - Z95 * g->error;
     return is_leak(p, leak) && p->from < leak->onset && is_its_pace ? p->from : leak->onset;
 }
 
