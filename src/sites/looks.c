@@ -243,6 +243,7 @@ static double interval_of(const struct site_looks *l, const void *file)
 /* What is kept now, by row. */
 struct tally {
     double bytes[LOOK_ROWS], variance[LOOK_ROWS];
+    size_t stackless; /* samples, also of no bytes */
 };
 
 static void add_to_tally(struct tally *t, const struct look_sample *list, size_t count)
@@ -250,6 +251,7 @@ static void add_to_tally(struct tally *t, const struct look_sample *list, size_t
     for (const struct look_sample *s = list; s < list + count; s++) {
         t->bytes[s->row] += look_bytes(s);
         t->variance[s->row] += look_variance(s->taken, look_bytes(s));
+        t->stackless += s->row == LOOK_STACKLESS;
     }
 }
 
@@ -297,7 +299,7 @@ static void add_to_rows(struct site_looks *l)
         else if (l->rows[i]) /* it was one before */
             add_to_row(l->rows[i], moment, 0, 0, 0);
     }
-    if (t->bytes[LOOK_STACKLESS] > 0 || l->rows[LOOK_STACKLESS])
+    if (t->stackless > 0 || l->rows[LOOK_STACKLESS])
         add_to_row(row_of(l, LOOK_STACKLESS, 0), moment, t->bytes[LOOK_STACKLESS],
                    t->variance[LOOK_STACKLESS], 0);
     free(t);

@@ -630,7 +630,7 @@ void engine_answer(const struct engine *e, struct answer *ret)
     fill_warm_up(a);
     fill_rates(e, last, a->verdict == VERDICT_LEAK ? &leak.growth : NULL, a);
     if (a->verdict == VERDICT_LEAK)
-        fill_onset(e, standing, last->from, a);
+        fill_onset(e, standing, stands && a->phase_count > 0 ? last->from : leak.onset, a);
     if (c.basis == BASIS_PLAN_COVERED)
         a->rate_upper = fmax(0, a->rate_high);
     else if (a->verdict == VERDICT_NO_LEAK)
