@@ -143,28 +143,13 @@ static int check_choice(const struct plot_command *p)
 
 /* ---- the picture ---- */
 
-/* "train.png" for "runs/train.tide" is in the same folder; a log keeps its name's ending. */
-static void add_default_name(struct buf *out, const char *source, enum format format)
-{
-    size_t len = strlen(source);
-    bool is_run = len > 5 && strcmp(source + len - 5, ".tide") == 0;
-    buf_add(out, source, is_run ? len - 5 : len);
-    buf_adds(out, format == FORMAT_PNG ? ".png" : "-plot.svg");
-}
-
 static int write_picture(const struct plot_command *p, const char *source, struct buf *picture)
 {
     struct buf chosen = BUF_INIT;
-    struct output o;
     bool chooses = !p->output && !is_standard_output(p);
     if (chooses)
-        add_default_name(&chosen, source, p->format);
-    int r = output_open(&o, chooses ? buf_text(&chosen) : p->output, source);
-    if (r == 0) {
-        r = output_write(&o, picture);
-        int closed = output_close(&o);
-        r = r < 0 ? r : closed;
-    }
+        output_add_name(&chosen, source, p->format == FORMAT_PNG ? ".png" : "-plot.svg");
+    int r = output_put(chooses ? buf_text(&chosen) : p->output, source, picture);
     if (r == 0 && chooses)
         cli_say("%s: the picture", buf_text(&chosen));
     buf_release(&chosen);

@@ -617,7 +617,7 @@ static void await_user(struct live *l)
         read_signals(l);
 }
 
-/* The job has ended by itself: its last state stays on display until the user leaves. */
+/* The job has ended: its last state stays on display until the user leaves. */
 static void close_display(struct live *l, const struct view *view, double seconds)
 {
     const struct live_display *d = l->job->display;

@@ -24,15 +24,15 @@ static int say_unwritable(const char *name, int error)
     return -error;
 }
 
-/* Opens a file beside `path` that takes its place later. False: the folder does not allow that. */
-static bool open_draft(struct output *o, const char *path, const struct stat *former)
+/* Opens a file beside the wanted one, to take its place later. False: the folder does not allow
+ * that. */
+static bool open_draft(struct output *o, const struct stat *former)
 {
     struct buf draft = BUF_INIT;
-    buf_addf(&draft, "%s.XXXXXX", path);
+    buf_addf(&draft, "%s.XXXXXX", o->name);
     o->draft = strdup(buf_text(&draft));
-    o->path = strdup(path);
     buf_release(&draft);
-    if (!o->draft || !o->path)
+    if (!o->draft)
         base_out_of_memory();
     o->fd = mkostemp(o->draft, O_CLOEXEC);
     if (o->fd >= 0 && (!former || (fchown(o->fd, former->st_uid, former->st_gid) == 0 &&
@@ -43,24 +43,19 @@ static bool open_draft(struct output *o, const char *path, const struct stat *fo
         close(o->fd);
     }
     free(o->draft);
-    free(o->path);
-    o->draft = o->path = NULL;
+    o->draft = NULL;
     return false;
 }
 
+/* Links (/dev/stdout is one), pipes and devices are written in place. */
 static int open_file(struct output *o)
 {
     struct stat st;
-    char *path = realpath(o->name, NULL);
-    bool exists = path && stat(path, &st) == 0, drafted = false;
-    if (exists && S_ISREG(st.st_mode) && access(path, W_OK) < 0) {
-        free(path);
-        return -EACCES;
-    }
-    if (!exists || S_ISREG(st.st_mode))
-        drafted = open_draft(o, exists ? path : o->name, exists ? &st : NULL);
-    free(path);
-    if (!drafted)
+    bool exists = lstat(o->name, &st) == 0;
+    if (exists && S_ISREG(st.st_mode) && access(o->name, W_OK) < 0)
+        return -errno;
+    bool may_draft = !exists || S_ISREG(st.st_mode);
+    if (!may_draft || !open_draft(o, exists ? &st : NULL))
         o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     return o->fd < 0 ? -errno : 0;
 }
@@ -101,12 +96,11 @@ int output_write(struct output *o, struct buf *text)
 static int settle(struct output *o)
 {
     int r = 0;
-    if (o->draft && (o->failed || rename(o->draft, o->path) < 0)) {
+    if (o->draft && (o->failed || rename(o->draft, o->name) < 0)) {
         r = o->failed ? 0 : -errno;
         unlink(o->draft);
     }
     free(o->draft);
-    free(o->path);
     return r;
 }
 

@@ -13,8 +13,7 @@ bool output_is_same(const char *a, const char *b);
 struct output {
     const char *name; /* not owned; NULL: standard output */
     int fd;
-    char *path,
-        *draft; /* the file, and the one beside it that becomes it; NULL: written in place */
+    char *draft; /* the file that takes its place when it is whole; NULL: written in place */
     bool failed;
 };
 
@@ -34,8 +33,8 @@ int output_close(struct output *o);
 /* All three at once. */
 int output_put(const char *name, const char *source, struct buf *text);
 
-/* Adds the name of a file beside `source`, which ends in .tide or in something else: "train.html"
- * for "train.tide" and the ending ".html". */
+/* Adds the name of a file beside `source`, without the ending .tide: "train.html" for
+ * "train.tide" and the ending ".html". */
 void output_add_name(struct buf *out, const char *source, const char *ending);
 
 #endif

@@ -176,7 +176,7 @@ static void add_growing(struct buf *out, const struct view *v)
         count += rank_of(v, i) < RANKS;
     if (count == 0)
         return;
-    buf_adds(out, "\n| what grows | verdict | rate | since | floor |\n|---|---|--:|---|---|\n");
+    buf_adds(out, "\n| series | verdict | rate | since | floor |\n|---|---|--:|---|---|\n");
     for (int rank = 0; rank < RANKS; rank++)
         for (size_t i = 0; i < v->count && shown < SERIES_MOST; i++)
             if (rank_of(v, i) == rank) {

@@ -57,7 +57,7 @@ static bool is_color(enum ink ink)
     return ink == INK_RED || ink == INK_GREEN || ink == INK_YELLOW || ink == INK_SELECTED;
 }
 
-/* The selected row has one colour: what it says is told by its words. */
+/* The selected row has one colour; its words still carry every verdict. */
 static void set_ink(enum ink ink, bool selected)
 {
     attr_t bold = attributes_of(ink) & A_BOLD;
